@@ -1,4 +1,5 @@
 import { environment } from '#libs/runtime/system';
+import { onMaintainedNode } from './maintained-node';
 import { runCheck, runJest, type StepResult } from './steps';
 
 /** What operators do to hosts, and what makes room, in every one of some seeds more. */
@@ -23,12 +24,15 @@ const STEPS: readonly (() => Promise<StepResult>)[] = [
   () => runCheck('seeds', 'node', ['dist/test/sim/run.js', '--seeds', '200']),
   () => runCheck('seeds of drains', 'node', ['dist/test/sim/run.js', '--seeds', '40', '--focus', DRAINS]),
   () => runCheck('seeds of preemption', 'node', ['dist/test/sim/run.js', '--seeds', '40', '--focus', MAKING_ROOM]),
+  () => runCheck('seeds of the ring', 'node', ['dist/test/sim/run.js', '--world', 'ring', '--seeds', '60']),
+  () => runCheck('seeds of cells', 'node', ['dist/test/sim/run.js', '--world', 'cells', '--seeds', '40']),
   () => runCheck('mutants', 'node', ['dist/test/sim/run.js', '--mutants']),
   () => runCheck('small scope', 'node', ['dist/test/sim/run.js', '--small']),
   () => jest('browser', '--runInBand'),
   () => jest('integration', '--runInBand'),
   // In band, because they kill servers.
   () => jest('fault', '--runInBand'),
+  () => jest('fleet', '--runInBand'),
 ];
 
 function jest(project: string, ...args: string[]): Promise<StepResult> {
@@ -36,6 +40,8 @@ function jest(project: string, ...args: string[]): Promise<StepResult> {
 }
 
 async function main(): Promise<number> {
+  const code = await onMaintainedNode(print);
+  if (code !== undefined) return code;
   const results: StepResult[] = [];
   for (const step of STEPS) {
     const result = await step();

@@ -133,7 +133,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       {
         name: 'rebalance',
         description:
-          'Find the fewest moves that reach a goal (empty hosts or a rack, admit a request, even out), and make them.',
+          'Find the fewest moves that reach a goal (empty hosts or a rack, admit a request, even out, defragment), and make them.',
         load: async (context) => (await import('#services/cli/commands/rebalance')).rebalanceCommand(context),
       },
       {

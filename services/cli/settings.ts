@@ -16,10 +16,9 @@ export interface Settings<T extends Tables> {
 export function addSettingFlags<C extends CommandUnknownOpts>(command: C, settings: Settings<Tables>): C {
   command.optionsGroup('Settings (flag before environment variable before default):');
   for (const option of optionsIn(settings.tables)) {
-    const shown = showValue(option.default);
-    const fallback = shown === '' ? '' : `, default ${shown}${option.unit === '' ? '' : ` ${option.unit}`}`;
-    const help = `${option.help} [${option.env}: ${option.range}${fallback}]`;
-    command.addOption(new Flag(`${flagOf(option.env, settings.ownPrefix)} <value>`, help));
+    const flag = new Flag(`${flagOf(option.env, settings.ownPrefix)} <value>`, `${option.help} [${option.range}]`);
+    const shown = [showValue(option.default), option.unit].filter(Boolean).join(' ');
+    command.addOption(flag.env(option.env).default(showValue(option.default) || undefined, shown));
   }
   return command;
 }
@@ -38,13 +37,15 @@ export function readSettings<T extends Tables>(
   return readConfigs(settings.tables, withFlags(settings, command, env));
 }
 
-/** The environment, overridden by a command's flags: what a child process gets. */
+/**
+ * The environment, overridden by a command's flags: what a child process gets. (Commander reads variables by itself, but
+ * only those of this process: a context's are others.)
+ */
 export function withFlags(settings: Settings<Tables>, command: CommandUnknownOpts, env: Environment): Environment {
-  const flags = command.opts();
   const overlay: Record<string, string | undefined> = { ...env };
   for (const { env: name } of optionsIn(settings.tables)) {
-    const given = flags[new Flag(flagOf(name, settings.ownPrefix)).attributeName()];
-    if (typeof given === 'string') overlay[name] = given;
+    const flag = new Flag(flagOf(name, settings.ownPrefix)).attributeName();
+    if (command.getOptionValueSource(flag) === 'cli') overlay[name] = command.getOptionValue(flag) as string;
   }
   return overlay;
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { connectRedis, type RedisClient } from '#libs/redis/connect';
+import { connectToCell } from '#libs/redis/schema';
 import type { LuaScript } from '#libs/redis/scripts';
 import { silentLog } from '#libs/runtime/log';
-import { systemRandom } from '#libs/runtime/system';
+import { systemClock, systemRandom } from '#libs/runtime/system';
 import { freePort, type TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 
@@ -64,6 +65,17 @@ it('takes a connection on which nothing answers as dead', async () => {
   await expect(victim.run((redis) => redis.blpop('nothing', 0))).rejects.toMatchObject({ reason: 'outcome_unknown' });
   await victim.ready();
   await victim.close();
+});
+
+it('waits for a server that goes away while a cell is opened', async () => {
+  await client.run((redis) => redis.client('PAUSE', 1_000, 'WRITE'));
+  const said: string[] = [];
+  const log = { ...silentLog, warn: (_fields: object, text: string) => void said.push(text) };
+  const patience = { clock: systemClock(), commandTimeoutMs: 200 };
+  const opened = await connectToCell(server.url, 'slow', { ...options, ...patience, log });
+  expect(said).toContain('store unavailable, asking it again');
+  expect(await opened.run((redis) => redis.get('{slow}:schema'))).toBe('1');
+  await opened.close();
 });
 
 it('says that the credentials are wrong', async () => {

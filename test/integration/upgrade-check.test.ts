@@ -54,7 +54,15 @@ it('fails with 2 for rows of a later release', async () => {
 });
 
 it('ends with 255 when the store can not be read', async () => {
-  const gone = { BERTH_STORE_URL: 'redis://127.0.0.1:1', BERTH_STORE_TIMEOUT_MS: '200' };
-  expect((await check(gone)).code).toBe(255);
+  // Long enough that a test which waits for it fails.
+  const patient = { BERTH_STORE_TIMEOUT_MS: '60000' };
+  for (const kind of ['redis', 'redis+cluster', 'redis+sentinel']) {
+    const storeUrl = `${kind}://me:secret@127.0.0.1:1${kind === 'redis+sentinel' ? '/name' : ''}`;
+    const { code, err } = await check({ BERTH_STORE_URL: storeUrl, ...patient });
+    expect(err).toContain(`no store at ${storeUrl.replace('me:secret@', '')}:`);
+    expect(err).toContain('is BERTH_STORE_URL right');
+    expect(err).not.toContain('secret');
+    expect(code).toBe(255);
+  }
   expect((await check({ BERTH_STORE_URL: 'memory:' })).code).toBe(255);
 });

@@ -5,6 +5,7 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { CATALOGUE } from '../../services/cli/catalogue';
 import { takeGlobalFlags } from '../../services/cli/contexts/global-flags';
 import { createTerminal } from '../../services/cli/views/terminal';
+import { commandLines } from '../docs-site/command-lines';
 import { readSources } from '../docs-site/repository';
 
 /* Every command line of `berth` that stands in a code block of any Markdown file: there is such a command, and it has such flags. */
@@ -21,16 +22,9 @@ const context = {
   exit() {},
 };
 
-/** The words of each command line of `berth` in a text's code blocks, `npx` and variables before it left out. */
-function linesOf(markdown: string): string[] {
-  const blocks = [...markdown.matchAll(/^```\w*\n([^]*?)^```$/gm)].map(([, text = '']) => text.replaceAll('\\\n', ' '));
-  const lines = blocks.flatMap((text) => text.split('\n'));
-  return lines.flatMap((line) => /^\s*(?:\$ )?(?:\w+=\S+ )*(?:npx )?berth (.*)$/.exec(line)?.[1] ?? []);
-}
-
 /** What is wrong with a command line; undefined when nothing is. */
 async function problemOf(line: string): Promise<string | undefined> {
-  const typed = (line.replace(/\s+#.*$/, '').split(/\s[|>&;]/)[0] ?? '').trim().split(/\s+/);
+  const typed = (line.split(/\s[|>&;]/)[0] ?? '').trim().split(/\s+/);
   const { args } = takeGlobalFlags(typed, {});
   if (args.length === 0 || args[0]?.startsWith('-')) return undefined;
   const entry = CATALOGUE.flatMap(({ commands }) => commands).find(({ name }) => name === args[0]);
@@ -54,22 +48,19 @@ async function problemOf(line: string): Promise<string | undefined> {
 
 it('names commands and flags that there are', async () => {
   const found: string[] = [];
-  let count = 0;
-  for (const { path, markdown } of readSources(ROOT)) {
-    for (const line of linesOf(markdown)) {
-      count += 1;
-      const problem = await problemOf(line);
-      if (problem !== undefined) found.push(`${path}: berth ${line}: ${problem}`);
-    }
+  const lines = commandLines(readSources(ROOT));
+  for (const { path, typed } of lines) {
+    const problem = await problemOf(typed);
+    if (problem !== undefined) found.push(`${path}: berth ${typed}: ${problem}`);
   }
   expect(found).toEqual([]);
-  expect(count).toBeGreaterThan(100);
+  expect(lines.length).toBeGreaterThan(100);
 });
 
 it.each([
   ['hosts list', 'no command hosts'],
   ['host lst', 'no command host lst'],
-  ['host list --sort name   # by name', 'no flag --sort'],
+  ['host list --sort name', 'no flag --sort'],
   ['host list --sort-by name --no-pager | head', undefined],
   ['--context prod host list -o wide', undefined],
 ])('finds what is wrong with %s', async (line, problem) => {

@@ -32,6 +32,9 @@ it('finds in the sources what the reference is of', () => {
   const htmlOf = (name: string) => site.pages.find(({ address }) => address === `reference/${name}.html`)?.html ?? '';
   expect(htmlOf('metrics')).toContain('berth_bus_dead_letters_total');
   expect(htmlOf('metrics')).toContain('berth_bus_calls_waiting');
+  // Of a log line's fields that stand in the call, and of those that are a constant.
+  expect(htmlOf('events')).toContain('bus_connected');
+  expect(htmlOf('events')).toContain('bus_unavailable');
   expect(htmlOf('errors')).toContain('no_role');
   expect(htmlOf('settings')).toContain('BERTH_CONSOLE_PORT');
   expect(htmlOf('commands')).toContain('berth host drain');

@@ -1,6 +1,7 @@
-import { Command, Option } from '@commander-js/extra-typings';
+import { Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { sleep } from '#libs/domain/clock';
 import type { Context } from '../context';
+import { withProgramKeys } from '../views/program-keys';
 import type { Terminal } from '../views/terminal';
 import { collecting } from './collecting';
 import { showLong } from './pager';
@@ -26,7 +27,12 @@ const WATCH_MS = 2_000;
 
 /** A command that shows what there is: with `--output` and `--json`. */
 export function answerCommand(name: string) {
-  return new Command(name)
+  return addAnswerFlags(new Command(name));
+}
+
+/** Adds them to a command that has others. */
+export function addAnswerFlags<Args extends unknown[], Flags extends OptionValues>(command: Command<Args, Flags>) {
+  return command
     .addOption(new Option('-o, --output <form>', 'how').choices(FORMS).default('table' as const))
     .option('--json', 'print one JSON value: --output json', false);
 }
@@ -63,6 +69,6 @@ export async function showAnswer(
     if (form === 'json') return terminal.json(plain);
     if (form === 'name') return terminal.print(names.join('\n'));
     const { stringify } = await import('yaml');
-    terminal.print(stringify(plain).trimEnd());
+    terminal.print(stringify(plain, withProgramKeys).trimEnd());
   }
 }

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { parse } from 'yaml';
 import { systemRandom } from '#libs/runtime/system';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { CATALOGUE } from '../catalogue';
@@ -7,11 +8,12 @@ import type { Context } from '../context';
 import { runBerth } from '../program';
 import { runLine } from '../testing/run-line';
 import { createTerminal } from '../views/terminal';
+import { showAnswer } from './answer';
 
 /* What holds of every command that shows what there is. */
 
 const VERBS = ['list', 'show', 'tree'];
-const SHOWING = ['usage', 'candidates', 'config', 'audit'];
+const SHOWING = ['usage', 'candidates', 'config', 'audit', 'build', 'explain'];
 
 const context: Context = {
   env: {},
@@ -56,14 +58,23 @@ it('has --output and --json wherever something is listed or shown, and order and
   }
 });
 
-it('has berth config fit a terminal of 100 columns, with every default whole', async () => {
-  const out = Object.assign(new PassThrough(), { isTTY: true, columns: 100, rows: 50 });
+it.each(['json', 'yaml'] as const)('names instances by uuid in %s, wherever they stand', async (output) => {
+  const out = new PassThrough();
+  const terminal = createTerminal(out, new PassThrough(), {});
+  const plain = [{ host: 'node-1', instanceUuid: 'a', moves: [{ instanceUuids: ['b', 'c'] }] }];
+  const answer = { plain, names: [], draw() {} };
+  await showAnswer({ ...context, terminal }, { output, json: false }, async () => answer);
+  expect(parse(String(out.read()))).toEqual([{ host: 'node-1', uuid: 'a', moves: [{ uuids: ['b', 'c'] }] }]);
+});
+
+it.each([60, 80, 100])('has berth config fit a terminal of %i columns, with every default whole', async (columns) => {
+  const out = Object.assign(new PassThrough(), { isTTY: true, columns, rows: 50 });
   const env = { NO_COLOR: '1', PAGER: 'cat', TERM: 'xterm' };
   const { interrupted, clock, random } = context;
   const terminal = createTerminal(out, new PassThrough(), env);
   expect(await runBerth(['config'], { env, terminal, clock, random, interrupted })).toBe(0);
   const text = String(out.read());
-  expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  expect(text.split('\n').filter((line) => line.length > columns)).toEqual([]);
   expect(text).not.toContain('…');
   const settings = JSON.parse((await runLine('config --json')).out) as readonly {
     readonly name: string;

@@ -7,7 +7,6 @@ import type { Context } from '../context';
 import { addHelp } from '../help-text';
 import { ageOf } from '../views/format';
 import { table } from '../views/table';
-import { withUuid } from '../views/with-uuid';
 
 /** What an operator may want to settle: since when, who says so, and what can be done about it. */
 export interface AuditLine extends DoubtView {
@@ -40,7 +39,7 @@ export function auditCommand(context: Context): CommandUnknownOpts {
       (atMs) => `, and another server went on with it ${ageOf(clock, atMs)} ago, which may have lacked writes`,
     );
     return {
-      plain: { doubts: lines.map(withUuid), storeBornAtMs, storeJumpsAtMs },
+      plain: { doubts: lines, storeBornAtMs, storeJumpsAtMs },
       names: [...new Set(lines.map(({ instanceUuid, host }) => instanceUuid || host))],
       draw(terminal) {
         terminal.print(lines.length === 0 ? 'nothing is in doubt' : table(terminal, head, rows));

@@ -1,9 +1,10 @@
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Context } from '../context';
 import { runLiveDemo } from '../demo/live-demo';
-import { BUILD_LATENCY_MS, type DemoOutcome, type DemoSettings, runDemo } from '../demo/run-demo';
+import { BUILD_LATENCY_MS, type DemoOutcome, type DemoSettings, processesOf, runDemo } from '../demo/run-demo';
 import { SCENARIOS } from '../demo/scenarios/registry';
 import { playScenario, type Scenario } from '../demo/scenarios/stage';
 import { addHelp } from '../help-text';
@@ -87,7 +88,11 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   const spread = countBy(active, ({ event }) => event.host).map(([, count]) => count);
   const reasons = countBy(failed, ({ event }) => event.fault?.reason ?? 'unknown');
   const rows = [
-    ['placed', figures.active, `on ${spread.length} hosts, ${Math.min(...spread)} to ${Math.max(...spread)} each`],
+    [
+      'placed',
+      figures.active,
+      `on ${counted(spread.length, 'host')}, ${Math.min(...spread)} to ${Math.max(...spread)} each`,
+    ],
     ['retried on an alternate', figures.retried, `${active.filter(isRetried).length} of them placed`],
     ...reasons.map(([reason, count]) => [`failed: ${reason}`, count, '']),
     ['time to place, p50', percentile(times, 50), `ms, of which a fake host builds for about ${BUILD_LATENCY_MS}`],
@@ -97,8 +102,7 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   const wrong = audit.overAllocated + audit.leaked;
   const verdict = wrong === 0 ? green('the store and the hosts agree') : red('the store and the hosts DISAGREE');
   terminal.print(`\n${bold(verdict)}: over-allocated ${audit.overAllocated}, leaked ${audit.leaked}`);
-  const { schedulers, conductors, hosts } = settings;
-  terminal.print(`${schedulers} schedulers, ${conductors} conductors, ${hosts} hosts, ${figures.seconds} s`);
+  terminal.print(`${processesOf(settings)}, ${figures.seconds} s`);
   terminal.note(NEXT);
 }
 

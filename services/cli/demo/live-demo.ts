@@ -2,6 +2,7 @@ import { sleep } from '#libs/domain/clock';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { type Random, randomInt, seededRandom } from '#libs/domain/random';
 import { mapConcurrently } from '#libs/runtime/concurrent';
+import { counted } from '#libs/runtime/counted';
 import type { Context } from '../context';
 import type { EmbeddedFleet } from '../embedded/fleet';
 import { startLate } from '../embedded/start-late';
@@ -34,7 +35,7 @@ export async function runLiveDemo(context: Context, settings: DemoSettings): Pro
     await furnish(fleet);
     const url = await fleet.openConsole();
     terminal.print(`console: ${url}`);
-    terminal.note(`${settings.hosts} hosts build and terminate instances until Ctrl-C`);
+    terminal.note(`instances are built and terminated on ${counted(settings.hosts, 'host')} until Ctrl-C`);
     await live(context, settings, fleet);
   } finally {
     await fleet.close();

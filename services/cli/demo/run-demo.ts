@@ -3,11 +3,12 @@ import type { InstanceEvent } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import { mapConcurrently } from '#libs/runtime/concurrent';
+import { counted } from '#libs/runtime/counted';
 import type { Context } from '../context';
 import type { Audit } from '../embedded/audit';
 import type { EmbeddedFleet, FleetSettings } from '../embedded/fleet';
 import { startLate } from '../embedded/start-late';
-import { startProgress } from '../views/progress';
+import { type ShowProgress, withProgress } from '../views/progress';
 import { demoRequests, demoShape } from './workload';
 
 export interface DemoSettings extends Omit<FleetSettings, 'shape' | 'latencyMs'> {
@@ -40,10 +41,8 @@ export async function runDemo(context: Context, settings: DemoSettings): Promise
   const shape = demoShape(settings.builds, settings.hosts);
   const fleet = await startLate(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
   try {
-    const { schedulers, conductors, hosts, builds } = settings;
-    context.terminal.note(
-      `${schedulers} schedulers, ${conductors} conductors and ${hosts} hosts are up in this process; building ${builds} instances`,
-    );
+    const { builds } = settings;
+    context.terminal.note(`${processesOf(settings)} are up in this process; building ${counted(builds, 'instance')}`);
     const startedMs = clock.elapsed();
     const built = await buildAll(context, settings, fleet);
     const seconds = (clock.elapsed() - startedMs) / 1000;
@@ -54,19 +53,24 @@ export async function runDemo(context: Context, settings: DemoSettings): Promise
   }
 }
 
+/** `2 schedulers, 2 conductors and 20 hosts` */
+export function processesOf({ schedulers, conductors, hosts }: DemoSettings): string {
+  return `${counted(schedulers, 'scheduler')}, ${counted(conductors, 'conductor')} and ${counted(hosts, 'host')}`;
+}
+
 async function buildAll(context: Context, settings: DemoSettings, fleet: EmbeddedFleet): Promise<Built[]> {
   const { terminal, clock, interrupted } = context;
   const built: Built[] = [];
-  const progress = startProgress(terminal, clock, 'building', settings.builds);
   const requests = demoRequests(seededRandom(settings.seed), settings.builds);
-  const build = async (request: BuildOptions) => {
+  const build = async (request: BuildOptions, show: ShowProgress) => {
     const startedMs = clock.elapsed();
     const tookMs = () => clock.elapsed() - startedMs;
     for (const event of await fleet.client.buildAndWait(request, BUILD_WAIT)) built.push({ event, tookMs: tookMs() });
-    progress.show(built.length, () => tally(built));
+    show(built.length, settings.builds, () => tally(built));
   };
-  await mapConcurrently(requests, BUILDS_IN_FLIGHT, build, interrupted);
-  progress.finish(tally(built));
+  await withProgress(terminal, 'building', (show) =>
+    mapConcurrently(requests, BUILDS_IN_FLIGHT, (request) => build(request, show), interrupted),
+  );
   return built;
 }
 

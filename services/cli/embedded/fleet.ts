@@ -14,9 +14,10 @@ import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
-import { open as openSealed } from '#libs/placement/sealed/allocation-request';
+import { open as openSealed, sealer } from '#libs/placement/sealed/allocation-request';
 import { claimKeyOption } from '#libs/placement/sealed/claim-key';
 import { readConfig } from '#libs/runtime/config';
+import { counted } from '#libs/runtime/counted';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { addressOptions } from '#libs/runtime/options';
@@ -144,8 +145,8 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       const bus = await open(connect());
       const config = readConfig(conductorOptions, env);
       const { claimKey } = readConfig({ claimKey: claimKeyOption }, env);
-      const unseal = (sealed: Uint8Array) => openSealed(sealed, claimKey);
-      services.push(await open(startConductor({ ...around(), ...stores, bus, config, open: unseal })));
+      const sealed = { open: (bytes: Uint8Array) => openSealed(bytes, claimKey), seal: sealer(claimKey) };
+      services.push(await open(startConductor({ ...around(), ...stores, bus, config, ...sealed })));
     }
     const drivers = new Map<string, FakeDriver>();
     const machines = new Map<string, Machine>();
@@ -201,7 +202,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
         const config = readConfig({ ...authOptions, ...consoleOptions }, env);
         const itsBus = await open(connect());
         const { url } = await open(
-          startConsole({ ...parts, bus: itsBus, mirror, instances: stores.instances, config }),
+          startConsole({ ...parts, bus: itsBus, mirror, instances: stores.instances, placement, config }),
         );
         return url;
       },
@@ -261,7 +262,7 @@ async function allReady(
     const waiting = services.map((service) => service.readiness()).find(({ ready }) => !ready);
     const seen = waiting === undefined ? (await client.hosts()).length : 0;
     if (seen === hosts) return;
-    reason = waiting?.ready === false ? waiting.reason : `${seen} of ${hosts} hosts have reported`;
+    reason = waiting?.ready === false ? waiting.reason : `${seen} of ${counted(hosts, 'host')} reported`;
     await sleep(clock, 20, interrupted);
   }
   throw new BerthError('unavailable', 'not_ready', `the embedded fleet did not become ready: ${reason}`);

@@ -1,13 +1,14 @@
 import { Option } from '@commander-js/extra-typings';
 import { type AnswerFlags, answerCommand, showAnswer } from '../answers/answer';
 import type { Context } from '../context';
-import { table } from './table';
+import { type SpareColumns, table } from './table';
 
-/** A column of a table; `isWide` for one that only `--output wide` shows. */
+/** A column of a table; `isWide` for one that only `--output wide` shows, `spare` for one that a narrow terminal goes without. */
 export interface Column<T> {
   readonly head: string;
   cell(item: T): string | number;
   readonly isWide?: boolean;
+  readonly spare?: keyof SpareColumns;
 }
 
 /** How things of a kind are listed. */
@@ -65,7 +66,9 @@ export async function showListing<T>(
         const columns = listing.columns.filter((column) => isWide || !column.isWide);
         const head = columns.map((column) => column.head);
         const rows = shown.map((item) => columns.map((column) => column.cell(item)));
-        terminal.print(table(terminal, head, rows));
+        const places = (spare: keyof SpareColumns) =>
+          columns.flatMap((column, place) => (column.spare === spare ? [place] : []));
+        terminal.print(table(terminal, head, rows, isWide ? {} : { first: places('first'), last: places('last') }));
       },
     };
   });

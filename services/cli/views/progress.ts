@@ -1,40 +1,49 @@
-import type { Clock } from '#libs/domain/clock';
-import { formatNumber, showSeconds } from './format';
-import { progressBar } from './table';
+import { formatNumber } from './format';
 import type { Terminal } from './terminal';
 
-/** On a terminal the line is redrawn; elsewhere a new line is printed now and then. */
-const REDRAW_MS = 100;
+/** Tells how much is done, of how much; `detail` is called only when the line is shown, at its end. */
+export type ShowProgress = (done: number, total: number, detail?: () => string) => void;
+
+/** Where the line is not redrawn, a new one is printed now and then. */
 const NOTE_MS = 5_000;
 
-export interface Progress {
-  /** `done` is the total so far; `detail` is called only when the line is shown, at its end. */
-  show(done: number, detail: () => string): void;
-  /** Shows the final state. */
-  finish(detail: string): void;
-}
-
-/** Shows progress, rate and remaining time of work of known size. */
-export function startProgress(terminal: Terminal, clock: Clock, what: string, total: number): Progress {
-  const startedMs = clock.elapsed();
-  const intervalMs = terminal.isInteractive ? REDRAW_MS : NOTE_MS;
-  let shownMs = startedMs;
-  let latest = 0;
-  const line = (done: number, detail: string) => {
-    const seconds = Math.max(0.001, (clock.elapsed() - startedMs) / 1000);
-    const rate = done / seconds;
-    const eta = done < total && total - done > rate ? `, ${showSeconds((total - done) / rate)} left` : '';
-    const count = `${formatNumber(done)}/${formatNumber(total)}`;
-    return `${what} ${progressBar(terminal, done, total)}  ${count}  ${formatNumber(Math.round(rate))}/s${eta}  ${detail}`;
-  };
-  return {
-    show(done, detail) {
-      latest = done;
-      if (clock.elapsed() - shownMs < intervalMs) return;
-      shownMs = clock.elapsed();
-      if (terminal.isInteractive) terminal.progress(line(done, detail()));
-      else terminal.note(line(done, detail()));
+/**
+ * Does work that tells how far it is, and shows that with its rate and the remaining time from the first that it tells to
+ * its end, however it ends.
+ */
+export async function withProgress<T>(
+  { errors, isInteractive, glyphs, colours }: Terminal,
+  what: string,
+  work: (show: ShowProgress) => Promise<T>,
+): Promise<T> {
+  // Few commands come here, and all would wait for it.
+  const { Format, SingleBar } = (await import('cli-progress')).default;
+  const format = `${what} ${colours.cyan('{bar}')} {percentage}%  {value}/{total}  {rate}/s, {eta_formatted} left  {detail}`;
+  let latest = () => '';
+  const bar = new SingleBar({
+    stream: errors,
+    barsize: 20,
+    barCompleteChar: glyphs.full,
+    barIncompleteChar: glyphs.empty,
+    etaBuffer: 100,
+    noTTYOutput: true,
+    notTTYSchedule: NOTE_MS,
+    // It ends each of its lines there, and would add an empty one.
+    clearOnComplete: !isInteractive,
+    formatValue: (value, _, kind) => (kind === 'value' || kind === 'total' ? formatNumber(value) : String(value)),
+    format(options, params, payload) {
+      const seconds = Math.max(0.001, (Number(params.stopTime ?? new Date()) - params.startTime) / 1_000);
+      const rate = formatNumber(Math.round(params.value / seconds));
+      return Format.Formatter({ ...options, format }, params, { ...payload, rate, detail: latest() });
     },
-    finish: (detail) => terminal.note(line(latest, detail)),
-  };
+  });
+  try {
+    return await work((done, total, detail) => {
+      latest = detail ?? latest;
+      if (bar.isActive) bar.update(done);
+      else bar.start(total, done);
+    });
+  } finally {
+    bar.stop();
+  }
 }

@@ -10,8 +10,8 @@ const MAIN_CLASSES = 3;
 const BAR_WIDTH = 5;
 
 /**
- * One line per provider, with bars for the most frequent classes, and amounts beside them when it is wide. `known` has at least
- * their parents and roots.
+ * One line per provider, with bars for the most frequent classes, and amounts beside them where there is room, or it is wide.
+ * `known` has at least their parents and roots.
  */
 export function providerTable(
   terminal: Terminal,
@@ -28,12 +28,16 @@ export function providerTable(
       provider.uuid,
       provider.generation,
       placeOf(provider, known),
-      ...main.map((resourceClass) => showFill(terminal, fills, resourceClass, isWide)),
+      ...main.flatMap((resourceClass) => showFill(terminal, fills, resourceClass)),
       others.map(({ resourceClass, used, capacity }) => `${resourceClass} ${used}/${capacity}`).join(' '),
     ];
   });
   const hasOthers = rows.some((row) => row.at(-1) !== '');
-  return table(terminal, ['NAME', 'UUID', 'GENERATION', 'UNDER', ...main, hasOthers ? 'OTHER CLASSES' : ''], rows);
+  const classes = main.flatMap((name) => [name, '']);
+  const head = ['NAME', 'UUID', 'GENERATION', 'UNDER', ...classes, hasOthers ? 'OTHER CLASSES' : ''];
+  const amounts = main.map((_, i) => head.indexOf('UNDER') + 2 * (i + 1));
+  const spare = { first: amounts, last: [head.indexOf('GENERATION'), head.indexOf('UNDER')] };
+  return table(terminal, head, rows, isWide ? {} : spare);
 }
 
 /** A provider's place in its tree: `-` for a root, else the root, or root and parent. */
@@ -55,9 +59,10 @@ function mainClasses(providers: readonly StockedProvider[]): string[] {
     .sort(compareClasses);
 }
 
-function showFill(terminal: Terminal, fills: readonly Fill[], resourceClass: string, isWide: boolean): string {
+/** A bar, and the amounts. */
+function showFill(terminal: Terminal, fills: readonly Fill[], resourceClass: string): [string, string] {
   const fill = fills.find((one) => one.resourceClass === resourceClass);
-  if (fill === undefined) return '-';
-  const amounts = isWide ? `  ${formatNumber(fill.used)} of ${formatNumber(fill.capacity)}` : '';
-  return `${bar(terminal, fill.used, fill.capacity, BAR_WIDTH)}${amounts}`;
+  if (fill === undefined) return ['-', ''];
+  const { used, capacity } = fill;
+  return [bar(terminal, used, capacity, BAR_WIDTH), `${formatNumber(used)} of ${formatNumber(capacity)}`];
 }

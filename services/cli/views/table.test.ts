@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { table } from './table';
+import { facts, table } from './table';
 import { createTerminal } from './terminal';
 
 const WORDS = 'the quick brown fox jumps over the lazy dog';
@@ -27,4 +27,39 @@ it.each([45, 50, 60, 74])('wraps between words on a terminal of %i columns', (co
 
 it('never breaks a word', () => {
   expect(drawn(10).join(' ')).toContain('a-name-that-is-one-word');
+});
+
+it('wraps facts between words, beside their names', () => {
+  const out = Object.assign(new PassThrough(), { isTTY: true, columns: 25 });
+  const terminal = createTerminal(out, new PassThrough(), { NO_COLOR: '1' });
+  const pairs = [
+    ['name', 'host-1'],
+    ['why', WORDS],
+  ] as const;
+  const why = ['why   the quick brown fox', '      jumps over the lazy', '      dog'];
+  expect(facts(terminal, pairs).split('\n')).toEqual(['name  host-1', ...why]);
+});
+
+describe('with spare columns', () => {
+  const HEAD = ['NAME', 'FILL', 'AMOUNT', 'PROJECT', 'WHY'];
+  const ROW = ['one', 'full', '3 of 4', 'a-project', 'no room at all'];
+  const drawnIn = (columns: number) => {
+    const terminal = createTerminal(Object.assign(new PassThrough(), { isTTY: true, columns }), new PassThrough(), {
+      NO_COLOR: '1',
+    });
+    return table(terminal, HEAD, [ROW], { first: [2], last: [3] }).split('\n');
+  };
+
+  it.each([
+    [45, ['NAME  FILL  AMOUNT  PROJECT    WHY', 'one   full  3 of 4  a-project  no room at all']],
+    [36, ['NAME  FILL  PROJECT    WHY', 'one   full  a-project  no room at', '                       all']],
+    [20, ['NAME  FILL  WHY', 'one   full  no room', '            at all']],
+  ])('leaves out on %i columns what is spare', (columns, lines) => {
+    expect(drawnIn(columns)).toEqual(lines);
+  });
+
+  it('is a list of names and values where nothing else helps', () => {
+    const names = ['NAME     one', 'FILL     full', 'AMOUNT   3 of 4', 'PROJECT  a-project'];
+    expect(drawnIn(14)).toEqual([...names, 'WHY      no room', '         at all']);
+  });
 });

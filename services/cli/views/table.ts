@@ -9,21 +9,47 @@ const NO_BORDERS = Object.fromEntries(
     .map((part) => [part, '']),
 );
 
+type Cells = readonly (string | number)[];
+
+/** Columns, by their places, that a narrow terminal does without: `first` before anything is wrapped, `last` when that is not enough. */
+export interface SpareColumns {
+  readonly first?: readonly number[];
+  readonly last?: readonly number[];
+}
+
 /**
  * Aligns rows under a head, without borders. Columns of numbers (and empty cells) are right-aligned. On a terminal that is
- * narrower than it, the widest columns are wrapped between words, by cli-table3.
+ * narrower than it, spare columns are left out and the widest are wrapped between words, by cli-table3; where that is still too
+ * wide, each row is a list of names and values (as `\x auto` of psql does it).
  */
 export function table(
   terminal: Terminal,
   head: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
+  rows: readonly Cells[],
+  { first = [], last = [] }: SpareColumns = {},
 ): string {
+  const { columns = Number.POSITIVE_INFINITY } = terminal;
+  const without = (gone: readonly number[]) =>
+    [head, ...rows].map((row) => row.filter((_, column) => !gone.includes(column)));
+  const all = without([]);
+  if (sumOf(widthsOf(all, '\n')) <= columns) return aligned(terminal, all);
+  const fitting = [first, [...first, ...last]].map(without).find((kept) => sumOf(widthsOf(kept, /\s+/)) <= columns);
+  if (fitting) return aligned(terminal, fitting, widthsWithin(columns, fitting));
+  return rows
+    .map((row) =>
+      facts(
+        terminal,
+        row.map((cell, i) => [head[i] ?? '', textOf(cell)]),
+      ),
+    )
+    .join('\n\n');
+}
+
+function aligned(terminal: Terminal, [head = [], ...rows]: readonly Cells[], widths?: number[]): string {
   const right = head.map((_, column) => {
     const cells = rows.map((row) => row[column]).filter((cell) => cell !== '');
     return cells.length > 0 && cells.every((cell) => typeof cell === 'number');
   });
-  const cells = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell)));
-  const widths = widthsWithin(terminal.columns, [head, ...cells]);
   const lines = new Table({
     ...(widths && { colWidths: widths, wordWrap: true }),
     head: head.map((title) => terminal.colours.dim(title)),
@@ -31,7 +57,7 @@ export function table(
     chars: { ...NO_BORDERS, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
-  for (const row of cells) lines.push(row);
+  for (const row of rows) lines.push(row.map(textOf));
   return lines
     .toString()
     .split('\n')
@@ -39,51 +65,50 @@ export function table(
     .join('\n');
 }
 
+const textOf = (cell: string | number) => (typeof cell === 'number' ? formatNumber(cell) : cell);
+
 const GAP = 2;
+const sumOf = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP);
+
+/** Of each column the longest of what its cells are divided into: lines, or words. */
+function widthsOf([head = [], ...rows]: readonly Cells[], between: string | RegExp): number[] {
+  const widthOf = (cell: string | number = '') =>
+    Math.max(
+      ...stripVTControlCharacters(textOf(cell))
+        .split(between)
+        .map((part) => part.length),
+    );
+  return head.map((title, i) => Math.max(widthOf(title), ...rows.map((row) => widthOf(row[i]))));
+}
 
 /** How wide each column may be so that all fit; undefined when they do as they are. None is narrower than its longest word. */
-function widthsWithin(columns: number | undefined, rows: readonly (readonly string[])[]): number[] | undefined {
-  if (columns === undefined) return undefined;
-  const across = (lengthOf: (text: string) => number) =>
-    (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => lengthOf(stripVTControlCharacters(row[i] ?? '')))));
-  const widths = across((text) => Math.max(...text.split('\n').map((line) => line.length)));
-  const least = across((text) => Math.max(...text.split(/\s+/).map((word) => word.length)));
-  let tooWide = widths.reduce((sum, width) => sum + width + GAP, -GAP) - columns;
+function widthsWithin(columns: number, cells: readonly Cells[]): number[] | undefined {
+  const widths = widthsOf(cells, '\n');
+  const least = widthsOf(cells, /\s+/);
+  const tooWide = sumOf(widths) - columns;
   if (tooWide <= 0) return undefined;
-  while (tooWide > 0) {
+  for (let n = 0; n < tooWide; n++) {
     const spare = widths.map((width, i) => (width > (least[i] ?? 0) ? width : 0));
     const widest = spare.indexOf(Math.max(...spare));
-    if (spare[widest] === 0) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
-    tooWide -= 1;
   }
   return widths;
 }
 
-/** One line per name and value, the values aligned. */
-export function facts({ colours }: Terminal, pairs: readonly (readonly [name: string, value: string])[]): string {
-  const width = Math.max(...pairs.map(([name]) => name.length)) + 2;
-  return pairs.map(([name, value]) => `${colours.dim(name.padEnd(width))}${value}`).join('\n');
+/** One line per name and value, the values aligned, and wrapped between words where they are too long for the terminal. */
+export function facts(terminal: Terminal, pairs: readonly (readonly [name: string, value: string])[]): string {
+  const { columns = Number.POSITIVE_INFINITY, colours } = terminal;
+  const [names = 0, values = 0] = widthsOf(pairs, '\n');
+  const [, longestWord = 0] = widthsOf(pairs, /\s+/);
+  const isTooWide = names + GAP + values > columns;
+  const widths = isTooWide ? [names, Math.max(longestWord, columns - names - GAP)] : undefined;
+  return aligned(terminal, [[], ...pairs.map(([name, value]) => [colours.dim(name), value])], widths);
 }
 
 /** Usage as a bar: `███████░░░  70%`, green to red. */
-export function bar(terminal: Terminal, used: number, capacity: number, width = 10): string {
+export function bar({ colours, glyphs }: Terminal, used: number, capacity: number, width = 10): string {
   const share = capacity > 0 ? used / capacity : 0;
-  const { red, yellow, green } = terminal.colours;
-  return drawBar(terminal, share, width, share >= 0.9 ? red : share >= 0.7 ? yellow : green);
-}
-
-/** Progress as a bar, in one colour. */
-export function progressBar(terminal: Terminal, done: number, total: number): string {
-  return drawBar(terminal, total > 0 ? done / total : 1, 20, terminal.colours.cyan);
-}
-
-function drawBar(
-  { colours, glyphs }: Terminal,
-  share: number,
-  width: number,
-  colour: (text: string) => string,
-): string {
+  const colour = share >= 0.9 ? colours.red : share >= 0.7 ? colours.yellow : colours.green;
   const filled = Math.min(width, Math.round(share * width));
   const percent = `${Math.round(share * 100)}%`.padStart(4);
   return `${colour(glyphs.full.repeat(filled))}${colours.dim(glyphs.empty.repeat(width - filled))} ${percent}`;

@@ -67,20 +67,6 @@ it('is coloured on a terminal, unless NO_COLOR is set', () => {
   expect(bar(terminalOn(false).terminal, 1, 1)).not.toContain('\x1b');
 });
 
-it('replaces a progress line, which never wraps, with what comes next', () => {
-  const { terminal, err } = terminalOn(true);
-  terminal.progress('x'.repeat(30));
-  expect(err()).toBe(`\r\x1b[K${'x'.repeat(19)}`);
-  terminal.note('done');
-  expect(err()).toBe('\r\x1b[Kdone\n');
-});
-
-it('shows no progress line where nobody sees it change', () => {
-  const { terminal, err } = terminalOn(false);
-  terminal.progress('half');
-  expect(err()).toBe('');
-});
-
 it.each([
   [1234, '1,234'],
   [0.25, '0.3'],

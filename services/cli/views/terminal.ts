@@ -1,7 +1,8 @@
-import type { Writable } from 'node:stream';
+import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { Environment } from '#libs/runtime/system';
+import { withProgramKeys } from './program-keys';
 
 /** A command's output: answers go to `out`; progress, notes and errors to `err`. */
 export interface Terminal {
@@ -10,13 +11,13 @@ export interface Terminal {
   readonly glyphs: Glyphs;
   /** Prints a line of the answer. */
   print(text: string): void;
-  /** Prints the answer as one JSON value on one line. */
+  /** Prints the answer as one JSON value on one line, with `withProgramKeys`. */
   json(value: unknown): void;
   /** Prints a line that is not part of the answer. */
   note(text: string): void;
-  /** Prints a line that the next one replaces; nothing when `err` is no terminal. */
-  progress(text: string): void;
-  /** Whether `progress` prints. */
+  /** Where notes go, for what draws there itself; without `isTTY` where it can't. */
+  readonly errors: Stream;
+  /** Whether what stands there can be drawn anew. */
   readonly isInteractive: boolean;
   /** How many characters fit into a line; undefined when `out` is no terminal: then nothing is wrapped. */
   readonly columns: number | undefined;
@@ -47,29 +48,29 @@ export function createTerminal(out: Stream, err: Stream, env: Environment): Term
   const wantsColour =
     !env['NO_COLOR'] && (Boolean(env['FORCE_COLOR']) || (out.isTTY === true && env['TERM'] !== 'dumb'));
   const isInteractive = err.isTTY === true && env['TERM'] !== 'dumb';
-  let hasProgress = false;
-  const printLine = (stream: Stream, text: string) => {
-    if (hasProgress) err.write(CLEAR_LINE);
-    hasProgress = false;
-    stream.write(`${text}\n`);
-  };
+  const printLine = (stream: Stream, text: string) => stream.write(`${text}\n`);
   return {
     colours: pc.createColors(wantsColour),
     glyphs: glyphsFor(env),
+    errors: isInteractive ? err : writingTo(err),
     isInteractive,
     get columns() {
       return out.isTTY === true ? out.columns : undefined;
     },
     screen: out.isTTY === true && env['TERM'] !== 'dumb' ? screenOn(out) : undefined,
     print: (text) => printLine(out, text),
-    json: (value) => printLine(out, JSON.stringify(value)),
+    json: (value) => printLine(out, JSON.stringify(value, withProgramKeys)),
     note: (text) => printLine(err, text),
-    progress(text) {
-      if (!isInteractive) return;
-      err.write(`${CLEAR_LINE}${cutTo((err.columns ?? 80) - 1, text)}`);
-      hasProgress = true;
-    },
   };
+}
+
+/** A stream that is no terminal, whatever it writes to. */
+function writingTo(stream: Stream): Writable {
+  const write = (text: string, _: string, done: () => void) => {
+    stream.write(text);
+    done();
+  };
+  return new Writable({ decodeStrings: false, write });
 }
 
 /** On the terminal's other screen, so that what was there before comes back. */
@@ -91,9 +92,7 @@ function screenOn(out: Stream): Screen {
   };
 }
 
-const CLEAR_LINE = '\r\x1b[K';
-
-/** Cuts a line to the width of the terminal (a wrapped line could not be replaced); a cut line has no colours. */
+/** Cuts a line to the width of the terminal (a wrapped one would take the place of two); a cut line has no colours. */
 function cutTo(columns: number, text: string): string {
   const plain = stripVTControlCharacters(text);
   return plain.length <= columns ? text : plain.slice(0, columns);

@@ -9,6 +9,8 @@ export interface Call {
   /** `counter` of `metrics.counter(...)`, `BerthError` of `new BerthError(...)`. */
   readonly of: string;
   readonly texts: readonly (string | undefined)[];
+  /** The `event` of a log message's fields, written in the call or in the constant that it is given. */
+  readonly event: string | undefined;
 }
 
 interface Node {
@@ -20,6 +22,11 @@ interface Node {
   readonly callee?: Node;
   readonly property?: Node;
   readonly arguments?: readonly { readonly expression: Node }[] | null;
+  /** Of a constant: its name, and what it is. */
+  readonly id?: Node;
+  readonly init?: Node | null;
+  /** Of an object: its fields, each with key and value. */
+  readonly properties?: readonly { readonly key?: Node; readonly value?: unknown }[];
 }
 
 /** Every call and every `new` in the sources that ship. */
@@ -34,18 +41,28 @@ export function callsInSources(root: string): Call[] {
 
 function callsIn(text: string, path: string): Call[] {
   const calls: Call[] = [];
+  const eventOf = new Map<unknown, string | undefined>();
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) return value.forEach(visit);
     if (typeof value !== 'object' || value === null) return;
-    const { type, callee, arguments: given } = value as Node;
+    const { type, callee, arguments: given, id, init } = value as Node;
+    if (type === 'VariableDeclarator') eventOf.set(id?.value, eventIn(init));
     if (type === 'CallExpression' || type === 'NewExpression') {
       const of = String(callee?.property?.value ?? callee?.value);
-      calls.push({ path, of, texts: (given ?? []).map(({ expression }) => textIn(expression)) });
+      const fields = given?.[0]?.expression;
+      const event = fields?.type === 'Identifier' ? eventOf.get(fields.value) : eventIn(fields);
+      calls.push({ path, of, texts: (given ?? []).map(({ expression }) => textIn(expression)), event });
     }
     for (const part of Object.values(value)) visit(part);
   };
   visit(parseSync(text, { syntax: 'typescript', target: 'es2022' }).body);
   return calls;
+}
+
+/** Of an object with such a field. */
+function eventIn(object: Node | null | undefined): string | undefined {
+  const field = object?.properties?.find(({ key }) => key?.value === 'event');
+  return field && textIn(field.value as Node);
 }
 
 /** Of a text, or of several put together with `+`. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Enum, parse, type ReflectionObject, Root, Type } from 'protobufjs';
 import { INSTANCE_STATES } from '#libs/domain/instance';
+import type { Call } from './calls';
 import { code, plain, table } from './markdown';
 
 /** Every message and enumeration of the `.proto` files, by package, but for those between Berth's own processes. */
@@ -27,7 +28,7 @@ ${parts.join('\n\n')}
 }
 
 /** What is told on the exchange `berth.events`. */
-export function eventsPage(): string {
+export function eventsPage(calls: readonly Call[]): string {
   return `# Events
 
 The topic exchange ${code('berth.events')} tells what happens to instances, flavors and by operators. ${code('berth events')} follows
@@ -48,7 +49,22 @@ How the words of a key are written, and who may listen: [the wire contract](../.
 ## States
 
 ${INSTANCE_STATES.map(code).join(', ')}
+
+## In logs
+
+The ${code('event')} of a log line never changes, whatever its words do:
+
+${table(['event', 'level', 'says'], logEvents(calls))}
 `;
+}
+
+const LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error'];
+
+function logEvents(calls: readonly Call[]): string[][] {
+  const rows = calls.flatMap(({ of, event, texts: [, message] }) =>
+    event !== undefined && LEVELS.includes(of) ? [[code(event), of, message ?? '']] : [],
+  );
+  return [...new Map(rows.map((row) => [row.join(), row])).values()].sort((a, b) => (a.join() < b.join() ? -1 : 1));
 }
 
 function shown(object: ReflectionObject, prefix: string): string[] {

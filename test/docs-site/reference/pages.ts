@@ -15,7 +15,7 @@ export async function referencePages(root: string): Promise<Source[]> {
     commands: await commandsPage(),
     settings: settingsPage(),
     metrics: metricsPage(calls),
-    events: eventsPage(),
+    events: eventsPage(calls),
     errors: errorsPage(root, calls),
     'http-api': httpApiPage(),
     messages: messagesPage(root),

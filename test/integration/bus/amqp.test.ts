@@ -5,7 +5,7 @@ import { ACK, type Bus, type CastOptions, type IncomingMessage, REQUEUE } from '
 import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
 import type { QueueSpec } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
-import { silentLog } from '#libs/runtime/log';
+import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics, type Metrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aMessage, aQueue, errorOf, failureOf, takeDeadLetter, textOf } from '#libs/testing/bus/bus-world';
@@ -31,8 +31,12 @@ afterEach(async () => {
   await Promise.all([stranger.close(), ...buses.map((bus) => bus.close())]);
 });
 
-async function open(config: Partial<OpenBusConfig> = {}, metrics: Metrics = createMetrics({})): Promise<Bus> {
-  const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics };
+async function open(
+  config: Partial<OpenBusConfig> = {},
+  metrics: Metrics = createMetrics({}),
+  log: Log = silentLog,
+): Promise<Bus> {
+  const around = { clock: systemClock(), random: systemRandom, log, metrics };
   const bus = await openBus({ busUrl: sharedServer('rabbitmq'), ...config }, around);
   buses.push(bus);
   return bus;
@@ -60,6 +64,15 @@ describe('connecting', () => {
     const error = await errorOf(open({ busUrl: `amqp://127.0.0.1:${port}`, connectTimeoutMs: 300 }));
     expect(error).toMatchObject({ code: 'unavailable', reason: 'broker_unreachable' });
     expect(error.message).toContain(`127.0.0.1:${port}`);
+  });
+
+  it('says at once, and once, where it looks for a broker that it waits for', async () => {
+    const warnings: object[] = [];
+    const log = { ...silentLog, warn: (facts: object) => void warnings.push(facts) };
+    const port = await freePort();
+    await errorOf(open({ busUrl: `amqp://127.0.0.1:${port}`, connectTimeoutMs: 300 }, createMetrics({}), log));
+    const error = expect.objectContaining({ message: expect.stringContaining(`127.0.0.1:${port}`) });
+    expect(warnings).toEqual([{ event: 'bus_unavailable', setting: 'BERTH_BUS_URL', error }]);
   });
 
   it.each(['amqp://', 'amqp://host:port', 'amqp://h:1:2', 'http://host', 'nonsense'])(

@@ -2,6 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findBinary } from '#libs/testing/servers/find-binary';
+import { addressOf } from '../../docs-site/addresses';
+import { slugOf } from '../../docs-site/headings';
+import { readSources } from '../../docs-site/repository';
 
 /* The alert rules of deploy/, by Prometheus' own tool. */
 
@@ -26,11 +29,14 @@ it('has a test for every alert', () => {
 
 it('links each alert to a paragraph that says what to look at and what to do', () => {
   const rules = readFileSync(join(PROMETHEUS, 'rules.yml'), 'utf8');
-  const runbooks = [...rules.matchAll(/- alert: (\w+)(?:(?!- alert:)[^])*?runbook_url: (\S+)/g)];
+  const address =
+    /- alert: (\w+)(?:(?!- alert:)[^])*?runbook_url: '\{\{ or \$externalLabels\.berth_console "[^"]+" \}\}\/docs\/(\S+)'/g;
+  const runbooks = [...rules.matchAll(address)];
   const links = runbooks.map(([, alert = '', url = '']) => [alert, url.split('#')] as const);
   expect(links.map(([alert]) => alert)).toEqual([...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name));
-  const broken = links.filter(([, [path = '', anchor = '']]) => {
-    const paragraph = paragraphsOf(readFileSync(join(ROOT, path), 'utf8')).get(anchor) ?? '';
+  const pages = new Map(readSources(ROOT).map(({ path, markdown }) => [addressOf(path), markdown]));
+  const broken = links.filter(([, [page = '', anchor = '']]) => {
+    const paragraph = paragraphsOf(pages.get(page) ?? '').get(anchor) ?? '';
     return !paragraph.includes('**Look at**') || !/\*\*Do\*\*/.test(paragraph);
   });
   expect(broken).toEqual([]);
@@ -43,12 +49,14 @@ it('links each alert to a paragraph that says what to look at and what to do', (
 /** What stands below each heading, by the anchor that forges make of it. */
 function paragraphsOf(markdown: string): Map<string, string> {
   const parts = markdown.split(/^#+ /m).map((part) => [part.split('\n', 1)[0] ?? '', part] as const);
-  return new Map(parts.map(([heading, text]) => [heading.toLowerCase().replaceAll(' ', '-'), text]));
+  return new Map(parts.map(([heading, text]) => [slugOf(heading), text]));
 }
 
 it('asks only for metrics that processes have', () => {
   const rules = readFileSync(join(PROMETHEUS, 'rules.yml'), 'utf8');
-  const asked = new Set([...rules.matchAll(/\bberth_\w+/g)].map(([name]) => name.replace(/_bucket$/, '')));
+  const asked = new Set(
+    [...rules.matchAll(/(?<!externalLabels\.)\bberth_\w+/g)].map(([name]) => name.replace(/_bucket$/, '')),
+  );
   const declared = new Set(metricsIn(join(ROOT, 'services')).concat(metricsIn(join(ROOT, 'libs'))));
   expect([...asked].filter((name) => !declared.has(name))).toEqual([]);
 });

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { environment } from '#libs/runtime/system';
 import { findBinary } from '#libs/testing/servers/find-binary';
+import { CATALOGUE } from '../../../services/cli/catalogue';
 
 /* What `npm pack` makes, in an empty folder as a stranger has it: installed, run, and under systemd's units. */
 
@@ -92,6 +93,7 @@ it('has a unit for each process, by the command that it has', () => {
     const [, command] = /^ExecStart=\/usr\/bin\/berth (\S+)$/m.exec(readFileSync(join(UNITS, name), 'utf8')) ?? [];
     return command ?? [];
   });
-  expect(commands.sort()).toEqual(['compute-agent', 'conductor', 'console', 'placement-api', 'scheduler']);
+  const services = CATALOGUE.find(({ heading }) => heading === 'Run its services:')?.commands.map(({ name }) => name);
+  expect(commands.sort()).toEqual(services?.sort());
   for (const command of commands) expect(inFolder(berth(), command, '--help')).toContain(`Usage: berth ${command}`);
 });

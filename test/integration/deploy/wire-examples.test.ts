@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findBinary, findGo, GO_LIBRARIES } from '#libs/testing/servers/find-binary';
 import { type Composition, startComposition } from './composition';
 
-/* The program in proto/README.md that has no client library, as a tenant of the composition. */
+/* The programs in proto/README.md that have no client library, as a tenant of the composition. */
 
-jest.setTimeout(90_000);
+// Where there is no Go it is installed.
+jest.setTimeout(300_000);
 
 const ROOT = join(__dirname, '../../..');
 
@@ -22,14 +24,45 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('builds an instance from Node and ends it', () => {
-  const [, program = ''] = /^```js\n([^]*?)^```$/m.exec(readFileSync(join(ROOT, 'proto/README.md'), 'utf8')) ?? [];
-  const file = join(folder, 'build.cjs');
+/** Writes the program of the page in this language to a file. */
+function programIn(language: string, name: string): string {
+  const page = readFileSync(join(ROOT, 'proto/README.md'), 'utf8');
+  const [, program = ''] = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(page) ?? [];
+  const file = join(folder, name);
   writeFileSync(file, program);
+  return file;
+}
+
+/** What a program prints that builds an instance and terminates it. */
+const WHOLE_LIFE = /^SCHEDULING[^]*^ACTIVE host-1[^]*^DELETING[^]*^DELETED/m;
+
+it('builds an instance from Node and ends it', () => {
+  const file = programIn('js', 'build.cjs');
   const url = composition.brokerUrl('project.demo', 'demo-for-trying');
   const env = { NODE_PATH: join(ROOT, 'node_modules') };
-  const said = execFileSync(process.execPath, [file, url, join(ROOT, 'proto')], { env, timeout: 60_000 }).toString();
-  const states = said.split('\n').flatMap((line) => line.split(' ')[0] || []);
-  expect(states).toEqual(expect.arrayContaining(['SCHEDULING', 'ACTIVE', 'DELETING', 'DELETED']));
-  expect(said).toContain('ACTIVE host-1');
+  const said = execFileSync(process.execPath, [file, url, join(ROOT, 'proto')], { env, timeout: 60_000 });
+  expect(String(said)).toMatch(WHOLE_LIFE);
+});
+
+it('builds an instance from Go and ends it', () => {
+  const go = findGo({
+    'github.com/rabbitmq/amqp091-go': 'golang-github-rabbitmq-amqp091-go-dev',
+    'google.golang.org/protobuf': 'golang-google-protobuf-dev',
+  });
+  const protoc = findBinary({ name: 'protoc', folders: ['/usr/bin'], debianPackage: 'protobuf-compiler' });
+  findBinary({ name: 'protoc-gen-go', folders: ['/usr/bin'], debianPackage: 'protoc-gen-go' });
+  const sources = join(folder, 'go/src');
+  mkdirSync(sources, { recursive: true });
+  const schemas = readdirSync(join(ROOT, 'proto'), { recursive: true, encoding: 'utf8' });
+  const files = schemas.filter((name) => name.endsWith('.proto'));
+  execFileSync(protoc, [`--proto_path=${join(ROOT, 'proto')}`, `--go_out=${sources}`, ...files]);
+  const env = {
+    PATH: '/usr/bin:/bin',
+    GO111MODULE: 'off',
+    GOPATH: `${join(folder, 'go')}:${GO_LIBRARIES}`,
+    GOCACHE: join(folder, 'cache'),
+  };
+  const url = composition.brokerUrl('project.demo', 'demo-for-trying');
+  const said = execFileSync(go, ['run', programIn('go', 'build.go'), url], { env, timeout: 240_000 });
+  expect(String(said)).toMatch(WHOLE_LIFE);
 });

@@ -2,13 +2,13 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Build } from '#libs/client/client';
 import type { InstanceEvent } from '#libs/contracts/messages';
 import { EXIT } from '#libs/runtime/exit-codes';
+import { type Answer, addAnswerFlags, showAnswer } from '../../answers/answer';
 import { clientSettings } from '../../client/client-options';
 import { ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
-import { withUuid } from '../../views/with-uuid';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { addAdmissionFlags, admissionOf } from './admission-flags';
@@ -17,32 +17,34 @@ import { showOutcome } from './show-outcome';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
 export function buildCommand(context: Context): CommandUnknownOpts {
-  const command = addAdmissionFlags(addRequestFlags(new Command('build')))
+  const asking = addAdmissionFlags(addRequestFlags(new Command('build')))
     .optionsGroup('How many, and what to wait for:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
     .option('--min-count <n>', 'a gang: so many of --count must become ACTIVE, or none stays', amount)
     .option('--name <name>', 'for people; with --count they are called name-1, name-2, ...', 'instance')
     .addOption(repeatable('--host <name>', 'only on this host', hostName))
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
-    .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
-    .option('--json', 'print one JSON value', false);
+    .option('--timeout <seconds>', 'how long --wait waits', amount, 300);
+  const command = addAnswerFlags(asking);
   addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { host, count, minCount, name, wait, timeout, json } = flags;
+    const { host, count, minCount, name, wait, timeout } = flags;
     if (minCount !== undefined && minCount > count) {
       throw usageError('--min-count is above --count', 'at most all can become ACTIVE');
     }
     const spec = requestSpecOf(flags, host, ownProject(context, command));
     const request = { spec, count, name, admission: admissionOf(flags), ...(minCount && { minCount }) };
     await withClient(context, command, async (client) => {
-      if (wait) {
-        finish(context, json, await client.buildAndWait(request, { timeoutMs: timeout * 1000 }), minCount ?? count);
-      } else showRequested(context, json, await client.build(request));
+      if (!wait) return showAnswer(context, flags, async () => requested(await client.build(request)));
+      const events = await client.buildAndWait(request, { timeoutMs: timeout * 1000 });
+      if (events.filter(({ state }) => state === 'active').length < (minCount ?? count)) context.exit(EXIT.failed);
+      return showAnswer(context, flags, async () => ended(events));
     });
   });
   return addHelp(
     command,
     [
       ['berth build --vcpu 2 --memory-mb 2048 --disk-gb 20 --wait', 'one instance, and see where it went'],
+      ['berth build --flavor web --count 3 -o name', 'the UUIDs alone, for a script'],
       ['berth build --vcpu 1 --memory-mb 512 --count 3 --group web:anti-affinity', 'three, each on its own host'],
       ['berth build --flavor worker --count 8 --min-count 6 --wait', 'a gang: six to eight, or none'],
       [
@@ -60,14 +62,21 @@ export function buildCommand(context: Context): CommandUnknownOpts {
   );
 }
 
-function showRequested({ terminal }: Context, json: boolean, { requestId, instanceUuids }: Build): void {
-  if (json) return terminal.json({ requestId, uuids: instanceUuids });
-  for (const uuid of instanceUuids) terminal.print(uuid);
-  terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
+function requested({ requestId, instanceUuids }: Build): Answer {
+  return {
+    plain: { requestId, uuids: instanceUuids },
+    names: instanceUuids,
+    draw(terminal) {
+      for (const uuid of instanceUuids) terminal.print(uuid);
+      terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
+    },
+  };
 }
 
-function finish(context: Context, json: boolean, events: readonly InstanceEvent[], least: number): void {
-  if (json) context.terminal.json(events.map(withUuid));
-  else showOutcome(context.terminal, events);
-  if (events.filter((event) => event.state === 'active').length < least) context.exit(EXIT.failed);
+function ended(events: readonly InstanceEvent[]): Answer {
+  return {
+    plain: events,
+    names: events.map(({ instanceUuid }) => instanceUuid),
+    draw: (terminal) => showOutcome(terminal, events),
+  };
 }

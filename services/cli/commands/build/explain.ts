@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { ExplainResponse } from '#libs/contracts/messages';
 import { requireUuid } from '#libs/domain/names';
 import { EXIT } from '#libs/runtime/exit-codes';
+import { addAnswerFlags, showAnswer } from '../../answers/answer';
 import { clientSettings } from '../../client/client-options';
 import { ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
@@ -12,34 +13,35 @@ import { amount } from '../number-flags';
 import { asPriority } from './admission-flags';
 import { addRequestFlags, requestSpecOf } from './request-flags';
 import { showDecision } from './show-decision';
-import { showDiagnosis, showHosts, showRoomCosts } from './show-explanation';
+import { showDiagnosis, showHosts, showRoomCosts, showZones } from './show-explanation';
 
 /** `berth explain`: a decision as a dry run, with the reasons of every refusal. */
 export function explainCommand(context: Context): CommandUnknownOpts {
-  const command = addRequestFlags(new Command('explain'))
+  const asking = addRequestFlags(new Command('explain'))
     .optionsGroup('What to explain:')
     .option('--instance <UUID>', 'instead of a request: what was decided for this instance, and why')
     .option('--host <name>', 'why, or why not, this host', '')
     .option('--limit <n>', 'best hosts to list', amount, 10)
     .option('--priority <n>', 'with --preempt: who comes first', asPriority, 0)
-    .option('--preempt', 'when no host fits: whose place it would take', false)
-    .option('--json', 'print one JSON value', false);
+    .option('--preempt', 'when no host fits: whose place it would take', false);
+  const command = addAnswerFlags(asking);
   addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { instance, host, limit, json, priority: asked, preempt: mayPreempt } = flags;
+    const { instance, host, limit, priority: asked, preempt: mayPreempt } = flags;
     if (instance !== undefined) {
       const uuid = requireUuid(instance, '--instance');
       return withClient(context, command, async (client) => {
         const decision = await client.explainInstance(uuid);
-        if (json) context.terminal.json(decision);
-        else showDecision(context, uuid, decision);
+        const draw = (terminal: Terminal) => showDecision({ ...context, terminal }, uuid, decision);
+        await showAnswer(context, flags, async () => ({ plain: decision, names: [uuid], draw }));
       });
     }
     const spec = requestSpecOf(flags, [], ownProject(context, command));
     await withClient(context, command, async (client) => {
       const answer = await client.explain(spec, { host, limit, priority: asked, mayPreempt });
-      if (json) context.terminal.json(answer);
-      else show(context.terminal, answer);
-      if (!answer.hosts.some(({ passed }) => passed)) context.exit(EXIT.failed);
+      const fitting = answer.hosts.filter(({ passed }) => passed).map((one) => one.host);
+      const draw = (terminal: Terminal) => show(terminal, answer);
+      await showAnswer(context, flags, async () => ({ plain: answer, names: fitting, draw }));
+      if (fitting.length === 0) context.exit(EXIT.failed);
     });
   });
   return addHelp(
@@ -54,8 +56,9 @@ export function explainCommand(context: Context): CommandUnknownOpts {
   );
 }
 
-function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption }: ExplainResponse): void {
+function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption, zones }: ExplainResponse): void {
   showDiagnosis(terminal, diagnosis);
+  if (zones) showZones(terminal, zones);
   if (relaxations.length > 0) {
     terminal.print(`\n${terminal.colours.bold('what is against hosts that would fit otherwise:')}`);
     for (const { sentence } of relaxations) terminal.print(`  ${sentence}`);

@@ -1,4 +1,4 @@
-import type { Diagnosis, HostVerdict } from '#libs/contracts/messages';
+import type { Diagnosis, HostVerdict, ZoneVerdict } from '#libs/contracts/messages';
 import { formatNumber } from '../../views/format';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
@@ -39,6 +39,18 @@ export function showRoomCosts(terminal: Terminal, hosts: readonly HostVerdict[])
   );
   if (rows.length === 0) return;
   terminal.print(`\n${table(terminal, ['ON', 'COSTS LATER REQUESTS OF', 'FEWER BY', 'OF'], rows)}`);
+}
+
+/** Prints, of a group that spreads over zones, where its next member may go: first where it would. */
+export function showZones(terminal: Terminal, zones: readonly ZoneVerdict[]): void {
+  const { green, red } = terminal.colours;
+  const rows = zones.map(({ zone, members, cells, reason }) => [
+    zone,
+    members,
+    reason === '' ? green('yes') : red('no'),
+    reason || cells.join(', '),
+  ]);
+  terminal.print(`\n${table(terminal, ['ZONE', 'MEMBERS', 'NEXT', 'CELLS, OR WHY NOT'], rows)}`);
 }
 
 function showReasons(reasons: Readonly<Record<string, number>>): string {

@@ -1,11 +1,9 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Drained, drainHost } from '#libs/client/drain/drain-host';
-import { EXIT } from '#libs/runtime/exit-codes';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { startProgress } from '../../views/progress';
-import { table } from '../../views/table';
+import { divided, exitAfterDrain, showingDrain, showStaying } from '../../views/draining';
 import { amount } from '../number-flags';
 
 /** `berth host drain`: nothing new comes to a host, and what is there leaves. */
@@ -18,19 +16,13 @@ export function drainCommand(context: Context): CommandUnknownOpts {
     .option('--reason <text>', 'for whoever asks later', 'drained')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { parallel, timeout, reason, json }, host) => {
-    const { clock, terminal, interrupted: signal } = context;
-    let progress: ReturnType<typeof startProgress> | undefined;
-    let left = 0;
-    const onProgress = (done: number, all: number, what: Drained) => {
-      if (what.stays !== undefined) left++;
-      progress ??= startProgress(terminal, clock, `draining ${host}`, all);
-      progress.show(done, () => (left === 0 ? '' : `${left} stay`));
-    };
+    const { clock, interrupted: signal } = context;
     const options = { host, reason, parallel, timeoutMs: timeout * 1_000 };
-    const drained = await drainHost({ client, clock, signal, onProgress }, options);
+    const drained = await showingDrain(context, `draining ${host}`, (onProgress) =>
+      drainHost({ client, clock, signal, onProgress }, options),
+    );
     showDrained(context, host, drained, json);
-    if (signal.aborted) context.exit(EXIT.interrupted);
-    else if (drained.some(({ stays }) => stays !== undefined)) context.exit(EXIT.failed);
+    exitAfterDrain(context, drained);
   });
   return addHelp(command, [
     ['berth host drain host-7 --parallel 8', 'before its disks are changed; exit code 1 says that something stays'],
@@ -54,12 +46,10 @@ export function undrainCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [['berth host undrain host-7', 'back in service']]);
 }
 
-function showDrained({ terminal }: Context, host: string, drained: readonly Drained[], json: boolean): void {
-  const staying = drained.filter(({ stays }) => stays !== undefined);
-  const moved = drained.filter(({ stays }) => stays === undefined);
+function showDrained(context: Context, host: string, drained: readonly Drained[], json: boolean): void {
+  const { terminal } = context;
+  const { moved, staying } = divided(drained);
   if (json) return terminal.json({ host, moved: moved.map(({ uuid, host: to }) => ({ uuid, host: to })), staying });
-  terminal.print(`${moved.length} left ${host}, ${staying.length} stay; it gets no new instances`);
-  if (staying.length === 0) return;
-  const rows = staying.map(({ uuid, name, state, stays = '' }) => [uuid, name, state, stays]);
-  terminal.print(`\n${table(terminal, ['INSTANCE', 'NAME', 'STATE', 'WHY IT STAYS'], rows)}`);
+  terminal.print(`${moved.length} left ${host}, ${staying.length} staying; it gets no new instances`);
+  showStaying(context, staying);
 }

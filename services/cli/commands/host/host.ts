@@ -32,7 +32,7 @@ function listCommand(context: Context): CommandUnknownOpts {
   });
   return addHelp(command, [
     ['berth host list', 'the fleet at a glance'],
-    ['berth host list -o wide --watch', 'amounts, too, again and again'],
+    ['berth host list -o wide --watch', 'all there is of them, again and again'],
     ['berth host list --sort-by vcpu --reverse', 'the fullest first'],
     ['berth host list -o name', 'names alone, for a script'],
   ]);
@@ -62,7 +62,7 @@ function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
       { head: 'INSTANCES', cell: ({ instances }) => instances },
       ...classes.flatMap(([head, name]): Column<HostSummary>[] => [
         { head, cell: (host) => capacityBar(terminal, host, name) },
-        { head: '', cell: (host) => amountsOf(host, name), isWide: true },
+        { head: '', cell: (host) => amountsOf(host, name), spare: 'first' },
       ]),
       { head: 'FAILURES', cell: ({ failures }) => failures, isWide: true },
       { head: 'SERVICE HOST', cell: ({ serviceHost }) => serviceHost, isWide: true },

@@ -5,7 +5,6 @@ import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
-import { withUuid } from '../../views/with-uuid';
 import { amount } from '../number-flags';
 
 /** `berth events`: follows the events of instances. */
@@ -33,7 +32,7 @@ export function eventsCommand(context: Context): CommandUnknownOpts {
 }
 
 function show({ terminal }: Context, json: boolean, event: InstanceEvent): void {
-  if (json) return terminal.json(withUuid(event));
+  if (json) return terminal.json(event);
   const time = terminal.colours.dim(new Date(event.atMs).toISOString());
   const { instanceUuid, name, host } = event;
   const summary = event.state === 'error' ? attemptSummary(event) : '';

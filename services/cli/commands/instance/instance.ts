@@ -77,9 +77,9 @@ function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
       { head: 'NAME', cell: ({ name }) => name },
       { head: 'STATE', cell: ({ state }) => showState(terminal, state) },
       { head: 'HOST', cell: ({ host }) => host || '-' },
-      { head: 'PROJECT', cell: ({ projectId }) => projectId },
+      { head: 'PROJECT', cell: ({ projectId }) => projectId, spare: 'last' },
       { head: 'REQUEST', cell: ({ requestId }) => requestId, isWide: true },
-      { head: 'AGE', cell: ({ createdAtMs }) => ageOf(clock, createdAtMs) },
+      { head: 'AGE', cell: ({ createdAtMs }) => ageOf(clock, createdAtMs), spare: 'last' },
       {
         head: 'ATTEMPTS',
         cell: (i) => [waitingSummary(clock, i), attemptSummary(i)].filter((part) => part !== '').join('; '),

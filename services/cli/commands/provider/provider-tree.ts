@@ -1,4 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { counted } from '#libs/runtime/counted';
 import { type Answer, answerCommand, showAnswer } from '../../answers/answer';
 import type { PlacementClient } from '../../client/placement-client';
 import type { ProviderDocument } from '../../client/placement-documents';
@@ -43,7 +44,7 @@ async function readAll(client: PlacementClient, limit: number): Promise<Answer> 
       if (roots.length === 0) return terminal.print('There are no providers yet.');
       terminal.print(treeTable(terminal, [stocked], { sharing }));
       if (roots.length > shownRoots.size) {
-        terminal.note(`${shownRoots.size} of ${roots.length} trees: --limit shows more, a name shows one`);
+        terminal.note(`${shownRoots.size} of ${counted(roots.length, 'tree')}: --limit shows more, a name shows one`);
       }
     },
   };

@@ -43,7 +43,6 @@ function settingsIn(of: string, options: Options, env: Environment) {
   return Object.values(options).map((option) => {
     const text = env[option.env];
     const isSet = text !== undefined && text !== '';
-    const parsed = isSet ? option.parse(text) : { value: option.default };
     return {
       of,
       name: option.env,
@@ -55,7 +54,7 @@ function settingsIn(of: string, options: Options, env: Environment) {
       /** The present value; secrets hidden. */
       value: hide(option, isSet ? text : showValue(option.default)),
       isSet,
-      problem: 'problem' in parsed ? parsed.problem : undefined,
+      problem: isSet ? option.schema.safeParse(text).error?.issues[0]?.message : undefined,
     };
   });
 }
@@ -76,7 +75,7 @@ function show(terminal: Terminal, settings: readonly Setting[]): void {
         return [s.name, [value, `${s.help}${range === '' ? '' : ` (${range})`}`, ...facts].join('\n')];
       });
     terminal.print(`${bold(`Settings of ${of}`)}\n`);
-    terminal.print(`${table(terminal, ['NAME', 'NOW; WHAT IT DOES; RANGE, UNIT'], rows)}\n`);
+    terminal.print(`${table(terminal, ['NAME', 'NOW'], rows)}\n`);
   }
 }
 

@@ -37,7 +37,7 @@ function checkCommand(context: Context): CommandUnknownOpts {
     try {
       const { placement } = readSettings(SETTINGS, command, env);
       const checks = await runChecks(placement, context).catch((thrown: unknown) => {
-        throw storeIsAway(thrown, context);
+        throw storeIsAway(thrown, placement.storeUrl, context);
       });
       const result = worst(checks);
       if (json) terminal.json({ result, checks });
@@ -66,11 +66,13 @@ Exit codes, as nova-status upgrade check:
     2  at least one is a failure: mend it before the upgrade
   255  an unexpected error`;
 
-/** Who waited for the store no longer than it may take was not cancelled by anybody. */
-function storeIsAway(thrown: unknown, { interrupted }: Context): unknown {
+/** Says which store it is. Who waited for it no longer than it may take was not cancelled by anybody. */
+function storeIsAway(thrown: unknown, storeUrl: string, { interrupted }: Context): unknown {
   const error = BerthError.from(thrown);
-  if (error.reason !== 'cancelled' || interrupted.aborted) return thrown;
-  return new BerthError('unavailable', 'store_away', error.message, { cause: error });
+  const isAway = error.code === 'unavailable' || error.reason === 'cancelled';
+  if (!isAway || interrupted.aborted) return thrown;
+  const message = `no store at ${storeUrl.replace(/\/\/.*@/, '//')}: ${error.message}`;
+  return new BerthError('unavailable', 'store_away', message, { cause: error });
 }
 
 async function runChecks(config: ConfigOf<typeof placementOptions>, context: Context): Promise<readonly Check[]> {

@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import { freePort, type TestServer } from '#libs/testing/servers/server-process';
+import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { runLine } from '../../services/cli/testing/run-line';
+import { type CommandLine, commandLines } from '../docs-site/command-lines';
+import { CONTENTS, readSources } from '../docs-site/repository';
+
+/*
+ * Every command line of `berth` that stands in a code block of a page, typed on one fleet in the order of the page, but for what
+ * another test types.
+ */
+
+const DOCS = CONTENTS.replace('README.md', '');
+
+/** What is not typed here, and why. The first that fits counts. */
+const LEFT_OUT: readonly (readonly [typed: RegExp, why: string])[] = [
+  [
+    /^demo /,
+    'has a fleet of its own: services/cli/program.test.ts tells each story, deploy/docs.test.ts opens the console',
+  ],
+  [/^up /, 'is the fleet of this test'],
+  [
+    /^(scheduler|conductor|placement-api|console|compute-agent)\b/,
+    'goes on: deploy/readme.test.ts starts each service',
+  ],
+  [/^top-(scheduler|conductor)\b/, 'goes on: deploy/readme.test.ts starts each service'],
+  [/^(cell |build --cell top)/, 'needs a fleet of cells: cells/compose.test.ts'],
+  [/^(agent enrol|project credentials)/, 'needs users of a deployment: deploy/enrol.test.ts'],
+  [/^events /, 'goes on until Ctrl-C: up.test.ts'],
+  [/^(instance evacuate|host delete) /, 'its host must be dead: operations/evacuation.test.ts'],
+];
+
+const PAGES = pagesOf(commandLines(readSources(join(__dirname, '../..'))));
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-documented-'));
+let servers: readonly TestServer[] = [];
+let up: Child;
+let env: Record<string, string> = {};
+/** An instance that was decided on so long ago that the decision is kept: schedulers collect them for a moment. */
+let first: string;
+
+beforeAll(async () => {
+  servers = await Promise.all([startRabbitmq(), startRedis()]);
+  const port = String(await freePort());
+  env = {
+    BERTH_BUS_URL: servers[0]?.url ?? '',
+    BERTH_STORE_URL: servers[1]?.url ?? '',
+    BERTH_PLACEMENT_URL: `http://127.0.0.1:${port}`,
+    BERTH_PLACEMENT_TOKEN: 'admin',
+  };
+  const ports = { BERTH_PLACEMENT_PORT: port, BERTH_CONSOLE_PORT: '0' };
+  up = startChild('services/cli/main.ts', ['up', '--hosts', '20'], { ...env, ...ports, BERTH_AGENT_HOST: 'host' });
+  await Promise.all([up.says(/^placement-api-1 .*"msg":"running"/m), up.says(/^compute-agent .*"msg":"running"/m)]);
+  first = (await berth('build --vcpu 1 --memory-mb 512 --wait-for-capacity 1m --wait -o name')).trim();
+  // What the pages take to be there.
+  await berth('aggregate create rack --property rack=R');
+  await berth('aggregate add-host rack host-20');
+  const trace = ['vmId,tenantId,cores,ram,vmTypeId,starttime,endtime', 'a,t,4,4,0,1,2', ''];
+  writeFileSync(join(folder, 'requests.csv.gz'), gzipSync(trace.join('\n')));
+}, 120_000);
+
+afterAll(async () => {
+  up.process.kill('SIGTERM');
+  await up.exit;
+  await Promise.all(servers.map((server) => server.stop()));
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+it('leaves nothing out that does not stand there', () => {
+  const typed = [...PAGES.values()].flat();
+  expect(LEFT_OUT.filter(([pattern]) => !typed.some((line) => pattern.test(line)))).toEqual([]);
+});
+
+it.each([...PAGES].filter(([, lines]) => lines.some(isTyped)))(
+  '%s: its commands do what they say',
+  async (_, lines) => {
+    for (const line of lines.filter(isTyped)) {
+      await expect(berth(await withoutPlaceholders(line))).resolves.toBeDefined();
+    }
+    const left = (await berth('instance list -o name')).trim().split('\n');
+    await berth(`terminate ${left.join(' ')} --wait`);
+  },
+  120_000,
+);
+
+/** What each page types; its `sh` blocks in the documentation's own folder are typed by deploy/docs.test.ts. */
+function pagesOf(lines: readonly CommandLine[]): ReadonlyMap<string, readonly string[]> {
+  const here = lines.filter(({ path, language }) => !(path.startsWith(DOCS) && language === 'sh'));
+  const typedOn = (page: string) => here.filter(({ path }) => path === page).map(({ typed }) => typed);
+  return new Map(here.map(({ path }) => [path, typedOn(path)]));
+}
+
+function isTyped(line: string): boolean {
+  return !LEFT_OUT.some(([pattern]) => pattern.test(line));
+}
+
+/** With a new instance, a host, and the servers of this test in the place of what a reader puts there. */
+async function withoutPlaceholders(line: string): Promise<string> {
+  const uuid = /\bINSTANCE\b/.test(line) ? (await berth('build --vcpu 1 --memory-mb 512 --wait -o name')).trim() : '';
+  return line
+    .replace(/\bINSTANCE\b/, uuid)
+    .replace(/\bUUID\b/, first)
+    .replace(/\bHOST\b/, 'host-20')
+    .replace(/redis:\S+/, env['BERTH_STORE_URL'] ?? '')
+    .replace(/amqp:\S+/, env['BERTH_BUS_URL'] ?? '')
+    .replace('requests.csv.gz', join(folder, 'requests.csv.gz'));
+}
+
+/** What a command prints that succeeds. */
+async function berth(line: string): Promise<string> {
+  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+  const { code, out, err } = await runLine(words, env);
+  if (code !== 0) throw new Error(`berth ${line}: exit code ${code}: ${err}`);
+  return out;
+}
