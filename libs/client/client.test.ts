@@ -142,6 +142,40 @@ it('does not wait for an instance that is not there', async () => {
   expect(await errorOf(client.wait(UUID))).toMatchObject({ code: 'not_found', reason: 'no_such_instance' });
 });
 
+it('waits for what it has asked for though no conductor has it yet, as long as it asks again', async () => {
+  const { client, list, clock } = await open(10_000);
+  const none = await list();
+  await client.build({ spec: SPEC, instanceUuids: [UUID] });
+  const active = client.wait(UUID);
+  await none.isAsked;
+  await none.served.cancel();
+  await list(viewOf('active'));
+  expect(await ended(active, clock)).toMatchObject({ instanceUuid: UUID, state: 'active' });
+});
+
+it('ends to wait for what it has asked for when that is refused', async () => {
+  const { client, list, service } = await open(10_000);
+  const { isAsked } = await list();
+  const { requestId } = await client.build({ spec: SPEC, instanceUuids: [UUID] });
+  const refused = errorOf(client.wait(UUID));
+  await isAsked;
+  const error = new BerthError('invalid_argument', 'bad_amount', 'no');
+  await service.publish(refusalTopic('p'), {
+    type: buildRefusedCodec.type,
+    body: buildRefusedCodec.encode({ requestId, error }),
+  });
+  expect(await refused).toMatchObject({ reason: 'bad_amount' });
+});
+
+it('does not wait for what it has asked for when no conductor has it for so long', async () => {
+  const { client, list, clock } = await open(10_000);
+  await list();
+  await client.build({ spec: SPEC, instanceUuids: [UUID] });
+  const startedMs = clock.elapsed();
+  expect(await ended(errorOf(client.wait(UUID)), clock)).toMatchObject({ reason: 'no_such_instance' });
+  expect(clock.elapsed() - startedMs).toBeGreaterThanOrEqual(10_000);
+});
+
 it('gives events in order, each version once, until it is closed', async () => {
   const { client, tell } = await open();
   const heard: InstanceState[] = [];

@@ -167,6 +167,8 @@ export class Client {
   /** Server groups. */
   readonly groups: GroupCalls;
   #watch: Promise<InstanceWatch> | undefined;
+  /** What `build` has asked for, and until when it may not be there yet, because no conductor has taken its request. Oldest first. */
+  readonly #asked = new Map<string, { readonly requestId: string; readonly untilMs: number }>();
   readonly #closing = new AbortController();
 
   constructor(
@@ -182,6 +184,7 @@ export class Client {
   async build(options: BuildOptions): Promise<Build> {
     const build = this.#named(options);
     await inTrace(spanOf(build), () => this.#publish(build, options));
+    this.#noteAsked(build);
     return build;
   }
 
@@ -289,7 +292,8 @@ export class Client {
   }
 
   /**
-   * Waits until an instance is in one of these states, as it may be already, whoever asked for it.
+   * Waits until an instance is in one of these states, as it may be already, whoever asked for it. One that this client has asked
+   * for by `build` may come as late as a request is sent again.
    *
    * @throws BerthError `deadline_exceeded / not_settled`, `not_found / no_such_instance`.
    */
@@ -299,8 +303,12 @@ export class Client {
     { timeoutMs }: WaitOptions = {},
   ): Promise<InstanceEvent> {
     return this.#whileWatching(async (watch, signal) => {
-      const reached = watch.until(instanceUuid, states, { timeoutMs, signal });
-      const isThere = this.instance(instanceUuid).then((instance) => {
+      const { requestId, untilMs = 0 } = this.#asked.get(instanceUuid) ?? {};
+      const reached = watch.until(instanceUuid, states, { timeoutMs, requestId, signal });
+      const { clock, random } = this.parts;
+      const mayCome = (thrown: unknown) => BerthError.from(thrown).code === 'not_found' && clock.elapsed() < untilMs;
+      const retry = { ...BACKOFF, clock, random, signal, isRetryable: mayCome, onFailure() {} };
+      const isThere = retryWithBackoff(() => this.instance(instanceUuid), retry).then((instance) => {
         if (states.includes(instance.state)) return eventOf(instance);
         return reached;
       });
@@ -497,6 +505,16 @@ export class Client {
     this.#closing.abort();
     await this.#watch?.then((watch) => watch.close()).catch(() => {});
     await this.bus.close();
+  }
+
+  #noteAsked({ requestId, instanceUuids }: Build): void {
+    const nowMs = this.parts.clock.elapsed();
+    for (const [uuid, { untilMs }] of this.#asked) {
+      if (untilMs > nowMs) break;
+      this.#asked.delete(uuid);
+    }
+    const untilMs = nowMs + this.parts.retryForMs;
+    for (const uuid of instanceUuids) this.#asked.set(uuid, { requestId, untilMs });
   }
 
   #named({ requestId = this.parts.random.uuid(), count = 1, instanceUuids }: BuildOptions): Build {

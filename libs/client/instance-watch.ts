@@ -27,7 +27,7 @@ export interface Wait {
   /** No limit when not given. */
   readonly timeoutMs?: number | undefined;
   /** The build request: the wait fails when the conductor refuses it. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   readonly signal?: AbortSignal;
 }
 

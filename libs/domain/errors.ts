@@ -36,6 +36,12 @@ export class BerthError extends Error {
     this.details = options.details ?? {};
   }
 
+  /** What programs get of it; JSON leaves out an error's message by itself. */
+  toJSON() {
+    const { code, reason, message, details } = this;
+    return { code, reason, message, details };
+  }
+
   /** Any thrown value as a BerthError; what is not one becomes `internal`, its cause kept. */
   static from(thrown: unknown): BerthError {
     if (thrown instanceof BerthError) return thrown;

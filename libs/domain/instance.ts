@@ -222,6 +222,8 @@ export interface Instance {
 /** Where the top has an instance, and how far it knows of it. */
 export interface CellOfInstance {
   readonly name: string;
+  /** Of a group that spreads over zones: the one that it counts in, and that the cell builds it in. */
+  readonly zone?: string | undefined;
   /** Of the cell's own record, as it was heard of last; 0 before that. */
   readonly version: number;
   /** The cell's broker has the build request. Before that, the instance stays with this cell all the same. */
@@ -239,12 +241,18 @@ export interface CellOfInstance {
 
 /**
  * A cold migration to another cell: selected there, stopped here, built there, and when it is ACTIVE there ended here; `undoing` when
- * that does not come to be: ended there, and started here.
+ * that does not come to be: ended there, and started here. What was STOPPED is stopped there before it is ended here.
  */
 export interface CellMove {
   /** The id of its build request there. */
   readonly id: string;
   readonly to: string;
+  /** Of a member of a group that spreads over zones: the one that it is to count in there. It counts where it is until it has arrived. */
+  readonly zone?: string | undefined;
+  /** It is undone, and can not be counted there any more. */
+  readonly isKept?: boolean | undefined;
+  /** It was STOPPED, and is to be so there. */
+  readonly staysStopped?: boolean | undefined;
   readonly phase: 'selecting' | 'stopping' | 'building' | 'undoing';
   /** How it is in the cell that it is in, and, once it was heard of, where it goes to. */
   readonly source: InstanceState;

@@ -42,7 +42,7 @@ it.each([
   ],
 ])('reads %s', (url, address) => {
   expect(parseStoreUrl(url)).toEqual(address);
-  expect(addressOptions.storeUrl.parse(url)).toEqual({ value: url });
+  expect(addressOptions.storeUrl.schema.safeParse(url).data).toBe(url);
 });
 
 it.each([
@@ -58,6 +58,6 @@ it.each([
 
 it('refuses as a setting what lacks a name, or a Cluster with a database', () => {
   for (const url of ['redis+sentinel://h1,h2', 'redis+cluster://h1/3', 'redis+other://h1', 'redis://']) {
-    expect(addressOptions.storeUrl.parse(url)).toHaveProperty('problem');
+    expect(addressOptions.storeUrl.schema.safeParse(url).success).toBe(false);
   }
 });

@@ -17,6 +17,8 @@ export interface RedisClientOptions extends ClientSettings {
   readonly connectionName: string;
   /** For a connection whose reads block: how long they may. */
   readonly blockMs?: number;
+  /** Who waits for the connection is told when there is nobody at the address, instead of waiting on. */
+  readonly isHasty?: boolean;
   /** How many replicas must have what a script wrote before it counts as done; none by default. */
   readonly replicas?: number;
 }
@@ -31,7 +33,7 @@ export type Commands = Pick<Redis, keyof RedisCommander | 'pipeline' | 'defineCo
  * commands that were under way when it broke are never sent again: a command must not happen twice unasked.
  *
  * @throws BerthError `permission_denied` when the server refuses the credentials; `aborted / cancelled` by the signal;
- *   `invalid_argument / bad_store_url`.
+ *   `invalid_argument / bad_store_url`; `unavailable` when it is hasty and nobody is there.
  */
 export async function connectRedis(
   url: string,
@@ -119,24 +121,24 @@ export class RedisClient {
     return this.#redis.status === 'ready';
   }
 
-  /** Resolves once the connection is there. @throws BerthError `permission_denied`, `aborted / cancelled`. */
+  /** Resolves once the connection is there. @throws BerthError `permission_denied`, `aborted / cancelled`, or hasty `unavailable`. */
   ready(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (error?: BerthError) => {
-        this.#redis.off('ready', onReady).off('close', onClose);
+        this.#redis.off('ready', onReady).off('close', onFailure).off('error', onFailure);
         signal?.removeEventListener('abort', onAbort);
         if (error) reject(error);
         else resolve();
       };
       const onReady = () => settle();
       const onAbort = () => settle(stoppedWaiting(this.#lastError));
-      const onClose = () => {
+      const onFailure = () => {
         const refusal = this.#lastError && storeError(this.#lastError);
-        if (refusal?.code === 'permission_denied') settle(refusal);
+        if (refusal && (this.#options.isHasty || refusal.code === 'permission_denied')) settle(refusal);
       };
       if (this.isConnected()) return resolve();
       if (signal?.aborted) return onAbort();
-      this.#redis.on('ready', onReady).on('close', onClose);
+      this.#redis.on('ready', onReady).on('close', onFailure).on('error', onFailure);
       signal?.addEventListener('abort', onAbort, { once: true });
     });
   }
@@ -173,7 +175,8 @@ export class RedisClient {
     this.#lastError = error;
     if (this.#isReported) return;
     this.#isReported = true;
-    this.#options.log.warn({ event: 'store_unavailable', error: storeError(error) }, 'store unavailable, reconnecting');
+    const facts = { event: 'store_unavailable', setting: 'BERTH_STORE_URL', error: storeError(error) };
+    this.#options.log.warn(facts, 'store unavailable, reconnecting');
   }
 
   #onClose(): void {

@@ -1,4 +1,6 @@
+import type { Clock } from '../domain/clock';
 import { BerthError } from '../domain/errors';
+import { retryWithBackoff } from '../runtime/backoff';
 import { connectRedis, type RedisClient, type RedisClientOptions } from './connect';
 
 /**
@@ -8,9 +10,17 @@ import { connectRedis, type RedisClient, type RedisClientOptions } from './conne
 const WRITES = 1;
 /** Up to which form this release reads. */
 const READS = 1;
+const RETRY = { firstMs: 50, maxMs: 2_000 };
+
+/** Besides how to reach a Redis. */
+export interface CellConnectionOptions extends RedisClientOptions {
+  readonly clock: Clock;
+  readonly onlyReads?: boolean;
+}
 
 /**
  * Connects to the store of a cell, as `connectRedis`, and notes there in which form this process writes, unless it only reads.
+ * A store that goes away meanwhile is waited for, too.
  *
  * @throws BerthError as `connectRedis`; `failed_precondition / store_too_new` when a later release has written what this one
  *   can't read.
@@ -18,12 +28,20 @@ const READS = 1;
 export async function connectToCell(
   url: string,
   cell: string,
-  { onlyReads = false, ...options }: RedisClientOptions & { readonly onlyReads?: boolean },
-  signal?: AbortSignal,
+  { onlyReads = false, clock, ...options }: CellConnectionOptions,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<RedisClient> {
   const client = await connectRedis(url, options, signal);
+  const { log, random } = options;
   try {
-    await agreeOnSchema(client, cell, onlyReads);
+    await retryWithBackoff(() => agreeOnSchema(client, cell, onlyReads), {
+      ...RETRY,
+      clock,
+      random,
+      signal,
+      isRetryable: (error) => BerthError.from(error).code === 'unavailable',
+      onFailure: (error) => log.warn({ event: 'store_unavailable', error }, 'store unavailable, asking it again'),
+    });
     return client;
   } catch (thrown) {
     await client.close();
@@ -38,13 +56,13 @@ export interface StoredForm {
   readonly writes: number;
 }
 
-/** Looks in which form the rows of a cell are, and writes nothing. @throws BerthError as `connectRedis`. */
+/** Looks in which form the rows of a cell are, and writes nothing; waits for no store that is not there. @throws BerthError as `connectRedis`. */
 export async function readForm(
   { storeUrl, cell, storeTimeoutMs: commandTimeoutMs }: { storeUrl: string; cell: string; storeTimeoutMs: number },
   { log, random }: Pick<RedisClientOptions, 'log' | 'random'>,
   signal?: AbortSignal,
 ): Promise<StoredForm> {
-  const options = { log, random, commandTimeoutMs, connectionName: 'berth-upgrade-check' };
+  const options = { log, random, commandTimeoutMs, connectionName: 'berth-upgrade-check', isHasty: true };
   const client = await connectRedis(storeUrl, options, signal);
   try {
     return { present: await formOf(client, cell), reads: READS, writes: WRITES };

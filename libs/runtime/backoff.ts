@@ -30,7 +30,10 @@ export function backoffMs(failures: number, { firstMs, maxMs }: BackoffLimits, r
   return Math.round((ms * (1 + random.next())) / 2);
 }
 
-/** Repeats an action until it succeeds, with backoff. `attempt` counts from 0. */
+/**
+ * Repeats an action until it succeeds, with backoff. `attempt` counts from 0. (As p-retry does, which knows no clock and no chance
+ * but the machine's: the simulation has its own.)
+ */
 export async function retryWithBackoff<T>(action: (attempt: number) => Promise<T>, options: RetryOptions): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {

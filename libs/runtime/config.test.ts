@@ -50,7 +50,7 @@ it('reports every problem at once, each with the name and what is allowed', () =
   };
   expect(() => readConfig(options, env)).toThrow(
     [
-      'the configuration has 5 problem(s):',
+      'the configuration has 5 problems:',
       "  BERTH_TEST_ATTEMPTS must be a whole number from 1 to 10, not '11'",
       "  BERTH_TEST_RATIO must be a number from 0 to 16, not 'much'",
       "  BERTH_TEST_ENABLED must be true or false, not 'yes'",

@@ -1,10 +1,14 @@
+import { createHistogram } from 'node:perf_hooks';
+
+/** Samples are counted in thousandths of their unit: of milliseconds, in µs. */
+const PARTS = 1_000;
+
 /**
- * The value below which a share of the samples lies (nearest rank, as Prometheus' summaries and wrk report it); 0 of no
- * samples. `samples` need not be sorted.
+ * The value below which a share of the samples lies, with three significant digits; 0 of no samples. (Node brings
+ * HdrHistogram, in C; its translation to JavaScript takes 30 ms to load.)
  */
 export function percentile(samples: readonly number[], percent: number): number {
-  if (samples.length === 0) return 0;
-  const sorted = Float64Array.from(samples).sort();
-  const rank = Math.ceil((percent / 100) * sorted.length);
-  return sorted[Math.min(sorted.length, Math.max(1, rank)) - 1] ?? 0;
+  const histogram = createHistogram({ figures: 3 });
+  for (const sample of samples) histogram.record(Math.max(1, Math.round(sample * PARTS)));
+  return Number((histogram.percentile(percent) / PARTS).toPrecision(3));
 }

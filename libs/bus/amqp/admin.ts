@@ -8,9 +8,15 @@ import type { Log } from '../../runtime/log';
 import type { Surroundings } from '../../runtime/service';
 import type { Attachment } from './connection';
 import { closeQuietly } from './reopening-channel';
-import { bindEntrance, declareBase, declareQueue, findQueue, noAnswer, notConnected } from './topology';
-
-const ANSWER_TIMEOUT_MS = 10_000;
+import {
+  ANSWER_TIMEOUT_MS,
+  bindEntrance,
+  declareBase,
+  declareQueue,
+  findQueue,
+  noAnswer,
+  notConnected,
+} from './topology';
 
 /**
  * Declares and asks, one thing after the other on a channel of its own, because the broker answers a wrong question by
@@ -97,11 +103,11 @@ export class Admin implements Attachment {
 
   /** A queue whose broker does not answer (it has no quorum) must not keep everyone else waiting. */
   async #runNow<T>(what: string, work: (channel: Channel) => Promise<T>): Promise<T> {
-    const channel = await this.#open();
-    const result = work(channel);
+    const opened = this.#open();
+    const result = opened.then(work);
     if (await endsWithin(result, ANSWER_TIMEOUT_MS, this.#clock)) return result;
     this.#channel = undefined;
-    channel.close().catch(() => {});
+    void opened.then(closeQuietly, () => {});
     throw noAnswer(what);
   }
 

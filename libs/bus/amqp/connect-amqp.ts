@@ -32,7 +32,17 @@ export async function connectAmqp(settings: AmqpSettings, around: Surroundings):
   const publishing = connectionThat('publishes');
   const consuming = connectionThat('consumes');
   const bus = new AmqpBus({ publishing, consuming }, settings, around);
-  const settled = bothUpOrRefused(upOrRefused(consuming, where, isHasty), upOrRefused(publishing, where, isHasty));
+  let isLogged = false;
+  const logFirst = (error: Error) => {
+    if (isLogged) return;
+    isLogged = true;
+    const facts = { event: 'bus_unavailable', setting: 'BERTH_BUS_URL', error: unreachable(where, '', error) };
+    around.log.warn(facts, 'broker unavailable, connecting');
+  };
+  const settled = bothUpOrRefused(
+    upOrRefused(consuming, where, isHasty, logFirst),
+    upOrRefused(publishing, where, isHasty, logFirst),
+  );
   await Promise.all([consuming.open(), publishing.open()]);
   const isSettled = await endsWithin(settled, connectTimeoutMs, around.clock);
   const problem = isSettled ? await settled : unreachable(where, ` within ${connectTimeoutMs} ms`, consuming.lastError);
@@ -51,8 +61,16 @@ async function bothUpOrRefused(
   return (await one) ?? (await other);
 }
 
-/** Resolves when a connection is up for the first time, or to why waiting does not help; amqplib has that in the text alone. */
-function upOrRefused(connection: Connection, where: string, isHasty: boolean): Promise<BerthError | undefined> {
+/**
+ * Resolves when a connection is up for the first time, or to why waiting does not help; amqplib has that in the text alone.
+ * `onRetry` is told of failures after which it is tried again.
+ */
+function upOrRefused(
+  connection: Connection,
+  where: string,
+  isHasty: boolean,
+  onRetry: (error: Error) => void,
+): Promise<BerthError | undefined> {
   let closedCount = 0;
   return new Promise((resolve) => {
     connection.onUp = () => resolve(undefined);
@@ -63,6 +81,7 @@ function upOrRefused(connection: Connection, where: string, isHasty: boolean): P
       const isRefused = /Handshake terminated by server: 403/.test(error.message);
       if (isRefused || closedCount >= 3) resolve(refused(where, error));
       else if (isHasty && isNobodyThere(error)) resolve(unreachable(where, '', error));
+      else onRetry(error);
     };
   });
 }

@@ -11,7 +11,7 @@ import { noAnswer, refusalOf } from './topology';
 
 const RETRY_DELAY_MS = 500;
 /** For the broker to confirm a consumer; it may have a thousand others to confirm before. */
-const ANSWER_TIMEOUT_MS = 30_000;
+const CONFIRM_TIMEOUT_MS = 30_000;
 
 interface Member {
   readonly consumer: Consumer;
@@ -104,7 +104,7 @@ export class ConsumerChannel {
 
   async #attach(consumer: Consumer, acks: Acks, onCancel: () => void): Promise<void> {
     const attached = consumer.attach(acks, onCancel);
-    if (await endsWithin(attached, ANSWER_TIMEOUT_MS, this.#around.clock)) return attached;
+    if (await endsWithin(attached, CONFIRM_TIMEOUT_MS, this.#around.clock)) return attached;
     this.#reopening.abandon(acks.channel);
     throw noAnswer(consumer.queue);
   }

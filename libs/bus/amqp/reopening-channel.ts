@@ -1,8 +1,9 @@
 import type { Channel, ChannelModel } from 'amqplib';
 import { BerthError } from '../../domain/errors';
+import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import type { Attachment, Connection } from './connection';
-import { connectionLost } from './topology';
+import { ANSWER_TIMEOUT_MS, connectionLost, noAnswer } from './topology';
 
 /** What a reopening channel is for. */
 export interface ChannelRole<C extends Channel> {
@@ -68,7 +69,12 @@ export class ReopeningChannel<C extends Channel> implements Attachment {
   }
 
   async #open(model: ChannelModel): Promise<void> {
-    const channel = await this.#role.create(model);
+    const created = this.#role.create(model);
+    if (!(await this.#isAnswered(created))) {
+      void created.then(closeQuietly, () => {});
+      throw noAnswer(this.#role.name);
+    }
+    const channel = await created;
     const { log } = this.#around;
     const name = this.#role.name;
     let isOpen = true;
@@ -83,8 +89,14 @@ export class ReopeningChannel<C extends Channel> implements Attachment {
       isOpen = false;
       this.abandon(channel);
     });
+    const prepared = this.#role.prepare(channel);
+    if (!(await this.#isAnswered(prepared))) {
+      // Not awaited: a broker that does not answer on a channel does not agree to close it.
+      void closeQuietly(channel);
+      throw noAnswer(this.#role.name);
+    }
     try {
-      await this.#role.prepare(channel);
+      await prepared;
     } catch (error) {
       await closeQuietly(channel);
       throw error;
@@ -92,6 +104,11 @@ export class ReopeningChannel<C extends Channel> implements Attachment {
     if (this.#isClosed) return await closeQuietly(channel);
     if (!isOpen) throw connectionLost();
     this.#channel = channel;
+  }
+
+  /** A broker that loses a node of its cluster may keep a question open, and must not keep the other channels waiting. */
+  #isAnswered(work: Promise<unknown>): Promise<boolean> {
+    return endsWithin(work, ANSWER_TIMEOUT_MS, this.#around.clock);
   }
 
   /** Unless the connection went with it: then it comes back with the next one. */

@@ -9,6 +9,9 @@ import { queueArguments } from '../queue-arguments';
 /** A listener that is slower than the events loses the oldest above this many. */
 const MAX_UNHEARD_EVENTS = 100_000;
 
+/** How long the broker may keep a question about a queue or a channel open. */
+export const ANSWER_TIMEOUT_MS = 10_000;
+
 /** What must be there before anything else in a cell: the exchange of events and the queue of dead letters. */
 export async function declareBase(channel: Channel, cell: string): Promise<void> {
   await channel.assertExchange(inCell(cell, EVENTS_EXCHANGE), 'topic', { durable: true });
