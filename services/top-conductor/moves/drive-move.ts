@@ -132,10 +132,13 @@ async function operateIn(
   return now?.version !== version;
 }
 
-/** On record first that it may be there: whoever undoes it then ends it there. */
+/**
+ * On record first that it may be there: whoever undoes it then ends it there. When it was handed over before, the cell may have it by now, and
+ * what it has claimed for it is in the way of this selection: then it is the cell's to say what becomes of it.
+ */
 async function buildThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
   const { destinations, fault } = await selectThere(t, record, move);
-  if (destinations.length === 0) return changeMove(t, record, { phase: 'undoing', fault });
+  if (destinations.length === 0) return !move.isHandedOver && changeMove(t, record, { phase: 'undoing', fault });
   if (!(await changeMove(t, record, { isHandedOver: true }))) return true;
   await castTyped(busOfCell(t, move.to), BUILD_REQUESTS, buildRequestCodec, requestOf(t, record, move, destinations), {
     id: move.id,
@@ -152,8 +155,7 @@ function requestOf(t: TopConductor, record: Instance, { id, zone }: CellMove, de
 /** What was handed over and is not known there, nor ever was, is handed over again. */
 async function lookThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
   const isKnown = await askOne(t, move.to, record.uuid);
-  if (!isKnown && move.version === 0) await changeMove(t, record, { isHandedOver: false });
-  return false;
+  return !isKnown && move.version === 0 && buildThere(t, record, move);
 }
 
 async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, move: CellMove): Promise<boolean> {

@@ -98,6 +98,20 @@ it('is undone when it takes too long, but not started before the other cell says
   expect(await world.only()).toMatchObject({ state: 'active', fault: { reason: 'move_timed_out' } });
 });
 
+it('is not started where it was when the other cell is slow, and its claim of it is in the way of the next selection', async () => {
+  world.b.obeys = false;
+  await move();
+  await world.clock.advance(2_000);
+  expect(world.b.requests.length).toBeGreaterThan(0);
+  world.select = () => refusedBy('cell_capacity');
+  await world.clock.advance(10_000);
+  expect(await world.only()).toMatchObject({ state: 'migrating', cell: { move: { phase: 'building' } } });
+  expect(stateIn(world.a)).toBe('stopped');
+  await world.b.says(instance, { state: 'active', host: 'h1-b', version: 1 });
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1-b', cell: { name: 'b' } });
+});
+
 it('is not started where it was when the other cell had it and has forgotten it', async () => {
   world.b.obeys = false;
   await move();
