@@ -1,3 +1,4 @@
+import { fetchJson } from '../runtime/fetch-json';
 import type { Surroundings } from '../runtime/service';
 import { AuthError } from './auth-error';
 import type { AuthConfig } from './options';
@@ -60,18 +61,10 @@ export class KeystoneHttp {
   }
 
   async #fetch({ method, path, headers = {}, body }: KeystoneCall, signal: AbortSignal): Promise<KeystoneAnswer> {
-    const response = await fetch(this.#root + path, {
-      method,
-      headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
-      body: body === undefined ? null : JSON.stringify(body),
-      // Following a redirect would send the tokens to whatever host it names.
-      redirect: 'manual',
-      signal,
-    });
-    const text = await response.text();
-    if (response.status >= 500 || response.status === 429) throw new Error(`it answered ${response.status}`);
-    const issuedToken = response.headers.get('x-subject-token') ?? undefined;
-    return { status: response.status, issuedToken, body: jsonOf(text) };
+    const answer = await fetchJson(this.#root + path, { method, headers, body, signal });
+    if (answer.status >= 500 || answer.status === 429) throw new Error(`it answered ${answer.status}`);
+    const issuedToken = answer.headers.get('x-subject-token') ?? undefined;
+    return { status: answer.status, issuedToken, body: answer.body };
   }
 
   #noteUnavailable(thrown: unknown): void {
@@ -95,12 +88,4 @@ export class KeystoneHttp {
 /** The refusal of a request whose token can't be validated now. */
 export function identityAway(): AuthError {
   return new AuthError(503, 'The identity service is unavailable; the token can not be validated now.');
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

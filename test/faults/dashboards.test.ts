@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from '#libs/client/connect';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type PrometheusServer, startPrometheus } from '#libs/testing/servers/prometheus';
 import { freePort } from '#libs/testing/servers/server-process';
@@ -30,29 +32,27 @@ const QUERIES = PANELS.flatMap(({ uid, title, targets = [] }) =>
 );
 const PROCESSES = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS];
 const API = 'placement-api';
+/** Of a fleet that has one cell only. */
+const TOP = ['top-scheduler', 'top-conductor'];
 
 let fleet: TestFleet;
 let prometheus: PrometheusServer;
-let api: Child;
+const children: Child[] = [];
 /** The labels of each metric, by its name; empty while it has no series. */
 let exposed: ReadonlyMap<string, ReadonlySet<string>>;
 const ports = new Map<string, number>();
 
 beforeAll(async () => {
-  for (const name of [...PROCESSES, API]) ports.set(name, await freePort());
+  for (const name of [...PROCESSES, API, ...TOP]) ports.set(name, await freePort());
   fleet = await TestFleet.start(
     { BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '1000' },
     { rabbitmq: { hasMetrics: true }, httpPorts: ports },
   );
   const placementPort = await freePort();
-  api = startChild('services/cli/main.ts', ['placement-api'], {
-    BERTH_STORE_URL: fleet.redis.url,
-    BERTH_PLACEMENT_PORT: String(placementPort),
-    BERTH_HTTP_PORT: String(ports.get(API)),
-    BERTH_PROCESS_NAME: API,
-    BERTH_LOG_FORMAT: 'json',
-  });
-  await api.says('"running"');
+  const busUrl = fleet.credentials.brokerUrl('operator', fleet.rabbitmq.port);
+  await startBeside(API, { BERTH_PLACEMENT_PORT: String(placementPort) });
+  for (const name of TOP)
+    await startBeside(name, { BERTH_CELL: 'top', BERTH_TOP_CELLS: 'cell1', BERTH_BUS_URL: busUrl });
   prometheus = await startPrometheus({
     rules: '',
     intervalMs: 500,
@@ -69,6 +69,9 @@ beforeAll(async () => {
     'rabbitmq-queues': broker,
   });
   await fleet.atRest(await fleet.request(20));
+  const client = await connect({ url: busUrl, cell: 'top' });
+  await client.buildAndWait({ spec: aRequestSpec({ projectId: 'project-1' }) });
+  await client.close();
   const headers = { 'x-auth-token': 'admin', 'openstack-api-version': 'placement 1.38' };
   await fetch(`http://127.0.0.1:${placementPort}/resource_providers`, { headers });
   const texts = [...ports.values()].map((port) => textOf(`127.0.0.1:${port}/metrics`));
@@ -78,9 +81,22 @@ beforeAll(async () => {
   exposed = metricsIn((await Promise.all([...texts, ...ofBroker])).join('\n'));
 });
 afterAll(async () => {
-  api?.process.kill('SIGKILL');
+  for (const child of children) child.process.kill('SIGKILL');
   await Promise.all([prometheus?.stop(), fleet?.stop()]);
 });
+
+/** Starts a process that the fleet has none of. */
+async function startBeside(name: string, settings: Readonly<Record<string, string>>): Promise<void> {
+  const child = startChild('services/cli/main.ts', [name], {
+    BERTH_STORE_URL: fleet.redis.url,
+    BERTH_HTTP_PORT: String(ports.get(name)),
+    BERTH_PROCESS_NAME: name,
+    BERTH_LOG_FORMAT: 'json',
+    ...settings,
+  });
+  children.push(child);
+  await child.says('"running"');
+}
 
 async function textOf(address: string): Promise<string> {
   return await (await fetch(`http://${address}`)).text();

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { billOfMaterials, refOf, shippedPackages } from '../sbom';
 
 /** Licences that what Berth is made of may have: each lets it be given on under Berth's own, Apache-2.0. */
 const ALLOWED = ['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense'];
@@ -7,22 +6,19 @@ const ALLOWED = ['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-C
 /** Those that say it in a form that npm's lock file leaves out, by their own package.json. */
 const SAID_OTHERWISE: Readonly<Record<string, string>> = { buildcheck: 'MIT', 'cpu-features': 'MIT', ssh2: 'MIT' };
 
-interface Locked {
-  readonly version: string;
-  readonly license?: string;
-  readonly dev?: boolean;
-}
-
-const lock = JSON.parse(readFileSync(join(__dirname, '../../package-lock.json'), 'utf8')) as {
-  readonly packages: Readonly<Record<string, Locked>>;
-};
-
 it('is made of packages whose licences are known and allowed', () => {
-  const shipped = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && !dev);
+  const shipped = shippedPackages();
   expect(shipped.length).toBeGreaterThan(50);
-  const licences = shipped.map(([path, { version, license }]) => {
-    const name = path.replace(/^.*node_modules\//, '');
+  const licences = shipped.map(({ name, version, license }) => {
     return { name, version, licence: license ?? SAID_OTHERWISE[name] ?? 'none' };
   });
   expect(licences.filter(({ licence }) => !ALLOWED.includes(licence))).toEqual([]);
+});
+
+it('lists them all in its bill of materials, and no others, each with a licence and a hash', () => {
+  const { components, dependencies } = billOfMaterials();
+  const listed = components.map((component) => component['bom-ref']);
+  expect(new Set(listed)).toEqual(new Set(shippedPackages().map(refOf)));
+  expect(components.filter(({ licenses = [], hashes = [] }) => !licenses.length || !hashes.length)).toEqual([]);
+  expect(new Set(dependencies.slice(1).map(({ ref }) => ref))).toEqual(new Set(listed));
 });

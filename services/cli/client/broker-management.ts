@@ -1,6 +1,7 @@
 import { rightsOf } from '#libs/bus/broker-users';
 import { type RestrictedIdentity, userOf } from '#libs/contracts/identity';
 import { BerthError } from '#libs/domain/errors';
+import { fetchJson, type JsonRequest } from '#libs/runtime/fetch-json';
 
 /** RabbitMQ's management API: https://www.rabbitmq.com/docs/http-api-reference */
 export interface ManagementAddress {
@@ -18,7 +19,7 @@ export class BrokerManagement {
 
   /** The names of all users. Errors as of `#ask`. */
   async users(): Promise<string[]> {
-    const users = (await (await this.#ask('GET', '/users')).json()) as { name: string }[];
+    const users = (await this.#ask('GET', '/users')) as { name: string }[];
     return users.map(({ name }) => name);
   }
 
@@ -36,7 +37,7 @@ export class BrokerManagement {
   /** Removes the user and closes its connections. @throws BerthError `not_found / no_such_user`. */
   async removeUser(name: string): Promise<void> {
     await this.#ask('DELETE', `/users/${encodeURIComponent(name)}`);
-    const all = (await (await this.#ask('GET', '/connections')).json()) as { name: string; user: string }[];
+    const all = (await this.#ask('GET', '/connections')) as { name: string; user: string }[];
     for (const { name: connection } of all.filter(({ user }) => user === name)) {
       await this.#ask('DELETE', `/connections/${encodeURIComponent(connection)}`).catch(wasGone);
     }
@@ -46,23 +47,21 @@ export class BrokerManagement {
    * @throws BerthError `unavailable / management_unreachable`, `permission_denied / management_refused`,
    *   `not_found / no_such_user`, `internal / unexpected_answer`.
    */
-  async #ask(method: string, path: string, body?: object): Promise<Response> {
+  async #ask(method: Required<JsonRequest>['method'], path: string, body?: object): Promise<unknown> {
     const { url, user, password } = this.address;
     const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-    const headers = { authorization, 'content-type': 'application/json' };
-    const response = await fetch(`${url.replace(/\/+$/, '')}/api${path}`, {
+    const answer = await fetchJson(`${url.replace(/\/+$/, '')}/api${path}`, {
       method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: 'manual',
+      headers: { authorization },
+      body,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     }).catch((cause: unknown) => {
       const hint = 'is the plugin rabbitmq_management enabled, and is BERTH_BROKER_MANAGEMENT_URL right?';
       const message = `RabbitMQ's management API at ${url} cannot be reached`;
       throw new BerthError('unavailable', 'management_unreachable', message, { details: { hint }, cause });
     });
-    if (response.ok) return response;
-    throw refusal(response.status, `${method} ${path}`);
+    if (answer.status >= 200 && answer.status < 300) return answer.body;
+    throw refusal(answer.status, `${method} ${path}`);
   }
 }
 

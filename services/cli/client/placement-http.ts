@@ -1,5 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import { fetchJson, type JsonAnswer } from '#libs/runtime/fetch-json';
 import { refusal, unreachable } from './placement-errors';
 
 /** The parameters of a query string; a name may be repeated. */
@@ -31,35 +32,24 @@ const MICROVERSION = 'placement 1.39';
 export async function getDocument<T>(address: PlacementAddress, path: string, query: Query = []): Promise<T> {
   const parameters = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])).toString();
   const root = address.url.replace(/\/+$/, '');
-  const { status, body } = await fetchJson(address, `${root}${path}${parameters === '' ? '' : `?${parameters}`}`);
+  const { status, body } = await ask(address, `${root}${path}${parameters === '' ? '' : `?${parameters}`}`);
   if (status === 200 && typeof body === 'object' && body !== null) return body as T;
   throw refusal(status, body, address.url);
 }
 
-async function fetchJson(address: PlacementAddress, url: string): Promise<{ status: number; body: unknown }> {
+async function ask(address: PlacementAddress, url: string): Promise<JsonAnswer> {
   const { token, timeoutMs, clock, interrupted } = address;
   const late = new AbortController();
   const cancel = clock.after(timeoutMs, () => late.abort());
   try {
-    const response = await fetch(url, {
-      headers: { accept: 'application/json', 'openstack-api-version': MICROVERSION, 'x-auth-token': token },
-      // Following a redirect would send the token to whatever host it names.
-      redirect: 'manual',
+    return await fetchJson(url, {
+      headers: { 'openstack-api-version': MICROVERSION, 'x-auth-token': token },
       signal: AbortSignal.any([late.signal, interrupted]),
     });
-    return { status: response.status, body: jsonOf(await response.text()) };
   } catch (thrown) {
     if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'interrupted');
     throw unreachable(thrown, address, late.signal.aborted);
   } finally {
     cancel();
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -23,6 +23,8 @@ const UNITS = join(ROOT, 'deploy/systemd');
 const MAX_UNPACKED_BYTES = 12_000_000;
 /** Of `systemd-analyze security`, in tenths: 0 is shut in, 100 is open. */
 const MAX_EXPOSURE = 25;
+const DEMO = ['demo', '--hosts', '4', '--builds', '20'];
+const PLACED = /placed +20[^]*over-allocated 0, leaked 0/;
 
 interface Packed {
   readonly filename: string;
@@ -61,9 +63,15 @@ it('has what runs, its contract and its licence, and no tests', () => {
 });
 
 it('places the builds of its demo, without a build and without a server', () => {
-  const told = inFolder(berth(), 'demo', '--hosts', '4', '--builds', '20');
-  expect(told).toMatch(/placed +20/);
-  expect(told).toContain('over-allocated 0, leaked 0');
+  expect(inFolder(berth(), ...DEMO)).toMatch(PLACED);
+});
+
+it('does so on the oldest Node that it says it is for', () => {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { engines: { node: string } };
+  const oldest = engines.node.replace('>=', '');
+  const onOldest = (...args: string[]) => inFolder('npx', '--yes', `--package=node@${oldest}`, '--', 'node', ...args);
+  expect(onOldest('--version')).toContain(`v${oldest}`);
+  expect(onOldest(berth(), ...DEMO)).toMatch(PLACED);
 });
 
 it('gives programs its client, with types', () => {

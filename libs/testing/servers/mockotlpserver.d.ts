@@ -1,0 +1,31 @@
+declare module '@elastic/mockotlpserver' {
+  /** As much as is read of OTLP's `ExportTraceServiceRequest`, with identifiers in hexadecimal and attributes by their names. */
+  export interface ExportRequest {
+    readonly resourceSpans: readonly {
+      readonly resource: { readonly attributes: Readonly<Record<string, string>> };
+      readonly scopeSpans: readonly {
+        readonly spans: readonly {
+          readonly name: string;
+          readonly traceId: string;
+          readonly spanId: string;
+          readonly parentSpanId?: string;
+        }[];
+      }[];
+    }[];
+  }
+
+  export class MockOtlpServer {
+    constructor(options: {
+      readonly services: readonly ('http' | 'grpc')[];
+      readonly httpHostname: string;
+      readonly httpPort: number;
+      readonly logLevel: string;
+      readonly onTrace: (request: unknown) => void;
+    });
+    readonly httpUrl: URL;
+    start(): Promise<void>;
+    close(): Promise<void>;
+  }
+
+  export function normalizeTrace(request: unknown): ExportRequest;
+}

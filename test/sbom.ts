@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const ROOT = dirname(require.resolve('#package.json'));
+
+/** A package of package-lock.json. */
+export interface Locked {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+}
+
+/** What `npm install berth` brings besides Berth itself. */
+export function shippedPackages(): Locked[] {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, Omit<Locked, 'name'>>>;
+  };
+  return Object.entries(lock.packages)
+    .filter(([path, { dev }]) => path !== '' && !dev)
+    .map(([path, locked]) => ({ ...locked, name: path.replace(/^.*node_modules\//, '') }));
+}
+
+/** As much as is read of npm's bill of materials, in CycloneDX's format. */
+interface Bill {
+  readonly components: readonly {
+    readonly 'bom-ref': string;
+    readonly licenses?: readonly object[];
+    readonly hashes?: readonly object[];
+  }[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
+/**
+ * `npm run sbom`: npm's bill of materials without what only development needs. (`npm sbom --omit dev` also leaves out what
+ * both need: 59 packages of 193, protobufjs among them.)
+ */
+export function billOfMaterials(): Bill {
+  const args = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'];
+  const told = execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  const { components, dependencies, ...bill } = JSON.parse(told) as Bill;
+  const shipped = new Set(shippedPackages().map(refOf));
+  return {
+    ...bill,
+    // Without npm's properties: they say of one that both need that development does.
+    components: components.filter((one) => shipped.has(one['bom-ref'])).map((one) => ({ ...one, properties: [] })),
+    dependencies: dependencies
+      .filter(({ ref }, i) => i === 0 || shipped.has(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => shipped.has(other)) })),
+  };
+}
+
+/** The name of a package in the bill. */
+export function refOf({ name, version }: Locked): string {
+  return `${name}@${version}`;
+}
+
+if (require.main === module) process.stdout.write(`${JSON.stringify(billOfMaterials(), undefined, 2)}\n`);
