@@ -13,10 +13,10 @@ import type { HostState } from '../fleet/host-state';
 /**
  * What hosts have free, in at most {@link MAX_HOST_CLASSES} classes of hosts that are alike.
  *
- * Hosts are alike that are of one zone, have the same traits, and whose free amounts have the same power of two. When that makes
- * too many classes, amounts are told less and less apart, then traits, then zones: a class remembers the most that one host has,
- * all traits that some host has, and what all have together, so that whatever is put together, a summary refuses nothing that the
- * hosts would take.
+ * Hosts are alike that are of one zone, have the same traits, and whose free amounts are between the same steps. When that makes
+ * too many classes, small amounts are put together first, as hosts that take small requests are many; then all amounts, then
+ * traits, then zones. A class remembers the most that one host has, all traits that some host has, and what all have together, so
+ * that whatever is put together, a summary refuses nothing that the hosts would take.
  */
 export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary['refused'] = []): CellSummary {
   let hostCount = 0;
@@ -30,8 +30,7 @@ export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary[
     instanceCount += host.instances;
     if (host.host.up && host.host.enabled && host.quarantine === undefined) available.push(host);
   }
-  const finest = classesBy(available.map(ofOneHost), (one) => `${one.zone}|${one.signature}|${bucketsOf(one.free, 1)}`);
-  const groups = coarsened(finest);
+  const groups = coarsened(classesBy(available.map(ofOneHost), ofSameAmounts));
   const [first, ...others] = groups;
   const commonTraits = new Set(
     first ? [...first.all].filter((trait) => others.every(({ all }) => all.has(trait))) : [],
@@ -74,14 +73,28 @@ function ofOneHost({ aggregates, traits, free }: HostState): Group {
   return { zone: zoneOf(aggregates), hostCount: 1, signature, all: traits, some: NONE, free: amounts };
 }
 
+/** So many buckets, the largest, are told apart of each resource class. */
+const LARGEST_APART = [16, 12, 8, 6, 5, 4, 3, 2, 1];
+
 function coarsened(finest: readonly Group[]): readonly Group[] {
   let groups = finest;
-  for (const width of [2, 4, 8, 64]) {
+  for (const count of LARGEST_APART) {
     if (groups.length <= MAX_HOST_CLASSES) return groups;
-    groups = classesBy(groups, (one) => `${one.zone}|${one.signature}|${bucketsOf(one.free, width)}`);
+    groups = classesBy(groups, ofSameLargeAmounts(leastApart(groups, count)));
   }
   if (groups.length > MAX_HOST_CLASSES) groups = classesBy(groups, ({ zone }) => zone);
   return groups.length > MAX_HOST_CLASSES ? classesBy(groups, () => '') : groups;
+}
+
+/** Of each resource class the bucket with which all smaller ones are put together, when `count` are told apart. */
+function leastApart(groups: readonly Group[], count: number): ReadonlyMap<string, number> {
+  const names = new Set(groups.flatMap(({ free }) => Object.keys(free)));
+  return new Map(
+    Array.from(names, (name) => {
+      const buckets = new Set(groups.map(({ free }) => bucketOf(free[name])));
+      return [name, [...buckets].sort((a, b) => b - a)[count - 1] ?? 0];
+    }),
+  );
 }
 
 function classesBy(groups: readonly Group[], keyOf: (one: Group) => string): readonly Group[] {
@@ -110,13 +123,27 @@ function together(groups: readonly Group[]): Group {
   return { zone, hostCount, signature: '', all, some, free };
 }
 
-function bucketsOf(free: Readonly<Record<string, FreeAmount>>, width: number): string {
-  let buckets = '';
-  for (const name in free) {
-    buckets += `${name}${Math.floor(Math.log2((free[name]?.most ?? 0) + 1) / width)} `;
-  }
-  return buckets;
+function ofSameAmounts({ zone, signature, free }: Group): string {
+  let key = `${zone}|${signature}|`;
+  for (const name in free) key += `${name}${bucketOf(free[name])} `;
+  return key;
 }
+
+function ofSameLargeAmounts(least: ReadonlyMap<string, number>): (one: Group) => string {
+  return ({ zone, signature, free }) => {
+    const buckets = Array.from(least, ([name, bucket]) => Math.max(bucketOf(free[name]), bucket));
+    return `${zone}|${signature}|${buckets.join(' ')}`;
+  };
+}
+
+/** From 0, 1, 2, 3, 4, 6, 8, 12 and so on: of a bucket all hosts have as much as flavors ask for by such steps, or none has. */
+function bucketOf({ most }: FreeAmount = NOTHING): number {
+  if (most < 1) return 0;
+  const power = Math.floor(Math.log2(most));
+  return 1 + 2 * power + (most >= 1.5 * 2 ** power ? 1 : 0);
+}
+
+const NOTHING: FreeAmount = { most: 0, total: 0 };
 
 function digestOf(content: object): number {
   const text = JSON.stringify(content, (_key, value: unknown) => (value instanceof Set ? [...value] : value));
