@@ -9,13 +9,14 @@ import {
 import { ownZoneOf, zoneOf } from '#libs/domain/grouping/aggregate';
 import { groupBy } from '#libs/runtime/group-by';
 import type { HostState } from '../fleet/host-state';
+import { signatureOf, withoutRareNames } from './rare-names';
 
 /**
  * What hosts have free, in at most {@link MAX_HOST_CLASSES} classes of hosts that are alike.
  *
  * Hosts are alike that are of one zone, have the same traits, and whose free amounts are between the same steps. When that makes
- * too many classes, small amounts are put together first, as hosts that take small requests are many; then all amounts, then
- * traits, then zones. A class remembers the most that one host has, all traits that some host has, and what all have together, so
+ * too many classes, small amounts are put together, as hosts that take small requests are many; traits are not told apart where zones and
+ * traits alone make too many classes, nor zones where these do. A class remembers the most that one host has, all traits that some host has, and what all have together, so
  * that whatever is put together, a summary refuses nothing that the hosts would take.
  */
 export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary['refused'] = []): CellSummary {
@@ -30,7 +31,8 @@ export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary[
     instanceCount += host.instances;
     if (host.host.up && host.host.enabled && host.quarantine === undefined) available.push(host);
   }
-  const groups = coarsened(classesBy(available.map(ofOneHost), ofSameAmounts));
+  const told = withoutRareNames(available.map(ofOneHost));
+  const groups = coarsened(classesBy(told.hosts, ofSameAmounts));
   const [first, ...others] = groups;
   const commonTraits = new Set(
     first ? [...first.all].filter((trait) => others.every(({ all }) => all.has(trait))) : [],
@@ -40,7 +42,15 @@ export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary[
     return { zone, hostCount: count, traits, someTraits: some, free };
   });
   const counts = { hostCount, availableCount: available.length, instanceCount };
-  const content = { ...counts, commonTraits, classes, refused, zones: [...zones].sort().slice(0, MAX_ZONES) };
+  const { isAbridged } = told;
+  const content = {
+    ...counts,
+    commonTraits,
+    classes,
+    refused,
+    zones: [...zones].sort().slice(0, MAX_ZONES),
+    isAbridged,
+  };
   return { digest: digestOf(content), ...content };
 }
 
@@ -62,7 +72,7 @@ const NONE: ReadonlySet<string> = new Set();
 function ofOneHost({ aggregates, traits, free }: HostState): Group {
   let signature = signatures.get(traits);
   if (signature === undefined) {
-    signature = [...traits].sort().join(' ');
+    signature = signatureOf(traits);
     signatures.set(traits, signature);
   }
   const amounts: Record<string, FreeAmount> = {};
@@ -77,13 +87,25 @@ function ofOneHost({ aggregates, traits, free }: HostState): Group {
 const LARGEST_APART = [16, 12, 8, 6, 5, 4, 3, 2, 1];
 
 function coarsened(finest: readonly Group[]): readonly Group[] {
+  if (finest.length <= MAX_HOST_CLASSES) return finest;
+  const kindOf = kindsApart(finest);
   let groups = finest;
   for (const count of LARGEST_APART) {
-    if (groups.length <= MAX_HOST_CLASSES) return groups;
-    groups = classesBy(groups, ofSameLargeAmounts(leastApart(groups, count)));
+    groups = classesBy(groups, ofSameLargeAmounts(kindOf, leastApart(groups, count)));
+    if (groups.length <= MAX_HOST_CLASSES) break;
   }
-  if (groups.length > MAX_HOST_CLASSES) groups = classesBy(groups, ({ zone }) => zone);
-  return groups.length > MAX_HOST_CLASSES ? classesBy(groups, () => '') : groups;
+  return groups;
+}
+
+const KINDS: readonly ((one: Group) => string)[] = [kindOfGroup, ({ zone }) => zone];
+
+/** What is told apart besides amounts: zones and traits, or zones alone, or neither, where these alone are too many. */
+function kindsApart(groups: readonly Group[]): (one: Group) => string {
+  return KINDS.find((kindOf) => new Set(groups.map(kindOf)).size <= MAX_HOST_CLASSES) ?? (() => '');
+}
+
+function kindOfGroup({ zone, signature }: Group): string {
+  return `${zone}|${signature}`;
 }
 
 /** Of each resource class the bucket with which all smaller ones are put together, when `count` are told apart. */
@@ -123,16 +145,16 @@ function together(groups: readonly Group[]): Group {
   return { zone, hostCount, signature: '', all, some, free };
 }
 
-function ofSameAmounts({ zone, signature, free }: Group): string {
-  let key = `${zone}|${signature}|`;
-  for (const name in free) key += `${name}${bucketOf(free[name])} `;
+function ofSameAmounts(one: Group): string {
+  let key = `${kindOfGroup(one)}|`;
+  for (const name in one.free) key += `${name}${bucketOf(one.free[name])} `;
   return key;
 }
 
-function ofSameLargeAmounts(least: ReadonlyMap<string, number>): (one: Group) => string {
-  return ({ zone, signature, free }) => {
-    const buckets = Array.from(least, ([name, bucket]) => Math.max(bucketOf(free[name]), bucket));
-    return `${zone}|${signature}|${buckets.join(' ')}`;
+function ofSameLargeAmounts(kindOf: (one: Group) => string, least: ReadonlyMap<string, number>): typeof kindOf {
+  return (one) => {
+    const buckets = Array.from(least, ([name, bucket]) => Math.max(bucketOf(one.free[name]), bucket));
+    return `${kindOf(one)}|${buckets.join(' ')}`;
   };
 }
 
