@@ -51,7 +51,7 @@ export const MAX_REFUSED_SHAPES = 32;
 export const MAX_ZONES = 256;
 /** Traits and resource classes that a cell tells of: those that the most hosts have. */
 export const MAX_TOLD_TRAITS = 512;
-export const MAX_TOLD_RESOURCES = 128;
+export const MAX_TOLD_RESOURCES = 256;
 /** A shape that takes more to say is not remembered. */
 export const MAX_SHAPE_CHARS = 512;
 
