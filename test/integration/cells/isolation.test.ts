@@ -1,3 +1,4 @@
+import { type Channel, connect } from 'amqplib';
 import Redis from 'ioredis';
 import { openBus } from '#libs/bus/open';
 import { DEAD_LETTERS } from '#libs/bus/port';
@@ -121,6 +122,46 @@ it("the users of one cell are refused in another, by the broker and before it by
   // A service may write to any queue of its broker, so the reader tells: its user is of another cell.
   while ((await first.bus.depth(DEAD_LETTERS)) === 0) await sleep(clock, 20);
   await bus.close();
+});
+
+/** What RabbitMQ says of it; undefined when it does not refuse. */
+async function refusal(user: string, deed: (channel: Channel) => PromiseLike<unknown>): Promise<number | undefined> {
+  const connection = await connect(world.credentials.brokerUrl(user, world.rabbitmq.port));
+  try {
+    const channel = await connection.createChannel();
+    channel.on('error', () => {});
+    await deed(channel);
+    return undefined;
+  } catch (error) {
+    return (error as { code?: number }).code;
+  } finally {
+    await connection.close();
+  }
+}
+
+it.each([
+  ['cell.b.scheduler', ['rpc.scheduler', 'stats']],
+  ['cell.b.conductor', ['build.requests', 'build.results', 'rpc.conductor', 'dead-letters']],
+  ['cell.b.agent.h1', ['agent.h1', 'stats']],
+  ['scheduler', ['cell.b.rpc.scheduler', 'cell.b.stats']],
+  ['conductor', ['cell.b.build.requests', 'cell.b.build.results', 'cell.b.rpc.conductor', 'cell.b.dead-letters']],
+  ['agent.h1', ['cell.b.agent.h1', 'cell.b.stats']],
+])('the broker lets %s neither take from nor empty, bind or delete queues of the other cell', async (user, queues) => {
+  const exchange = user.startsWith('cell.b.') ? 'berth.events' : 'cell.b.berth.events';
+  for (const queue of queues) {
+    const deeds = [
+      await refusal(user, (channel) => channel.consume(queue, () => {})),
+      await refusal(user, (channel) => channel.purgeQueue(queue)),
+      await refusal(user, (channel) => channel.bindQueue(queue, exchange, '#')),
+      await refusal(user, (channel) => channel.deleteQueue(queue)),
+    ];
+    expect([queue, ...deeds]).toEqual([queue, 403, 403, 403, 403]);
+  }
+  const hear = async (channel: Channel) => {
+    const { queue } = await channel.assertQueue(`private.${user}.${systemRandom.uuid()}`, { exclusive: true });
+    await channel.bindQueue(queue, exchange, '#');
+  };
+  expect(await refusal(user, hear)).toBe(403);
 });
 
 it.each([
