@@ -9,6 +9,7 @@ import { createMetrics } from '#libs/runtime/metrics';
 import { systemRandom } from '#libs/runtime/system';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { startChild } from '#libs/testing/servers/child';
+import { freePort } from '#libs/testing/servers/server-process';
 import { CellsWorld, clock, type OpenedCell } from './cells-world';
 
 /*
@@ -25,11 +26,18 @@ const INSTANCE = '22222222-2222-4222-8222-222222222222';
 let world: CellsWorld;
 let first: OpenedCell;
 let second: OpenedCell;
+/** Of b's scheduler. */
+let metricsPort: number;
 
 beforeAll(async () => {
   world = await CellsWorld.start(['cell1', B], ['h1', 'h2']);
   [first, second] = await Promise.all([world.open('cell1'), world.open(B)]);
-  await Promise.all(['cell1', B].flatMap((cell) => [world.launch(cell, 'scheduler'), world.launch(cell, 'conductor')]));
+  metricsPort = await freePort();
+  await Promise.all([
+    ...['cell1', B].map((cell) => world.launch(cell, 'conductor')),
+    world.launch('cell1', 'scheduler'),
+    world.launch(B, 'scheduler', { BERTH_HTTP_PORT: String(metricsPort) }),
+  ]);
   // What the hosts of the cells have tells them apart.
   await Promise.all([
     world.launch('cell1', 'agent.h1', { BERTH_AGENT_INVENTORY: 'VCPU=8,MEMORY_MB=16384' }),
@@ -122,6 +130,13 @@ it("the users of one cell are refused in another, by the broker and before it by
   // A service may write to any queue of its broker, so the reader tells: its user is of another cell.
   while ((await first.bus.depth(DEAD_LETTERS)) === 0) await sleep(clock, 20);
   await bus.close();
+});
+
+it('every metric says of which cell it is', async () => {
+  const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+  const samples = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  expect(samples.length).toBeGreaterThan(50);
+  expect(samples.filter((line) => !line.includes('cell="b"'))).toEqual([]);
 });
 
 /** What RabbitMQ says of it; undefined when it does not refuse. */
