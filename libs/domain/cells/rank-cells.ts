@@ -184,7 +184,10 @@ function leastLacking(classes: readonly HostClass[], resources: Resources): stri
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? '';
 }
 
-/** One on each host of what no summary tells. Hosts of a class have about as much free: where the mean is below what is asked, some may have enough and most have not. */
+/**
+ * Hosts of a class have about as much free: where the mean is below what is asked, some may have enough and most have not. Of what no
+ * summary tells each may have enough for one.
+ */
 function fitsIn({ hostCount, free }: HostClass, resources: Resources): number {
   let perHost = Number.POSITIVE_INFINITY;
   for (const name in resources) {

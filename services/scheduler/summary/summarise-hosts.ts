@@ -15,9 +15,9 @@ import { signatureOf, withoutRareNames } from './rare-names';
  * What hosts have free, in at most {@link MAX_HOST_CLASSES} classes of hosts that are alike.
  *
  * Hosts are alike that are of one zone, have the same traits, and whose free amounts are between the same steps. When that makes
- * too many classes, small amounts are put together, as hosts that take small requests are many; traits are not told apart where zones and
- * traits alone make too many classes, nor zones where these do. A class remembers the most that one host has, all traits that some host has, and what all have together, so
- * that whatever is put together, a summary refuses nothing that the hosts would take.
+ * too many classes, small amounts are put together, as hosts that take small requests are many; traits are not told apart where zones
+ * and traits alone make too many classes, nor zones where these do. A class remembers the most that one host has, all traits that some
+ * host has, and what all have together, so that whatever is put together, a summary refuses nothing that the hosts would take.
  */
 export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary['refused'] = []): CellSummary {
   let hostCount = 0;
