@@ -187,7 +187,7 @@ function summaryToWire(summary: CellSummary): berth.cell.v1.ICellSummary {
   const { digest, hostCount, availableCount, instanceCount, refused, zones } = summary;
   const counts = { digest, hostCount, availableCount, instanceCount };
   const names = { traits: [...traitPlaces.keys()], resourceClasses, zones: [...zones] };
-  return { ...counts, ...names, commonTraits, classes, refused: [...refused] };
+  return { ...counts, ...names, commonTraits, classes, refused: [...refused], abridged: summary.isAbridged };
 }
 
 function summaryFromWire(value: berth.cell.v1.ICellSummary, field: string): CellSummary {
@@ -210,6 +210,7 @@ function summaryFromWire(value: berth.cell.v1.ICellSummary, field: string): Cell
     ),
     refused: list(summary.refused, `${field}.refused`, MAX_REFUSED_SHAPES, refusedFromWire),
     zones: list(summary.zones, `${field}.zones`, MAX_ZONES, requiredName),
+    isAbridged: summary.abridged,
   };
 }
 

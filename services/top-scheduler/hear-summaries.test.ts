@@ -37,7 +37,7 @@ beforeEach(async () => {
   const counts = { hostCount: 1, availableCount: 1, instanceCount: 0 };
   const free = { VCPU: { most: 4, total: 4 }, CUSTOM_GPU: { most: 1, total: 1 } };
   const classes = [{ zone: 'nova', hostCount: 1, traits: new Set<string>(), someTraits: new Set<string>(), free }];
-  summary = { digest: 1, ...counts, commonTraits: new Set(), classes, refused: [], zones: [] };
+  summary = { digest: 1, ...counts, commonTraits: new Set(), classes, refused: [], zones: [], isAbridged: false };
   await bus.serve(RPC_SCHEDULER, {
     ...answer(describeCellMethod, async (request) => {
       asked.push(request);

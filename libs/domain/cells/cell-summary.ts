@@ -15,6 +15,8 @@ export interface CellSummary {
   readonly refused: readonly RefusedShape[];
   /** All that aggregates of its hosts name, whatever state those hosts are in; in order of text. */
   readonly zones: readonly string[];
+  /** Whether traits or resource classes were left out, as there are too many: a host may have one that no class names. */
+  readonly isAbridged: boolean;
 }
 
 /** Hosts that are alike: of one zone, with the same traits, and with about as much free. */
@@ -47,6 +49,9 @@ export const MAX_HOST_CLASSES = 128;
 export const MAX_REFUSED_SHAPES = 32;
 /** Zones that a cell tells of, and that a group may spread over: more are left out. */
 export const MAX_ZONES = 256;
+/** Traits and resource classes that a cell tells of: those that the most hosts have. */
+export const MAX_TOLD_TRAITS = 512;
+export const MAX_TOLD_RESOURCES = 256;
 /** A shape that takes more to say is not remembered. */
 export const MAX_SHAPE_CHARS = 512;
 

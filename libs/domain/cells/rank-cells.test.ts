@@ -10,7 +10,15 @@ const hosts = (hostCount: number, vcpu: number, fields: Partial<HostClass> = {})
 };
 const summary = (...classes: HostClass[]): CellSummary => {
   const counts = { hostCount: 1, availableCount: 1, instanceCount: 0 };
-  return { digest: 1, ...counts, commonTraits: new Set(['COMPUTE_NODE']), classes, refused: [], zones: [] };
+  return {
+    digest: 1,
+    ...counts,
+    commonTraits: new Set(['COMPUTE_NODE']),
+    classes,
+    refused: [],
+    zones: [],
+    isAbridged: false,
+  };
 };
 const never = () => Number.POSITIVE_INFINITY;
 const cell = (name: string, fields: Partial<CellCandidate> = {}): CellCandidate => {

@@ -128,19 +128,20 @@ function roomIn(summary: CellSummary, request: CellRequest): Room {
 
 function estimate(summary: CellSummary, request: CellRequest): Room {
   const { commonTraits } = summary;
+  const resources = toldOf(summary, request.resources);
   const inZone = classesIn(summary, request.zone);
   if (inZone.length === 0) return { kind: 'refused', filter: 'zone', reason: 'zone' };
   const fitting = inZone.filter((one) => mayFit(one, summary, request));
   if (fitting.length === 0) return { kind: 'refused', filter: 'traits', reason: 'traits' };
-  const wide = fitting.filter((one) => lackingIn(one, request.resources) === undefined);
+  const wide = fitting.filter((one) => lackingIn(one, resources) === undefined);
   if (wide.length === 0) {
-    const lacking = leastLacking(fitting, request.resources);
+    const lacking = leastLacking(fitting, resources);
     return { kind: 'refused', filter: 'capacity', reason: `capacity_${lacking.toLowerCase()}` };
   }
   const isPreferred = wide.some(({ traits }) =>
     request.preferredTraits.every((trait) => commonTraits.has(trait) || traits.has(trait)),
   );
-  const fits = wide.reduce((sum, one) => sum + fitsIn(one, request.resources), 0);
+  const fits = wide.reduce((sum, one) => sum + fitsIn(one, resources), 0);
   return { kind: 'room', fits, preference: request.preferredTraits.length > 0 && isPreferred ? 2 : 1 };
 }
 
@@ -152,12 +153,20 @@ export function classesIn({ classes }: CellSummary, zone: string): readonly Host
 /** Whether hosts of a class may have the traits that are asked for, room or not. */
 export function mayFit(
   { traits, someTraits }: HostClass,
-  { commonTraits }: Pick<CellSummary, 'commonTraits'>,
+  { commonTraits, classes, isAbridged }: Pick<CellSummary, 'commonTraits' | 'classes' | 'isAbridged'>,
   { requiredTraits, forbiddenTraits }: Pick<CellRequest, 'requiredTraits' | 'forbiddenTraits'>,
 ): boolean {
   const must = (trait: string) => commonTraits.has(trait) || traits.has(trait);
-  const may = (trait: string) => must(trait) || someTraits.has(trait);
+  const isTold = (trait: string) => classes.some((one) => one.traits.has(trait) || one.someTraits.has(trait));
+  const may = (trait: string) => must(trait) || someTraits.has(trait) || (isAbridged && !isTold(trait));
   return requiredTraits.every(may) && !forbiddenTraits.some(must);
+}
+
+/** Without what an abridged summary does not name: there may be enough of it. */
+function toldOf({ classes, isAbridged }: CellSummary, resources: Resources): Resources {
+  if (!isAbridged) return resources;
+  const isTold = (name: string) => classes.some(({ free }) => free[name] !== undefined);
+  return Object.fromEntries(Object.entries(resources).filter(([name]) => isTold(name)));
 }
 
 /** The first resource class of which no host of the class has enough. */
@@ -175,13 +184,17 @@ function leastLacking(classes: readonly HostClass[], resources: Resources): stri
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? '';
 }
 
-/** Hosts of a class have about as much free: where the mean is below what is asked, some may have enough and most have not. */
+/**
+ * Hosts of a class have about as much free: where the mean is below what is asked, some may have enough and most have not. Of what no
+ * summary tells each may have enough for one.
+ */
 function fitsIn({ hostCount, free }: HostClass, resources: Resources): number {
   let perHost = Number.POSITIVE_INFINITY;
   for (const name in resources) {
     const amount = resources[name] as number;
     if (amount > 0) perHost = Math.min(perHost, (free[name]?.total ?? 0) / hostCount / amount);
   }
+  if (perHost === Number.POSITIVE_INFINITY) return hostCount;
   return perHost >= 1 ? Math.floor(perHost) * hostCount : (perHost * hostCount) / 2;
 }
 

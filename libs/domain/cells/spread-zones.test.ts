@@ -18,7 +18,7 @@ function aCell(
   state: 'enabled' | 'draining' = 'enabled',
 ) {
   const counts = { digest: 1, hostCount: 1, availableCount: 1, instanceCount: 0 };
-  const summary: CellSummary = { ...counts, commonTraits: new Set(), classes, refused: [], zones };
+  const summary: CellSummary = { ...counts, commonTraits: new Set(), classes, refused: [], zones, isAbridged: false };
   return { state, summary };
 }
 

@@ -39,7 +39,7 @@ const REPORT_MS = 3_000;
 /** How long a node is held here without another accepted report. */
 export const LEASE_MS = 2 * REPORT_MS;
 
-/** Agents of a pool of one node, n1, on a bus in memory; the store answers by the tables of schedulers, who check nobody's rights. */
+/** Agents of a pool of one node, n1, or of several, on a bus in memory; the store answers by the tables of schedulers, who check nobody's rights. */
 export class PoolWorld {
   readonly clock = fakeClock();
   /** A test may put an older one, or a new one, in its place. */
@@ -59,8 +59,8 @@ export class PoolWorld {
   readonly #broker = new MemoryBroker(this.clock, silentLog);
   readonly #agents: Running[] = [];
 
-  constructor() {
-    this.controllers = new SimulatedControllers({ nodes: [NODE], bootMs: 900 }, this.#around());
+  constructor(readonly nodeNames: readonly string[] = [NODE]) {
+    this.controllers = new SimulatedControllers({ nodes: nodeNames, bootMs: 900 }, this.#around());
     this.controllers.onOrder = (order) => order.what !== 'AssetTag' && this.orders.push(order);
     this.bus = this.#openBus();
   }
@@ -129,11 +129,11 @@ export class PoolWorld {
   }
 
   /** Resolves when the agent has had the time to hold what the ring names it for. */
-  async start(host: string): Promise<Running> {
-    const config = readConfig(agentOptions, { BERTH_AGENT_HOST: host, ...SETTINGS });
+  async start(host: string, settings: Readonly<Record<string, string>> = {}): Promise<Running> {
+    const config = readConfig(agentOptions, { BERTH_AGENT_HOST: host, ...SETTINGS, ...settings });
     const driver = () => Promise.reject(new Error('an agent of a pool carries no hosts of its own'));
-    const descriptions = [{ name: NODE, resourceClass: GOLD, traits: [], resources: {} }];
-    const nodes = { descriptions, controller: () => this.controller() };
+    const descriptions = this.nodeNames.map((name) => ({ name, resourceClass: GOLD, traits: [], resources: {} }));
+    const nodes = { descriptions, controller: (name: string) => this.controller(name) };
     const starting = startComputeAgent({ ...this.#around(), bus: this.#openBus(), config, driver, nodes });
     await this.clock.advance(3_000);
     const agent = await starting;
@@ -146,6 +146,12 @@ export class PoolWorld {
     const [holder] = await this.store.holders([NODE]);
     const mark = Number(/\[berth (\d+)\]$/.exec(this.controllers.system(NODE).assetTag)?.[1] ?? 0);
     return holder && { epoch: holder.epoch, serviceHost: holder.serviceHost, mark };
+  }
+
+  /** Who holds each node, by its name. */
+  async holders(): Promise<ReadonlyMap<string, string | undefined>> {
+    const holders = await this.store.holders(this.nodeNames);
+    return new Map(this.nodeNames.map((name, n) => [name, holders[n]?.serviceHost]));
   }
 
   /** The ring names others, and not who was there: as when they joined while he heard nothing. */
@@ -188,12 +194,12 @@ export class PoolWorld {
     return this.#nodes.get(NODE);
   }
 
-  /** The node's controller, as an agent reaches it. */
-  controller(): NodeController {
+  /** A node's controller, as an agent reaches it. */
+  controller(name = NODE): NodeController {
     const login = { user: 'berth', password: 'secret', timeoutMs: 1_000 };
-    return redfishController(NODE, {
+    return redfishController(name, {
       ...login,
-      system: ROOT + this.controllers.systemPath(NODE),
+      system: ROOT + this.controllers.systemPath(name),
       ask: async (url, { method = 'GET', token = '', ifMatch, body = {} }) => {
         const sent = { method, path: url.slice(ROOT.length), token, ifMatch, body: body as Record<string, unknown> };
         const { status, headers, body: answered = {} } = this.controllers.answer(sent);

@@ -25,7 +25,7 @@ beforeEach(async () => {
   heard = [];
   made = 0;
   const counts = { hostCount: 1, availableCount: 1, instanceCount: 0 };
-  summary = { digest: 1, ...counts, commonTraits: new Set(), classes: [], refused: [], zones: [] };
+  summary = { digest: 1, ...counts, commonTraits: new Set(), classes: [], refused: [], zones: [], isAbridged: false };
   await buses[0]?.subscribe(CELL_SUMMARY_TOPIC, (_topic, { body }) => heard.push(cellSummaryEventCodec.decode(body)));
 });
 afterAll(() => closing.abort());

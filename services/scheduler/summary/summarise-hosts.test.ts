@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { cellSummaryCodec } from '#libs/contracts/cell-methods';
-import { MAX_HOST_CLASSES, MAX_ZONES } from '#libs/domain/cells/cell-summary';
-import { cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
+import { type CellSummary, MAX_HOST_CLASSES, MAX_ZONES } from '#libs/domain/cells/cell-summary';
+import { type CellCandidate, cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { seededRandom } from '#libs/domain/random';
@@ -21,6 +21,12 @@ function aHost(free: Record<string, number>, zone = DEFAULT_ZONE, traits: readon
     instances: 1,
     quarantine: undefined,
   } as unknown as HostState;
+}
+
+function candidate(summary: CellSummary): CellCandidate {
+  const never = () => Number.POSITIVE_INFINITY;
+  const known = { name: 'a', state: 'enabled', unreachable: '', assumed: {} } as const;
+  return { ...known, summary, refusedSince: never, refusedCount: never };
 }
 
 const TRAITS = ['A', 'B', 'C', 'D', 'E', 'F', 'G'];
@@ -63,16 +69,8 @@ it('is small, and refuses no request that one of the hosts would take', () => {
           required.every((trait) => row.traits.includes(trait)) &&
           !forbidden.some((trait) => row.traits.includes(trait)),
       );
-      const cell = {
-        name: 'a',
-        state: 'enabled',
-        unreachable: '',
-        summary,
-        assumed: {},
-        refusedSince: () => Number.POSITIVE_INFINITY,
-        refusedCount: () => Number.POSITIVE_INFINITY,
-      } as const;
-      const { ranked } = rankCells(cellRequestOf(resolveSpec(spec, 'spec')), 1, [cell], seededRandom(1));
+      const asked = cellRequestOf(resolveSpec(spec, 'spec'));
+      const { ranked } = rankCells(asked, 1, [candidate(summary)], seededRandom(1));
       expect({ isTaken, isAsked: ranked.length > 0 }).not.toEqual({ isTaken: true, isAsked: false });
     }),
     { numRuns: 300 },
@@ -81,11 +79,45 @@ it('is small, and refuses no request that one of the hosts would take', () => {
 
 it('10,000 hosts that are alike are one class of some 100 bytes', () => {
   const summary = summariseHosts(
-    Array.from({ length: 10_000 }, (_, n) => aHost({ VCPU: 33 + (n % 20) }, 'east', ['A'])),
+    Array.from({ length: 10_000 }, (_, n) => aHost({ VCPU: 33 + (n % 15) }, 'east', ['A'])),
   );
-  expect(summary.classes).toMatchObject([{ zone: 'east', hostCount: 10_000, free: { VCPU: { most: 52 } } }]);
+  expect(summary.classes).toMatchObject([{ zone: 'east', hostCount: 10_000, free: { VCPU: { most: 47 } } }]);
   expect([...summary.commonTraits]).toEqual(['A']);
   expect(cellSummaryCodec.encode(summary).length).toBeLessThan(120);
+});
+
+it('is of bounded size where each host has traits and resource classes of its own, and refuses none of them', () => {
+  const common = (n: number) => Array.from({ length: 200 }, (_, i) => `CUSTOM_TRAIT_THAT_SOME_HAVE_${(n + i) % 400}`);
+  const rows = Array.from({ length: 2_000 }, (_, n) =>
+    aHost(
+      { VCPU: 4, [`CUSTOM_CLASS_THAT_SOME_HAVE_${n % 250}`]: 3, [`CUSTOM_CLASS_${n}`]: 1 },
+      `z${Math.floor(n / 20)}`,
+      ['A', ...common(n), `CUSTOM_TRAIT_${n}`],
+    ),
+  );
+  const encoded = cellSummaryCodec.encode(summariseHosts(rows));
+  expect([encoded.length > 50_000, encoded.length < 300_000]).toEqual([true, true]);
+  const summary = cellSummaryCodec.decode(encoded);
+  expect(summary.isAbridged).toBe(true);
+  const rank = (resources: Record<string, number>, requiredTraits: readonly string[]) => {
+    const spec = requestSpec(resources, { projectId: 'p', userId: 'u', requiredTraits });
+    return rankCells(cellRequestOf(resolveSpec(spec, 'spec')), 1, [candidate(summary)], seededRandom(1)).ranked;
+  };
+  for (let n = 0; n < 2_000; n += 100) {
+    expect(rank({ VCPU: 4, [`CUSTOM_CLASS_${n}`]: 1 }, ['A', `CUSTOM_TRAIT_${n}`])).toEqual(['a']);
+    expect(rank({ [`CUSTOM_CLASS_${n}`]: 1 }, [])).toEqual(['a']);
+  }
+  expect(rank({ VCPU: 5 }, ['A'])).toEqual([]);
+  expect(rank({ CUSTOM_CLASS_THAT_SOME_HAVE_7: 4 }, [])).toEqual([]);
+});
+
+it('tells amounts apart where the sets of traits are too many to be told apart', () => {
+  const rows = Array.from({ length: 400 }, (_, n) =>
+    aHost(n % 2 ? { VCPU: 64, MEMORY_MB: 1_024 } : { VCPU: 1, MEMORY_MB: 262_144 }, 'east', ['A', `T${n % 200}`]),
+  );
+  const summary = summariseHosts(rows);
+  const most = summary.classes.map(({ free }) => `${free['VCPU']?.most} ${free['MEMORY_MB']?.most}`);
+  expect(most.toSorted()).toEqual(['1 262144', '64 1024']);
 });
 
 it('leaves out hosts that take nothing, and counts them', () => {

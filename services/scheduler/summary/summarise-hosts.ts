@@ -9,14 +9,15 @@ import {
 import { ownZoneOf, zoneOf } from '#libs/domain/grouping/aggregate';
 import { groupBy } from '#libs/runtime/group-by';
 import type { HostState } from '../fleet/host-state';
+import { signatureOf, withoutRareNames } from './rare-names';
 
 /**
  * What hosts have free, in at most {@link MAX_HOST_CLASSES} classes of hosts that are alike.
  *
- * Hosts are alike that are of one zone, have the same traits, and whose free amounts have the same power of two. When that makes
- * too many classes, amounts are told less and less apart, then traits, then zones: a class remembers the most that one host has,
- * all traits that some host has, and what all have together, so that whatever is put together, a summary refuses nothing that the
- * hosts would take.
+ * Hosts are alike that are of one zone, have the same traits, and whose free amounts are between the same steps. When that makes
+ * too many classes, small amounts are put together, as hosts that take small requests are many; traits are not told apart where zones
+ * and traits alone make too many classes, nor zones where these do. A class remembers the most that one host has, all traits that some
+ * host has, and what all have together, so that whatever is put together, a summary refuses nothing that the hosts would take.
  */
 export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary['refused'] = []): CellSummary {
   let hostCount = 0;
@@ -30,8 +31,8 @@ export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary[
     instanceCount += host.instances;
     if (host.host.up && host.host.enabled && host.quarantine === undefined) available.push(host);
   }
-  const finest = classesBy(available.map(ofOneHost), (one) => `${one.zone}|${one.signature}|${bucketsOf(one.free, 1)}`);
-  const groups = coarsened(finest);
+  const told = withoutRareNames(available.map(ofOneHost));
+  const groups = coarsened(classesBy(told.hosts, ofSameAmounts));
   const [first, ...others] = groups;
   const commonTraits = new Set(
     first ? [...first.all].filter((trait) => others.every(({ all }) => all.has(trait))) : [],
@@ -41,7 +42,15 @@ export function summariseHosts(hosts: Iterable<HostState>, refused: CellSummary[
     return { zone, hostCount: count, traits, someTraits: some, free };
   });
   const counts = { hostCount, availableCount: available.length, instanceCount };
-  const content = { ...counts, commonTraits, classes, refused, zones: [...zones].sort().slice(0, MAX_ZONES) };
+  const { isAbridged } = told;
+  const content = {
+    ...counts,
+    commonTraits,
+    classes,
+    refused,
+    zones: [...zones].sort().slice(0, MAX_ZONES),
+    isAbridged,
+  };
   return { digest: digestOf(content), ...content };
 }
 
@@ -63,7 +72,7 @@ const NONE: ReadonlySet<string> = new Set();
 function ofOneHost({ aggregates, traits, free }: HostState): Group {
   let signature = signatures.get(traits);
   if (signature === undefined) {
-    signature = [...traits].sort().join(' ');
+    signature = signatureOf(traits);
     signatures.set(traits, signature);
   }
   const amounts: Record<string, FreeAmount> = {};
@@ -74,14 +83,40 @@ function ofOneHost({ aggregates, traits, free }: HostState): Group {
   return { zone: zoneOf(aggregates), hostCount: 1, signature, all: traits, some: NONE, free: amounts };
 }
 
+/** So many buckets, the largest, are told apart of each resource class. */
+const LARGEST_APART = [16, 12, 8, 6, 5, 4, 3, 2, 1];
+
 function coarsened(finest: readonly Group[]): readonly Group[] {
+  if (finest.length <= MAX_HOST_CLASSES) return finest;
+  const kindOf = kindsApart(finest);
   let groups = finest;
-  for (const width of [2, 4, 8, 64]) {
-    if (groups.length <= MAX_HOST_CLASSES) return groups;
-    groups = classesBy(groups, (one) => `${one.zone}|${one.signature}|${bucketsOf(one.free, width)}`);
+  for (const count of LARGEST_APART) {
+    groups = classesBy(groups, ofSameLargeAmounts(kindOf, leastApart(groups, count)));
+    if (groups.length <= MAX_HOST_CLASSES) break;
   }
-  if (groups.length > MAX_HOST_CLASSES) groups = classesBy(groups, ({ zone }) => zone);
-  return groups.length > MAX_HOST_CLASSES ? classesBy(groups, () => '') : groups;
+  return groups;
+}
+
+const KINDS: readonly ((one: Group) => string)[] = [kindOfGroup, ({ zone }) => zone];
+
+/** What is told apart besides amounts: zones and traits, or zones alone, or neither, where these alone are too many. */
+function kindsApart(groups: readonly Group[]): (one: Group) => string {
+  return KINDS.find((kindOf) => new Set(groups.map(kindOf)).size <= MAX_HOST_CLASSES) ?? (() => '');
+}
+
+function kindOfGroup({ zone, signature }: Group): string {
+  return `${zone}|${signature}`;
+}
+
+/** Of each resource class the bucket with which all smaller ones are put together, when `count` are told apart. */
+function leastApart(groups: readonly Group[], count: number): ReadonlyMap<string, number> {
+  const names = new Set(groups.flatMap(({ free }) => Object.keys(free)));
+  return new Map(
+    Array.from(names, (name) => {
+      const buckets = new Set(groups.map(({ free }) => bucketOf(free[name])));
+      return [name, [...buckets].sort((a, b) => b - a)[count - 1] ?? 0];
+    }),
+  );
 }
 
 function classesBy(groups: readonly Group[], keyOf: (one: Group) => string): readonly Group[] {
@@ -110,13 +145,27 @@ function together(groups: readonly Group[]): Group {
   return { zone, hostCount, signature: '', all, some, free };
 }
 
-function bucketsOf(free: Readonly<Record<string, FreeAmount>>, width: number): string {
-  let buckets = '';
-  for (const name in free) {
-    buckets += `${name}${Math.floor(Math.log2((free[name]?.most ?? 0) + 1) / width)} `;
-  }
-  return buckets;
+function ofSameAmounts(one: Group): string {
+  let key = `${kindOfGroup(one)}|`;
+  for (const name in one.free) key += `${name}${bucketOf(one.free[name])} `;
+  return key;
 }
+
+function ofSameLargeAmounts(kindOf: (one: Group) => string, least: ReadonlyMap<string, number>): typeof kindOf {
+  return (one) => {
+    const buckets = Array.from(least, ([name, bucket]) => Math.max(bucketOf(one.free[name]), bucket));
+    return `${kindOf(one)}|${buckets.join(' ')}`;
+  };
+}
+
+/** From 0, 1, 2, 3, 4, 6, 8, 12 and so on: of a bucket all hosts have as much as flavors ask for by such steps, or none has. */
+function bucketOf({ most }: FreeAmount = NOTHING): number {
+  if (most < 1) return 0;
+  const power = Math.floor(Math.log2(most));
+  return 1 + 2 * power + (most >= 1.5 * 2 ** power ? 1 : 0);
+}
+
+const NOTHING: FreeAmount = { most: 0, total: 0 };
 
 function digestOf(content: object): number {
   const text = JSON.stringify(content, (_key, value: unknown) => (value instanceof Set ? [...value] : value));

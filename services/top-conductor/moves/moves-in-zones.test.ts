@@ -51,7 +51,7 @@ function cellView(name: string) {
   const free = { VCPU: { most: 9, total: 9 } };
   const classes = zones.map((zone) => ({ zone, hostCount: 1, traits: NONE, someTraits: NONE, free }));
   const counts = { hostCount: 2, availableCount: 2, instanceCount: 0, selectedCount: 0, wrongGuessCount: 0 };
-  const summary = { digest: 1, ...counts, commonTraits: NONE, classes, refused: [], zones };
+  const summary = { digest: 1, ...counts, commonTraits: NONE, classes, refused: [], zones, isAbridged: false };
   const known = { reason: '', changedAtMs: 1, isReachable: true, unreachableReason: '', summaryAgeMs: 0 };
   return { ...known, ...counts, name, state: 'enabled', summaryBytes: 1, summary } as const;
 }

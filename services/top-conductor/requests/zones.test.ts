@@ -161,6 +161,7 @@ it('what comes back from the shelf takes its place again, unless others have com
     commonTraits: NONE,
     classes,
     refused: [],
+    isAbridged: false,
     zones: ZONES,
   };
   const known = {

@@ -129,7 +129,7 @@ function summaryOf(room: Readonly<Record<string, number>>): CellSummary {
   const free = { VCPU: { most: 99, total: 99 }, MEMORY_MB: { most: 99_999, total: 99_999 } };
   const classes = zones.map((zone) => ({ zone, hostCount: 1, traits: NO_TRAITS, someTraits: NO_TRAITS, free }));
   const counts = { hostCount: zones.length, availableCount: zones.length, instanceCount: 0 };
-  return { digest: 1, ...counts, commonTraits: NO_TRAITS, classes, refused: [], zones };
+  return { digest: 1, ...counts, commonTraits: NO_TRAITS, classes, refused: [], zones, isAbridged: false };
 }
 
 const NO_TRAITS: ReadonlySet<string> = new Set();

@@ -45,13 +45,19 @@ export class CellsWorld {
     readonly rabbitmq: RabbitmqServer,
     readonly redis: StoreServer,
     readonly credentials: DeployedCredentials,
+    /** By cell, of those that have one of their own. */
+    private readonly ownStores: Readonly<Record<string, StoreServer>>,
   ) {}
 
-  /** @param hosts  by which names agents of each cell may run */
+  /**
+   * @param hosts  by which names agents of each cell may run
+   * @param ownStores  by cell; the others are on that which `startStore` starts
+   */
   static async start(
     cells: readonly string[],
     hosts: readonly string[],
     startStore: () => Promise<StoreServer> = () => startRedis({ appendOnly: true }),
+    ownStores: Readonly<Record<string, StoreServer>> = {},
   ): Promise<CellsWorld> {
     const users = cells.flatMap((cell) => {
       const services = cell === 'cell1' ? [] : ['scheduler', 'conductor'];
@@ -62,13 +68,13 @@ export class CellsWorld {
       startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
       startStore(),
     ]);
-    return new CellsWorld(rabbitmq, redis, credentials);
+    return new CellsWorld(rabbitmq, redis, credentials, ownStores);
   }
 
   /** An operator's hold on a cell: its queues and its store. */
   async open(cell: string): Promise<OpenedCell> {
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
-    const store = { ...readConfig(placementOptions, { BERTH_STORE_URL: this.redis.url }), cell };
+    const store = { ...readConfig(placementOptions, { BERTH_STORE_URL: this.#storeUrl(cell) }), cell };
     const bus = await openBus({ busUrl: this.#busUrl('operator'), cell }, around);
     await bus.declare(BUILD_REQUESTS);
     const client = new Client(bus, { clock, random: systemRandom, timeoutMs: 20_000, retryForMs: 20_000 });
@@ -92,7 +98,7 @@ export class CellsWorld {
       ...QUICK,
       BERTH_CELL: cell,
       BERTH_BUS_URL: this.#busUrl(inCell(cell, user)),
-      ...(kind === 'agent' ? { BERTH_AGENT_HOST: host ?? '' } : { BERTH_STORE_URL: this.redis.url }),
+      ...(kind === 'agent' ? { BERTH_AGENT_HOST: host ?? '' } : { BERTH_STORE_URL: this.#storeUrl(cell) }),
       BERTH_PROCESS_NAME: `${cell}-${name}`,
       ...settings,
     });
@@ -120,8 +126,12 @@ export class CellsWorld {
       await Promise.allSettled([client.close(), placement.close(), instances.close()]);
     }
     await Promise.allSettled(this.#opened.map(({ bus }) => bus.close()));
-    await Promise.all([this.rabbitmq.stop(), this.redis.stop()]);
+    await Promise.all([this.rabbitmq, this.redis, ...Object.values(this.ownStores)].map((server) => server.stop()));
     this.credentials.remove();
+  }
+
+  #storeUrl(cell: string): string {
+    return (this.ownStores[cell] ?? this.redis).url;
   }
 
   #busUrl(user: string): string {

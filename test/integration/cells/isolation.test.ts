@@ -1,3 +1,4 @@
+import { type Channel, connect } from 'amqplib';
 import Redis from 'ioredis';
 import { openBus } from '#libs/bus/open';
 import { DEAD_LETTERS } from '#libs/bus/port';
@@ -8,6 +9,7 @@ import { createMetrics } from '#libs/runtime/metrics';
 import { systemRandom } from '#libs/runtime/system';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { startChild } from '#libs/testing/servers/child';
+import { freePort } from '#libs/testing/servers/server-process';
 import { CellsWorld, clock, type OpenedCell } from './cells-world';
 
 /*
@@ -24,11 +26,18 @@ const INSTANCE = '22222222-2222-4222-8222-222222222222';
 let world: CellsWorld;
 let first: OpenedCell;
 let second: OpenedCell;
+/** Of b's scheduler. */
+let metricsPort: number;
 
 beforeAll(async () => {
   world = await CellsWorld.start(['cell1', B], ['h1', 'h2']);
   [first, second] = await Promise.all([world.open('cell1'), world.open(B)]);
-  await Promise.all(['cell1', B].flatMap((cell) => [world.launch(cell, 'scheduler'), world.launch(cell, 'conductor')]));
+  metricsPort = await freePort();
+  await Promise.all([
+    ...['cell1', B].map((cell) => world.launch(cell, 'conductor')),
+    world.launch('cell1', 'scheduler'),
+    world.launch(B, 'scheduler', { BERTH_HTTP_PORT: String(metricsPort) }),
+  ]);
   // What the hosts of the cells have tells them apart.
   await Promise.all([
     world.launch('cell1', 'agent.h1', { BERTH_AGENT_INVENTORY: 'VCPU=8,MEMORY_MB=16384' }),
@@ -121,6 +130,53 @@ it("the users of one cell are refused in another, by the broker and before it by
   // A service may write to any queue of its broker, so the reader tells: its user is of another cell.
   while ((await first.bus.depth(DEAD_LETTERS)) === 0) await sleep(clock, 20);
   await bus.close();
+});
+
+it('every metric says of which cell it is', async () => {
+  const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+  const samples = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  expect(samples.length).toBeGreaterThan(50);
+  expect(samples.filter((line) => !line.includes('cell="b"'))).toEqual([]);
+});
+
+/** What RabbitMQ says of it; undefined when it does not refuse. */
+async function refusal(user: string, deed: (channel: Channel) => PromiseLike<unknown>): Promise<number | undefined> {
+  const connection = await connect(world.credentials.brokerUrl(user, world.rabbitmq.port));
+  try {
+    const channel = await connection.createChannel();
+    channel.on('error', () => {});
+    await deed(channel);
+    return undefined;
+  } catch (error) {
+    return (error as { code?: number }).code;
+  } finally {
+    await connection.close();
+  }
+}
+
+it.each([
+  ['cell.b.scheduler', ['rpc.scheduler', 'stats']],
+  ['cell.b.conductor', ['build.requests', 'build.results', 'rpc.conductor', 'dead-letters']],
+  ['cell.b.agent.h1', ['agent.h1', 'stats']],
+  ['scheduler', ['cell.b.rpc.scheduler', 'cell.b.stats']],
+  ['conductor', ['cell.b.build.requests', 'cell.b.build.results', 'cell.b.rpc.conductor', 'cell.b.dead-letters']],
+  ['agent.h1', ['cell.b.agent.h1', 'cell.b.stats']],
+])('the broker lets %s neither take from nor empty, bind or delete queues of the other cell', async (user, queues) => {
+  const exchange = user.startsWith('cell.b.') ? 'berth.events' : 'cell.b.berth.events';
+  for (const queue of queues) {
+    const deeds = [
+      await refusal(user, (channel) => channel.consume(queue, () => {})),
+      await refusal(user, (channel) => channel.purgeQueue(queue)),
+      await refusal(user, (channel) => channel.bindQueue(queue, exchange, '#')),
+      await refusal(user, (channel) => channel.deleteQueue(queue)),
+    ];
+    expect([queue, ...deeds]).toEqual([queue, 403, 403, 403, 403]);
+  }
+  const hear = async (channel: Channel) => {
+    const { queue } = await channel.assertQueue(`private.${user}.${systemRandom.uuid()}`, { exclusive: true });
+    await channel.bindQueue(queue, exchange, '#');
+  };
+  expect(await refusal(user, hear)).toBe(403);
 });
 
 it.each([
