@@ -7,7 +7,7 @@ import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { ageOf, formatNumber } from '../../views/format';
 import { type Column, type Listing, listingCommand, showListing } from '../../views/listing';
-import { bar, facts, table } from '../../views/table';
+import { bar, facts, type Gauge, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { drainCommand, undrainCommand } from './host-drain';
 
@@ -61,7 +61,7 @@ function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
       { head: 'ZONE', cell: (host) => host.availabilityZone || '-' },
       { head: 'INSTANCES', cell: ({ instances }) => instances },
       ...classes.flatMap(([head, name]): Column<HostSummary>[] => [
-        { head, cell: (host) => capacityBar(terminal, host, name) },
+        { head, cell: (host) => fillOf(host, name) },
         { head: '', cell: (host) => amountsOf(host, name), spare: 'first' },
       ]),
       { head: 'FAILURES', cell: ({ failures }) => failures, isWide: true },
@@ -196,7 +196,7 @@ function showStatus({ colours }: Terminal, host: HostSummary): string {
   return host.quarantinedUntilMs === 0 ? colours.green('up') : colours.yellow('quarantine');
 }
 
-function capacityBar(terminal: Terminal, host: HostSummary, resourceClass: string): string {
-  const resource = host.resources[resourceClass];
-  return resource === undefined ? '-' : bar(terminal, resource.used, capacityOf(resource.inventory));
+function fillOf({ resources }: HostSummary, resourceClass: string): Gauge | string {
+  const found = resources[resourceClass];
+  return found ? { used: found.used, capacity: capacityOf(found.inventory) } : '-';
 }
