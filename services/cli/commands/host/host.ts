@@ -46,6 +46,7 @@ function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
   ] as const;
   return {
     nameOf: ({ host }) => host,
+    whenNone: 'no hosts',
     sorts: {
       age: ({ updatedAtMs }) => -updatedAtMs,
       zone: ({ availabilityZone }) => availabilityZone,
