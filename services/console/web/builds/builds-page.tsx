@@ -1,6 +1,7 @@
 import type { BuildsPage as Page, PendingBuild, RecentBuild } from '../../api/builds';
 import type { Action } from '../../api/stream';
 import { usePage } from '../state/stream';
+import { useTitle } from '../state/title';
 import { ColumnChart, Tallies } from '../ui/chart';
 import { amounts, number, span, words } from '../ui/format';
 import { Ago, Empty, Figure, HostLink, InstanceLink, Loading, Section, State } from '../ui/parts';
@@ -9,6 +10,7 @@ import { DeadLetters } from './dead-letters';
 
 /** What is asked for, what comes of it, what waits, and what nobody could handle. */
 export function BuildsPage() {
+  useTitle('Builds');
   const page = usePage<Page>('page=builds');
   if (page === undefined) return <Loading what="the builds" />;
   const { rates, pending } = page;
@@ -48,7 +50,7 @@ export function BuildsPage() {
         <Figure
           label="Dead letters"
           value={page.deadLetters < 0 ? '?' : number(page.deadLetters)}
-          note="nobody could handle"
+          note="could not be handled"
           tone={page.deadLetters > 0 ? 'warn' : ''}
         />
       </dl>
