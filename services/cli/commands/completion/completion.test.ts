@@ -30,7 +30,7 @@ it.each([
 
 it('offers every command but itself, with its sentence', async () => {
   const { out } = await runLine('__complete -- ');
-  expect(out).toContain('host\tSee hosts; take them out of service and back.\n');
+  expect(out).toContain('host\tList and show hosts; take them out of service and back.\n');
   expect(out).toContain('\nscheduler\t');
   expect(out).not.toContain('__complete');
 });

@@ -136,7 +136,7 @@ const PENDING_COLUMNS: readonly Column<PendingBuild>[] = [
     key: 'waits',
     head: 'Waits for',
     width: 'minmax(9rem, 1.2fr)',
-    cell: ({ waitsFor }) => waitsFor.map(words).join(', '),
+    cell: ({ waitsFor }) => <span title={waitsFor.join(', ')}>{waitsFor.join(', ')}</span>,
   },
   { key: 'since', head: 'Since', width: '6rem', cell: ({ sinceMs }) => <Ago ms={sinceMs} /> },
 ];
@@ -148,7 +148,7 @@ const RECENT_COLUMNS: readonly Column<RecentBuild>[] = [
     width: 'minmax(7rem, 1fr)',
     cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
   },
-  { key: 'state', head: 'State', width: '6rem', cell: ({ state }) => <State state={state} /> },
+  { key: 'state', head: 'State', width: '8rem', cell: ({ state }) => <State state={state} /> },
   { key: 'host', head: 'Host', width: 'minmax(6rem, 0.8fr)', cell: ({ host }) => <HostLink host={host} /> },
   { key: 'project', head: 'Project', width: 'minmax(4rem, 0.6fr)', cell: ({ projectId }) => projectId },
   { key: 'attempts', head: 'Attempts', width: '5rem', isNumber: true, cell: ({ attempts }) => attempts },

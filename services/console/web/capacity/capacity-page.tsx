@@ -155,7 +155,7 @@ export function CapacityPage() {
               );
             })}
           </div>
-          <p class="note">Since this console started; the oldest points go first.</p>
+          <p class="note">Since this console started; older points are dropped.</p>
         </Section>
       </div>
       <Section title="Projects" aside={number(page.projects.length)}>

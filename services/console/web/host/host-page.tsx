@@ -239,7 +239,7 @@ const INSTANCE_COLUMNS: readonly Column<HostInstance>[] = [
     width: 'minmax(7rem, 1fr)',
     cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
   },
-  { key: 'state', head: 'State', width: 'minmax(6rem, 0.7fr)', cell: ({ state }) => <State state={state} /> },
+  { key: 'state', head: 'State', width: 'minmax(8rem, 0.7fr)', cell: ({ state }) => <State state={state} /> },
   { key: 'project', head: 'Project', width: 'minmax(4rem, 0.6fr)', cell: ({ projectId }) => projectId },
   { key: 'resources', head: 'Holds', width: 'minmax(12rem, 1.4fr)', cell: ({ resources }) => amounts(resources) },
   { key: 'updated', head: 'Changed', width: '6rem', cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} /> },
