@@ -169,7 +169,7 @@ function deleteCommand(context: Context): CommandUnknownOpts {
   useClient(context, command, async (client, { queue: withQueue, json }, host) => {
     await client.deleteHost(host, { withQueue });
     if (json) context.terminal.json({ host, deleted: true });
-    else context.terminal.print(`${host} is deleted; should its agent come back, it is there again`);
+    else context.terminal.print(`${host} is deleted; if its agent comes back, the host does, too`);
   });
   return addHelp(command, [
     ['berth host delete host-7', 'refused while it has instances or a live agent, and says which'],
