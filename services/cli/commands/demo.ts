@@ -4,7 +4,14 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Context } from '../context';
 import { runLiveDemo } from '../demo/live-demo';
-import { BUILD_LATENCY_MS, type DemoOutcome, type DemoSettings, processesOf, runDemo } from '../demo/run-demo';
+import {
+  BUILD_LATENCY_MS,
+  BUILDS_IN_FLIGHT,
+  type DemoOutcome,
+  type DemoSettings,
+  processesOf,
+  runDemo,
+} from '../demo/run-demo';
 import { SCENARIOS } from '../demo/scenarios/registry';
 import { playScenario, type Scenario } from '../demo/scenarios/stage';
 import { addHelp } from '../help-text';
@@ -88,6 +95,7 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   const active = built.filter(({ event }) => event.state === 'active');
   const failed = built.filter(({ event }) => event.state === 'error');
   const spread = countBy(active, ({ event }) => event.host).map(([, count]) => count);
+  const atOnce = Math.min(settings.builds, BUILDS_IN_FLIGHT);
   const reasons = countBy(failed, ({ event }) => event.fault?.reason ?? 'unknown');
   const rows = [
     [
@@ -97,7 +105,11 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
     ],
     ['retried on an alternate', figures.retried, `${active.filter(isRetried).length} of them placed`],
     ...reasons.map(([reason, count]) => [`failed: ${reason}`, count, '']),
-    ['time to place, p50', percentile(times, 50), `ms, of which a fake host builds for about ${BUILD_LATENCY_MS}`],
+    [
+      'time to place, p50',
+      percentile(times, 50),
+      `ms: ${atOnce} requested at once, a build takes about ${BUILD_LATENCY_MS}`,
+    ],
     ['time to place, p99', percentile(times, 99), 'ms'],
   ];
   terminal.print(`\n${table(terminal, ['OUTCOME', '', ''], rows)}`);
