@@ -44,18 +44,18 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'terminate',
-        description: 'Destroy instances and give back what they hold.',
+        description: 'Destroy instances and release what they hold.',
         load: async (context) =>
           (await import('#services/cli/commands/instance/terminate')).terminateCommand(context, 'terminate'),
       },
       {
         name: 'instance',
-        description: 'See, stop, start, move and destroy instances.',
+        description: 'List, show, stop, start and move instances.',
         load: async (context) => (await import('#services/cli/commands/instance/instance')).instanceCommand(context),
       },
       {
         name: 'explain',
-        description: 'Say where an instance would go and why not elsewhere; nothing is claimed.',
+        description: 'Show where an instance would go, and why not elsewhere; nothing is claimed.',
         load: async (context) => (await import('#services/cli/commands/build/explain')).explainCommand(context),
       },
       {
@@ -117,17 +117,17 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'host',
-        description: 'See hosts; take them out of service and back.',
+        description: 'List and show hosts; take them out of service and back.',
         load: async (context) => (await import('#services/cli/commands/host/host')).hostCommand(context),
       },
       {
         name: 'cell',
-        description: 'See the cells of a fleet; give them no new builds, and some again. Asks the top.',
+        description: 'List, disable, drain and enable the cells of a fleet. Asks the top.',
         load: async (context) => (await import('#services/cli/commands/cell/cell')).cellCommand(context),
       },
       {
         name: 'node',
-        description: 'See and operate nodes of bare metal.',
+        description: 'List and operate nodes of bare metal.',
         load: async (context) => (await import('#services/cli/commands/node/node')).nodeCommand(context),
       },
       {
@@ -148,7 +148,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'audit',
-        description: 'Show what is in doubt, since when and who says so, and what can be done about it.',
+        description: 'Show what is in doubt: since when, by whose report, and what can be done.',
         load: async (context) => (await import('#services/cli/commands/audit')).auditCommand(context),
       },
       {
@@ -164,12 +164,12 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'dead-letters',
-        description: 'See messages that nobody could handle, and send them again.',
+        description: 'List messages that could not be handled, and requeue them.',
         load: async (context) => (await import('#services/cli/commands/dead-letters')).deadLettersCommand(context),
       },
       {
         name: 'upgrade',
-        description: 'Before and after an upgrade of Berth.',
+        description: 'Check a deployment before and after an upgrade of Berth.',
         load: async (context) => (await import('#services/cli/commands/upgrade/upgrade')).upgradeCommand(context),
       },
       {
@@ -179,12 +179,12 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'context',
-        description: 'Settings that belong together, by name: which broker and which placement API commands ask.',
+        description: 'Named sets of settings, as contexts of kubectl: which broker and placement API to ask.',
         load: async (context) => (await import('#services/cli/commands/context')).contextCommand(context),
       },
       {
         name: 'completion',
-        description: 'Print what makes a shell complete commands, flags, hosts and instances.',
+        description: 'Print a completion script of a shell: commands, flags, hosts and instances.',
         load: async (context) =>
           (await import('#services/cli/commands/completion/completion')).completionCommand(context),
       },

@@ -49,6 +49,7 @@ const BY_REASON: Readonly<Record<string, string>> = {
   no_such_host: "'berth host list' shows the hosts",
   no_such_provider: "'berth provider list' shows the providers",
   no_such_decision: 'the last decisions are kept, BERTH_SCHEDULER_KEPT_DECISIONS of them; explain the request instead',
+  malformed_uuid: "'berth instance list' shows the UUIDs",
   no_such_instance: "'berth instance list' shows the instances",
 };
 

@@ -17,7 +17,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.
 
 void runBerth(process.argv.slice(2), {
   env,
-  terminal: createTerminal(process.stdout, process.stderr, env),
+  terminal: createTerminal(process.stdout, process.stderr, env, process.stdin),
   clock: systemClock(),
   random: systemRandom,
   interrupted: interrupting.signal,

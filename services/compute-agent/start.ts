@@ -167,7 +167,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     if (shared && one) shared.close(one);
     if (reason === 'epoch_superseded') {
       counters.superseded.inc();
-      log.error(fields, 'another run of an agent has taken this host over: no order is taken, what runs there runs on');
+      log.error(fields, 'another agent has taken over this host: orders are refused, instances keep running');
       one?.host?.builds.handBack();
       if (!shared && !carried.some((other) => other.lease.isHeld)) void orders.cancel();
     } else if (!isStoreNew) {

@@ -25,7 +25,7 @@ export async function keepLookingAfter(t: TopConductor): Promise<void> {
     await sleep(t.clock, t.config.syncIntervalMs / 2, t.stopping);
     if (t.stopping.aborted) return;
     await lookAfterDue(t).catch((err: unknown) =>
-      t.log.warn({ event: 'due_not_looked_after', err }, 'could not look after what is due, retrying'),
+      t.log.warn({ event: 'due_not_looked_after', err }, 'could not process due instances, retrying'),
     );
   }
 }

@@ -130,8 +130,7 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
             if (cell && record.changedAtMs >= cell.record.changedAtMs) cell.record = record;
           }
         },
-        (err: unknown) =>
-          log.warn({ event: 'cell_states_not_read', err }, 'goes on with the states of cells as they were'),
+        (err: unknown) => log.warn({ event: 'cell_states_not_read', err }, 'using the last known states of the cells'),
       );
       await sleep(clock, config.summaryIntervalMs, closing.signal);
     }

@@ -61,6 +61,29 @@ it.each([['the fleet', () => '/fleet', ''] as const, ...PAGES])(
   },
 );
 
+it.each([
+  ['/capacity', 'Capacity · Berth', 'Capacity'],
+  ['/hosts/host-1', 'host-1 · Berth', 'host-1'],
+  ['/hosts/nobody', 'nobody · Berth', 'Nothing to show'],
+  ['/nonsense', 'No such page · Berth', 'There is no page /nonsense'],
+])('names %s in its title, and its heading says what it is', async (path, title, heading) => {
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto(path);
+  await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+  expect(await page.title()).toBe(title);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.context().close();
+});
+
+it('goes on by keyboard in the page that a link leads to', async () => {
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto('/capacity');
+  await page.getByRole('link', { name: 'Builds' }).press('Enter');
+  await page.getByRole('heading', { name: 'Builds', exact: true }).waitFor();
+  expect(await page.locator('main:focus').count()).toBe(1);
+  await page.context().close();
+});
+
 it('disables a host, says why, and tells of it who did it', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto('/hosts/host-2');

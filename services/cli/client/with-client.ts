@@ -70,11 +70,12 @@ export async function withBus(
   const { clock, random } = context;
   const around = { clock, random, log: silentLog, metrics: createMetrics({}) };
   const tracing = await startTracing(config, { service: 'berth', instance: `cli-${process.pid}`, log: silentLog });
+  const connected = sayThatItConnects(context, config);
   try {
     const bus = await openBus(
       { busUrl: config.busUrl, cell: config.cell, connectTimeoutMs: config.timeoutMs, isHasty: true },
       around,
-    );
+    ).finally(connected);
     try {
       // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
       await bus.declare(BUILD_REQUESTS);
@@ -85,6 +86,18 @@ export async function withBus(
   } finally {
     await tracing.close();
   }
+}
+
+const SILENT_MS = 1_000;
+
+/** Tells people what is waited for when a broker does not answer at once; to be called back once it has. */
+function sayThatItConnects(
+  { terminal, clock }: Context,
+  { busUrl, timeoutMs }: ConfigOf<typeof clientOptions>,
+): () => void {
+  if (!terminal.isInteractive) return () => {};
+  const note = `connecting to the broker at ${new URL(busUrl).host} (BERTH_BUS_URL), ${timeoutMs / 1_000} s at most ...`;
+  return clock.after(SILENT_MS, () => terminal.note(note));
 }
 
 /** `berth instance list`. */

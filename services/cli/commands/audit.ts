@@ -34,9 +34,9 @@ export function auditCommand(context: Context): CommandUnknownOpts {
       one.remedies.join('\n') || 'nothing: settles by itself',
     ]);
     const head = ['DOUBT', 'INSTANCE', 'HOST', 'SINCE', 'WHO SAYS SO', 'WHAT CAN BE DONE'];
-    const born = storeBornAtMs === 0 ? 'is empty' : `was born ${ageOf(clock, storeBornAtMs)} ago`;
+    const born = storeBornAtMs === 0 ? 'is empty' : `was created ${ageOf(clock, storeBornAtMs)} ago`;
     const jumps = storeJumpsAtMs.map(
-      (atMs) => `, and another server went on with it ${ageOf(clock, atMs)} ago, which may have lacked writes`,
+      (atMs) => `; another server took over ${ageOf(clock, atMs)} ago, perhaps without the last writes`,
     );
     return {
       plain: { doubts: lines, storeBornAtMs, storeJumpsAtMs },

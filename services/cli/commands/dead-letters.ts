@@ -14,6 +14,7 @@ export function deadLettersCommand(context: Context): CommandUnknownOpts {
 function listCommand(context: Context): CommandUnknownOpts {
   const listing: Listing<DeadLetter> = {
     nameOf: ({ id }) => id,
+    whenNone: 'no dead letters',
     sorts: { queue: ({ queue }) => queue, reason: ({ reason }) => reason },
     columns: [
       { head: 'MESSAGE', cell: ({ id }) => id },

@@ -4,7 +4,14 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import { percentile } from '#libs/runtime/percentiles';
 import type { Context } from '../context';
 import { runLiveDemo } from '../demo/live-demo';
-import { BUILD_LATENCY_MS, type DemoOutcome, type DemoSettings, processesOf, runDemo } from '../demo/run-demo';
+import {
+  BUILD_LATENCY_MS,
+  BUILDS_IN_FLIGHT,
+  type DemoOutcome,
+  type DemoSettings,
+  processesOf,
+  runDemo,
+} from '../demo/run-demo';
 import { SCENARIOS } from '../demo/scenarios/registry';
 import { playScenario, type Scenario } from '../demo/scenarios/stage';
 import { addHelp } from '../help-text';
@@ -21,9 +28,11 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     .option('--schedulers <n>', 'schedulers', wholeFrom(1), 2)
     .option('--conductors <n>', 'conductors', wholeFrom(1), 2)
     .option('--seed <n>', 'the same seed asks for the same builds', wholeFrom(0), 1)
-    .option('--console', 'keep the fleet living until Ctrl-C, with a console at a printed address', false)
+    .option('--console', 'build and terminate until Ctrl-C, with a console at a printed address', false)
     .option('--json', 'print the outcome as one JSON value, on the last line', false)
-    .addOption(new Option('--scenario <name>', 'tell a story instead').choices(SCENARIOS.map(({ name }) => name)))
+    .addOption(
+      new Option('--scenario <name>', 'play a scripted example instead').choices(SCENARIOS.map(({ name }) => name)),
+    )
     .action(async ({ json, scenario: name, console: hasConsole, ...settings }) => {
       if (hasConsole) return runLiveDemo(context, settings);
       const scenario = SCENARIOS.find((one) => one.name === name);
@@ -38,11 +47,11 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     command,
     [
       ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
-      ['berth demo --console', 'a fleet to look at in a browser, and to act on'],
+      ['berth demo --console', 'a fleet in a browser, to look at and to operate'],
       ['berth demo --scenario baremetal', 'agents share a rack of nodes by a ring, and one dies while it builds'],
       ['berth demo --scenario cells', 'two cells and a top: one request for all, and no cell waits for the top'],
-      ['berth demo --scenario gang', 'workers that are of use only together'],
-      ['berth demo --scenario heal', 'what was done behind its back is found and mended'],
+      ['berth demo --scenario gang', 'instances that must run together, all or none'],
+      ['berth demo --scenario heal', 'claims and workloads removed without its knowledge are found and repaired'],
       ['berth demo --scenario preempt', 'requests wait for room, and an urgent one takes it from others'],
       ['berth demo --scenario resize', 'instances are resized and migrated; confirmed, reverted, refused'],
       ['berth demo --hosts 50 --builds 1000 --failure-rate 0.2 --json', 'more of it, for a program'],
@@ -62,7 +71,7 @@ async function playAndShow(context: Context, scenario: Scenario, json: boolean):
   if (json) terminal.json(outcome);
 }
 
-const NEXT = `\nnext: 'berth demo --console' to look at a fleet in a browser, 'berth demo --scenario heal' for a story,\n'berth up' on a RabbitMQ and a Redis of yours`;
+const NEXT = `\nnext: 'berth demo --console' to look at a fleet in a browser, 'berth demo --scenario heal' for repairs,\n'berth up' on a RabbitMQ and a Redis of yours`;
 
 /** What `--json` prints; the names are a contract. */
 function figuresOf({ built, audit, seconds }: DemoOutcome) {
@@ -86,6 +95,7 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
   const active = built.filter(({ event }) => event.state === 'active');
   const failed = built.filter(({ event }) => event.state === 'error');
   const spread = countBy(active, ({ event }) => event.host).map(([, count]) => count);
+  const atOnce = Math.min(settings.builds, BUILDS_IN_FLIGHT);
   const reasons = countBy(failed, ({ event }) => event.fault?.reason ?? 'unknown');
   const rows = [
     [
@@ -95,7 +105,11 @@ function show({ terminal }: Context, settings: DemoSettings, outcome: DemoOutcom
     ],
     ['retried on an alternate', figures.retried, `${active.filter(isRetried).length} of them placed`],
     ...reasons.map(([reason, count]) => [`failed: ${reason}`, count, '']),
-    ['time to place, p50', percentile(times, 50), `ms, of which a fake host builds for about ${BUILD_LATENCY_MS}`],
+    [
+      'time to place, p50',
+      percentile(times, 50),
+      `ms: ${atOnce} requested at once, a build takes about ${BUILD_LATENCY_MS}`,
+    ],
     ['time to place, p99', percentile(times, 99), 'ms'],
   ];
   terminal.print(`\n${table(terminal, ['OUTCOME', '', ''], rows)}`);

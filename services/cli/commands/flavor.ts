@@ -57,6 +57,7 @@ function createCommand(context: Context): CommandUnknownOpts {
 function listCommand(context: Context): CommandUnknownOpts {
   const listing: Listing<Flavor> = {
     nameOf: ({ name }) => name,
+    whenNone: 'no flavors',
     sorts: { age: ({ updatedAtMs }) => -updatedAtMs },
     columns: [
       { head: 'FLAVOR', cell: ({ name }) => name },

@@ -1,6 +1,6 @@
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { HostSummary, InstanceEvent } from '#libs/contracts/messages';
 import { sleep } from '#libs/domain/clock';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';
@@ -12,6 +12,9 @@ import { wholeFrom } from './number-flags';
 const WINDOW_MS = 10_000;
 /** So many events are remembered at most. */
 const MOST_EVENTS = 10_000;
+/** Each sorts by what it begins. */
+const KEYS = `${SORTINGS.map((sorting) => `${sorting.charAt(0)} ${sorting}`).join(', ')}, q quit`;
+const CTRL_C = '\x03';
 /** Lines of an answer that is no screen. */
 const PRINTED_LINES = 60;
 
@@ -28,24 +31,38 @@ export function topCommand(context: Context): CommandUnknownOpts {
     } else await watch(context, client, sort, interval * 1_000);
   });
   return addHelp(command, [
-    ['berth top', 'the fullest hosts and the newest builds, live, until Ctrl-C'],
+    ['berth top', 'the fullest hosts and the newest builds, live, until q or Ctrl-C'],
     ['berth top --sort failures --once', 'one look, for a report'],
   ]);
 }
 
-/** Draws again and again, until Ctrl-C; the screen is given back however it ends. */
+/** Draws again and again, until Ctrl-C or q; the screen is given back however it ends. */
 async function watch(context: Context, client: Client, sort: Sorting, intervalMs: number): Promise<void> {
   const { terminal, clock, interrupted } = context;
   const { screen } = terminal;
   if (!screen) return;
   const events: InstanceEvent[] = [];
   const listening = remember(client, events);
+  const leaving = new AbortController();
+  const over = AbortSignal.any([interrupted, leaving.signal]);
+  let by = sort;
+  let hosts: readonly HostSummary[] | undefined;
+  const draw = () => {
+    if (hosts === undefined) return;
+    const lines = topLines(terminal, clock, { hosts, events, windowMs: WINDOW_MS }, screen.rows - 1, by);
+    screen.draw([...lines, terminal.colours.dim(`by ${by}; ${KEYS}`)]);
+  };
+  screen.onKey((key) => {
+    if (key === 'q' || key === CTRL_C) leaving.abort();
+    by = SORTINGS.find((sorting) => sorting.startsWith(key)) ?? by;
+    draw();
+  });
   try {
-    while (!interrupted.aborted) {
-      const hosts = await Promise.race([client.hosts(), listening]);
+    while (!over.aborted) {
+      hosts = await Promise.race([client.hosts(), listening]);
       if (hosts === undefined) return;
-      screen.draw(topLines(terminal, clock, { hosts, events, windowMs: WINDOW_MS }, screen.rows, sort));
-      await sleep(clock, intervalMs, interrupted);
+      draw();
+      await sleep(clock, intervalMs, over);
     }
   } finally {
     screen.end();

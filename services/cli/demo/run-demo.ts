@@ -29,7 +29,7 @@ export interface DemoOutcome {
 }
 
 /** Concurrent clients; each waits for its build. */
-const BUILDS_IN_FLIGHT = 256;
+export const BUILDS_IN_FLIGHT = 256;
 /** Slow enough to watch. */
 export const BUILD_LATENCY_MS = 250;
 /** No build may take longer; reaching it is a defect. */

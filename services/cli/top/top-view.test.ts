@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { HostSummary, InstanceEvent } from '#libs/contracts/messages';
 import { inventory } from '#libs/domain/inventory';
 import { fakeClock } from '#libs/testing/fake-clock';
-import { createTerminal } from '../views/terminal';
+import { createTerminal, type Keyboard } from '../views/terminal';
 import { topLines } from './top-view';
 
 const clock = fakeClock();
@@ -33,7 +33,7 @@ it('has the fullest hosts first, the newest builds below, and rates of the last 
   const events = [event('active', 'old', 60_000), event('active', 'new', 1_000), event('error', 'failed', 500)];
   const text = topLines(terminal, clock, { hosts: HOSTS, events, windowMs: 10_000 }, 30, 'use').join('\n');
   expect(text).toMatch(
-    /^hosts 3: 2 up, 1 down\ninstances 14 {3}0\.1 ACTIVE\/s, 0\.1 ERROR\/s\nVCPU #+\.+ {2}58% 14 of 24/,
+    /^hosts 3: 2 up, 1 down\ninstances 14 {3}0\.1 ACTIVE\/s, 0\.1 ERROR\/s\nVCPU {6}#+\.+ {2}58% 14 of 24\n/,
   );
   expect(text).toMatch(/\nh2 .*\nh10 .*\nh1 /);
   expect(text).toMatch(/ERROR +failed .*\n.*ACTIVE +new .*\n.*ACTIVE +old /);
@@ -53,6 +53,32 @@ it('fits its screen, and says how many hosts it leaves out', () => {
   const lines = topLines(terminal, clock, { hosts, events, windowMs: 10_000 }, 24, 'use');
   expect(lines.length).toBeLessThanOrEqual(24);
   expect(lines.join('\n')).toMatch(/and 49\d more/);
+});
+
+it.each([60, 80, 100])('keeps a host in a line on a terminal of %i columns', (columns) => {
+  const narrow = createTerminal(Object.assign(new PassThrough(), { isTTY: true, columns }), new PassThrough(), {});
+  const failed = event('error', 'a-name', 0);
+  const long = {
+    ...failed,
+    attempts: Array.from({ length: 9 }, () => ({ host: 'h1', outcome: 'failed', reason: 'no' })),
+  };
+  const moment = { hosts: HOSTS, events: [long as unknown as InstanceEvent], windowMs: 10_000 };
+  const lines = topLines(narrow, clock, moment, 30, 'name');
+  expect(lines.filter((line) => /^h\d+ +(up|down) .*%/.test(line)).length).toBe(HOSTS.length);
+  expect(lines.at(-1)).toContain('a-name');
+});
+
+it('hears keys until it ends', () => {
+  const out = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
+  const modes: boolean[] = [];
+  const keyboard = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (is: boolean) => modes.push(is) });
+  const { screen } = createTerminal(out, new PassThrough(), { TERM: 'xterm' }, keyboard as unknown as Keyboard);
+  const heard: string[] = [];
+  screen?.onKey((key) => heard.push(key));
+  keyboard.emit('data', Buffer.from('q'));
+  screen?.end();
+  keyboard.emit('data', Buffer.from('x'));
+  expect({ heard, modes }).toEqual({ heard: ['q'], modes: [true, false] });
 });
 
 it('draws on the other screen of the terminal, cut to its size, and gives it back', () => {

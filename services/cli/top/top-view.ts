@@ -3,7 +3,7 @@ import type { Clock } from '#libs/domain/clock';
 import { capacityOf } from '#libs/domain/inventory';
 import { attemptSummary } from '../views/attempt-summary';
 import { ageOf, countBy, formatNumber } from '../views/format';
-import { bar, table } from '../views/table';
+import { bar, type Gauge, table } from '../views/table';
 import type { Terminal } from '../views/terminal';
 
 /** What `berth top` shows at one moment. */
@@ -21,7 +21,8 @@ export type Sorting = (typeof SORTINGS)[number];
 
 const CLASSES = ['VCPU', 'MEMORY_MB', 'DISK_GB'] as const;
 /** Lines that are no rows: the figures, two heads, blank lines. */
-const OTHER_LINES = 9;
+const OTHER_LINES = 11;
+const TOTAL_BAR_WIDTH = 20;
 /** States in which a build has ended, or waits. */
 const TOLD = new Set(['active', 'error', 'deleted', 'pending']);
 
@@ -49,20 +50,23 @@ function figures(terminal: Terminal, clock: Clock, { hosts, events, windowMs }: 
   const failing = rate('error');
   const errors = `${formatNumber(failing)} ERROR/s`;
   const instances = hosts.reduce((sum, host) => sum + host.instances, 0);
+  const nameWidth = Math.max(...CLASSES.map((name) => name.length));
   const totals = CLASSES.map((name) => {
-    const [used, capacity] = hosts
-      .map((host) => fillOf(host, name))
-      .reduce(([u, c], [u2, c2]) => [u + u2, c + c2], [0, 0]);
-    return `${name} ${bar(terminal, used, capacity)} ${formatNumber(used)} of ${formatNumber(capacity)}`;
+    const fills = hosts.map((host) => fillOf(host, name));
+    const used = fills.reduce((sum, fill) => sum + fill.used, 0);
+    const capacity = fills.reduce((sum, fill) => sum + fill.capacity, 0);
+    const amounts = `${formatNumber(used)} of ${formatNumber(capacity)}`;
+    return `${name.padEnd(nameWidth)} ${bar(terminal, used, capacity, TOTAL_BAR_WIDTH)} ${amounts}`;
   });
   return [
     `${bold('hosts')} ${formatNumber(hosts.length)}: ${states.join(', ') || 'none has reported'}`,
     `${bold('instances')} ${formatNumber(instances)}   ${formatNumber(rate('active'))} ACTIVE/s, ${failing > 0 ? red(errors) : errors}`,
-    totals.join('   '),
+    ...totals,
   ];
 }
 
 function hostTable(terminal: Terminal, hosts: readonly HostSummary[]): string {
+  const head = ['HOST', 'STATUS', 'ZONE', 'INSTANCES', 'BUILDING', 'FAILURES', 'VCPU', 'MEMORY', 'DISK'];
   const rows = hosts.map((host) => [
     host.host,
     statusOf(host),
@@ -70,11 +74,13 @@ function hostTable(terminal: Terminal, hosts: readonly HostSummary[]): string {
     host.instances,
     host.ioOps,
     host.failures,
-    ...CLASSES.map((name) => bar(terminal, ...fillOf(host, name))),
+    ...CLASSES.map((name) => fillOf(host, name)),
   ]);
-  return table(terminal, ['HOST', 'STATUS', 'ZONE', 'INSTANCES', 'BUSY', 'FAILURES', 'VCPU', 'MEMORY', 'DISK'], rows);
+  const spare = { first: [head.indexOf('BUILDING')], last: [head.indexOf('ZONE'), head.indexOf('FAILURES')] };
+  return table(terminal, head, rows, spare);
 }
 
+/** Each in one line, however long it is: the screen cuts it. */
 function buildTable(terminal: Terminal, clock: Clock, events: readonly InstanceEvent[]): string {
   if (events.length === 0) return terminal.colours.dim('no build has ended since this began');
   const rows = events.map((event) => [
@@ -85,24 +91,25 @@ function buildTable(terminal: Terminal, clock: Clock, events: readonly InstanceE
     event.projectId,
     attemptSummary(event),
   ]);
-  return table(terminal, ['WHEN', 'STATE', 'NAME', 'HOST', 'PROJECT', 'ATTEMPTS'], rows);
+  const unwrapped = { ...terminal, columns: undefined };
+  return table(unwrapped, ['WHEN', 'STATE', 'NAME', 'HOST', 'PROJECT', 'ATTEMPTS'], rows);
 }
 
-function statusOf({ up, enabled }: HostSummary): string {
+function statusOf({ up, enabled, quarantinedUntilMs }: HostSummary): string {
   if (!up) return 'down';
-  return enabled ? 'up' : 'disabled';
+  if (!enabled) return 'disabled';
+  return quarantinedUntilMs > 0 ? 'quarantine' : 'up';
 }
 
-function fillOf({ resources }: HostSummary, resourceClass: string): [used: number, capacity: number] {
+function fillOf({ resources }: HostSummary, resourceClass: string): Gauge {
   const found = resources[resourceClass];
-  return found ? [found.used, capacityOf(found.inventory)] : [0, 0];
+  return found ? { used: found.used, capacity: capacityOf(found.inventory) } : { used: 0, capacity: 0 };
 }
 
 /** The fullest of its classes. */
 function useOf(host: HostSummary): number {
-  return Math.max(
-    ...CLASSES.map((name) => fillOf(host, name)).map(([used, capacity]) => (capacity > 0 ? used / capacity : 0)),
-  );
+  const fills = CLASSES.map((name) => fillOf(host, name));
+  return Math.max(...fills.map(({ used, capacity }) => (capacity > 0 ? used / capacity : 0)));
 }
 
 const byName = (a: HostSummary, b: HostSummary) => a.host.localeCompare(b.host, 'en', { numeric: true });

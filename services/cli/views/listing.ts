@@ -1,12 +1,12 @@
 import { Option } from '@commander-js/extra-typings';
 import { type AnswerFlags, answerCommand, showAnswer } from '../answers/answer';
 import type { Context } from '../context';
-import { type SpareColumns, table } from './table';
+import { type Gauge, type SpareColumns, table } from './table';
 
 /** A column of a table; `isWide` for one that only `--output wide` shows, `spare` for one that a narrow terminal goes without. */
 export interface Column<T> {
   readonly head: string;
-  cell(item: T): string | number;
+  cell(item: T): string | number | Gauge;
   readonly isWide?: boolean;
   readonly spare?: keyof SpareColumns;
 }

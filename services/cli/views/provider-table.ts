@@ -2,12 +2,11 @@ import type { ProviderDocument } from '../client/placement-documents';
 import type { StockedProvider } from '../client/providers';
 import { compareClasses, type Fill, fillsOf } from './fill';
 import { countBy, formatNumber } from './format';
-import { bar, table } from './table';
+import { type Gauge, table } from './table';
 import type { Terminal } from './terminal';
 
 /** Number of classes with a column of their own, the most frequent; the others share one column. */
 const MAIN_CLASSES = 3;
-const BAR_WIDTH = 5;
 
 /**
  * One line per provider, with bars for the most frequent classes, and amounts beside them where there is room, or it is wide.
@@ -28,7 +27,7 @@ export function providerTable(
       provider.uuid,
       provider.generation,
       placeOf(provider, known),
-      ...main.flatMap((resourceClass) => showFill(terminal, fills, resourceClass)),
+      ...main.flatMap((resourceClass) => showFill(fills, resourceClass)),
       others.map(({ resourceClass, used, capacity }) => `${resourceClass} ${used}/${capacity}`).join(' '),
     ];
   });
@@ -59,10 +58,8 @@ function mainClasses(providers: readonly StockedProvider[]): string[] {
     .sort(compareClasses);
 }
 
-/** A bar, and the amounts. */
-function showFill(terminal: Terminal, fills: readonly Fill[], resourceClass: string): [string, string] {
+/** How full, and the amounts. */
+function showFill(fills: readonly Fill[], resourceClass: string): [Gauge | string, string] {
   const fill = fills.find((one) => one.resourceClass === resourceClass);
-  if (fill === undefined) return ['-', ''];
-  const { used, capacity } = fill;
-  return [bar(terminal, used, capacity, BAR_WIDTH), `${formatNumber(used)} of ${formatNumber(capacity)}`];
+  return fill ? [fill, `${formatNumber(fill.used)} of ${formatNumber(fill.capacity)}`] : ['-', ''];
 }

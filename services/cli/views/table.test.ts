@@ -63,3 +63,23 @@ describe('with spare columns', () => {
     expect(drawnIn(14)).toEqual([...names, 'WHY      no room', '         at all']);
   });
 });
+
+describe('with gauges', () => {
+  const HEAD = ['NAME', 'VCPU', 'AMOUNT', 'ZONE'];
+  const drawnIn = (columns: number) => {
+    const out = Object.assign(new PassThrough(), { isTTY: true, columns });
+    const terminal = createTerminal(out, new PassThrough(), { NO_COLOR: '1', LANG: 'C' });
+    return table(terminal, HEAD, [['host-1', { used: 2, capacity: 4 }, '2 of 4', 'east']], { first: [2], last: [3] });
+  };
+
+  it.each([
+    [37, 'host-1  #####.....  50%  2 of 4  east'],
+    [36, 'host-1  ##..  50%  2 of 4  east'],
+    [26, 'host-1  50%   2 of 4  east'],
+    [25, 'host-1  ##..  50%  east'],
+    [18, 'host-1  50%   east'],
+    [13, 'host-1  50%'],
+  ])('shortens bars on %i columns rather than break a line', (columns, line) => {
+    expect(drawnIn(columns).split('\n')[1]).toBe(line);
+  });
+});

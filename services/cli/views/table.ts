@@ -9,9 +9,20 @@ const NO_BORDERS = Object.fromEntries(
     .map((part) => [part, '']),
 );
 
+/** How full something is: a bar and a percentage, as wide as the table has room for. */
+export interface Gauge {
+  readonly used: number;
+  readonly capacity: number;
+}
+
 type Cells = readonly (string | number)[];
 
-/** Columns, by their places, that a narrow terminal does without: `first` before anything is wrapped, `last` when that is not enough. */
+const BAR_WIDTH = 10;
+const NO_BAR = 0;
+/** Characters of a bar: the first with which the table fits. */
+const BAR_WIDTHS = [BAR_WIDTH, 4, NO_BAR];
+
+/** Columns, by their places, that a narrow terminal does without: `first` when it does not fit without bars, `last` when that is not enough. */
 export interface SpareColumns {
   readonly first?: readonly number[];
   readonly last?: readonly number[];
@@ -19,29 +30,37 @@ export interface SpareColumns {
 
 /**
  * Aligns rows under a head, without borders. Columns of numbers (and empty cells) are right-aligned. On a terminal that is
- * narrower than it, spare columns are left out and the widest are wrapped between words, by cli-table3; where that is still too
- * wide, each row is a list of names and values (as `\x auto` of psql does it).
+ * narrower than it, bars are shortened, spare columns are left out, and the widest columns are wrapped between words, by
+ * cli-table3; where that is still too wide, each row is a list of names and values (as `\x auto` of psql does it).
  */
 export function table(
   terminal: Terminal,
   head: readonly string[],
-  rows: readonly Cells[],
+  rows: readonly (readonly (string | number | Gauge)[])[],
   { first = [], last = [] }: SpareColumns = {},
 ): string {
   const { columns = Number.POSITIVE_INFINITY } = terminal;
-  const without = (gone: readonly number[]) =>
-    [head, ...rows].map((row) => row.filter((_, column) => !gone.includes(column)));
-  const all = without([]);
-  if (sumOf(widthsOf(all, '\n')) <= columns) return aligned(terminal, all);
-  const fitting = [first, [...first, ...last]].map(without).find((kept) => sumOf(widthsOf(kept, /\s+/)) <= columns);
-  if (fitting) return aligned(terminal, fitting, widthsWithin(columns, fitting));
-  return rows
-    .map((row) =>
-      facts(
-        terminal,
-        row.map((cell, i) => [head[i] ?? '', textOf(cell)]),
-      ),
-    )
+  const drawn = (barWidth: number, gone: readonly number[] = []): readonly Cells[] =>
+    [head, ...rows].map((row) =>
+      row
+        .filter((_, column) => !gone.includes(column))
+        .map((cell) => (typeof cell === 'object' ? bar(terminal, cell.used, cell.capacity, barWidth) : cell)),
+    );
+  const isWithin = (cells: readonly Cells[], between: string | RegExp) => sumOf(widthsOf(cells, between)) <= columns;
+  const unwrapped = (gone: readonly number[] = []) =>
+    BAR_WIDTHS.map((width) => drawn(width, gone)).find((cells) => isWithin(cells, '\n'));
+  const whole = unwrapped();
+  if (whole) return aligned(terminal, whole);
+  for (const gone of [first, [...first, ...last]]) {
+    const fitting = unwrapped(gone);
+    if (fitting) return aligned(terminal, fitting);
+    const narrowest = drawn(NO_BAR, gone);
+    if (isWithin(narrowest, /\s+/)) return aligned(terminal, narrowest, widthsWithin(columns, narrowest));
+  }
+  const asFacts = (row: Cells) => row.map((cell, i): [string, string] => [head[i] ?? '', textOf(cell)]);
+  return drawn(BAR_WIDTH)
+    .slice(1)
+    .map((row) => facts(terminal, asFacts(row)))
     .join('\n\n');
 }
 
@@ -81,12 +100,11 @@ function widthsOf([head = [], ...rows]: readonly Cells[], between: string | RegE
   return head.map((title, i) => Math.max(widthOf(title), ...rows.map((row) => widthOf(row[i]))));
 }
 
-/** How wide each column may be so that all fit; undefined when they do as they are. None is narrower than its longest word. */
-function widthsWithin(columns: number, cells: readonly Cells[]): number[] | undefined {
+/** How wide each column may be so that all fit. None is narrower than its longest word. */
+function widthsWithin(columns: number, cells: readonly Cells[]): number[] {
   const widths = widthsOf(cells, '\n');
   const least = widthsOf(cells, /\s+/);
   const tooWide = sumOf(widths) - columns;
-  if (tooWide <= 0) return undefined;
   for (let n = 0; n < tooWide; n++) {
     const spare = widths.map((width, i) => (width > (least[i] ?? 0) ? width : 0));
     const widest = spare.indexOf(Math.max(...spare));
@@ -105,11 +123,12 @@ export function facts(terminal: Terminal, pairs: readonly (readonly [name: strin
   return aligned(terminal, [[], ...pairs.map(([name, value]) => [colours.dim(name), value])], widths);
 }
 
-/** Usage as a bar: `███████░░░  70%`, green to red. */
-export function bar({ colours, glyphs }: Terminal, used: number, capacity: number, width = 10): string {
+/** Usage as a bar: `███████░░░  70%`, green to red; the percentage alone when no width is left for it. */
+export function bar({ colours, glyphs }: Terminal, used: number, capacity: number, width = BAR_WIDTH): string {
   const share = capacity > 0 ? used / capacity : 0;
   const colour = share >= 0.9 ? colours.red : share >= 0.7 ? colours.yellow : colours.green;
+  const percent = `${Math.round(share * 100)}%`;
+  if (width === NO_BAR) return colour(percent);
   const filled = Math.min(width, Math.round(share * width));
-  const percent = `${Math.round(share * 100)}%`.padStart(4);
-  return `${colour(glyphs.full.repeat(filled))}${colours.dim(glyphs.empty.repeat(width - filled))} ${percent}`;
+  return `${colour(glyphs.full.repeat(filled))}${colours.dim(glyphs.empty.repeat(width - filled))} ${percent.padStart(4)}`;
 }

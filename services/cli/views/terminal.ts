@@ -31,9 +31,14 @@ export interface Screen {
   readonly rows: number;
   /** Shows these lines, each cut to the width, in place of what it shows. */
   draw(lines: readonly string[]): void;
+  /** Calls with each key that is pressed from now until the end; Ctrl-C is one of them. Without a keyboard, never. */
+  onKey(listener: (key: string) => void): void;
   /** Shows again what was there before. */
   end(): void;
 }
+
+/** A keyboard: standard input on a terminal. */
+export type Keyboard = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'>;
 
 /**
  * The characters that bars and trees are drawn with. `branch` is before a child with siblings after it, `through` before
@@ -44,7 +49,7 @@ export type Glyphs = typeof UNICODE;
 type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
 
 /** Colours only on a terminal, and never when NO_COLOR is set (no-color.org). */
-export function createTerminal(out: Stream, err: Stream, env: Environment): Terminal {
+export function createTerminal(out: Stream, err: Stream, env: Environment, keyboard?: Keyboard): Terminal {
   const wantsColour =
     !env['NO_COLOR'] && (Boolean(env['FORCE_COLOR']) || (out.isTTY === true && env['TERM'] !== 'dumb'));
   const isInteractive = err.isTTY === true && env['TERM'] !== 'dumb';
@@ -57,7 +62,7 @@ export function createTerminal(out: Stream, err: Stream, env: Environment): Term
     get columns() {
       return out.isTTY === true ? out.columns : undefined;
     },
-    screen: out.isTTY === true && env['TERM'] !== 'dumb' ? screenOn(out) : undefined,
+    screen: out.isTTY === true && env['TERM'] !== 'dumb' ? screenOn(out, keyboard) : undefined,
     print: (text) => printLine(out, text),
     json: (value) => printLine(out, JSON.stringify(value, withProgramKeys)),
     note: (text) => printLine(err, text),
@@ -74,8 +79,9 @@ function writingTo(stream: Stream): Writable {
 }
 
 /** On the terminal's other screen, so that what was there before comes back. */
-function screenOn(out: Stream): Screen {
+function screenOn(out: Stream, keyboard?: Keyboard): Screen {
   let isOn = false;
+  let stopListening = () => {};
   return {
     get rows() {
       return out.rows ?? 24;
@@ -85,10 +91,27 @@ function screenOn(out: Stream): Screen {
       out.write(`${isOn ? '' : '\x1b[?1049h\x1b[?25l'}\x1b[H${shown.join('\r\n')}\x1b[J`);
       isOn = true;
     },
+    onKey(listener) {
+      if (keyboard?.isTTY) stopListening = listenTo(keyboard, listener);
+    },
     end() {
+      stopListening();
       if (isOn) out.write('\x1b[?25h\x1b[?1049l');
       isOn = false;
     },
+  };
+}
+
+/** Key by key, without waiting for a line. */
+function listenTo(keyboard: Keyboard, listener: (key: string) => void): () => void {
+  const hear = (data: Buffer) => listener(data.toString());
+  keyboard.setRawMode(true);
+  keyboard.on('data', hear);
+  keyboard.resume();
+  return () => {
+    keyboard.off('data', hear);
+    keyboard.setRawMode(false);
+    keyboard.pause();
   };
 }
 

@@ -133,12 +133,12 @@ export class OrderQueue {
       if (!host?.driver.operate)
         throw new BerthError('not_found', 'not_carried', `node ${order.host} is not held here`);
       await host.locks.run(order.host, async () => host.driver.operate?.(order));
-      log.info({ event: 'node_operated', host: order.host, verb: order.verb }, 'did what an operator wants of a node');
+      log.info({ event: 'node_operated', host: order.host, verb: order.verb }, 'operation on a node done');
       return ACK;
     } catch (thrown) {
       const error = BerthError.from(thrown);
       if (error.code === 'invalid_argument' || error.code === 'permission_denied') return drop(error);
-      log.warn({ event: 'node_not_operated', error }, 'could not do what an operator wants of a node');
+      log.warn({ event: 'node_not_operated', error }, 'operation on a node failed');
       return ACK;
     }
   }
@@ -171,7 +171,7 @@ export class OrderQueue {
     const { log, counters } = this.#parts;
     counters.ordersMoved.inc();
     const fields = { event: 'order_moved', type, host, instance_uuid: instanceUuid };
-    log.info(fields, 'an order for a node that has another manager since is not done');
+    log.info(fields, 'order for a node dropped: another agent manages it now');
     return ACK;
   }
 

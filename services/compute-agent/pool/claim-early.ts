@@ -48,7 +48,7 @@ export function claimEarly({ clock, random, config, log }: NodeStoreParts): Clai
     } catch (thrown) {
       if (signal.aborted) return false;
       const error = BerthError.from(thrown);
-      log.warn({ event: 'node_claimed_by_other', host, error }, 'another manages this node since');
+      log.warn({ event: 'node_claimed_by_other', host, error }, 'another agent manages this node now');
       return true;
     }
   };

@@ -90,7 +90,10 @@ export function keepMembership(parts: MembershipParts): Membership {
     stop: () => stopping.abort(),
     async leave() {
       await callMethod(bus, STATS, leavePoolMethod, { serviceHost, agentRun, pool }, options).catch((error: unknown) =>
-        log.warn({ event: 'pool_not_left', pool, error }, 'the others of the pool wait for the lease of this one'),
+        log.warn(
+          { event: 'pool_not_left', pool, error },
+          'could not leave the pool: other members wait until this lease expires',
+        ),
       );
     },
   };

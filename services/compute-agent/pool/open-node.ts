@@ -105,7 +105,7 @@ async function firstRecord(
       : { ...unknown, state: 'available' };
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    log.warn({ event: 'node_not_seen', host, error }, 'a new node could not be looked at: it waits for an operator');
+    log.warn({ event: 'node_not_seen', host, error }, 'inspection of a new node failed: it waits for an operator');
     return { ...unknown, reason: error.message };
   }
 }

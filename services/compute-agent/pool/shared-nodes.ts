@@ -84,7 +84,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     claimOpen(one, opened.node, controller, around.drainEnd);
     for (const order of host.carriedOn.values()) {
       const fields = { host: lease.host, instance_uuid: order.instanceUuid, request_id: order.requestId };
-      log.info({ event: 'build_carried_on', ...fields }, 'goes on with a build that another run began');
+      log.info({ event: 'build_carried_on', ...fields }, 'resuming a build that an earlier run began');
       takeBuild(host, order)
         .then(async (settlement) => {
           if (settlement.kind !== 'ack') return;

@@ -47,7 +47,7 @@ async function drainOutbox(c: Conductor, holder: string): Promise<boolean> {
   noteSize(c, size);
   if (published + refused > 0) {
     c.measured.takenOver.inc(published);
-    c.log.warn({ event: 'outbox_drained', published, refused }, 'published events that their writers had not');
+    c.log.warn({ event: 'outbox_drained', published, refused }, 'published events left in the outbox');
   }
   // Others may be connected.
   if (!isConnected) await c.leases.release(OUTBOX_LEASE, holder);

@@ -33,7 +33,7 @@ export async function recordPending(
     const details = { instance_uuid, request_id, waits_for: waitsFor, host: preemption?.host };
     if (preemption) {
       const fields = { event: 'preempts', ...details, victims: preemption.victims };
-      c.log.info(fields, 'instances of lower priorities are to make room');
+      c.log.info(fields, 'preempting instances of lower priority');
     } else if (isNew) c.log.info({ event: 'instance_pending', ...details }, 'no valid host, waiting for capacity');
   }
   return after(look, result, undefined);

@@ -82,7 +82,7 @@ export async function closeRecord(
 ): Promise<Look | undefined> {
   if (!isConfirmed) {
     const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
-    c.log.warn(fields, 'closing the record without word from its host');
+    c.log.warn(fields, 'closing the record without an answer from its host');
     await noteDoubt(c, look, 'destroy_owed', 'its host did not say that it is destroyed');
     if (record.state === 'undoing' || look.observed.kind === 'nothing') await destroyOnceMore(c, record);
   }

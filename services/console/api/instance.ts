@@ -67,4 +67,6 @@ export interface DecisionView {
   readonly passed: number;
   readonly filters: readonly FilterRefusals[];
   readonly hosts: readonly Verdict[];
+  /** The host; '' when none was found. */
+  readonly selected: string;
 }

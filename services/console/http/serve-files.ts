@@ -31,5 +31,11 @@ export async function registerFiles(app: FastifyInstance): Promise<void> {
   });
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'));
   app.get('/docs/', (_request, reply) => reply.sendFile('docs/index.html'));
+  // People get a page that says so; programs an error as from any other question.
+  app.setNotFoundHandler((request, reply) => {
+    const isForPeople = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
+    if (isForPeople) return reply.code(404).sendFile('index.html');
+    throw new BerthError('not_found', 'no_such_route', `there is no ${request.method} ${request.url.split('?')[0]}`);
+  });
   for (const url of PAGES) app.get(url, (_request, reply) => reply.sendFile('index.html'));
 }

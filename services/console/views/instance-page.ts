@@ -16,7 +16,7 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
   const [[instance], decision] = await Promise.all([
     instances.get([uuid]),
     client.explainInstance(uuid).then(
-      ({ decidedAtMs, revision, diagnosis, hosts }): DecisionView => {
+      ({ decidedAtMs, revision, diagnosis, hosts, selected }): DecisionView => {
         const { hostsConsidered: considered, hostsPassed: passed } = diagnosis;
         return {
           decidedAtMs,
@@ -25,6 +25,7 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
           passed,
           filters: refusalsOf(diagnosis),
           hosts: hosts.map(verdictOf),
+          selected: selected[uuid] ?? '',
         };
       },
       // Forgotten, or no scheduler is there: the page does without.

@@ -11,8 +11,9 @@ import { SignIn } from './sign-in';
 import { ApiError, readSession, signOut } from './state/api';
 import { usePlace } from './state/router';
 import { SessionContext } from './state/session';
-import { whenSignedOut } from './state/stream';
-import { Empty, Loading } from './ui/parts';
+import { listenTo, whenSignedOut } from './state/stream';
+import { useTitle } from './state/title';
+import { Loading } from './ui/parts';
 
 type Access =
   | { readonly kind: 'asking' }
@@ -69,6 +70,19 @@ function Page() {
     case 'capacity':
       return <CapacityPage />;
     default:
-      return <Empty>There is no page {path}.</Empty>;
+      return <NoSuchPage path={path} />;
   }
+}
+
+function NoSuchPage({ path }: { path: string }) {
+  useTitle('No such page');
+  useEffect(() => listenTo('page=', {}), []);
+  return (
+    <div class="empty">
+      <h1>There is no page {path}</h1>
+      <p>
+        <a href="/fleet">The fleet</a>
+      </p>
+    </div>
+  );
 }

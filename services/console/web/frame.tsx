@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../api/session';
 import { read } from './state/api';
 import { go, usePlace } from './state/router';
@@ -36,6 +36,13 @@ export function Frame({
   const { shell, connection, problem } = useHub();
   const theme = useTheme();
   const stale = connection === 'lost' ? 'The console does not answer: what is shown may be old.' : shell?.stale;
+  const main = useRef<HTMLElement>(null);
+  const shownPath = useRef(path);
+  // Whoever uses a keyboard or a screen reader goes on in the new page, not behind the link in the old one.
+  useEffect(() => {
+    if (shownPath.current !== path) main.current?.focus({ preventScroll: true });
+    shownPath.current = path;
+  }, [path]);
   return (
     <>
       <a class="skip" href="#main">
@@ -90,7 +97,7 @@ export function Frame({
           {problem.message} <code>{problem.reason}</code>
         </p>
       )}
-      <main id="main" tabIndex={-1}>
+      <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
       <Toasts />

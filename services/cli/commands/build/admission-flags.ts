@@ -17,7 +17,7 @@ export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(c
     .addOption(
       new Option(
         '--alternates <how>',
-        'keep its alternates while it is built: leased, others go elsewhere while they can; reserved, nobody else gets them',
+        'hold its alternates until it is built: leased, other requests avoid them while they can; reserved, no other gets them',
       ).choices(['leased', 'reserved'] as const),
     );
 }

@@ -60,7 +60,7 @@ function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption, z
   showDiagnosis(terminal, diagnosis);
   if (zones) showZones(terminal, zones);
   if (relaxations.length > 0) {
-    terminal.print(`\n${terminal.colours.bold('what is against hosts that would fit otherwise:')}`);
+    terminal.print(`\n${terminal.colours.bold('what would help:')}`);
     for (const { sentence } of relaxations) terminal.print(`  ${sentence}`);
   }
   if (preemption !== undefined) {

@@ -1,5 +1,6 @@
 import type { Diagnosis, HostVerdict, ZoneVerdict } from '#libs/contracts/messages';
-import { formatNumber } from '../../views/format';
+import { counted } from '#libs/runtime/counted';
+import { countBy, formatNumber } from '../../views/format';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 
@@ -29,16 +30,20 @@ export function showHosts(
   terminal.print(`\n${table(terminal, ['HOST', 'FITS', 'WEIGHT', 'BECAUSE'], rows)}`);
 }
 
-/** Prints, host by host, how many instances of which shapes an instance there would leave no room for. */
+/** Prints how many instances of which shapes an instance on a host would leave no room for; hosts where it is the same together. */
 export function showRoomCosts(terminal: Terminal, hosts: readonly HostVerdict[]): void {
-  const rows = hosts.flatMap(({ host, roomCosts }) =>
-    roomCosts.map(({ resources, fewer, fits }, i) => {
+  const sameCosts = countBy(hosts, ({ roomCosts }) => JSON.stringify(roomCosts));
+  const rows = sameCosts.flatMap(([costs, count]) => {
+    const { host, roomCosts } = hosts.find((one) => JSON.stringify(one.roomCosts) === costs) as HostVerdict;
+    const others = count > 1 ? ` and ${counted(count - 1, 'other')}` : '';
+    return roomCosts.map(({ resources, fewer, fits }, i) => {
       const shape = Object.entries(resources).map(([name, amount]) => `${name} ${formatNumber(amount)}`);
-      return [i === 0 ? host : '', shape.join(', '), formatNumber(fewer), formatNumber(fits)];
-    }),
-  );
+      return [i === 0 ? `${host}${others}` : '', shape.join(', '), fewer, fits];
+    });
+  });
   if (rows.length === 0) return;
-  terminal.print(`\n${table(terminal, ['ON', 'COSTS LATER REQUESTS OF', 'FEWER BY', 'OF'], rows)}`);
+  terminal.print(`\n${terminal.colours.bold('after it, fewer of the usual requests fit:')}`);
+  terminal.print(table(terminal, ['HOST', 'REQUEST', 'FEWER BY', 'FIT NOW'], rows));
 }
 
 /** Prints, of a group that spreads over zones, where its next member may go: first where it would. */

@@ -38,6 +38,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     summary?.classes.reduce((sum, one) => sum + (one.free[name]?.total ?? 0), 0) ?? '-';
   const listing: Listing<CellView> = {
     nameOf: ({ name }) => name,
+    whenNone: 'no cells',
     plainOf: plain,
     sorts: { age: ({ changedAtMs }) => -changedAtMs, hosts: ({ summary }) => summary?.hostCount ?? 0 },
     columns: [

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { runLine } from '../../testing/run-line';
-import { SHELLS } from './scripts';
+import { SCRIPTS, SHELLS } from './scripts';
 
 /** What the last word of a line may become. */
 async function completed(line: string): Promise<string[]> {
@@ -29,7 +30,7 @@ it.each([
 
 it('offers every command but itself, with its sentence', async () => {
   const { out } = await runLine('__complete -- ');
-  expect(out).toContain('host\tSee hosts; take them out of service and back.\n');
+  expect(out).toContain('host\tList and show hosts; take them out of service and back.\n');
   expect(out).toContain('\nscheduler\t');
   expect(out).not.toContain('__complete');
 });
@@ -44,6 +45,19 @@ it.each(SHELLS)('prints what %s is told', async (shell) => {
     code: 0,
     out: expect.stringContaining('__complete --'),
   });
+});
+
+it('lists in bash what each candidate is, and puts a single one into the line as it is', () => {
+  const complete = (word: string, type: number) => {
+    const offers = '1111\\tweb-1 active host-1\\n2222\\tdb active host-2\\n33\\n';
+    const berth = `berth() { printf '${offers}' | grep "^${word}"; }`;
+    const line = `COMP_WORDS=(berth instance show "${word}") COMP_CWORD=3 COMP_TYPE=${type} COLUMNS=40`;
+    const script = `${berth}\n${SCRIPTS.bash}\n${line}\n_berth\nprintf '%s|\n' "\${COMPREPLY[@]}"`;
+    return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
+  };
+  expect(complete('', 63)).toEqual(['1111  web-1 active host-1|', '2222  db active host-2|', '33    |']);
+  expect(complete('', 37)).toEqual(['1111|', '2222|', '33|']);
+  expect(complete('1', 9)).toEqual(['1111|']);
 });
 
 it('names the shells that it knows', async () => {

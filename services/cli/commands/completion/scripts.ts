@@ -10,11 +10,22 @@ export type Shell = (typeof SHELLS)[number];
 export const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for berth: source <(berth completion bash)
 _berth() {
-  local line
-  COMPREPLY=()
+  local line value i width=0
+  local -a values=() helps=()
   while IFS= read -r line; do
-    COMPREPLY+=("\${line%%$'\\t'*}")
+    value=\${line%%$'\\t'*}
+    values+=("$value")
+    line+=$'\\t'
+    helps+=("\${line#*$'\\t'}")
+    if (( \${#value} > width )); then width=\${#value}; fi
   done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  COMPREPLY=("\${values[@]}")
+  # What each is stands beside it where several are listed: not where one is put into the line (37 and 42 are menu completion).
+  if (( \${#values[@]} < 2 )) || [[ $COMP_TYPE == 37 || $COMP_TYPE == 42 ]]; then return; fi
+  for i in "\${!values[@]}"; do
+    printf -v line '%-*s  %s' "$width" "\${values[i]}" "\${helps[i]%$'\\t'}"
+    COMPREPLY[i]=\${line:0:\${COLUMNS:-80}-2}
+  done
 }
 complete -o default -F _berth berth`,
   zsh: `#compdef berth

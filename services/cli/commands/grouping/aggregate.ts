@@ -49,10 +49,11 @@ function createCommand(context: Context): CommandUnknownOpts {
 function listCommand(context: Context): CommandUnknownOpts {
   const listing: Listing<AggregateView> = {
     nameOf: ({ name }) => name,
+    whenNone: 'no aggregates',
     sorts: { age: ({ updatedAtMs }) => -updatedAtMs, hosts: ({ hostCount }) => hostCount },
     columns: [
       { head: 'AGGREGATE', cell: ({ name }) => name },
-      { head: 'UUID', cell: ({ uuid }) => uuid },
+      { head: 'UUID', cell: ({ uuid }) => uuid, spare: 'first' },
       { head: 'HOSTS', cell: ({ hostCount }) => hostCount },
       { head: 'METADATA', cell: ({ metadata }) => pairs(metadata) || '-' },
       { head: 'AGE', cell: ({ updatedAtMs }) => ageOf(context.clock, updatedAtMs) },

@@ -67,6 +67,7 @@ function createCommand(context: Context): CommandUnknownOpts {
 function listCommand(context: Context): CommandUnknownOpts {
   const listing: Listing<GroupView> = {
     nameOf: ({ name }) => name,
+    whenNone: 'no groups',
     sorts: {
       age: ({ createdAtMs }) => -createdAtMs,
       project: ({ projectId }) => projectId,

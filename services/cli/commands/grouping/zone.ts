@@ -16,6 +16,7 @@ export function zoneCommand(context: Context): CommandUnknownOpts {
 function listCommand(context: Context): CommandUnknownOpts {
   const listing: Listing<ListZonesResponse['zones'][number]> = {
     nameOf: ({ name }) => name,
+    whenNone: 'no zones',
     sorts: { hosts: ({ hostCount }) => hostCount },
     columns: [
       { head: 'ZONE', cell: ({ name }) => name },

@@ -7,7 +7,7 @@ import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { ageOf, formatNumber } from '../../views/format';
 import { type Column, type Listing, listingCommand, showListing } from '../../views/listing';
-import { bar, facts, table } from '../../views/table';
+import { bar, facts, type Gauge, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { drainCommand, undrainCommand } from './host-drain';
 
@@ -46,6 +46,7 @@ function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
   ] as const;
   return {
     nameOf: ({ host }) => host,
+    whenNone: 'no hosts',
     sorts: {
       age: ({ updatedAtMs }) => -updatedAtMs,
       zone: ({ availabilityZone }) => availabilityZone,
@@ -61,7 +62,7 @@ function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
       { head: 'ZONE', cell: (host) => host.availabilityZone || '-' },
       { head: 'INSTANCES', cell: ({ instances }) => instances },
       ...classes.flatMap(([head, name]): Column<HostSummary>[] => [
-        { head, cell: (host) => capacityBar(terminal, host, name) },
+        { head, cell: (host) => fillOf(host, name) },
         { head: '', cell: (host) => amountsOf(host, name), spare: 'first' },
       ]),
       { head: 'FAILURES', cell: ({ failures }) => failures, isWide: true },
@@ -168,7 +169,7 @@ function deleteCommand(context: Context): CommandUnknownOpts {
   useClient(context, command, async (client, { queue: withQueue, json }, host) => {
     await client.deleteHost(host, { withQueue });
     if (json) context.terminal.json({ host, deleted: true });
-    else context.terminal.print(`${host} is deleted; should its agent come back, it is there again`);
+    else context.terminal.print(`${host} is deleted; if its agent comes back, the host does, too`);
   });
   return addHelp(command, [
     ['berth host delete host-7', 'refused while it has instances or a live agent, and says which'],
@@ -196,7 +197,7 @@ function showStatus({ colours }: Terminal, host: HostSummary): string {
   return host.quarantinedUntilMs === 0 ? colours.green('up') : colours.yellow('quarantine');
 }
 
-function capacityBar(terminal: Terminal, host: HostSummary, resourceClass: string): string {
-  const resource = host.resources[resourceClass];
-  return resource === undefined ? '-' : bar(terminal, resource.used, capacityOf(resource.inventory));
+function fillOf({ resources }: HostSummary, resourceClass: string): Gauge | string {
+  const found = resources[resourceClass];
+  return found ? { used: found.used, capacity: capacityOf(found.inventory) } : '-';
 }

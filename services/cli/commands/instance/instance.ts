@@ -65,6 +65,7 @@ function listCommand(context: Context): CommandUnknownOpts {
 function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
   return {
     nameOf: ({ uuid }) => uuid,
+    whenNone: 'no instances',
     sorts: {
       name: ({ name }) => name,
       age: ({ createdAtMs }) => -createdAtMs,

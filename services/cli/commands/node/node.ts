@@ -29,6 +29,7 @@ function listCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const listing: Listing<NodeView> = {
     nameOf: ({ host }) => host,
+    whenNone: 'no nodes',
     plainOf: withoutJournal,
     sorts: {
       age: ({ updatedAtMs }) => -updatedAtMs,

@@ -95,14 +95,14 @@ describe('provider list', () => {
   it('lists providers by name, with their places and bars of the classes that most of them have', async () => {
     expect((await answer('provider list')).replaceAll(/ 0{8}-[0-9a-f-]+/g, ' UUID')).toBe(
       drawing(`
-        NAME           UUID                                  GENERATION  UNDER                   VCPU                  MEMORY_MB                    DISK_GB                    OTHER CLASSES
-        host-1         UUID           1  -                       -                     -                            -
-        host-1-gpu-0   UUID           1  host-1 / host-1-numa-1  -                     -                            -                          VGPU 0/4
-        host-1-nic-0   UUID           3  host-1 / host-1-numa-0  -                     -                            -                          SRIOV_NET_VF 1/8
-        host-1-numa-0  UUID           2  host-1                  ████░  75%  12 of 16  █░░░░  25%  8,192 of 32,768  -
-        host-1-numa-1  UUID           1  host-1                  ░░░░░   0%  0 of 16   ░░░░░   0%  0 of 32,768      -
-        host-2         UUID           2  -                       █████  94%  30 of 32  █░░░░  26%  4,096 of 15,872  ░░░░░   4%  20 of 500
-        nfs            UUID           3  -                       -                     -                            ░░░░░   1%  100 of 10,000
+        NAME           UUID                                  GENERATION  UNDER                   VCPU                       MEMORY_MB                         DISK_GB                         OTHER CLASSES
+        host-1         UUID           1  -                       -                          -                                 -
+        host-1-gpu-0   UUID           1  host-1 / host-1-numa-1  -                          -                                 -                               VGPU 0/4
+        host-1-nic-0   UUID           3  host-1 / host-1-numa-0  -                          -                                 -                               SRIOV_NET_VF 1/8
+        host-1-numa-0  UUID           2  host-1                  ████████░░  75%  12 of 16  ███░░░░░░░  25%  8,192 of 32,768  -
+        host-1-numa-1  UUID           1  host-1                  ░░░░░░░░░░   0%  0 of 16   ░░░░░░░░░░   0%  0 of 32,768      -
+        host-2         UUID           2  -                       █████████░  94%  30 of 32  ███░░░░░░░  26%  4,096 of 15,872  ░░░░░░░░░░   4%  20 of 500
+        nfs            UUID           3  -                       -                          -                                 ░░░░░░░░░░   1%  100 of 10,000
       `),
     );
   });

@@ -4,10 +4,10 @@ import type { Scenario, Stage } from './stage';
 
 const WHOLE_HOST = { VCPU: 16, MEMORY_MB: 16_384 };
 
-/** Four workers that are of use only together, on four hosts of which one can't build. */
+/** Four workers that must run together, on four hosts of which one can't build. */
 export const gang: Scenario = {
   name: 'gang',
-  purpose: 'workers that are of use only together: when one can not be built, none stays',
+  purpose: 'a gang, workers that must run together: when one can not be built, the others are undone',
   fleet: { hosts: 4, shape: { VCPU: 16, MEMORY_MB: 32_768 }, settings: { BERTH_SCHEDULER_QUARANTINE_FAILURES: '0' } },
 
   async play(stage) {

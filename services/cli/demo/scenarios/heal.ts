@@ -1,9 +1,9 @@
 import type { Scenario } from './stage';
 
-/** What was done behind Berth's back is found and mended: claims deleted, a claim of nobody, instances that died. */
+/** Claims deleted, a claim without an instance, instances that died: Berth finds and repairs all of it. */
 export const heal: Scenario = {
   name: 'heal',
-  purpose: 'claims are deleted, one is leaked, instances die: all is found and mended',
+  purpose: 'claims are deleted, one is leaked, instances die: Berth finds and repairs all of it',
   fleet: { hosts: 6, shape: { VCPU: 16, MEMORY_MB: 32_768 } },
 
   async play(stage) {

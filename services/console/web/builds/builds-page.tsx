@@ -1,6 +1,7 @@
 import type { BuildsPage as Page, PendingBuild, RecentBuild } from '../../api/builds';
 import type { Action } from '../../api/stream';
 import { usePage } from '../state/stream';
+import { useTitle } from '../state/title';
 import { ColumnChart, Tallies } from '../ui/chart';
 import { amounts, number, span, words } from '../ui/format';
 import { Ago, Empty, Figure, HostLink, InstanceLink, Loading, Section, State } from '../ui/parts';
@@ -9,6 +10,7 @@ import { DeadLetters } from './dead-letters';
 
 /** What is asked for, what comes of it, what waits, and what nobody could handle. */
 export function BuildsPage() {
+  useTitle('Builds');
   const page = usePage<Page>('page=builds');
   if (page === undefined) return <Loading what="the builds" />;
   const { rates, pending } = page;
@@ -48,7 +50,7 @@ export function BuildsPage() {
         <Figure
           label="Dead letters"
           value={page.deadLetters < 0 ? '?' : number(page.deadLetters)}
-          note="nobody could handle"
+          note="could not be handled"
           tone={page.deadLetters > 0 ? 'warn' : ''}
         />
       </dl>
@@ -134,7 +136,7 @@ const PENDING_COLUMNS: readonly Column<PendingBuild>[] = [
     key: 'waits',
     head: 'Waits for',
     width: 'minmax(9rem, 1.2fr)',
-    cell: ({ waitsFor }) => waitsFor.map(words).join(', '),
+    cell: ({ waitsFor }) => <span title={waitsFor.join(', ')}>{waitsFor.join(', ')}</span>,
   },
   { key: 'since', head: 'Since', width: '6rem', cell: ({ sinceMs }) => <Ago ms={sinceMs} /> },
 ];
@@ -146,7 +148,7 @@ const RECENT_COLUMNS: readonly Column<RecentBuild>[] = [
     width: 'minmax(7rem, 1fr)',
     cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
   },
-  { key: 'state', head: 'State', width: '6rem', cell: ({ state }) => <State state={state} /> },
+  { key: 'state', head: 'State', width: '8rem', cell: ({ state }) => <State state={state} /> },
   { key: 'host', head: 'Host', width: 'minmax(6rem, 0.8fr)', cell: ({ host }) => <HostLink host={host} /> },
   { key: 'project', head: 'Project', width: 'minmax(4rem, 0.6fr)', cell: ({ projectId }) => projectId },
   { key: 'attempts', head: 'Attempts', width: '5rem', isNumber: true, cell: ({ attempts }) => attempts },

@@ -1,6 +1,7 @@
 import type { CapacityPage as Page, ProjectRow } from '../../api/capacity';
 import { setQuery, usePlace } from '../state/router';
 import { usePage } from '../state/stream';
+import { useTitle } from '../state/title';
 import { LineChart } from '../ui/chart';
 import { amount, amounts, className, number, plural } from '../ui/format';
 import { Bar, Empty, Loading, Section } from '../ui/parts';
@@ -8,6 +9,7 @@ import { type Column, VirtualTable } from '../ui/virtual-table';
 
 /** What there is, what is left of it, and what still fits. */
 export function CapacityPage() {
+  useTitle('Capacity');
   const page = usePage<Page>('page=capacity');
   const { query } = usePlace();
   if (page === undefined) return <Loading what="the capacity" />;
@@ -63,8 +65,8 @@ export function CapacityPage() {
           </table>
         </div>
         <p class="note">
-          Free is what hosts that take builds have left
-          {page.smallest === '' ? '' : `; stranded is what of it is on hosts where not even ${page.smallest} fits`}.
+          Free: what is left on hosts that take builds.
+          {page.smallest !== '' && ` Stranded: the part of it on hosts where not even ${page.smallest} fits.`}
         </p>
       </Section>
       <div class="columns">
@@ -116,8 +118,8 @@ export function CapacityPage() {
             </div>
           )}
           <p class="note">
-            Counted host by host, each flavor alone, by amounts and required traits; quotas and groups are not looked
-            at. Explain has the last word.
+            Counted host by host, for each flavor alone, by amounts and required traits, without quotas and groups. A
+            flavor's link asks a scheduler, which applies every filter.
           </p>
         </Section>
         <Section
@@ -153,7 +155,7 @@ export function CapacityPage() {
               );
             })}
           </div>
-          <p class="note">Since this console started, or as long as it keeps points.</p>
+          <p class="note">Since this console started; older points are dropped.</p>
         </Section>
       </div>
       <Section title="Projects" aside={number(page.projects.length)}>

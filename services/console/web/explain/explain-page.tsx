@@ -3,6 +3,7 @@ import type { Explanation } from '../../api/explain';
 import { type ApiError, read } from '../state/api';
 import { setQuery, usePlace } from '../state/router';
 import { listenTo } from '../state/stream';
+import { useTitle } from '../state/title';
 import { amounts, plural } from '../ui/format';
 import { Empty, HostLink, InstanceLink, Section } from '../ui/parts';
 import { Funnel, Verdicts } from './funnel';
@@ -16,6 +17,7 @@ type Answer = { readonly explanation: Explanation } | { readonly problem: string
 
 /** Where would it go, and why nowhere else? The question stands in the address. */
 export function ExplainPage() {
+  useTitle('Explain');
   const { query } = usePlace();
   const [answer, setAnswer] = useState<Answer | undefined>();
   const [flavors, setFlavors] = useState<readonly { name: string; resources: Record<string, number> }[]>([]);
@@ -60,7 +62,7 @@ export function ExplainPage() {
   return (
     <>
       <h1>Explain</h1>
-      <p class="faint lead">Where would a request go, and why nowhere else? Nothing is claimed.</p>
+      <p class="faint lead">Where a request would go, and why not elsewhere. Nothing is claimed.</p>
       <div class="columns columns-form">
         <Section title="Request">
           <form class="fields" onSubmit={(submitted) => submitted.preventDefault()}>
@@ -133,12 +135,12 @@ function Answered({ explanation }: { explanation: Explanation }) {
       {(relaxations.length > 0 || conflict.length > 0) && (
         <Section title="What would help">
           <ul class="plain">
-            {relaxations.map(({ sentence, hosts: count }) => (
-              <li key={sentence}>
-                {sentence} <span class="faint">{plural(count, 'host')}</span>
-              </li>
+            {relaxations.map(({ sentence }) => (
+              <li key={sentence}>{sentence}</li>
             ))}
-            {relaxations.length === 0 && <li>Nothing alone: {conflict.join(', ')} exclude each other.</li>}
+            {relaxations.length === 0 && (
+              <li>No single change: together these refuse every host: {conflict.join(', ')}.</li>
+            )}
           </ul>
         </Section>
       )}

@@ -23,7 +23,7 @@ export function Funnel({
         .filter(({ refused }) => refused > 0)
         .toSorted((a, b) => b.refused - a.refused)
         .map(({ filter, refused, reasons }) => {
-          const why = reasons.map(({ name, count }) => `${words(name)} ${number(count)}`).join(', ');
+          const why = reasons.map(({ name, count }) => `${name} ${number(count)}`).join(', ');
           return <Step key={filter} label={words(filter)} hosts={refused} whole={whole} kind="refused" note={why} />;
         })}
       <Step label="Fit" hosts={passed} whole={whole} kind="fit" />
@@ -88,7 +88,7 @@ export function Verdicts({ verdicts }: { verdicts: readonly Verdict[] }) {
                 ? Object.entries(weights)
                     .filter(([, value]) => value !== 0)
                     .map(([name, value]) => `${words(name)} ${value.toFixed(2)}`)
-                    .join(', ') || 'all alike'
+                    .join(', ') || 'no weigher prefers a host'
                 : refusals.join('; ')}
             </td>
           </tr>

@@ -3,6 +3,7 @@ import type { FleetAll, FleetChange } from '../../api/fleet';
 import { FLAG_NAMES, type Flag, FleetModel, type Redraw, WORST_FIRST } from '../state/fleet-model';
 import { go, setQuery, usePlace } from '../state/router';
 import { listenTo, useHub } from '../state/stream';
+import { useTitle } from '../state/title';
 import { number } from '../ui/format';
 import { ClassFigure, Empty, Figure, Loading } from '../ui/parts';
 import { measuresOf } from './colours';
@@ -16,6 +17,7 @@ const FIGURES_MS = 500;
 
 /** Every host at a glance: a cell each, live. */
 export function FleetPage() {
+  useTitle('Fleet');
   const { query } = usePlace();
   const { shell } = useHub();
   const onRedraw = useRef<(redraw: Redraw) => void>(() => {});

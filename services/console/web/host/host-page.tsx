@@ -2,6 +2,7 @@ import type { TriedAttempt } from '../../api/builds';
 import type { HostInstance, HostPage as Page } from '../../api/host';
 import { FLAG_NAMES, flagsOf } from '../state/fleet-model';
 import { serverNow, usePage } from '../state/stream';
+import { useTitle } from '../state/title';
 import { ActionButton } from '../ui/action';
 import { Sparkline } from '../ui/chart';
 import { amount, amounts, className, number, percent, plural, span, words } from '../ui/format';
@@ -12,6 +13,7 @@ import { ProviderTree } from './provider-tree';
 /** One host: what it has, what is on it, and what may be done with it. */
 export function HostPage({ name }: { name: string }) {
   const page = usePage<Page>(`page=host&name=${encodeURIComponent(name)}`);
+  useTitle(name);
   if (page === undefined) return <Loading what={`host ${name}`} />;
   const { host, drain } = page;
   const isDraining = drain !== undefined && !drain.isOver;
@@ -237,7 +239,7 @@ const INSTANCE_COLUMNS: readonly Column<HostInstance>[] = [
     width: 'minmax(7rem, 1fr)',
     cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
   },
-  { key: 'state', head: 'State', width: 'minmax(6rem, 0.7fr)', cell: ({ state }) => <State state={state} /> },
+  { key: 'state', head: 'State', width: 'minmax(8rem, 0.7fr)', cell: ({ state }) => <State state={state} /> },
   { key: 'project', head: 'Project', width: 'minmax(4rem, 0.6fr)', cell: ({ projectId }) => projectId },
   { key: 'resources', head: 'Holds', width: 'minmax(12rem, 1.4fr)', cell: ({ resources }) => amounts(resources) },
   { key: 'updated', head: 'Changed', width: '6rem', cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} /> },

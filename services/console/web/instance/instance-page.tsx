@@ -3,6 +3,7 @@ import type { InstancePage as Page } from '../../api/instance';
 import { Funnel, Verdicts } from '../explain/funnel';
 import { read } from '../state/api';
 import { serverNow, usePage } from '../state/stream';
+import { useTitle } from '../state/title';
 import { ActionButton, type Field } from '../ui/action';
 import { amounts, dateOf, plural, span, words } from '../ui/format';
 import { Ago, Empty, type Fact, Facts, HostLink, Loading, Section, State } from '../ui/parts';
@@ -91,6 +92,7 @@ export function InstancePage({ uuid }: { uuid: string }) {
       () => {},
     );
   }, []);
+  useTitle(page?.name ?? uuid);
   if (page === undefined) return <Loading what="the instance" />;
   const fieldsOf = (action: string): readonly Field[] => {
     if (action === 'resize') return [{ name: 'flavor', label: 'Flavor', isRequired: true, choices: flavors }];

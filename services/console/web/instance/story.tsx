@@ -1,6 +1,6 @@
-import type { AttemptRow, InstancePage } from '../../api/instance';
+import type { AttemptRow, DecisionView, InstancePage } from '../../api/instance';
 import { serverNow } from '../state/stream';
-import { dateOf, plural, span, timeOf, words } from '../ui/format';
+import { dateOf, number, plural, span, timeOf, words } from '../ui/format';
 import { HostLink, State } from '../ui/parts';
 
 /** What happened to an instance, in order: asked, decided, each attempt with its time, and where it is now. */
@@ -9,6 +9,17 @@ export function Story({ page }: { page: InstancePage }) {
   const lastMs = Math.max(
     createdAtMs + 1,
     ...attempts.map(({ endedAtMs, startedAtMs }) => endedAtMs || Math.max(startedAtMs, serverNow())),
+  );
+  // The last decision stands before the attempts that it led to.
+  const isAfterDecision = ({ startedAtMs }: AttemptRow) => startedAtMs >= (decision?.decidedAtMs ?? 0);
+  const show = (attempt: AttemptRow) => (
+    <Attempt
+      key={attempt.number}
+      attempt={attempt}
+      isAlternate={decision !== undefined && isAfterDecision(attempt) && attempt.host !== decision.selected}
+      fromMs={createdAtMs}
+      toMs={lastMs}
+    />
   );
   return (
     <ol class="story">
@@ -20,18 +31,9 @@ export function Story({ page }: { page: InstancePage }) {
           <strong>Requested</strong> by {page.userId} of {page.projectId || 'no project'}
         </span>
       </li>
-      {decision && attempts.length <= 1 && (
-        <li>
-          <span class="story-time">{timeOf(decision.decidedAtMs)}</span>
-          <span class="story-what">
-            <strong>{decision.passed > 0 ? 'Selected' : 'No valid host'}</strong> {decision.passed} of{' '}
-            {plural(decision.considered, 'host')} fit
-          </span>
-        </li>
-      )}
-      {attempts.map((attempt) => (
-        <Attempt key={attempt.number} attempt={attempt} fromMs={createdAtMs} toMs={lastMs} />
-      ))}
+      {attempts.filter((one) => !isAfterDecision(one)).map(show)}
+      {decision && <Decided decision={decision} />}
+      {attempts.filter(isAfterDecision).map(show)}
       <li>
         <span class="story-time" title={dateOf(page.updatedAtMs)}>
           {timeOf(page.updatedAtMs)}
@@ -47,9 +49,36 @@ export function Story({ page }: { page: InstancePage }) {
   );
 }
 
+function Decided({ decision: { decidedAtMs, considered, passed, selected } }: { decision: DecisionView }) {
+  return (
+    <li>
+      <span class="story-time" title={dateOf(decidedAtMs)}>
+        {timeOf(decidedAtMs)}
+      </span>
+      <span class="story-what">
+        <strong>{selected === '' ? 'No valid host' : 'Selected'}</strong>{' '}
+        {selected !== '' && <HostLink host={selected} />}{' '}
+        <span>
+          {number(passed)} of {plural(considered, 'host')} fit
+        </span>
+      </span>
+    </li>
+  );
+}
+
 /** An attempt, and when it was between the request and the last of them. */
-function Attempt({ attempt, fromMs, toMs }: { attempt: AttemptRow; fromMs: number; toMs: number }) {
-  const { host, number, outcome, reason, startedAtMs, endedAtMs } = attempt;
+function Attempt({
+  attempt,
+  isAlternate,
+  fromMs,
+  toMs,
+}: {
+  attempt: AttemptRow;
+  isAlternate: boolean;
+  fromMs: number;
+  toMs: number;
+}) {
+  const { host, number: n, outcome, reason, startedAtMs, endedAtMs } = attempt;
   const endMs = endedAtMs || Math.max(startedAtMs, serverNow());
   const [left, width] = [(startedAtMs - fromMs) / (toMs - fromMs), (endMs - startedAtMs) / (toMs - fromMs)];
   return (
@@ -58,8 +87,8 @@ function Attempt({ attempt, fromMs, toMs }: { attempt: AttemptRow; fromMs: numbe
         {timeOf(startedAtMs)}
       </span>
       <span class="story-what">
-        <strong>Attempt {number}</strong> <HostLink host={host} /> <State state={outcome} />{' '}
-        <span>{reason === outcome ? '' : words(reason)}</span>
+        <strong>Attempt {n}</strong> <HostLink host={host} /> {isAlternate && <span class="faint">an alternate </span>}
+        <State state={outcome} /> <span>{reason === outcome ? '' : words(reason)}</span>
       </span>
       <span class="story-bar" aria-hidden="true">
         <span

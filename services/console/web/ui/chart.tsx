@@ -163,7 +163,7 @@ export function Tallies({
     <ul class="tallies" aria-label={label}>
       {rows.map(({ name, count }) => (
         <li key={name}>
-          <span class="tally-name">{name.replaceAll('_', ' ')}</span>
+          <span class="tally-name">{name}</span>
           <span class="tally-bar" aria-hidden="true">
             <span style={{ width: `${(count / most) * 100}%` }} />
           </span>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { serverNow } from '../state/stream';
-import { amount, className, dateOf, percent, span, words } from './format';
+import { serverNow, useHub } from '../state/stream';
+import { age, amount, className, dateOf, percent, words } from './format';
 
 /** How full something is: used of capacity, with its numbers. */
 export function Bar({ name, used, capacity }: { name: string; used: number; capacity: number }) {
@@ -89,7 +89,7 @@ export function Ago({ ms }: { ms: number }) {
   if (ms === 0) return <span class="faint">never</span>;
   return (
     <time dateTime={new Date(ms).toISOString()} title={dateOf(ms)}>
-      {span(Math.max(0, serverNow() - ms))} ago
+      {age(serverNow() - ms)}
     </time>
   );
 }
@@ -120,8 +120,19 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
-/** While the first of something is awaited. */
+/** While the first of something is awaited; when there is no such thing the banner says so. */
 export function Loading({ what }: { what: string }) {
+  const { problem } = useHub();
+  if (problem !== undefined) {
+    return (
+      <div class="empty">
+        <h1>Nothing to show</h1>
+        <p>
+          <a href="/fleet?view=list">All hosts</a>
+        </p>
+      </div>
+    );
+  }
   return (
     <p class="empty" role="status">
       Reading {what} …

@@ -1,5 +1,6 @@
 import type { Relaxation } from '#libs/contracts/messages';
 import type { Resources } from '#libs/domain/inventory';
+import { counted } from '#libs/runtime/counted';
 import type { Reason } from '../../filters/filter';
 import type { HostState } from '../../fleet/host-state';
 
@@ -75,13 +76,13 @@ function asRelaxation({ reasons, hosts, nearest }: Pattern): Relaxation {
   const phrases = reasons.map(({ phrase }) => phrase).join(' and ');
   const less = Object.entries(nearest.lacks).map(([name, amount]) => `${amount} ${name}`);
   const name = nearest.host.host.name;
-  const least = less.length > 0 ? ` (least on ${name}: ${less.join(' and ')})` : '';
+  const gap = less.length > 0 ? `; the smallest gap: ${less.join(' and ')}, on ${name}` : '';
   return {
     reasons: reasons.map(({ symbol }) => symbol),
     hosts,
     nearestHost: name,
     less: nearest.lacks,
-    sentence: `${hosts} would fit, but ${phrases}${least}`,
+    sentence: `${counted(hosts, 'host')} would fit, but ${phrases}${gap}`,
   };
 }
 

@@ -28,7 +28,7 @@ export interface RedfishRequest {
  */
 export type AskRedfish = (url: string, request: RedfishRequest, timeoutMs: number) => Promise<RedfishAnswer>;
 
-/** Over HTTP. */
+/** Over HTTP. Redirects are answers that say no: to follow one would send the session's token to whatever host it names. */
 export const askRedfish: AskRedfish = async (url, request, timeoutMs) => {
   const { method = 'GET', body, token, ifMatch } = request;
   const headers: Record<string, string> = { accept: 'application/json', 'odata-version': '4.0' };
@@ -37,7 +37,8 @@ export const askRedfish: AskRedfish = async (url, request, timeoutMs) => {
   if (ifMatch !== undefined) headers['if-match'] = ifMatch;
   try {
     const text = body === undefined ? null : JSON.stringify(body);
-    const response = await fetch(url, { method, headers, body: text, signal: AbortSignal.timeout(timeoutMs) });
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(url, { method, headers, body: text, redirect: 'manual', signal });
     const content = await response.text();
     return { status: response.status, headers: response.headers, body: content === '' ? {} : JSON.parse(content) };
   } catch (cause) {
