@@ -65,14 +65,17 @@ it('has one that wants it wait again, and builds it again later', async () => {
   expect(world.runs()).toEqual([`${low} h1`]);
 });
 
-it('claims nothing before its victims have released what they held', async () => {
-  const low = await request();
+it.each([
+  ['ends', {}, 'deleting'],
+  ['waits again', { isRequeued: true, waitForCapacityMs: 600_000 }, 'preempting'],
+])('claims nothing before a victim that %s has released what it held', async (_, admission, state) => {
+  const low = await request(admission);
   world.behaviour.set('h1', 'is silent');
   offer(low);
   const high = await request(HIGH);
   world.heedsDestroy = false;
   await world.clock.advance(2_000);
-  expect(await stateOf(low)).toBe('deleting');
+  expect(await stateOf(low)).toBe(state);
   expect(await world.claims()).toEqual([`${low} h1`]);
   expect((await world.view(high))?.waiting).toMatchObject({ preemptingOn: 'h1', victims: [low] });
 });

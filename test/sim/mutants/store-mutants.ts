@@ -70,17 +70,20 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   mutant('nothing-is-forgotten', 'forgetting what has ended', store, 'memoryInstanceStore', (original) => {
     return (...args) => ({ ...original(...args), forget: async () => 0 });
   }),
-  mutant(
-    'forgotten-are-built-again',
-    'refusing requests whose instances were forgotten',
-    store,
-    'memoryInstanceStore',
-    (original) => {
-      return (...args) => {
-        const real = original(...args);
-        return { ...real, create: (requestId, instances) => real.create(requestId, instances) };
-      };
-    },
+  withFocus(
+    mutant(
+      'forgotten-are-built-again',
+      'refusing requests whose instances were forgotten',
+      store,
+      'memoryInstanceStore',
+      (original) => {
+        return (...args) => {
+          const real = original(...args);
+          return { ...real, create: (requestId, instances) => real.create(requestId, instances) };
+        };
+      },
+    ),
+    'build again',
   ),
   mutant('no-outbox', 'keeping events until they are published', outbox, 'memoryOutbox', (original) => {
     return (clock) => ({ ...original(clock), put: (instance) => [instance] });

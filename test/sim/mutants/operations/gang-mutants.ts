@@ -8,6 +8,7 @@ export const GANG_MUTANTS: readonly Mutant[] = [
   withFocus(
     mutant('gang-not-undone', 'undoing the others of a gang that has failed', gang, 'gangFault', () => () => undefined),
     'build a gang',
+    'lose message',
   ),
   withFocus(
     mutant('gang-of-all', 'that a gang needs its minimum only', gang, 'gangFault', (original) => (members) => {

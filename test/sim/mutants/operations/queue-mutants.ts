@@ -7,15 +7,6 @@ import { withRule } from '../reconcile-mutants';
 
 export const QUEUE_MUTANTS: readonly Mutant[] = [
   withFocus(
-    withRule('requeued-before-destroyed', 'waiting until the host has destroyed what makes room', ({ record }, step) =>
-      record?.state === 'preempting' && step.kind === 'destroy' ? { kind: 'record_requeued' } : undefined,
-    ),
-    'fleet is crowded',
-    'build that preempts',
-    'cut off',
-    'slow down',
-  ),
-  withFocus(
     withRule('time-limit-is-ignored', 'the end of what has a time limit', (_look, step) =>
       step.kind === 'record_deleting' && step.fault?.reason === 'time_limit'
         ? { kind: 'none', because: 'at rest' }
