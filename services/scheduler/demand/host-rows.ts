@@ -6,7 +6,7 @@ import type { HostState } from '../fleet/host-state';
  * requests weighs the same hosts, and numbers that lie side by side are what that takes least time with.
  */
 export class HostRows {
-  /** Of each resource class what is free, not below 0, and one over the capacity, 0 without any; then a place for one number, NaN at first. */
+  /** Of each resource class what is free, not below 0, and one over the capacity, 0 without any; then a place for a number, NaN at first. */
   values = new Float64Array(0);
   private readonly width: number;
   private readonly hosts: HostState[] = [];

@@ -19,6 +19,7 @@ export interface Prices {
   readonly freeShares: readonly (readonly [resourceClass: string, share: number])[];
   /** What hosts have free of the classes of the shapes, and what the room on them is worth. */
   readonly rows: HostRows;
+  /** The sum of the prices of all that fits less on a host once so much is taken there. */
   readonly costOf: (taken: Resources) => (host: HostState) => number;
 }
 

@@ -3,8 +3,9 @@ import type { Shape } from './shape';
 /**
  * How many of each of some shapes fit: `countOf` for all of them at once. It is asked for every host of a fleet, so amounts lie
  * in columns of numbers, one a resource class, and are multiplied with instead of divided by; what fits exactly fits still,
- * because each is a little more than one over the amount, by less than what one unit of up to a million millions makes. Shapes stand in the order of what they ask of the
- * first class, so that none is looked at that is too large for what is free: on a full host, most of them.
+ * because each number is a little more than one over the amount, by less than what one unit of up to a million millions makes.
+ * Shapes stand in the order of what they ask of the first class, so that none is looked at that is too large for what is free: on
+ * a full host, most of them.
  */
 export class ShapeColumns<S extends Shape> {
   /** The shapes in the order of all numbers here. */
