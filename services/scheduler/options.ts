@@ -164,7 +164,7 @@ export const schedulerOptions = {
     min: 1_000,
     max: 1_000_000_000,
     unit: 'hosts',
-    help: 'Hosts kept ranked over all classes of requests, at 8 bytes each; the class asked for least lately is forgotten.',
+    help: 'Hosts kept ranked over all classes of requests, at 8 bytes each, 16 where weights go by prices; the class asked for least lately is forgotten.',
   }),
   hostTimeoutMs: durationOption({
     env: 'BERTH_SCHEDULER_HOST_TIMEOUT_MS',

@@ -55,7 +55,8 @@ const clock = systemClock();
  * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may slow down by a
  * third within a run, and `raw_rpc_after_to_before` says by how much it did.
  * The latency of a select, alone and at several loads, is the median of five runs of which less than 2 % was stolen; bare
- * calls at the same rates follow.
+ * calls at the same rates follow, and a claim alone: call and claim are what a select alone can't do without
+ * (`select_idle_p50_to_call_and_claim`).
  * Flags: `--hosts 1000` (20,000 of them to an agent), `--seconds 10`, `--schedulers 1`, `--conductors 1`,
  * `--fsync always` (of Redis; or everysec, no), `--durability-rounds 1` (of builds and claims under each of these; 0 for none),
  * `--runs 5`, `--plot FILE` (an SVG of latency over load), `--quick true` (what is not about selects is left out).
@@ -103,6 +104,7 @@ export const buildsBench: Bench = {
       const [raw, acked] = [meanRate(before.raw, after.raw), meanRate(before.acked, after.acked)];
       note('measuring claims directly on the store, from one client');
       const claims = await claimsOnHosts(store, seconds);
+      const claimAlone = await claimsOnHosts(store, seconds, 1);
       return {
         hosts,
         ...rateResults('raw_rpc', raw),
@@ -121,6 +123,8 @@ export const buildsBench: Bench = {
           build_acked_ratio: round(builds.perSecond / acked.perSecond),
         }),
         ...rateResults('claim_script', claims),
+        ...rateResults('claim_script_idle', claimAlone),
+        select_idle_p50_to_call_and_claim: round(overLoad.idle.p50Ms / (bareOverLoad.idle.p50Ms + claimAlone.p50Ms)),
         ...durability,
         ...stolen({
           raw_rpc: raw,
@@ -257,10 +261,10 @@ async function measureBuilds(bus: Bus, seconds: number): Promise<Rate> {
 }
 
 /** Three-class claims on the fleet's hosts, directly on the store. */
-async function claimsOnHosts(store: PlacementStore, seconds: number): Promise<Rate> {
+async function claimsOnHosts(store: PlacementStore, seconds: number, inFlight?: number): Promise<Rate> {
   const claims: Allocations[] = [];
   await store.snapshot(({ hosts = [] }) => {
     claims.push(...hosts.map(({ providerUuid }) => ({ [providerUuid]: RESOURCES })));
   });
-  return measureClaims(store, claims, seconds);
+  return measureClaims(store, claims, seconds, inFlight);
 }

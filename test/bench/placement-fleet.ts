@@ -61,7 +61,12 @@ export async function fillNested(store: PlacementStore, count: number): Promise<
 }
 
 /** The rate of claims directly on the store, from one client: the ceiling of anything that claims. */
-export function measureClaims(store: PlacementStore, claims: readonly Allocations[], seconds: number): Promise<Rate> {
+export function measureClaims(
+  store: PlacementStore,
+  claims: readonly Allocations[],
+  seconds: number,
+  inFlight = 64,
+): Promise<Rate> {
   return measureRate(
     (n) => {
       const owner = { projectId: 'bench', userId: 'bench', consumerType: 'INSTANCE', owner: 'api' } as const;
@@ -69,7 +74,7 @@ export function measureClaims(store: PlacementStore, claims: readonly Allocation
       const consumer = { uuid: randomUUID(), ...owner, allocations, mappings: {}, expect: { kind: 'absent' } as const };
       return commit(store, { kind: 'write_allocations', consumers: [consumer] });
     },
-    { inFlight: 64, seconds },
+    { inFlight, seconds },
   );
 }
 

@@ -2,6 +2,7 @@ import { capacityOf, type Inventories, type Resources } from '#libs/domain/inven
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { AskedShape } from './demand';
+import { AMOUNTS, HostRows } from './host-rows';
 import { type Shape, wholeHost } from './shape';
 import { ShapeColumns } from './shape-columns';
 
@@ -16,12 +17,19 @@ export interface Prices {
   readonly shapes: readonly PricedShape[];
   /** The classes that are asked for, with the shares of the fleet's capacity that are free: 0 to 1. */
   readonly freeShares: readonly (readonly [resourceClass: string, share: number])[];
-  /** The sum of the prices of all that fits less on a host once so much is taken. */
-  readonly costOn: (host: HostState, taken: Resources) => number;
+  /** What hosts have free of the classes of the shapes, and what the room on them is worth. */
+  readonly rows: HostRows;
+  /** The sum of the prices of all that fits less on a host once so much is taken there. */
+  readonly costOf: (taken: Resources) => (host: HostState) => number;
 }
 
 /** Where nobody asks for prices: all room is worth the same. */
-export const NO_PRICES: Prices = { shapes: [], freeShares: [], costOn: () => 0 };
+export const NO_PRICES: Prices = {
+  shapes: [],
+  freeShares: [],
+  rows: new HostRows([]),
+  costOf: () => () => 0,
+};
 
 /**
  * The part of the demand that is taken to be for whole hosts, of the fleet's commonest kinds: requests of shapes that
@@ -47,47 +55,64 @@ export function pricesOf(asked: readonly AskedShape[], { hosts }: FleetSnapshot)
   });
   const kinds = commonestKinds(open);
   const whole = kinds.map((shape): AskedShape => ({ ...shape, share: WHOLE_HOSTS_SHARE / kinds.length }));
-  const columns = new ShapeColumns([...asked, ...whole]);
+  const freeShares = freeSharesOf(open, [...new Set(asked.flatMap(({ resources }) => Object.keys(resources)))]);
+  const scarcest = freeShares.toSorted(([, a], [, b]) => a - b)[0]?.[0];
+  const columns = new ShapeColumns([...asked, ...whole], scarcest);
+  const free = new Float64Array(columns.names.length);
   const fits = new Float64Array(columns.shapes.length);
-  const classes = [...new Set(asked.flatMap(({ resources }) => Object.keys(resources)))];
-  const amounts = classes.map((name) => ({ name, free: 0, capacity: 0 }));
   for (const host of open) {
-    columns.addCounts(host.free, fits);
-    for (const amount of amounts) addAmount(amount, host);
+    for (const [i, name] of columns.names.entries()) free[i] = host.free[name] ?? 0;
+    columns.addCounts(free, fits);
   }
   const shapes = columns.shapes.map(({ key, resources, share }, k): PricedShape => {
     const all = fits[k] as number;
     return { key, resources, fits: all, price: share / (all + FEWEST) };
   });
-  return {
-    shapes,
-    freeShares: amounts.flatMap(({ name, free, capacity }) => (capacity > 0 ? [[name, free / capacity] as const] : [])),
-    costOn: costsOn(columns, shapes),
-  };
+  return { shapes, freeShares, ...costsBy(columns, shapes) };
 }
 
-function costsOn(columns: ShapeColumns<AskedShape>, shapes: readonly PricedShape[]): Prices['costOn'] {
+function costsBy(columns: ShapeColumns<AskedShape>, shapes: readonly PricedShape[]): Pick<Prices, 'rows' | 'costOf'> {
+  const { names } = columns;
   const prices = Float64Array.from(shapes, ({ price }) => price);
-  // What a host is worth before is the same for every class, and asked for by each.
-  const hosts: HostState[] = [];
-  const before: number[] = [];
-  return (host, taken) => {
-    const { index, free } = host;
-    if (hosts[index] !== host) {
-      hosts[index] = host;
-      before[index] = columns.worth(free, NOTHING, prices);
-    }
-    return (before[index] as number) - columns.worth(free, taken, prices);
+  const rows = new HostRows(names);
+  const left = new Float64Array(names.length);
+  const nothing = new Float64Array(names.length);
+  const worthWithout = (row: number, taken: Float64Array) => {
+    const { values } = rows;
+    for (let i = 0; i < left.length; i++) left[i] = (values[row + AMOUNTS * i] as number) - (taken[i] as number);
+    return columns.worth(left, prices);
+  };
+  const worthOf = (row: number) => {
+    const known = rows.values[row + rows.lastAt] as number;
+    if (!Number.isNaN(known)) return known;
+    const worth = worthWithout(row, nothing);
+    rows.values[row + rows.lastAt] = worth;
+    return worth;
+  };
+  return {
+    rows,
+    costOf(taken) {
+      const amounts = Float64Array.from(names, (name) => taken[name] ?? 0);
+      return (host) => {
+        const row = rows.of(host);
+        return worthOf(row) - worthWithout(row, amounts);
+      };
+    },
   };
 }
 
-const NOTHING: Resources = {};
-
-function addAmount(sum: { readonly name: string; free: number; capacity: number }, host: HostState): void {
-  const inventory = host.inventories[sum.name];
-  if (!inventory) return;
-  sum.free += Math.max(0, host.free[sum.name] ?? 0);
-  sum.capacity += Math.max(0, capacityOf(inventory));
+/** The parts of the capacity of hosts that are free, of each class of which there is any. */
+function freeSharesOf(hosts: readonly HostState[], classes: readonly string[]): Prices['freeShares'] {
+  return classes.flatMap((name) => {
+    let [inAll, ofThem] = [0, 0];
+    for (const { inventories, free } of hosts) {
+      const inventory = inventories[name];
+      if (!inventory) continue;
+      ofThem += Math.max(0, free[name] ?? 0);
+      inAll += Math.max(0, capacityOf(inventory));
+    }
+    return inAll > 0 ? [[name, ofThem / inAll] as const] : [];
+  });
 }
 
 function commonestKinds(hosts: readonly HostState[]): readonly Shape[] {

@@ -1,5 +1,5 @@
 import type { Random } from '#libs/domain/random';
-import type { Prices } from '../demand/prices';
+import { NO_PRICES, type Prices } from '../demand/prices';
 import { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import { PersistentVector } from '../fleet/persistent-vector';
@@ -27,13 +27,16 @@ import { NOTHING, Tournament } from './tournament';
  * that are reached, and what it found is kept until the host changes: the host without a candidate leaves the tournament,
  * and one that gives less of what is preferred than its amounts promise weighs less from then on.
  *
- * Other prices change every weight at once: whoever passes is weighed anew, when the class is asked for next. So prices change
- * rarely (`demand/pricing.ts`).
+ * Other prices change every weight at once: whoever passes is weighed anew by the weighers that look at them, when the class is
+ * asked for next. So prices change rarely (`demand/pricing.ts`), and where there are any, what the other weighers give is kept
+ * beside the tournament, 8 bytes a host more.
  */
 export class IncrementalRanks {
   private judgement: Judgement;
   private snapshot = NO_HOSTS;
   private tournament = new Tournament(SMALLEST);
+  /** What hosts that pass weigh by weighers that do not look at prices; undefined until there are prices. */
+  private unpriced: Float64Array | undefined;
   private readonly refusals = new RefusalCounts();
   /** Hosts that pass the filters. */
   private passedCount = 0;
@@ -73,9 +76,9 @@ export class IncrementalRanks {
     before.hosts.forEachDifference(snapshot.hosts, (index, old, now) => {
       if (old) this.leave(old);
       const passes = now !== undefined && this.enter(now);
-      this.tournament.set(index, passes ? (isPricedAnew ? UNWEIGHED : this.judgement.weight(now)) : NOTHING);
+      this.tournament.set(index, !passes ? NOTHING : isPricedAnew ? this.weightUnpriced(now) : this.weight(now));
     });
-    if (isPricedAnew) this.weighAll();
+    if (isPricedAnew) this.priceAll();
     return this;
   }
 
@@ -124,20 +127,34 @@ export class IncrementalRanks {
     for (const kept of [this.unsearched, this.candidates, this.withoutCandidate]) kept.clear();
     const { hosts } = this.snapshot;
     this.tournament = new Tournament(Math.max(SMALLEST, 2 ** Math.ceil(Math.log2(hosts.length))));
+    this.unpriced = this.prices === NO_PRICES ? undefined : new Float64Array(this.size);
     this.tournament.fill(hosts.length, (index) => {
       const host = hosts.at(index);
-      return host && this.enter(host) ? this.judgement.weight(host) : NOTHING;
+      return host && this.enter(host) ? this.weight(host) : NOTHING;
     });
   }
 
-  /** Weighs all hosts that pass and have not been found without a candidate. */
-  private weighAll(): void {
+  /** Weighs by prices all hosts that pass and have not been found without a candidate. */
+  private priceAll(): void {
     const { tournament, snapshot, judgement, candidates } = this;
-    tournament.fill(snapshot.hosts.length, (index) =>
-      tournament.of(index) === NOTHING
-        ? NOTHING
-        : judgement.weight(snapshot.at(index) as HostState, candidates.get(index)?.preferred),
-    );
+    const isFirst = this.unpriced === undefined;
+    const unpriced = (this.unpriced ??= new Float64Array(this.size));
+    tournament.fill(snapshot.hosts.length, (index) => {
+      if (tournament.of(index) === NOTHING) return NOTHING;
+      const host = snapshot.at(index) as HostState;
+      if (isFirst) this.weightUnpriced(host, candidates.get(index)?.preferred);
+      return (unpriced[index] as number) + judgement.priced.weight(host);
+    });
+  }
+
+  private weight(host: HostState, found?: readonly string[]): number {
+    return this.weightUnpriced(host, found) + this.judgement.priced.weight(host);
+  }
+
+  private weightUnpriced(host: HostState, found?: readonly string[]): number {
+    const weight = this.judgement.unpriced.weight(host, found);
+    if (this.unpriced) this.unpriced[host.index] = weight;
+    return weight;
   }
 
   /** Counts a host; answers whether it passes. */
@@ -176,7 +193,7 @@ export class IncrementalRanks {
     const candidate = searchOn(equivalenceClass, host);
     if (candidate) {
       candidates.set(index, candidate);
-      this.tournament.set(index, this.judgement.weight(host, candidate.preferred));
+      this.tournament.set(index, this.weight(host, candidate.preferred));
     } else {
       this.withoutCandidate.add(index);
       this.tournament.set(index, NOTHING);
@@ -197,7 +214,5 @@ export class IncrementalRanks {
 
 /** Places for hosts at first; a power of two, as every size after it. */
 const SMALLEST = 1_024;
-/** Of a host that passes, until all are weighed. */
-const UNWEIGHED = 0;
 
 const NO_HOSTS = new FleetSnapshot(PersistentVector.of<HostState>(), 0, new Map());

@@ -62,7 +62,7 @@ export class KeptRanks {
   private readonly flatCandidates = new FlatCandidates();
   private latestKey: string | undefined;
 
-  /** By the prices of the moment in which hosts are ranked. `maxRankedHosts` bounds their memory: hosts times classes, at some 8 bytes each. One class is always kept. */
+  /** By the prices of the moment in which hosts are ranked. `maxRankedHosts` bounds their memory: hosts times classes, at some 8 bytes each, 16 where there are prices. One class is always kept. */
   constructor(
     private readonly settings: RankingSettings,
     private readonly pricing: { readonly prices: Prices },

@@ -28,8 +28,8 @@ import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
 import { type SchedulerConfig, schedulerOptions } from '../options';
 import { decisionKeeper } from '../past-decisions/keep-decisions';
-import { weighsByPrices } from '../ranking/judgement';
 import { KeptRanks, type RankHosts } from '../ranking/ranked-hosts';
+import { weighsByPrices } from '../ranking/weighing';
 import { type ClassifiedSpec, equivalenceClassOf } from '../request/equivalence-class';
 import { selectSettings } from '../settings';
 

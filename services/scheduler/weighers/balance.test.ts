@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { inventory, type Resources } from '#libs/domain/inventory';
+import { HostRows } from '../demand/host-rows';
 import { NO_PRICES, pricesOf } from '../demand/prices';
 import { shapeOf } from '../demand/shape';
 import type { HostState } from '../fleet/host-state';
@@ -15,11 +16,12 @@ afterEach(() => world.close());
 /** A host with a thousand of each class, and so many of them free. */
 function hostWith(free: Resources): HostState {
   const inventories = Object.fromEntries(Object.keys(free).map((name) => [name, inventory(1_000)]));
-  return { inventories, free } as unknown as HostState;
+  return { index: 0, inventories, free } as unknown as HostState;
 }
 
 function measureOf(taken: Resources, freeShares: Resources) {
-  const prices = { ...NO_PRICES, freeShares: Object.entries(freeShares) };
+  const rows = new HostRows(Object.keys(freeShares));
+  const prices = { ...NO_PRICES, freeShares: Object.entries(freeShares), rows };
   return balanceWeigher.prepare(classified({ resources: taken }).equivalenceClass, prices);
 }
 

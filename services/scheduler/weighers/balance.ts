@@ -1,6 +1,4 @@
-import { capacityOf } from '#libs/domain/inventory';
 import { requiredAmounts } from '../fleet/host-capacity';
-import type { HostState } from '../fleet/host-state';
 import type { ClassWeigher } from './weigher';
 
 /**
@@ -16,26 +14,35 @@ export const balanceWeigher: ClassWeigher = {
   kind: 'class',
   name: 'balance',
   usesPrices: true,
-  prepare(equivalenceClass, { freeShares }) {
+  prepare(equivalenceClass, { freeShares, rows }) {
     // Of one class alone there is no ratio.
     if (freeShares.length < 2) return undefined;
     const taken = requiredAmounts(equivalenceClass);
-    const parts = freeShares.map(([name, share]) => ({ name, taken: taken[name] ?? 0, share: share + EVEN }));
-    const ofHost = new Float64Array(freeShares.length);
-    const ofFleet = new Float64Array(freeShares.length);
+    const places = Int32Array.from(freeShares, ([name]) => rows.freeAt(name));
+    const amounts = Float64Array.from(freeShares, ([name]) => taken[name] ?? 0);
+    const ofFleet = Float64Array.from(freeShares, ([, share]) => share + EVEN);
     return {
       lower: -Math.sqrt(freeShares.length - 1),
       upper: 0,
       raw(host) {
-        let count = 0;
-        for (const part of parts) {
-          const left = shareLeft(host, part.name, part.taken);
-          if (left === undefined) continue;
-          ofHost[count] = left;
-          ofFleet[count] = part.share;
-          count += 1;
+        const row = rows.of(host);
+        const { values } = rows;
+        let [product, fleetSquare, hostSquare] = [0, 0, 0];
+        for (let i = 0; i < places.length; i++) {
+          const place = row + (places[i] as number);
+          const perCapacity = values[place + 1] as number;
+          // The host has nothing of the class.
+          if (perCapacity === 0) continue;
+          const rest = (values[place] as number) - (amounts[i] as number);
+          const share = rest > 0 ? rest * perCapacity : 0;
+          const inFleet = ofFleet[i] as number;
+          product += share * inFleet;
+          fleetSquare += inFleet * inFleet;
+          hostSquare += share * share;
         }
-        return -perpendicular(ofHost, ofFleet, count);
+        // What of the host's is perpendicular to the fleet's (Pythagoras).
+        const square = hostSquare - (product * product) / fleetSquare;
+        return square > 0 ? -Math.sqrt(square) : 0;
       },
     };
   },
@@ -43,23 +50,3 @@ export const balanceWeigher: ClassWeigher = {
 
 /** Added to each of the fleet's shares: when nearly nothing is left, what little there is says nothing of a ratio. */
 const EVEN = 0.05;
-
-/** 0 to 1; undefined when the host has nothing of the class. */
-function shareLeft({ inventories, free }: HostState, name: string, taken: number): number | undefined {
-  const inventory = inventories[name];
-  const capacity = inventory === undefined ? 0 : capacityOf(inventory);
-  return capacity <= 0 ? undefined : Math.max(0, (free[name] ?? 0) - taken) / capacity;
-}
-
-/** The length of what of a vector stands perpendicular to another, both of so many numbers. */
-function perpendicular(vector: Float64Array, to: Float64Array, count: number): number {
-  let [product, square] = [0, 0];
-  for (let i = 0; i < count; i++) {
-    product += (vector[i] as number) * (to[i] as number);
-    square += (to[i] as number) ** 2;
-  }
-  let sum = 0;
-  const along = product / square;
-  for (let i = 0; i < count; i++) sum += ((vector[i] as number) - along * (to[i] as number)) ** 2;
-  return Math.sqrt(sum);
-}

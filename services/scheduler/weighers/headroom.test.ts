@@ -23,31 +23,40 @@ const shapes: fc.Arbitrary<Shape[]> = fc.array(
   resources.map((amounts) => ({ key: JSON.stringify(amounts), resources: amounts })),
   { maxLength: 6 },
 );
+const scarce = fc.constantFrom(undefined, 'VCPU', 'MEMORY_MB', 'DISK_GB');
 const free = fc.dictionary(fc.constantFrom('VCPU', 'MEMORY_MB', 'DISK_GB'), fc.integer({ min: -100, max: 5_000_000 }));
 
 it('counts what fits by columns as shape by shape, and to the last unit', () => {
   fc.assert(
-    fc.property(shapes, free, resources, fc.integer({ min: 1, max: 50 }), (all, left, taken, times) => {
-      const columns = new ShapeColumns(all);
-      const countsIn = (amounts: Resources) => {
-        const sums = new Float64Array(all.length);
-        columns.addCounts(amounts, sums);
-        return [...sums];
-      };
-      expect(columns.shapes).toHaveLength(all.length);
-      expect(countsIn(left)).toEqual(columns.shapes.map((shape) => countOf(shape, left)));
-      for (const [k, shape] of columns.shapes.entries()) {
-        const exactly = Object.entries(shape.resources).map(([name, amount]) => [name, times * amount] as const);
-        expect(countsIn(Object.fromEntries(exactly))[k]).toBe(times);
-        const worth = (less: Resources) =>
-          columns.worth(
-            left,
-            less,
-            Float64Array.from(all, (_, n) => (n === k ? 1 : 0)),
-          );
-        expect(worth({}) - worth(taken)).toBe(lossOf(shape, left, taken));
-      }
-    }),
+    fc.property(
+      shapes,
+      scarce,
+      free,
+      resources,
+      fc.integer({ min: 1, max: 50 }),
+      (all, scarcest, left, taken, times) => {
+        const columns = new ShapeColumns(all, scarcest);
+        const freeIn = (amounts: Resources, less: Resources = {}) =>
+          Float64Array.from(columns.names, (name) => Math.max(0, (amounts[name] ?? 0) - (less[name] ?? 0)));
+        const countsIn = (amounts: Resources) => {
+          const sums = new Float64Array(all.length);
+          columns.addCounts(freeIn(amounts), sums);
+          return [...sums];
+        };
+        expect(columns.shapes).toHaveLength(all.length);
+        expect(countsIn(left)).toEqual(columns.shapes.map((shape) => countOf(shape, left)));
+        for (const [k, shape] of columns.shapes.entries()) {
+          const exactly = Object.entries(shape.resources).map(([name, amount]) => [name, times * amount] as const);
+          expect(countsIn(Object.fromEntries(exactly))[k]).toBe(times);
+          const worth = (less: Resources) =>
+            columns.worth(
+              freeIn(left, less),
+              Float64Array.from(all, (_, n) => (n === k ? 1 : 0)),
+            );
+          expect(worth({}) - worth(taken)).toBe(lossOf(shape, left, taken));
+        }
+      },
+    ),
   );
 });
 

@@ -15,13 +15,14 @@ export const headroomWeigher: ClassWeigher = {
   kind: 'class',
   name: 'headroom',
   usesPrices: true,
-  prepare(equivalenceClass, { shapes, costOn }) {
+  prepare(equivalenceClass, { shapes, costOf }) {
     if (shapes.length === 0) return undefined;
     const taken = requiredAmounts(equivalenceClass);
+    const cost = costOf(taken);
     return {
       lower: -most(shapes, taken),
       upper: 0,
-      raw: (host) => -costOn(host, taken),
+      raw: (host) => -cost(host),
     };
   },
 };

@@ -13,9 +13,9 @@ import { type HostState, withClaim, withoutClaim } from '../../../services/sched
 import type { PendingClaim } from '../../../services/scheduler/fleet/pending-claims';
 import { PersistentVector } from '../../../services/scheduler/fleet/persistent-vector';
 import { schedulerOptions } from '../../../services/scheduler/options';
-import { weighsByPrices } from '../../../services/scheduler/ranking/judgement';
 import { KeptRanks } from '../../../services/scheduler/ranking/ranked-hosts';
 import { RequestConstraints } from '../../../services/scheduler/ranking/request-constraints';
+import { weighsByPrices } from '../../../services/scheduler/ranking/weighing';
 import { type ClassifiedSpec, equivalenceClassOf } from '../../../services/scheduler/request/equivalence-class';
 import { type SelectSettings, selectSettings } from '../../../services/scheduler/settings';
 
