@@ -83,6 +83,13 @@ it('says at once that no broker listens', async () => {
   expect(performance.now() - startedMs).toBeLessThan(5_000);
 });
 
+it('says in a sentence that an address of a broker is malformed, to a person too', async () => {
+  const { code, err } = await berth('instance list', { BERTH_BUS_URL: 'amqp://[bad' }, true);
+  expect(err).toContain('bad_bus_url');
+  expect(err).not.toContain('TypeError');
+  expect(code).toBe(2);
+});
+
 it('names the store, and its setting, when that is away', async () => {
   const { code, err } = await berth('upgrade check --store-url redis://127.0.0.1:1 --store-timeout-ms 300');
   expect(err).toMatch(/^berth: no store at redis:\/\/127\.0\.0\.1:1: .*ECONNREFUSED 127\.0\.0\.1:1/);

@@ -90,14 +90,17 @@ export async function withBus(
 
 const SILENT_MS = 1_000;
 
-/** Tells people what is waited for when a broker does not answer at once; to be called back once it has. */
+/** Tells a person which broker the command waits for, when it does not answer at once. The returned function cancels that. */
 function sayThatItConnects(
   { terminal, clock }: Context,
   { busUrl, timeoutMs }: ConfigOf<typeof clientOptions>,
 ): () => void {
   if (!terminal.isInteractive) return () => {};
-  const note = `connecting to the broker at ${new URL(busUrl).host} (BERTH_BUS_URL), ${timeoutMs / 1_000} s at most ...`;
-  return clock.after(SILENT_MS, () => terminal.note(note));
+  const limit = `${timeoutMs / 1_000} s at most`;
+  // Opening the bus has refused a malformed URL long before this is said.
+  return clock.after(SILENT_MS, () =>
+    terminal.note(`connecting to the broker at ${new URL(busUrl).host} (BERTH_BUS_URL), ${limit} ...`),
+  );
 }
 
 /** `berth instance list`. */

@@ -3,10 +3,13 @@ import { type Environment, systemClock, systemRandom } from '#libs/runtime/syste
 import { runBerth } from '../program';
 import { createTerminal } from '../views/terminal';
 
-/** Runs `berth` in this process, as if it was typed (in words where one has a blank), with nothing in its environment but what is given. */
-export async function runLine(line: string | readonly string[], env: Environment = {}) {
+/**
+ * Runs `berth` in this process, as if it was typed (in words where one has a blank), with nothing in its environment but what is given;
+ * `isTTY` when a person reads what goes to standard error.
+ */
+export async function runLine(line: string | readonly string[], env: Environment = {}, isTTY = false) {
   const out = new PassThrough();
-  const err = new PassThrough();
+  const err = Object.assign(new PassThrough(), { isTTY });
   const code = await runBerth(typeof line === 'string' ? line.split(' ') : line, {
     env,
     terminal: createTerminal(out, err, env),
