@@ -1,7 +1,7 @@
 import type { HostSummary, InstanceEvent } from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
-import { capacityOf } from '#libs/domain/inventory';
 import { attemptSummary } from '../views/attempt-summary';
+import { gaugeOf } from '../views/fill';
 import { ageOf, countBy, formatNumber } from '../views/format';
 import { bar, type Gauge, table } from '../views/table';
 import type { Terminal } from '../views/terminal';
@@ -101,9 +101,8 @@ function statusOf({ up, enabled, quarantinedUntilMs }: HostSummary): string {
   return quarantinedUntilMs > 0 ? 'quarantine' : 'up';
 }
 
-function fillOf({ resources }: HostSummary, resourceClass: string): Gauge {
-  const found = resources[resourceClass];
-  return found ? { used: found.used, capacity: capacityOf(found.inventory) } : { used: 0, capacity: 0 };
+function fillOf(host: HostSummary, resourceClass: string): Gauge {
+  return gaugeOf(host, resourceClass) ?? { used: 0, capacity: 0 };
 }
 
 /** The fullest of its classes. */

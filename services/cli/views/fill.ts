@@ -1,7 +1,9 @@
+import type { HostSummary } from '#libs/contracts/messages';
 import { capacityOf } from '#libs/domain/inventory';
 import { STANDARD_RESOURCE_CLASSES } from '#libs/domain/standard-names';
 import type { InventoryDocument } from '../client/placement-documents';
 import type { StockedProvider } from '../client/providers';
+import type { Gauge } from './table';
 
 /** A provider's inventory, usage and capacity of one class. */
 export interface Fill {
@@ -20,6 +22,12 @@ export function fillsOf({ inventories, usages }: Pick<StockedProvider, 'inventor
       return { resourceClass, inventory, used: usages[resourceClass] ?? 0, capacity };
     })
     .sort((a, b) => compareClasses(a.resourceClass, b.resourceClass));
+}
+
+/** How full a host is by one class, all its providers together; undefined when it has none of it. */
+export function gaugeOf({ resources }: HostSummary, resourceClass: string): Gauge | undefined {
+  const found = resources[resourceClass];
+  return found && { used: found.used, capacity: capacityOf(found.inventory) };
 }
 
 /** Standard classes as Placement numbers them (VCPU, MEMORY_MB, DISK_GB, ...), then others by name. */

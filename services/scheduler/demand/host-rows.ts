@@ -2,11 +2,11 @@ import { capacityOf } from '#libs/domain/inventory';
 import type { HostState } from '../fleet/host-state';
 
 /**
- * Some amounts of each host as one row of numbers, read from its state once and again when that is another: every class of
- * requests weighs the same hosts, and numbers that lie side by side are what that takes least time with.
+ * What each host has free, as one row of numbers that is read from its state once, and again when the state has changed. Every class
+ * of requests weighs the same hosts; reading adjacent numbers is cheaper than looking amounts up by name each time.
  */
 export class HostRows {
-  /** Of each resource class what is free, not below 0, and one over the capacity, 0 without any; then a place for a number, NaN at first. */
+  /** For each resource class: the free amount, 0 or more, and 1 / capacity, 0 without any. Then what the room is worth, NaN until it is known. */
   values = new Float64Array(0);
   private readonly width: number;
   private readonly hosts: HostState[] = [];
@@ -33,7 +33,7 @@ export class HostRows {
   }
 
   /** Where in a row the place for a number is that others work out. */
-  get lastAt(): number {
+  get worthAt(): number {
     return this.width - 1;
   }
 
@@ -50,7 +50,7 @@ export class HostRows {
       values[row + AMOUNTS * i] = Math.max(0, free[name] ?? 0);
       values[row + AMOUNTS * i + 1] = capacity > 0 ? 1 / capacity : 0;
     }
-    values[row + this.lastAt] = Number.NaN;
+    values[row + this.worthAt] = Number.NaN;
   }
 }
 

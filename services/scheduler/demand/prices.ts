@@ -83,10 +83,10 @@ function costsBy(columns: ShapeColumns<AskedShape>, shapes: readonly PricedShape
     return columns.worth(left, prices);
   };
   const worthOf = (row: number) => {
-    const known = rows.values[row + rows.lastAt] as number;
+    const known = rows.values[row + rows.worthAt] as number;
     if (!Number.isNaN(known)) return known;
     const worth = worthWithout(row, nothing);
-    rows.values[row + rows.lastAt] = worth;
+    rows.values[row + rows.worthAt] = worth;
     return worth;
   };
   return {

@@ -42,7 +42,7 @@ export function withoutRareNames<T extends Named>(
   return { hosts: abridged, isAbridged: true };
 }
 
-/** Names that more hosts have than the first that is too many: none that are as common are told apart by chance. */
+/** The most common names, at most `most`. Names as common as the first one over the limit are all left out: their order says nothing. */
 function mostCommon(counts: ReadonlyMap<string, number>, most: number): ReadonlySet<string> {
   const tooRare = [...counts.values()].sort((a, b) => b - a)[most] ?? 0;
   return new Set([...counts].filter(([, count]) => count > tooRare).map(([name]) => name));

@@ -158,7 +158,7 @@ function ofSameLargeAmounts(kindOf: (one: Group) => string, least: ReadonlyMap<s
   };
 }
 
-/** From 0, 1, 2, 3, 4, 6, 8, 12 and so on: of a bucket all hosts have as much as flavors ask for by such steps, or none has. */
+/** Buckets begin at 0, 1, 2, 3, 4, 6, 8, 12 and so on, the sizes of common flavors: all hosts of a bucket fit such a flavor, or none does. */
 function bucketOf({ most }: FreeAmount = NOTHING): number {
   if (most < 1) return 0;
   const power = Math.floor(Math.log2(most));

@@ -133,8 +133,8 @@ async function operateIn(
 }
 
 /**
- * On record first that it may be there: whoever undoes it then ends it there. When it was handed over before, the cell may have it by now, and
- * what it has claimed for it is in the way of this selection: then it is the cell's to say what becomes of it.
+ * Writes down first that the cell may have the instance, so that an undo ends it there. A selection that fails after an earlier handover proves
+ * nothing: the cell may be building, and its own claim be what takes the room. The move then waits for the cell's report, or times out.
  */
 async function buildThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
   const { destinations, fault } = await selectThere(t, record, move);

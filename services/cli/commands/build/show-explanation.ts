@@ -1,6 +1,7 @@
 import type { Diagnosis, HostVerdict, ZoneVerdict } from '#libs/contracts/messages';
 import { counted } from '#libs/runtime/counted';
-import { countBy, formatNumber } from '../../views/format';
+import { groupBy } from '#libs/runtime/group-by';
+import { formatNumber } from '../../views/format';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 
@@ -32,13 +33,13 @@ export function showHosts(
 
 /** Prints how many instances of which shapes an instance on a host would leave no room for; hosts where it is the same together. */
 export function showRoomCosts(terminal: Terminal, hosts: readonly HostVerdict[]): void {
-  const sameCosts = countBy(hosts, ({ roomCosts }) => JSON.stringify(roomCosts));
-  const rows = sameCosts.flatMap(([costs, count]) => {
-    const { host, roomCosts } = hosts.find((one) => JSON.stringify(one.roomCosts) === costs) as HostVerdict;
-    const others = count > 1 ? ` and ${counted(count - 1, 'other')}` : '';
-    return roomCosts.map(({ resources, fewer, fits }, i) => {
+  const sameCosts = groupBy(hosts, ({ roomCosts }) => JSON.stringify(roomCosts));
+  const mostFirst = [...sameCosts.values()].sort((a, b) => b.length - a.length);
+  const rows = mostFirst.flatMap(([first, ...others]) => {
+    const more = others.length > 0 ? ` and ${counted(others.length, 'other')}` : '';
+    return (first?.roomCosts ?? []).map(({ resources, fewer, fits }, i) => {
       const shape = Object.entries(resources).map(([name, amount]) => `${name} ${formatNumber(amount)}`);
-      return [i === 0 ? `${host}${others}` : '', shape.join(', '), fewer, fits];
+      return [i === 0 ? `${first?.host}${more}` : '', shape.join(', '), fewer, fits];
     });
   });
   if (rows.length === 0) return;

@@ -5,9 +5,10 @@ import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
+import { gaugeOf } from '../../views/fill';
 import { ageOf, formatNumber } from '../../views/format';
 import { type Column, type Listing, listingCommand, showListing } from '../../views/listing';
-import { bar, facts, type Gauge, table } from '../../views/table';
+import { bar, facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { drainCommand, undrainCommand } from './host-drain';
 
@@ -62,7 +63,7 @@ function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
       { head: 'ZONE', cell: (host) => host.availabilityZone || '-' },
       { head: 'INSTANCES', cell: ({ instances }) => instances },
       ...classes.flatMap(([head, name]): Column<HostSummary>[] => [
-        { head, cell: (host) => fillOf(host, name) },
+        { head, cell: (host) => gaugeOf(host, name) ?? '-' },
         { head: '', cell: (host) => amountsOf(host, name), spare: 'first' },
       ]),
       { head: 'FAILURES', cell: ({ failures }) => failures, isWide: true },
@@ -195,9 +196,4 @@ function showStatus({ colours }: Terminal, host: HostSummary): string {
   if (!host.up) return colours.red('down');
   if (!host.enabled) return colours.yellow('disabled');
   return host.quarantinedUntilMs === 0 ? colours.green('up') : colours.yellow('quarantine');
-}
-
-function fillOf({ resources }: HostSummary, resourceClass: string): Gauge | string {
-  const found = resources[resourceClass];
-  return found ? { used: found.used, capacity: capacityOf(found.inventory) } : '-';
 }

@@ -24,9 +24,7 @@ export function Story({ page }: { page: InstancePage }) {
   return (
     <ol class="story">
       <li>
-        <span class="story-time" title={dateOf(createdAtMs)}>
-          {timeOf(createdAtMs)}
-        </span>
+        <When ms={createdAtMs} />
         <span class="story-what">
           <strong>Requested</strong> by {page.userId} of {page.projectId || 'no project'}
         </span>
@@ -35,9 +33,7 @@ export function Story({ page }: { page: InstancePage }) {
       {decision && <Decided decision={decision} />}
       {attempts.filter(isAfterDecision).map(show)}
       <li>
-        <span class="story-time" title={dateOf(page.updatedAtMs)}>
-          {timeOf(page.updatedAtMs)}
-        </span>
+        <When ms={page.updatedAtMs} />
         <span class="story-what">
           <State state={page.state} /> {page.host !== '' && <HostLink host={page.host} />}
           {page.alternates.length > 0 && page.state === 'building' && (
@@ -49,12 +45,18 @@ export function Story({ page }: { page: InstancePage }) {
   );
 }
 
+function When({ ms }: { ms: number }) {
+  return (
+    <span class="story-time" title={dateOf(ms)}>
+      {timeOf(ms)}
+    </span>
+  );
+}
+
 function Decided({ decision: { decidedAtMs, considered, passed, selected } }: { decision: DecisionView }) {
   return (
     <li>
-      <span class="story-time" title={dateOf(decidedAtMs)}>
-        {timeOf(decidedAtMs)}
-      </span>
+      <When ms={decidedAtMs} />
       <span class="story-what">
         <strong>{selected === '' ? 'No valid host' : 'Selected'}</strong>{' '}
         {selected !== '' && <HostLink host={selected} />}{' '}
@@ -83,9 +85,7 @@ function Attempt({
   const [left, width] = [(startedAtMs - fromMs) / (toMs - fromMs), (endMs - startedAtMs) / (toMs - fromMs)];
   return (
     <li>
-      <span class="story-time" title={dateOf(startedAtMs)}>
-        {timeOf(startedAtMs)}
-      </span>
+      <When ms={startedAtMs} />
       <span class="story-what">
         <strong>Attempt {n}</strong> <HostLink host={host} /> {isAlternate && <span class="faint">an alternate </span>}
         <State state={outcome} /> <span>{reason === outcome ? '' : words(reason)}</span>

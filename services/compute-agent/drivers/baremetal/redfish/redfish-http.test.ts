@@ -3,7 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { askRedfish, mustSucceed } from './redfish-http';
 
+const servers: Server[] = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server[Symbol.asyncDispose]())));
+
 async function listening(server: Server): Promise<string> {
+  servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -21,5 +25,4 @@ it("takes a redirect as a refusal, and no other host hears the session's token",
   const answer = await askRedfish(url, { token: 'secret' }, 5_000);
   expect(() => mustSucceed(answer, url)).toThrow(`${url} answered 308`);
   expect(heard).toEqual([]);
-  await Promise.all([other[Symbol.asyncDispose](), controller[Symbol.asyncDispose]()]);
 });
