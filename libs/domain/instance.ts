@@ -163,6 +163,7 @@ export interface Attempt {
     | 'moved'
     /** It runs by an attempt before, and what this one made goes. */
     | 'reverted';
+  /** Why it failed; of one that is `moved` or `reverted`, the kind of the move. */
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;

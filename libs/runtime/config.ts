@@ -18,7 +18,7 @@ export interface Option<T> {
   readonly unit: string;
   /** In words: `1..100`, `true|false`, `url`. */
   readonly range: string;
-  /** Never shown. */
+  /** Never shown, but for the address around a password. */
   readonly secret: boolean;
   /** Reads its text, which is not empty; its issues go on where the name of the setting ends: `must be ...`. */
   readonly schema: Schema<T>;
@@ -106,7 +106,12 @@ export function listOption(
 
 /** What zod says of a text that it does not take. */
 function mustBe(what: string, secret = false): z.RawCreateParams {
-  return { errorMap: (_, { data }) => ({ message: `must be ${what}, not '${secret ? '***' : data}'` }) };
+  return { errorMap: (_, { data }) => ({ message: `must be ${what}, not '${secret ? hideSecret(data) : data}'` }) };
+}
+
+/** What may be shown of a secret: of an address all but its password, of anything else nothing. */
+export function hideSecret(text: string): string {
+  return /^[a-z+]+:(\/\/|$)/.test(text) ? text.replace(/\/\/([^:@/]*):\S*@/, '//$1:***@') : '***';
 }
 
 /** Schemas are made when a setting is read: a command reads few of them, and waits for all that are made. */

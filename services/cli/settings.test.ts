@@ -33,6 +33,11 @@ it('refuses variables that no part of Berth knows', () => {
   expect(() => read([], { BERTH_BUS_ULR: 'amqp://x' })).toThrow('BERTH_BUS_ULR is not a setting of Berth');
 });
 
-it('never repeats a secret that is malformed', () => {
-  expect(() => read([], { BERTH_BUS_URL: 'http://user:hunter2@host' })).toThrow("not '***'");
+it.each([
+  ['http://user:hunter2@host/v', "not 'http://user:***@host/v'"],
+  ['http://user:hunter/2@host', "not 'http://user:***@host'"],
+  ['user:hunter2@host', "not '***'"],
+  ['amqp//user:hunter2@host', "not '***'"],
+])('never repeats the password of a malformed address: %s', (url, said) => {
+  expect(() => read([], { BERTH_BUS_URL: url })).toThrow(said);
 });

@@ -62,7 +62,15 @@ describe('a cold migration', () => {
     const uuid = await anActive();
     await operate(uuid, 'migrate');
     expect(await operate(uuid, 'confirm')).toBe('active');
-    expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', migration: undefined });
+    expect(await world.only()).toMatchObject({
+      state: 'active',
+      host: 'h2',
+      migration: undefined,
+      attempts: [
+        { host: 'h1', outcome: 'moved', reason: 'migrate' },
+        { host: 'h2', outcome: 'active', reason: '' },
+      ],
+    });
     expect(await world.claims()).toEqual([`${uuid} h2`]);
     expect(world.runs()).toEqual([`${uuid} h2`]);
     expect(world.harmed).toEqual([]);
@@ -78,7 +86,7 @@ describe('a cold migration', () => {
       migration: undefined,
       attempts: [
         { outcome: 'active' },
-        { host: 'h2', outcome: 'reverted' },
+        { host: 'h2', outcome: 'reverted', reason: 'migrate' },
         { host: 'h1', number: 3, outcome: 'active' },
       ],
     });

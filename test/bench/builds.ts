@@ -57,13 +57,21 @@ const clock = systemClock();
  * The latency of a select, alone and at several loads, is the median of five runs of which less than 2 % was stolen; bare
  * calls at the same rates follow, and a claim alone: call and claim are what a select alone can't do without
  * (`select_idle_p50_to_call_and_claim`).
- * Flags: `--hosts 1000` (20,000 of them to an agent), `--seconds 10`, `--schedulers 1`, `--conductors 1`,
- * `--fsync always` (of Redis; or everysec, no), `--durability-rounds 1` (of builds and claims under each of these; 0 for none),
- * `--runs 5`, `--plot FILE` (an SVG of latency over load), `--quick true` (what is not about selects is left out).
  */
 export const buildsBench: Bench = {
   name: 'builds',
   purpose: 'whole builds, select_destinations and claims, beside the raw ceilings of broker and store',
+  flags: {
+    hosts: '1000, 20,000 of them to an agent',
+    seconds: '10, of each measurement',
+    schedulers: '1',
+    conductors: '1',
+    fsync: 'always, of Redis; or everysec, no',
+    'durability-rounds': '1, of builds and claims under each of these; 0 for none',
+    runs: '5, of each load',
+    plot: 'FILE, for an SVG of latency over load',
+    quick: 'false; true leaves out what is not about selects',
+  },
   async run(context) {
     const { flags } = context;
     const note = (text: string) => context.note(text);

@@ -53,11 +53,16 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 /**
  * What quotas, groups and spread add to a claim, and what sealed allocation requests cost beside those by reference, leased
  * and reserved ones: to hold two alternates, and to end that. Redis' own processor time for each is told beside rates: it is the same on a busy machine.
- * Flags: `--providers 1000`, `--seconds 2`, `--rounds 3` (in turn; of each the median), `--fsync no`.
  */
 export const claimsBench: Bench = {
   name: 'claims',
   purpose: 'claims with quotas, groups and spread, beside plain ones; allocation requests sealed and by reference',
+  flags: {
+    providers: '1000',
+    seconds: '2, of each measurement',
+    rounds: '3, in turn; of each the median',
+    fsync: 'no, of Redis; or everysec, always',
+  },
   async run(context) {
     const { flags } = context;
     const seconds = Number(flags['seconds'] ?? 2);

@@ -8,11 +8,13 @@ export interface Bench {
   readonly name: string;
   /** One sentence: what is measured. */
   readonly purpose: string;
+  /** What each flag takes, first its default: `{ hosts: '1000' }`. No other is taken. */
+  readonly flags: Readonly<Record<string, string>>;
   run(context: BenchContext): Promise<Results>;
 }
 
 export interface BenchContext {
-  /** Flags after the name, `--hosts 1000` as `{ hosts: '1000' }`. */
+  /** Flags that were given after the name, `--hosts 1000` as `{ hosts: '1000' }`. */
   readonly flags: Readonly<Record<string, string>>;
   /** A line for people, beside the results. */
   note(text: string): void;

@@ -33,11 +33,16 @@ const clock = systemClock();
  * A full fleet on which many wait: what they cost while nothing happens, what it costs to give one that is released to the
  * next of them, and to tell one its place. Separate processes on a private RabbitMQ and Redis. Processor time is told beside
  * latencies: a busy machine changes it least.
- * Flags: `--waiting 10000`, `--shapes 100` (kinds of requests among them), `--releases 50`, `--seconds 5`.
  */
 export const pendingBench: Bench = {
   name: 'pending',
   purpose: 'many who wait for capacity: idle, a release that wakes one, and the lookup of a place',
+  flags: {
+    waiting: '10000',
+    shapes: '100, kinds of requests among them',
+    releases: '50',
+    seconds: '5, of each measurement',
+  },
   async run(context) {
     const { flags } = context;
     const note = (text: string) => context.note(text);

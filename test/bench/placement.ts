@@ -33,12 +33,17 @@ const clock = systemClock();
 
 /**
  * The throughput of the placement API: one process on a private Redis, asked by minimal clients.
- * Flags: `--providers 1000,10000,100000` (flat fleets; the nested one always follows), `--seconds 2`, `--fsync always` (of Redis), `--only NAME` for
- * one operation.
  */
 export const placementBench: Bench = {
   name: 'placement',
   purpose: 'the placement API at fleets of several sizes, beside raw HTTP, raw claims, and OpenStack Placement',
+  flags: {
+    providers: '1000,10000,100000, sizes of flat fleets',
+    trees: 'true; 0 leaves the nested fleet out',
+    only: 'NAME, of one operation',
+    seconds: '2, of each measurement',
+    fsync: 'always, of Redis; or everysec, no',
+  },
   async run(context) {
     const sizes = (context.flags['providers'] ?? '1000,10000,100000').split(',').map(Number);
     const results: Record<string, number | string> = {};

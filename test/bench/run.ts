@@ -24,16 +24,28 @@ const BENCHES: readonly Bench[] = [
 /** `npm run bench -- NAME [--json] [--flag value ...]`: notes go to stderr, results to stdout. */
 async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args: joinValues(args), strict: false, allowPositionals: true });
+  const { json, help, ...given } = values;
   const bench = BENCHES.find(({ name }) => name === positionals[0]);
-  if (bench === undefined) {
-    const lines = BENCHES.map(({ name, purpose }) => `  ${name.padEnd(16)}${purpose}`);
-    process.stderr.write(`usage: npm run bench -- NAME [--json] [--flag value ...]\n\n${lines.join('\n')}\n`);
-    return 2;
+  const unknown = Object.keys(given).filter((name) => bench?.flags[name] === undefined);
+  if (bench === undefined || help || unknown.length > 0) {
+    for (const name of unknown) process.stderr.write(`unknown flag --${name}\n`);
+    process.stderr.write(bench === undefined ? usage() : usageOf(bench));
+    return help ? 0 : 2;
   }
-  const flags = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+  const flags = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
   const results = await bench.run({ flags, note: (text) => process.stderr.write(`${text}\n`) });
-  process.stdout.write(values['json'] ? `${JSON.stringify({ bench: bench.name, ...results })}\n` : tableOf(results));
+  process.stdout.write(json ? `${JSON.stringify({ bench: bench.name, ...results })}\n` : tableOf(results));
   return 0;
+}
+
+function usage(): string {
+  const names = BENCHES.map(({ name, purpose }) => [name, purpose] as const);
+  return `usage: npm run bench -- NAME [--json] [--flag value ...]\n\n${tableOf(Object.fromEntries(names))}`;
+}
+
+function usageOf({ name, purpose, flags }: Bench): string {
+  const rows = Object.entries(flags).map(([flag, what]) => [`--${flag}`, what] as const);
+  return `usage: npm run bench -- ${name} [--json] [--flag value ...]\n\n${purpose}\n\n${tableOf(Object.fromEntries(rows))}`;
 }
 
 /** `--flag value` as `--flag=value`, because the parser does not know which flags take a value. */
@@ -41,7 +53,7 @@ function joinValues(args: readonly string[]): string[] {
   const joined: string[] = [];
   for (const arg of args) {
     const last = joined.at(-1);
-    if (last !== undefined && /^--(?!json$)[^=]+$/.test(last) && !arg.startsWith('--')) {
+    if (last !== undefined && /^--(?!json$|help$)[^=]+$/.test(last) && !arg.startsWith('--')) {
       joined[joined.length - 1] = `${last}=${arg}`;
     } else joined.push(arg);
   }

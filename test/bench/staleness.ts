@@ -34,6 +34,11 @@ const WARM_UP_S = 300;
 export const stalenessBench: Bench = {
   name: 'staleness',
   purpose: 'retries of builds on a fleet where unmanaged workloads come and go, by when hosts report; on virtual time',
+  flags: {
+    hosts: '50',
+    seconds: '1800, of virtual time',
+    plot: 'FILE, for an SVG',
+  },
   async run(context) {
     const { flags } = context;
     const hosts = Number(flags['hosts'] ?? 50);

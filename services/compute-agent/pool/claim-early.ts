@@ -9,12 +9,12 @@ import type { NodeStoreParts } from './node-store';
 /** Controllers that are claimed at once. */
 const MAX_CLAIMS_AT_ONCE = 32;
 
-/** Claims a node that is held from now on; ends with the signal. Resolves to whether another has claimed it since. */
+/** Claims a node that is held from now on; ends with the signal, or when another has claimed it since. */
 export type ClaimEarly = (
   lease: HostLease,
   controller: Pick<NodeController, 'claim' | 'status'>,
   signal: AbortSignal,
-) => Promise<boolean>;
+) => Promise<void>;
 
 /**
  * Claims nodes at their controllers as soon as they are held.
@@ -44,12 +44,8 @@ export function claimEarly({ clock, random, config, log }: NodeStoreParts): Clai
     const pauses = { firstMs: config.nodePollMs, maxMs: Math.max(config.nodePollMs, config.retryMaxMs) };
     try {
       await retryWithBackoff(claim, { clock, random, ...pauses, signal, isRetryable, onFailure });
-      return false;
-    } catch (thrown) {
-      if (signal.aborted) return false;
-      const error = BerthError.from(thrown);
-      log.warn({ event: 'node_claimed_by_other', host, error }, 'another agent manages this node now');
-      return true;
+    } catch {
+      // It is another's, or the node is closed.
     }
   };
 }

@@ -65,3 +65,15 @@ it('holds a node by a later epoch that it is granted again by the one of before 
   await world.clock.advance(30_000);
   expect(await isHeldAfter(epoch)).toBe(true);
 });
+
+it('holds a node by a later epoch, and does what is ordered, once its controller says that another has claimed it', async () => {
+  await world.clock.advance(2_000);
+  const epoch = world.clock.now() - 500;
+  await world.controller().claim(epoch);
+  const uuid = randomUUID();
+  await world.build('metal-1', uuid);
+  await world.clock.advance(20_000);
+  expect(new Set(world.results)).toEqual(new Set(['active']));
+  expect(world.controllers.system('n1').boots).toEqual(['Pxe']);
+  expect(await isHeldAfter(epoch)).toBe(true);
+});

@@ -5,6 +5,7 @@ import type { NodeController } from '../drivers/baremetal/node-controller';
 import { RememberedNode } from '../drivers/baremetal/remembered-node';
 import type { NodeDescription, NodeSource } from '../drivers/baremetal/sources/node-source';
 import type { Driver } from '../drivers/driver';
+import { isFenced } from '../drivers/fenced';
 import type { HostLease } from '../holding/host-lease';
 import type { Journal } from '../host/journal';
 import { holdByClass, nodeJournal } from './node-journal';
@@ -74,7 +75,11 @@ export async function openNode(
   };
 }
 
-/** What runs on a node that nobody remembers is not Berth's to switch off: it waits for an operator. */
+/**
+ * What runs on a node that nobody remembers is not Berth's to switch off: it waits for an operator.
+ *
+ * @throws BerthError `aborted / epoch_superseded`: it is another's.
+ */
 async function firstRecord(
   { config, clock, log }: NodeStoreParts,
   { epoch }: HostLease,
@@ -104,6 +109,7 @@ async function firstRecord(
       ? { ...unknown, isOn, reason: 'it was on when it was seen for the first time' }
       : { ...unknown, state: 'available' };
   } catch (thrown) {
+    if (isFenced(thrown)) throw thrown;
     const error = BerthError.from(thrown);
     log.warn({ event: 'node_not_seen', host, error }, 'inspection of a new node failed: it waits for an operator');
     return { ...unknown, reason: error.message };

@@ -5,6 +5,7 @@ import { type Carried, openHost } from '../carried-hosts';
 import type { NodeController } from '../drivers/baremetal/node-controller';
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
 import { notSurelyHeld } from '../drivers/fenced';
+import type { HostLease } from '../holding/host-lease';
 import type { HostParts } from '../host/host';
 import { leaseMsOf } from '../options';
 import { takeBuild } from '../orders/take-build';
@@ -12,6 +13,7 @@ import type { LostReports } from '../reports/report-lost';
 import { claimEarly } from './claim-early';
 import { keepCompared } from './keep-compared';
 import type { NodeStoreParts } from './node-store';
+import { noticeOthers } from './notice-others';
 import { openNode, type PoolNodes } from './open-node';
 import { undoLeft } from './undo-left';
 
@@ -66,7 +68,11 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     const isOver = () => closing.signal.aborted || !lease.isCertainBy(epoch);
     const around = { ...parts, isOver, drainEnd: AbortSignal.any([drainEnd, closing.signal]) };
     one.closing = closing;
-    const controller = nodes.controller(identity.name);
+    const controller = noticeOthers(nodes.controller(identity.name), (error) => {
+      if (closing.signal.aborted) return;
+      log.warn({ event: 'node_claimed_by_other', host: identity.name, error }, 'another agent has claimed this node');
+      giveUp(one);
+    });
     const opened = await openNode(around, lease, description, controller, { stored: known, own: one.known });
     one.journal = opened.journal;
     remembered.set(lease.host, opened.node);
@@ -81,7 +87,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       close(one);
       throw notSurelyHeld(lease.host, epoch);
     }
-    claimOpen(one, opened.node, controller, around.drainEnd);
+    claimOpen(lease, opened.node, controller, around.drainEnd);
     for (const order of host.carriedOn.values()) {
       const fields = { host: lease.host, instance_uuid: order.instanceUuid, request_id: order.requestId };
       log.info({ event: 'build_carried_on', ...fields }, 'resuming a build that an earlier run began');
@@ -99,20 +105,19 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     const stopListening = lease.onRenewed((wasInDoubt) => {
       // What could not be written while reports did not come through is written once they do.
       void opened.node.written().catch(() => {});
-      if (wasInDoubt) claimOpen(one, opened.node, controller, around.drainEnd);
+      if (wasInDoubt) claimOpen(lease, opened.node, controller, around.drainEnd);
     });
     closing.signal.addEventListener('abort', stopListening, { once: true });
   }
 
   /**
    * Claims a node at its controller, as soon as it is held and whenever it is held again for certain. A node that another has claimed
-   * is not this run's, whatever the store says: it has gone back to before that. The store would have this run hold it for as long
-   * as it reports it, and nobody could order anything of it. So it is given up, and who is granted it next is so by a later epoch.
+   * is not this run's, whatever the store says: it has gone back to before that. So it is given up, then or when an order finds it
+   * out, and who is granted it next is so by a later epoch.
    */
-  function claimOpen(one: Carried, { record }: RememberedNode, controller: NodeController, signal: AbortSignal): void {
+  function claimOpen(lease: HostLease, { record }: RememberedNode, controller: NodeController, signal: AbortSignal) {
     // Of a node that is not Berth's yet nothing is ordered, and nothing can be late.
-    if (record.state === 'enroll') return;
-    void claim(one.lease, controller, signal).then((isOthers) => isOthers && giveUp(one));
+    if (record.state !== 'enroll') void claim(lease, controller, signal);
   }
 
   function close(one: Carried): void {

@@ -303,9 +303,7 @@ async function recordReverting(
   const result = await writeRecord(c, record, {
     state: 'revert_resize',
     migration: { ...migration, phase, handover: '' },
-    attempts: hasLeft
-      ? concludeBefore(record.attempts, destination.attempt, isOneCopy ? 'active' : 'reverted')
-      : record.attempts,
+    attempts: hasLeft ? wentBack(record.attempts, migration, isOneCopy) : record.attempts,
     fault,
     dueAtMs: nowMs + (phase === 'leaving' ? c.config.destroyTimeoutMs : c.config.schedulingTimeoutMs),
   });
@@ -313,18 +311,22 @@ async function recordReverting(
 }
 
 /**
- * What the source keeps is given up, unless that is what runs: resized in place. So are the attempts that it was there by before it was
+ * What the source keeps is given up, and its attempt says by what kind of move, unless that is what runs: resized in place. So are the attempts that it was there by before it was
  * resized in place: an older disk of that host has it by one of those.
  */
-function leftBehind(attempts: readonly Attempt[], { source, destination }: Migration): readonly Attempt[] {
+function leftBehind(attempts: readonly Attempt[], { kind, source, destination }: Migration): readonly Attempt[] {
   if (source.host === destination.host) return attempts;
   const isLeft = ({ host, number, outcome }: Attempt) =>
     number === source.attempt || (host === source.host && number < source.attempt && outcome === 'active');
-  return attempts.map((one) => (isLeft(one) ? { ...one, outcome: 'moved' } : one));
+  return attempts.map((one) => (isLeft(one) ? { ...one, outcome: 'moved', reason: kind } : one));
 }
 
-function concludeBefore(attempts: readonly Attempt[], number: number, outcome: Attempt['outcome']): readonly Attempt[] {
-  return attempts.map((one) => (one.number === number ? { ...one, outcome } : one));
+/** The attempt at the destination is given up; where it is the one copy, that goes on by it. */
+function wentBack(attempts: readonly Attempt[], { kind, destination }: Migration, isOneCopy: boolean): readonly Attempt[] {
+  return attempts.map((one) => {
+    if (one.number !== destination.attempt) return one;
+    return isOneCopy ? { ...one, outcome: 'active' } : { ...one, outcome: 'reverted', reason: one.reason || kind };
+  });
 }
 
 /**

@@ -66,12 +66,26 @@ function summarise(
   phrases: ReadonlyMap<string, string>,
 ): string {
   if (hostCount === 0) return 'there are no hosts';
-  const head = `${passed} of ${counted(hostCount, 'host')} fit`;
+  const head = `${passed} of ${counted(hostCount, 'host')} ${passed === 1 ? 'fits' : 'fit'}`;
   const reasons = filters.flatMap(({ reasons: counts }) => Object.entries(counts)).sort(byCount);
-  const shown = reasons.slice(0, MAX_REASONS).map(([symbol, count]) => `${count} ${phrases.get(symbol)} (${symbol})`);
+  const shown = reasons.slice(0, MAX_REASONS).map(([symbol, count]) => `${count} ${agreeing(count, phrases.get(symbol) ?? '')} (${symbol})`);
   if (reasons.length > MAX_REASONS) shown.push(counted(reasons.length - MAX_REASONS, 'more reason'));
   return shown.length === 0 ? head : `${head}: ${shown.join(', ')}`;
 }
+
+/** A phrase for many hosts, for one host if there is one: `is disabled`. */
+function agreeing(count: number, phrase: string): string {
+  return count === 1 ? phrase.replace(/^\w+/, (verb) => SINGULARS[verb] ?? verb) : phrase;
+}
+
+const SINGULARS: Readonly<Record<string, string>> = {
+  are: 'is',
+  do: 'does',
+  give: 'gives',
+  have: 'has',
+  lack: 'lacks',
+  run: 'runs',
+};
 
 /** Most hosts first; equal counts by symbol, so that the sentence does not depend on what happened when. */
 function byCount([a, hostsA]: readonly [string, number], [b, hostsB]: readonly [string, number]): number {

@@ -48,7 +48,7 @@ describe('a selection', () => {
     const scheduler = await world.scheduler();
     expect(hostsOf(await scheduler.select({ resources: { VCPU: 8 } }))).toEqual(['a']);
     const { response } = await scheduler.select({ resources: { VCPU: 8 } });
-    expect(response.noValidHost?.summary).toBe('0 of 1 host fit: 1 lack free VCPU (capacity_vcpu)');
+    expect(response.noValidHost?.summary).toBe('0 of 1 host fit: 1 lacks free VCPU (capacity_vcpu)');
   });
 
   it('spreads by default and packs with negative weights', async () => {

@@ -37,6 +37,15 @@ const CONFIG = { maxAsked: 5, askTimeoutMs: 1_000, refusalMs: 5_000 };
 export const cellsBench: Bench = {
   name: 'cells',
   purpose: 'decisions of the top on summaries of 100 cells with 10,000 hosts each: per second, wrong guesses, bytes',
+  flags: {
+    cells: '100',
+    hosts: '10000, in each',
+    decisions: '20000',
+    rate: '2000, decisions in a second',
+    tops: '2, top schedulers',
+    used: '0.9, of the capacity',
+    seed: '1',
+  },
   run: async (context) => {
     const { flags } = context;
     const [cellCount, hostCount] = [Number(flags['cells'] ?? 100), Number(flags['hosts'] ?? 10_000)];

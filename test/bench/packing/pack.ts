@@ -21,11 +21,16 @@ const ROOMY = 1.1;
  * How many hosts each profile needs for traces of VM requests, what it refuses on as few as the fractional bound says, and how much room
  * moves make.
  * Requests are decided by the scheduler's own filters, weighers, ranks and prices.
- * Flags: `--traces FILE,...` or a folder, `--profiles spread,pack,headroom`, `--fleets one_kind,mixed`, `--limit VMS`.
  */
 export const packBench: Bench = {
   name: 'pack',
   purpose: 'hosts that each scheduler profile needs for traces of VM requests, over the fractional bound',
+  flags: {
+    traces: 'FILE,... or a folder',
+    profiles: 'spread,pack,headroom',
+    fleets: 'one_kind,mixed',
+    limit: 'VMS, of each trace; all unless given',
+  },
   async run(context) {
     const { flags } = context;
     const results: Record<string, number | string> = {};

@@ -8,6 +8,7 @@ import { openSession } from '../../../services/compute-agent/drivers/baremetal/r
 import type { RememberedNode } from '../../../services/compute-agent/drivers/baremetal/remembered-node';
 import * as early from '../../../services/compute-agent/pool/claim-early';
 import * as comparing from '../../../services/compute-agent/pool/keep-compared';
+import * as others from '../../../services/compute-agent/pool/notice-others';
 import * as opening from '../../../services/compute-agent/pool/open-node';
 import * as rights from '../../../services/scheduler/nodes/pool-rights';
 import { inWorld, type Mutant, mutant, mutants } from './mutant';
@@ -71,7 +72,7 @@ export const RING_MUTANTS: readonly Mutant[] = [
   ),
   inWorld(
     'ring',
-    mutant('claimed-late', 'claiming a node as soon as it is held', early, 'claimEarly', () => () => async () => false),
+    mutant('claimed-late', 'claiming a node as soon as it is held', early, 'claimEarly', () => () => async () => {}),
   ),
   inWorld(
     'ring',
@@ -141,17 +142,9 @@ export const RING_MUTANTS: readonly Mutant[] = [
     mutant(
       'forgotten-keeps-epoch',
       'a later epoch after a manager who is forgotten',
-      early,
-      'claimEarly',
-      (original) => {
-        return (parts) => {
-          const claim = original(parts);
-          return async (...about) => {
-            await claim(...about);
-            return false;
-          };
-        };
-      },
+      others,
+      'noticeOthers',
+      () => (controller) => controller,
     ),
     'manager is forgotten',
     'store goes back',

@@ -9,6 +9,7 @@ import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
 import type { Terminal } from '../../views/terminal';
+import { wrapped } from '../../views/wrapped';
 import { amount } from '../number-flags';
 import { asPriority } from './admission-flags';
 import { addRequestFlags, requestSpecOf } from './request-flags';
@@ -61,7 +62,7 @@ function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption, z
   if (zones) showZones(terminal, zones);
   if (relaxations.length > 0) {
     terminal.print(`\n${terminal.colours.bold('what would help:')}`);
-    for (const { sentence } of relaxations) terminal.print(`  ${sentence}`);
+    for (const { sentence } of relaxations) terminal.print(wrapped(terminal, sentence, '  '));
   }
   if (preemption !== undefined) {
     const places = [preemption.host, ...(preemption.furtherHosts ?? [])].join(', ');

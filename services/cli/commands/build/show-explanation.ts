@@ -4,10 +4,11 @@ import { groupBy } from '#libs/runtime/group-by';
 import { formatNumber } from '../../views/format';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
+import { wrapped } from '../../views/wrapped';
 
 /** Prints how many hosts fit, and each filter that refuses some. */
 export function showDiagnosis(terminal: Terminal, diagnosis: Diagnosis): void {
-  terminal.print(terminal.colours.bold(diagnosis.summary));
+  terminal.print(terminal.colours.bold(wrapped(terminal, diagnosis.summary)));
   const filters = diagnosis.filters.filter((filter) => filter.refused > 0);
   if (filters.length === 0) return;
   const rows = filters.map(({ filter, refused, reasons }) => [filter, refused, showReasons(reasons)]);

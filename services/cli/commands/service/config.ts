@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { Option, Options } from '#libs/runtime/config';
+import { hideSecret, type Option, type Options } from '#libs/runtime/config';
 import { EXIT } from '#libs/runtime/exit-codes';
 import type { Environment } from '#libs/runtime/system';
 import { answerCommand, showAnswer } from '../../answers/answer';
@@ -52,7 +52,7 @@ function settingsIn(of: string, options: Options, env: Environment) {
       unit: option.unit,
       help: option.help,
       /** The present value; secrets hidden. */
-      value: hide(option, isSet ? text : showValue(option.default)),
+      value: shown(option, isSet ? text : showValue(option.default)),
       isSet,
       problem: isSet ? option.schema.safeParse(text).error?.issues[0]?.message : undefined,
     };
@@ -89,8 +89,6 @@ function atCommas(text: string, width: number): string {
   return lines.join('\n');
 }
 
-/** Hides a secret; in an address only the password. */
-function hide(option: Option<unknown>, value: string): string {
-  if (!option.secret || value === '') return value;
-  return /^[a-z]+:/.test(value) ? value.replace(/\/\/([^:@/]*):[^@/]*@/, '//$1:***@') : '***';
+function shown({ secret }: Option<unknown>, value: string): string {
+  return secret && value !== '' ? hideSecret(value) : value;
 }
