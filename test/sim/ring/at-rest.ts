@@ -84,10 +84,12 @@ async function checkNodes(world: RingWorld, checker: RingChecker): Promise<void>
     // A node that a wiped store does not remember, and that is on, waits for an operator.
     const isUnknown = state === 'enroll' && checker.hasForgotten;
     if (!RESTING.includes(state) && !isUnknown) checker.fail('every node is served', `${node} rests in ${state}`);
-    const inventory = providers.get(node)?.inventories[classOf(NODES[node] ?? '')];
+    const { uuid: providerUuid = '', inventories = {} } = providers.get(node) ?? {};
+    const inventory = inventories[classOf(NODES[node] ?? '')];
     const offered = inventory === undefined ? 0 : inventory.total - inventory.reserved;
-    // What runs there, and has lost its record, counts as what others use.
-    const isStray = checker.forgiven.has(instanceUuid) && !checker.consumers.has(instanceUuid);
+    // What runs there without a claim, as its record or its claim is lost, counts as what others use.
+    const claims = checker.consumers.get(instanceUuid)?.allocations ?? {};
+    const isStray = checker.forgiven.has(instanceUuid) && claims[providerUuid] === undefined;
     const isGivenOut = OFFERED.includes(state) || instanceUuid !== '';
     const expected = isGivenOut && !isStray ? 1 : 0;
     if (offered !== expected) checker.fail('nodes offer what they are', `${node} is ${state} and offers ${offered}`);
