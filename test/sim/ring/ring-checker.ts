@@ -62,6 +62,8 @@ export class RingChecker {
   readonly #switchings = new Map<string, number>();
   /** Whether what is on a node's disk was begun since it lost its power, or was given back. */
   readonly #isWhole = new Set<string>();
+  /** The epoch under which a node's power was cut while it was deployed: that build has failed, though its undoing may be lost. */
+  readonly #cutUnder = new Map<string, number>();
   #hasForgotten = false;
   /** Amounts taken, by provider. */
   readonly #used = new Map<string, Resources>();
@@ -132,9 +134,9 @@ export class RingChecker {
       this.fail('no node has two managers', `${node} takes ${what} of ${by} and of ${manager} under ${epoch}`);
     }
     this.#managers.set(node, { epoch, by });
-    if (SWITCHED_OFF.includes(what) && system.isOn) this.#switchedOff(node, what);
+    if (SWITCHED_OFF.includes(what) && system.isOn) this.#switchedOff(node, what, epoch);
     if (what === 'Reset On' && !system.isOn)
-      this.#booted(node, system.bootEnabled === 'Disabled' ? 'Hdd' : system.bootTarget);
+      this.#booted(node, system.bootEnabled === 'Disabled' ? 'Hdd' : system.bootTarget, epoch);
   }
 
   #marked(node: string, by: string, epoch: number): void {
@@ -143,8 +145,9 @@ export class RingChecker {
     this.#marks.set(node, epoch);
   }
 
-  #switchedOff(node: string, what: string): void {
+  #switchedOff(node: string, what: string, epoch: number): void {
     const state = this.nodes.get(node)?.state;
+    if (what === 'Reset ForceOff' && state === 'deploying') this.#cutUnder.set(node, epoch);
     if (what === 'Reset ForceRestart' && (state === 'deploying' || state === 'cleaning' || state === 'enroll')) {
       this.fail("a busy node's power is Berth's", `${node} is restarted while it is ${state}`);
     }
@@ -155,7 +158,7 @@ export class RingChecker {
     this.#switchings.set(node, left - 1);
   }
 
-  #booted(node: string, device: string): void {
+  #booted(node: string, device: string, epoch: number): void {
     const { state, instanceUuid = '' } = this.nodes.get(node) ?? {};
     const before = this.installed.get(node);
     const isHealthy = before !== undefined && this.#isWanted(before, node);
@@ -165,7 +168,10 @@ export class RingChecker {
       this.installed.delete(node);
     }
     if (device !== 'Pxe' || state !== 'deploying') return;
-    if (before === instanceUuid && this.#isWhole.has(node) && isHealthy) {
+    // Whoever begins a build does not cut the power and begin it again; the next manager may, after one whose build had failed.
+    const isUndone = (this.#cutUnder.get(node) ?? epoch) !== epoch;
+    this.#cutUnder.delete(node);
+    if (before === instanceUuid && this.#isWhole.has(node) && isHealthy && !isUndone) {
       this.fail('nothing is built twice', `${instanceUuid} is built on ${node} again`);
     }
     const others = [...this.installed].filter(([other, uuid]) => other !== node && uuid === instanceUuid);

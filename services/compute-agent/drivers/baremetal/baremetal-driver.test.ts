@@ -297,6 +297,23 @@ it('cleans what it destroyed though that could not be written at first, and has 
   await driver.close();
 });
 
+it('boots nothing for what is not written: the next manager would take that for what the store says', async () => {
+  const driver = await open(1);
+  const instance = anInstance();
+  const { uuid } = instance;
+  await driver.build(instance, never);
+  let writes = 0;
+  onWrite = () => {
+    writes++;
+    throw new BerthError('failed_precondition', 'epoch_unknown', 'not surely held');
+  };
+  await expect(driver.destroy(uuid)).rejects.toMatchObject({ reason: 'epoch_unknown' });
+  // It is to be cleaned, and tries to write that once more before each time that it would begin.
+  await until(() => writes > 3);
+  expect([stored.instanceUuid, boots()]).toEqual([uuid, ['Pxe']]);
+  await driver.close();
+});
+
 it('leaves a node alone that another holds since', async () => {
   const first = await open(1);
   const instance = anInstance();

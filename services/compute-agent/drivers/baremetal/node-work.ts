@@ -14,6 +14,8 @@ export interface NodeWorkParts {
  * Work on a node that takes minutes, in steps that are remembered before they are done: whoever manages the node next goes on at
  * the step, and nothing is begun twice. Each is: power off; remember `boot`; set from what to boot; power on; wait until it
  * has booted. That the power is off when `boot` is remembered tells, later, whether it was switched on already.
+ *
+ * @throws BerthError `aborted / cancelled`; of the controller; as `RememberedNode.written`: nothing was ordered then.
  */
 export async function bootOnce(
   { node, controller, clock, pollMs }: NodeWorkParts,
@@ -21,6 +23,8 @@ export async function bootOnce(
   signal: AbortSignal,
 ): Promise<void> {
   const until = (isDone: (status: NodeStatus) => boolean) => waitUntil(controller, isDone, clock, pollMs, signal);
+  // Begun again after a write that failed: what is known here alone is not remembered, and the next manager would take this boot for his.
+  await node.written();
   if (node.record.step !== BOOT) {
     await controller.setPower('off');
     await until(({ isOn }) => !isOn);
