@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { LEASE_MS, PoolWorld } from '../testing/pool-world';
 
 let world: PoolWorld;
@@ -94,6 +95,27 @@ it('does not say that a start has failed which was cut short by the doubt', asyn
   await storeIsBack();
   expect(world.results).toEqual(['active', 'shutdown', 'running']);
   expect(world.node).toMatchObject({ isOn: true });
+});
+
+it('goes on with a build that it began by an earlier epoch, though it was in doubt again meanwhile', async () => {
+  const { epoch } = (await world.holder()) ?? {};
+  await world.build('metal-1', uuid, epoch);
+  await world.clock.advance(500);
+  // The store is wiped, and is away again as soon as it has granted the node and has heard of it once.
+  const wiped = new MemoryPlacementStore();
+  const acquire = wiped.acquireHosts.bind(wiped);
+  let calls = 0;
+  wiped.acquireHosts = async (request) => {
+    const granted = await acquire(request);
+    if (++calls === 2) world.isStoreAway = true;
+    return granted;
+  };
+  world.store = wiped;
+  await world.clock.advance(LEASE_MS + 5_000);
+  expect([world.isStoreAway, world.results]).toEqual([true, []]);
+  await storeIsBack();
+  expect(world.results).toEqual(['active']);
+  expect(world.controllers.system('n1').boots).toEqual(['Pxe']);
 });
 
 it('does what an operator orders in doubt when it knows that it holds the node', async () => {

@@ -6,7 +6,7 @@ import type { NodeController } from '../drivers/baremetal/node-controller';
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
 import { notSurelyHeld } from '../drivers/fenced';
 import type { HostLease } from '../holding/host-lease';
-import type { HostParts } from '../host/host';
+import type { Host, HostParts } from '../host/host';
 import { leaseMsOf } from '../options';
 import { takeBuild } from '../orders/take-build';
 import type { LostReports } from '../reports/report-lost';
@@ -88,26 +88,34 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       throw notSurelyHeld(lease.host, epoch);
     }
     claimOpen(lease, opened.node, controller, around.drainEnd);
+    carryOn(host, opened.node);
+    void undoLeft(host, opened.node);
+    const stopListening = lease.onRenewed((wasInDoubt) => {
+      // What could not be written while reports did not come through is written once they do.
+      void opened.node.written().catch(() => {});
+      if (!wasInDoubt) return;
+      claimOpen(lease, opened.node, controller, around.drainEnd);
+      // What the doubt has ended here is held still, and was ordered of nobody else.
+      carryOn(host, opened.node);
+    });
+    closing.signal.addEventListener('abort', stopListening, { once: true });
+  }
+
+  /** Goes on with the builds that an earlier run began, until each has ended. */
+  function carryOn(host: Host, node: RememberedNode): void {
     for (const order of host.carriedOn.values()) {
-      const fields = { host: lease.host, instance_uuid: order.instanceUuid, request_id: order.requestId };
+      const fields = { host: host.facts.name, instance_uuid: order.instanceUuid, request_id: order.requestId };
       log.info({ event: 'build_carried_on', ...fields }, 'resuming a build that an earlier run began');
       takeBuild(host, order)
         .then(async (settlement) => {
           if (settlement.kind !== 'ack') return;
           host.carriedOn.delete(order.instanceUuid);
-          await undoLeft(host, opened.node);
+          await undoLeft(host, node);
         })
         .catch((error: unknown) => {
           log.error({ event: 'build_not_carried_on', ...fields, error }, 'could not go on with a build');
         });
     }
-    void undoLeft(host, opened.node);
-    const stopListening = lease.onRenewed((wasInDoubt) => {
-      // What could not be written while reports did not come through is written once they do.
-      void opened.node.written().catch(() => {});
-      if (wasInDoubt) claimOpen(lease, opened.node, controller, around.drainEnd);
-    });
-    closing.signal.addEventListener('abort', stopListening, { once: true });
   }
 
   /**

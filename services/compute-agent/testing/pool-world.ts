@@ -166,9 +166,9 @@ export class PoolWorld {
     });
   }
 
-  build(agent: string, instanceUuid: string): Promise<void> {
+  build(agent: string, instanceUuid: string, epoch = 0): Promise<void> {
     const spec = requestSpec({ [GOLD]: 1 }, { projectId: 'p', userId: 'u' });
-    const build: BuildInstance = { ...aBuild({ instanceUuid, requestSpec: spec }), host: NODE };
+    const build: BuildInstance = { ...aBuild({ instanceUuid, requestSpec: spec, epoch }), host: NODE };
     return castTyped(this.bus, agentQueue(agent).name, buildInstanceCodec, build);
   }
 

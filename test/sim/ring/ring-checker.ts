@@ -65,6 +65,8 @@ export class RingChecker {
   /** The epoch under which a node's power was cut while it was deployed: that build has failed, though its undoing may be lost. */
   readonly #cutUnder = new Map<string, number>();
   #hasForgotten = false;
+  /** Nodes of which the store may have an older state than their managers: it went back, and was told nothing of them since. */
+  readonly #older = new Set<string>();
   /** Amounts taken, by provider. */
   readonly #used = new Map<string, Resources>();
   /** The latest epoch under which a node was ordered, and by whom. */
@@ -78,6 +80,7 @@ export class RingChecker {
     world.onNode = (record, regression) => {
       if (regression) this.fail('no node has two managers', `the record of ${record.host} ${regression}`);
       this.nodes.set(record.host, record);
+      this.#older.delete(record.host);
     };
     world.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
     world.server.onWrite = (_by, what, result) => this.#onWrite(what, result);
@@ -105,6 +108,7 @@ export class RingChecker {
     this.consumers.clear();
     this.#used.clear();
     await this.world.server.goBackTo(atMs);
+    for (const node of this.nodes.keys()) this.#older.add(node);
     await this.world.server.stores.placement.snapshot(({ consumers = [], providers = [], usages = [] }) => {
       for (const consumer of consumers) this.consumers.set(consumer.uuid, consumer);
       for (const provider of providers) this.providers.set(provider.uuid, provider);
@@ -146,7 +150,7 @@ export class RingChecker {
   }
 
   #switchedOff(node: string, what: string, epoch: number): void {
-    const state = this.nodes.get(node)?.state;
+    const state = this.#older.has(node) ? undefined : this.nodes.get(node)?.state;
     if (what === 'Reset ForceOff' && state === 'deploying') this.#cutUnder.set(node, epoch);
     if (what === 'Reset ForceRestart' && (state === 'deploying' || state === 'cleaning' || state === 'enroll')) {
       this.fail("a busy node's power is Berth's", `${node} is restarted while it is ${state}`);
