@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { formatNumber } from './format';
 import { bar, table } from './table';
-import { createTerminal } from './terminal';
+import { createTerminal, wrapped } from './terminal';
 
 function terminalOn(isTty: boolean, env: Record<string, string> = {}) {
   const out = Object.assign(new PassThrough(), { isTTY: isTty });
@@ -74,4 +74,20 @@ it.each([
   [12.34, '12.3'],
 ])('writes %p as %p', (value, text) => {
   expect(formatNumber(value)).toBe(text);
+});
+
+const SENTENCE = '0 of 30 hosts fit: 22 lack free VCPU (capacity_vcpu), 8 are disabled (host_disabled)';
+
+const ofWidth = (columns?: number) =>
+  createTerminal(Object.assign(new PassThrough(), columns && { isTTY: true, columns }), new PassThrough(), {});
+
+it('breaks between words, so that no line is wider than the terminal, and indents each', () => {
+  const lines = wrapped(ofWidth(50), SENTENCE, '  ').split('\n');
+  expect(lines.length).toBe(2);
+  for (const line of lines) expect(line).toMatch(/^ {2}\S.{0,47}$/);
+  expect(lines.map((line) => line.trim()).join(' ')).toBe(SENTENCE);
+});
+
+it('leaves a sentence whole where nobody reads it on a terminal', () => {
+  expect(wrapped(ofWidth(), SENTENCE, '  ')).toBe(`  ${SENTENCE}`);
 });

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
+import { Help } from 'commander';
 import pc from 'picocolors';
 import type { Environment } from '#libs/runtime/system';
 import { withProgramKeys } from './program-keys';
@@ -67,6 +68,14 @@ export function createTerminal(out: Stream, err: Stream, env: Environment, keybo
     json: (value) => printLine(out, JSON.stringify(value, withProgramKeys)),
     note: (text) => printLine(err, text),
   };
+}
+
+const help = new Help();
+
+/** Sentences in lines that fit the terminal, broken between words, each line indented; as they are where nothing is wrapped. */
+export function wrapped({ columns }: Terminal, text: string, indent = ''): string {
+  if (columns === undefined) return indent + text;
+  return help.boxWrap(text, columns - indent.length).replaceAll(/^/gm, indent);
 }
 
 /** A stream that is no terminal, whatever it writes to. */

@@ -322,7 +322,11 @@ function leftBehind(attempts: readonly Attempt[], { kind, source, destination }:
 }
 
 /** The attempt at the destination is given up; where it is the one copy, that goes on by it. */
-function wentBack(attempts: readonly Attempt[], { kind, destination }: Migration, isOneCopy: boolean): readonly Attempt[] {
+function wentBack(
+  attempts: readonly Attempt[],
+  { kind, destination }: Migration,
+  isOneCopy: boolean,
+): readonly Attempt[] {
   return attempts.map((one) => {
     if (one.number !== destination.attempt) return one;
     return isOneCopy ? { ...one, outcome: 'active' } : { ...one, outcome: 'reverted', reason: one.reason || kind };

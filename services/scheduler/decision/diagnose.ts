@@ -68,7 +68,9 @@ function summarise(
   if (hostCount === 0) return 'there are no hosts';
   const head = `${passed} of ${counted(hostCount, 'host')} ${passed === 1 ? 'fits' : 'fit'}`;
   const reasons = filters.flatMap(({ reasons: counts }) => Object.entries(counts)).sort(byCount);
-  const shown = reasons.slice(0, MAX_REASONS).map(([symbol, count]) => `${count} ${agreeing(count, phrases.get(symbol) ?? '')} (${symbol})`);
+  const shown = reasons
+    .slice(0, MAX_REASONS)
+    .map(([symbol, count]) => `${count} ${agreeing(count, phrases.get(symbol) ?? '')} (${symbol})`);
   if (reasons.length > MAX_REASONS) shown.push(counted(reasons.length - MAX_REASONS, 'more reason'));
   return shown.length === 0 ? head : `${head}: ${shown.join(', ')}`;
 }

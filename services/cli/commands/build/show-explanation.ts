@@ -3,8 +3,7 @@ import { counted } from '#libs/runtime/counted';
 import { groupBy } from '#libs/runtime/group-by';
 import { formatNumber } from '../../views/format';
 import { table } from '../../views/table';
-import type { Terminal } from '../../views/terminal';
-import { wrapped } from '../../views/wrapped';
+import { type Terminal, wrapped } from '../../views/terminal';
 
 /** Prints how many hosts fit, and each filter that refuses some. */
 export function showDiagnosis(terminal: Terminal, diagnosis: Diagnosis): void {
