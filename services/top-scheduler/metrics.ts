@@ -3,10 +3,11 @@ import type { KnownCell } from './known-cell';
 
 /** What a top scheduler counts. */
 export function topSchedulerMetrics(metrics: Metrics, cells: ReadonlyMap<string, KnownCell>) {
-  metrics.gauge('berth_top_cells', 'Cells by state, as this top scheduler sees them.', ['state'], (gauge) => {
-    const counts = { enabled: 0, disabled: 0, draining: 0, unreachable: 0 };
-    for (const cell of cells.values()) counts[cell.unreachable === '' ? cell.state : 'unreachable'] += 1;
-    for (const [state, count] of Object.entries(counts)) gauge.set({ state }, count);
+  const help = 'Each cell in the state in which this top scheduler sees it: 1.';
+  metrics.gauge('berth_top_cells', help, ['of_cell', 'state'], (gauge) => {
+    gauge.reset();
+    for (const { name, unreachable, state } of cells.values())
+      gauge.set({ of_cell: name, state: unreachable === '' ? state : 'unreachable' }, 1);
   });
   metrics.gauge('berth_top_summary_bytes', 'Size of the newest summaries of all cells together.', [], (gauge) => {
     gauge.set([...cells.values()].reduce((sum, cell) => sum + cell.view().summaryBytes, 0));

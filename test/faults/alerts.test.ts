@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConfirmChannel, connect } from 'amqplib';
 import { Redis } from 'ioredis';
+import type { Client } from '#libs/client/client';
 import { BUILD_RESULTS, EVENTS_EXCHANGE } from '#libs/contracts/queues';
 import { isUuid } from '#libs/domain/names';
 import { systemClock } from '#libs/runtime/system';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type PrometheusServer, startPrometheus } from '#libs/testing/servers/prometheus';
 import { freePort } from '#libs/testing/servers/server-process';
-import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet } from './fleet/test-fleet';
+import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet, TOP_SERVICES } from './fleet/test-fleet';
 
 /*
  * Each alert of deploy/ by causing what it is for, on a fleet that a real Prometheus watches by the rules of deploy/. A minute of
@@ -20,13 +22,14 @@ import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet } from './fleet/test-fleet';
 jest.setTimeout(120_000);
 
 const RULES = readFileSync(join(__dirname, '../../deploy/prometheus/rules.yml'), 'utf8');
-const PROCESSES = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS];
+const PROCESSES = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS, ...TOP_SERVICES];
 const TWIN = 'agent-twin';
 const API = 'placement-api';
 
 let fleet: TestFleet;
 let prometheus: PrometheusServer;
 let api: Child;
+let top: Client;
 let placementUrl: string;
 const httpPorts = new Map<string, number>();
 const tested = new Set<string>();
@@ -40,6 +43,8 @@ beforeAll(async () => {
     BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '1000',
     BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
     BERTH_AGENT_REPORT_INTERVAL_MS: '1000',
+    BERTH_TOP_CONDUCTOR_SELECT_TIMEOUT_MS: '500',
+    BERTH_TOP_CONDUCTOR_SYNC_INTERVAL_MS: '100',
   };
   fleet = await TestFleet.start(settings, { rabbitmq: { hasMetrics: true }, httpPorts });
   const placementPort = await freePort();
@@ -51,6 +56,7 @@ beforeAll(async () => {
     BERTH_LOG_FORMAT: 'json',
   });
   await api.says('"running"');
+  top = await fleet.startTop();
   placementUrl = `http://127.0.0.1:${placementPort}`;
   prometheus = await startPrometheus({
     rules: inSeconds(RULES),
@@ -64,6 +70,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   api?.process.kill('SIGKILL');
+  await top?.close();
   await Promise.all([prometheus?.stop(), fleet?.stop()]);
   rmSync(twinDir, { recursive: true });
 });
@@ -108,6 +115,10 @@ async function fires(names: readonly string[], cause: () => Promise<unknown>, la
 
 const TOLD = { before: [] };
 
+async function ends(name: string) {
+  await fleet.eventually(`${name} ends`, async () => !(await prometheus.firing()).includes(name));
+}
+
 /** Ends an agent and starts it again, with other settings. */
 async function restartAgent(name: string, settings: Readonly<Record<string, string>>, meanwhile = () => {}) {
   await fleet.kill(name);
@@ -132,6 +143,7 @@ async function onRedis(...command: readonly [string, ...string[]]) {
 it('is quiet on a fleet that builds', async () => {
   const uuids = await fleet.request(20);
   await fleet.atRest(uuids);
+  await top.buildAndWait({ spec: aRequestSpec() });
   // Longer than any alert but that of a store that was lost waits.
   const untilMs = systemClock().now() + 20_000;
   const fired = new Set<string>();
@@ -207,15 +219,39 @@ it('tells of a process that is gone, though its name left DNS', async () => {
   ).toEqual(TOLD);
 });
 
-it('tells of conductors that wait, by schedulers that are gone', async () => {
+it('tells of conductors that wait, and of a cell that the top does not reach, by schedulers that are gone', async () => {
   expect(
-    await fires(['BerthConductorsWait'], async () => {
+    await fires(['BerthConductorsWait', 'BerthCellUnreachable'], async () => {
       await fleet.kill('scheduler-1');
       await fleet.request(40);
     }),
   ).toEqual(TOLD);
   for (const name of SCHEDULERS) fleet.launch(name);
   watch([...PROCESSES, API]);
+  await ends('BerthCellUnreachable');
+});
+
+it('tells of builds that wait at the top, by its scheduler that is gone', async () => {
+  expect(
+    await fires(['BerthTopWaits'], async () => {
+      await fleet.kill('top-scheduler');
+      for (let n = 0; n < 10; n++) await top.build({ spec: aRequestSpec() });
+    }),
+  ).toEqual(TOLD);
+  fleet.launch('top-scheduler');
+  await ends('BerthTopWaits');
+});
+
+it('tells of builds that the top fails, by requests that no cell takes', async () => {
+  const spec = aRequestSpec({ resources: { VCPU: 1_000 } });
+  expect(
+    await fires(
+      ['BerthTopFails'],
+      async () => {},
+      async () => void (await top.build({ spec })),
+    ),
+  ).toEqual(TOLD);
+  await ends('BerthTopFails');
 });
 
 it('tells of a host that two agents want', async () => {

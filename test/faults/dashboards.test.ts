@@ -1,11 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from '#libs/client/connect';
-import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type PrometheusServer, startPrometheus } from '#libs/testing/servers/prometheus';
 import { freePort } from '#libs/testing/servers/server-process';
-import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet } from './fleet/test-fleet';
+import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet, TOP_SERVICES } from './fleet/test-fleet';
 
 /* Each query of each panel in deploy/grafana, on a fleet of real processes and a broker that a real Prometheus watches. */
 
@@ -30,29 +28,31 @@ const PANELS = DASHBOARDS.flatMap(({ uid, panels }) =>
 const QUERIES = PANELS.flatMap(({ uid, title, targets = [] }) =>
   targets.map(({ expr }) => ({ panel: `${uid}, ${title}`, expression: expr.replaceAll('$__rate_interval', '10s') })),
 );
-const PROCESSES = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS];
+const PROCESSES = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS, ...TOP_SERVICES];
 const API = 'placement-api';
-/** Of a fleet that has one cell only. */
-const TOP = ['top-scheduler', 'top-conductor'];
 
 let fleet: TestFleet;
 let prometheus: PrometheusServer;
-const children: Child[] = [];
+let api: Child;
 /** The labels of each metric, by its name; empty while it has no series. */
 let exposed: ReadonlyMap<string, ReadonlySet<string>>;
 const ports = new Map<string, number>();
 
 beforeAll(async () => {
-  for (const name of [...PROCESSES, API, ...TOP]) ports.set(name, await freePort());
+  for (const name of [...PROCESSES, API]) ports.set(name, await freePort());
   fleet = await TestFleet.start(
     { BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '1000' },
     { rabbitmq: { hasMetrics: true }, httpPorts: ports },
   );
   const placementPort = await freePort();
-  const busUrl = fleet.credentials.brokerUrl('operator', fleet.rabbitmq.port);
-  await startBeside(API, { BERTH_PLACEMENT_PORT: String(placementPort) });
-  for (const name of TOP)
-    await startBeside(name, { BERTH_CELL: 'top', BERTH_TOP_CELLS: 'cell1', BERTH_BUS_URL: busUrl });
+  api = startChild('services/cli/main.ts', ['placement-api'], {
+    BERTH_STORE_URL: fleet.redis.url,
+    BERTH_PLACEMENT_PORT: String(placementPort),
+    BERTH_HTTP_PORT: String(ports.get(API)),
+    BERTH_PROCESS_NAME: API,
+    BERTH_LOG_FORMAT: 'json',
+  });
+  await api.says('"running"');
   prometheus = await startPrometheus({
     rules: '',
     intervalMs: 500,
@@ -69,9 +69,7 @@ beforeAll(async () => {
     'rabbitmq-queues': broker,
   });
   await fleet.atRest(await fleet.request(20));
-  const client = await connect({ url: busUrl, cell: 'top' });
-  await client.buildAndWait({ spec: aRequestSpec({ projectId: 'project-1' }) });
-  await client.close();
+  await (await fleet.startTop()).close();
   const headers = { 'x-auth-token': 'admin', 'openstack-api-version': 'placement 1.38' };
   await fetch(`http://127.0.0.1:${placementPort}/resource_providers`, { headers });
   const texts = [...ports.values()].map((port) => textOf(`127.0.0.1:${port}/metrics`));
@@ -81,22 +79,9 @@ beforeAll(async () => {
   exposed = metricsIn((await Promise.all([...texts, ...ofBroker])).join('\n'));
 });
 afterAll(async () => {
-  for (const child of children) child.process.kill('SIGKILL');
+  api?.process.kill('SIGKILL');
   await Promise.all([prometheus?.stop(), fleet?.stop()]);
 });
-
-/** Starts a process that the fleet has none of. */
-async function startBeside(name: string, settings: Readonly<Record<string, string>>): Promise<void> {
-  const child = startChild('services/cli/main.ts', [name], {
-    BERTH_STORE_URL: fleet.redis.url,
-    BERTH_HTTP_PORT: String(ports.get(name)),
-    BERTH_PROCESS_NAME: name,
-    BERTH_LOG_FORMAT: 'json',
-    ...settings,
-  });
-  children.push(child);
-  await child.says('"running"');
-}
 
 async function textOf(address: string): Promise<string> {
   return await (await fetch(`http://${address}`)).text();

@@ -32,6 +32,23 @@ it('what no cell takes is in ERROR; what an unreachable cell could take waits fo
   expect(await world.instances.get([waiting?.uuid ?? ''])).toMatchObject([{ state: 'error' }]);
 });
 
+it('counts a request as unavailable each time that something it needs is away, and as failed when an error ends it', async () => {
+  const throws = (code: BerthError['code']) => () => {
+    throw new BerthError(code, 'scripted', 'no');
+  };
+  jest.spyOn(world.instances, 'create').mockImplementationOnce(throws('unavailable'));
+  world.select = throws('unavailable');
+  await world.request();
+  world.select = throws('invalid_argument');
+  await world.clock.advance(5_000);
+  expect(await world.only()).toMatchObject({ state: 'error' });
+  const counted = (await world.metrics.expose()).match(/^berth_top_requests_total.*/gm);
+  expect(counted).toEqual([
+    'berth_top_requests_total{outcome="unavailable"} 2',
+    'berth_top_requests_total{outcome="failed"} 1',
+  ]);
+});
+
 it.each<[string, () => SelectDestinationsResponse]>([
   ['a selection that fails', () => refusedBy('cell_capacity')],
   [

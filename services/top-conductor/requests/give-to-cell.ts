@@ -70,6 +70,7 @@ async function give(t: TopConductor, open: readonly Instance[], decided: Place |
     // A cell that is written down may have it already: that it is not named now ends nothing.
     const isForNow =
       isRetryable(error) || error.code === 'resource_exhausted' || (decided && error.reason === 'unknown_cell');
+    t.measured.requests.inc({ outcome: isForNow ? 'unavailable' : 'failed' });
     await (isForNow ? noteFaults(t, open, fault) : fail(t, open, fault));
   } finally {
     if (choosesZones) await countAsOnRecord(t, open);

@@ -33,7 +33,11 @@ export async function takeRequest(t: TopConductor, message: IncomingMessage): Pr
     }
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    if (t.stopping.aborted || isRetryable(error)) return POSTPONE;
+    if (t.stopping.aborted) return POSTPONE;
+    if (isRetryable(error)) {
+      if (message.type === buildRequestCodec.type) t.measured.requests.inc({ outcome: 'unavailable' });
+      return POSTPONE;
+    }
     t.log.warn({ event: 'message_refused', err: error, message_id: message.id }, 'message refused');
     const requestId = (message.type === buildRequestCodec.type && requestIdOf(message.body)) || message.id;
     return tellRefused(t.bus, message, requestId, error).then(

@@ -169,6 +169,8 @@ export class TopWorld {
   /** What the scheduler of the top says. */
   select: (request: SelectDestinationsRequest) => Promise<SelectDestinationsResponse> | SelectDestinationsResponse =
     () => chosen('a', []);
+  /** Of the conductor that was started last. */
+  metrics = createMetrics({});
   readonly #running: Running[] = [];
 
   openBus(cell: string, identity: Identity = SERVICE): Bus {
@@ -203,8 +205,10 @@ export class TopWorld {
       BERTH_TOP_CONDUCTOR_RESERVATION_INTERVAL_MS: '30000',
       BERTH_TOP_CONDUCTOR_MOVE_TIMEOUT_MS: '90000',
     });
+    this.metrics = createMetrics({});
     const running = await startTopConductor({
       ...this.#around(),
+      metrics: this.metrics,
       bus: this.openBus('top'),
       instances: this.instances,
       leases: this.leases,

@@ -7,8 +7,12 @@ import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { type Bus, DEAD_LETTERS } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
+import type { Client } from '#libs/client/client';
+import { connect as connectClient } from '#libs/client/connect';
+import { inCell } from '#libs/contracts/cells';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS } from '#libs/contracts/queues';
+import { DEFAULT_CELL, TOP } from '#libs/domain/cells/cell';
 import { sleep } from '#libs/domain/clock';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
@@ -27,7 +31,7 @@ import { readConfig } from '#libs/runtime/config';
 import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
-import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { anEncodedSpec, aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
@@ -47,6 +51,8 @@ const clock = systemClock();
 export const SCHEDULERS = ['scheduler-1', 'scheduler-2'] as const;
 export const CONDUCTORS = ['conductor-1', 'conductor-2'] as const;
 export const AGENTS = ['agent-a', 'agent-b'] as const;
+/** The processes of a top over it. */
+export const TOP_SERVICES = ['top-scheduler', 'top-conductor'] as const;
 /** Whose instances are requested. */
 export const TENANT = 'project.project-1';
 
@@ -98,7 +104,8 @@ export class TestFleet {
    */
   static async start(settings: Readonly<Record<string, string>> = {}, options: FleetOptions = {}): Promise<TestFleet> {
     const { brokerCount = 1 } = options;
-    const users = [...AGENTS.map((name) => `service-host.${name}`), TENANT];
+    const ofTop = ['scheduler', 'conductor'].map((service) => inCell(TOP, service));
+    const users = [...AGENTS.map((name) => `service-host.${name}`), TENANT, ...ofTop];
     const credentials = deployedCredentials(users, brokerCount > 1);
     const [rabbitmq, redis] = await Promise.all([
       startRabbitmq({ ...options.rabbitmq, config: { load_definitions: credentials.definitionsFile } }),
@@ -148,23 +155,37 @@ export class TestFleet {
   }
 
   /**
-   * Starts a process: `scheduler-N`, `conductor-N` or `agent-X` with five hosts; the same name finds its state again.
-   * `settings` may make it another's twin.
+   * Starts a process: `scheduler-N`, `conductor-N`, `agent-X` with five hosts, or one of the top; the same name finds its
+   * state again. `settings` may make it another's twin.
    */
   launch(name: string, settings: Readonly<Record<string, string>> = {}): void {
     const isAgent = name.startsWith('agent');
-    const kind = isAgent ? 'compute-agent' : (name.split('-')[0] ?? '');
+    const cell = name.startsWith('top-') ? TOP : DEFAULT_CELL;
+    const kind = isAgent ? 'compute-agent' : name.replace(/-\d+$/, '');
     const agent = { BERTH_AGENT_HOST: name, BERTH_AGENT_HOSTS: '5', BERTH_AGENT_STATE_DIR: this.stateDir };
-    const user = isAgent ? `service-host.${settings['BERTH_AGENT_HOST'] ?? name}` : kind;
+    const ofAgent = `service-host.${settings['BERTH_AGENT_HOST'] ?? name}`;
+    const user = isAgent ? ofAgent : inCell(cell, kind.replace('top-', ''));
     const port = (server: Server, direct: number) => this.proxies?.of(name, server).port ?? direct;
     const addresses = {
       BERTH_BUS_URL: this.credentials.brokerUrl(user, port('broker', this.rabbitmq.port)),
       BERTH_STORE_URL: `redis://127.0.0.1:${port('store', this.redis.port)}`,
     };
     const httpPort = this.httpPorts.get(name) ?? 0;
-    const own = { BERTH_HTTP_PORT: String(httpPort), ...(isAgent ? agent : {}) };
+    const cells = { BERTH_CELL: cell, BERTH_TOP_CELLS: DEFAULT_CELL };
+    const own = { BERTH_HTTP_PORT: String(httpPort), ...cells, ...(isAgent ? agent : {}) };
     const env = { BERTH_PROCESS_NAME: name, ...addresses, ...this.#settings, ...own, ...settings };
     this.#children.set(name, startChild('services/cli/main.ts', [kind], env));
+  }
+
+  /** Starts a top over this cell. Resolves to an operator's client of it, once it has built an instance; close that. */
+  async startTop(): Promise<Client> {
+    for (const name of TOP_SERVICES) this.launch(name);
+    const client = await connectClient({ url: this.credentials.brokerUrl('operator', this.rabbitmq.port), cell: TOP });
+    await this.eventually('the top builds', async () => {
+      const built = await client.buildAndWait({ spec: aRequestSpec() });
+      return built.every(({ state }) => state === 'active');
+    });
+    return client;
   }
 
   /** Kills a process with SIGKILL; resolves when it is gone. */
