@@ -17,17 +17,12 @@ export interface NodeWorkParts {
  *
  * @throws BerthError `aborted / cancelled`; of the controller; as `RememberedNode.written`: nothing was ordered then.
  */
-export async function bootOnce(
-  { node, controller, clock, pollMs }: NodeWorkParts,
-  device: 'Pxe' | 'Utilities',
-  signal: AbortSignal,
-): Promise<void> {
-  const until = (isDone: (status: NodeStatus) => boolean) => waitUntil(controller, isDone, clock, pollMs, signal);
+export async function bootOnce(work: NodeWorkParts, device: 'Pxe' | 'Utilities', signal: AbortSignal): Promise<void> {
+  const { node, controller, clock, pollMs } = work;
   // Begun again after a write that failed: what is known here alone is not remembered, and the next manager would take this boot for his.
   await node.written();
   if (node.record.step !== BOOT) {
-    await controller.setPower('off');
-    await until(({ isOn }) => !isOn);
+    await powerOff(work, signal);
     throwIfAborted(signal);
     await node.change({ step: BOOT, isOn: false, bootDevice: device });
   }
@@ -40,16 +35,23 @@ export async function bootOnce(
       await controller.setBootDevice(device, true);
       await controller.setPower('on');
     }
-    await until((status) => status.hasBooted || !status.isOn);
+    await waitUntil(controller, (status) => status.hasBooted || !status.isOn, clock, pollMs, signal);
   }
 }
 
 const BOOT = 'boot';
 
-/** Cuts the power, and resolves when it is off. */
-export async function powerOff({ controller, clock, pollMs }: NodeWorkParts, signal: AbortSignal): Promise<void> {
-  await controller.setPower('off');
-  await waitUntil(controller, ({ isOn }) => !isOn, clock, pollMs, signal);
+/** Cuts the power, again when an operator's order has switched it on meanwhile, and resolves when it is off. */
+export async function powerOff(
+  { controller, clock, pollMs }: Omit<NodeWorkParts, 'node'>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await controller.setPower('off');
+    if (!(await controller.status()).isOn) return;
+    await sleep(clock, pollMs, signal);
+    throwIfAborted(signal);
+  }
 }
 
 /** Asks what runs there to end, and cuts the power when it has not after a while. */

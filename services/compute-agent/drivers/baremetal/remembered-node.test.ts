@@ -27,3 +27,21 @@ it('writes again what could not be written, and nothing that was', async () => {
   await node.written();
   expect(steps).toEqual(['boot']);
 });
+
+it('has written all when a change waits for a write before it', async () => {
+  const ends: (() => void)[] = [];
+  const write = jest.fn(() => new Promise<void>((resolve) => ends.push(resolve)));
+  const node = new RememberedNode(FIRST, write, () => 0);
+  const changes = [node.writeAgain(), node.change({ step: 'boot' })];
+  let isWritten = false;
+  const written = node.written().then(() => {
+    isWritten = true;
+  });
+  ends[0]?.();
+  await changes[0];
+  await new Promise(setImmediate);
+  expect([write.mock.calls.length, isWritten]).toEqual([2, false]);
+  ends[1]?.();
+  await written;
+  await changes[1];
+});

@@ -55,13 +55,18 @@ export class RememberedNode {
 
   /** Resolves when the store has all that is remembered here: a change whose write failed is written again. @throws as `change`. */
   async written(): Promise<void> {
-    await this.#writing?.catch(() => {});
+    // The next write begins with the end of this one.
+    for (let last = this.#last; last; last = this.#last) await last.catch(() => {});
     if (this.#isUnwritten) await this.#writeSoon();
   }
 
   /** Writes what is remembered here, though it was written: the store has lost it. @throws as `change`. */
   writeAgain(): Promise<void> {
     return this.#writeSoon();
+  }
+
+  get #last(): Promise<void> | undefined {
+    return this.#next ?? this.#writing;
   }
 
   #writeSoon(): Promise<void> {
