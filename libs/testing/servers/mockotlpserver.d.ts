@@ -17,12 +17,12 @@ declare module '@elastic/mockotlpserver' {
   export class MockOtlpServer {
     constructor(options: {
       readonly services: readonly ('http' | 'grpc')[];
-      readonly httpHostname: string;
-      readonly httpPort: number;
+      readonly grpcHostname: string;
+      readonly grpcPort: number;
       readonly logLevel: string;
       readonly onTrace: (request: unknown) => void;
     });
-    readonly httpUrl: URL;
+    readonly grpcUrl: URL;
     start(): Promise<void>;
     close(): Promise<void>;
   }

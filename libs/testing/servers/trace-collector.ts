@@ -2,8 +2,9 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ExportRequest, MockOtlpServer, normalizeTrace } from '@elastic/mockotlpserver';
 import { sleep } from '../../domain/clock';
-import { systemClock } from '../../runtime/system';
-import { serverFolder } from './server-process';
+import { environment, systemClock } from '../../runtime/system';
+import { findPackedBinary } from './packed-binary';
+import { freePort, serverFolder, startServer, type TestServer } from './server-process';
 
 /** A span as a collector gets it. */
 export interface CollectedSpan {
@@ -16,7 +17,7 @@ export interface CollectedSpan {
   readonly parentSpanId: string;
 }
 
-/** A collector of traces: Elastic's receiver of OTLP, and what it receives in a file. */
+/** A collector of traces: Rotel, which sends what it collects on to Elastic's receiver of OTLP, and that to a file. */
 export interface TraceCollector {
   /** What OTEL_EXPORTER_OTLP_ENDPOINT is. */
   readonly url: string;
@@ -29,26 +30,34 @@ export interface TraceCollector {
 
 const WAIT_MS = 20_000;
 const POLL_MS = 50;
+/** A collector of OpenTelemetry's data, written in Rust: https://github.com/streamfold/rotel */
+const ROTEL = {
+  npmPackage: '@streamfold/rotel-linux-x64@0.0.8-alpha',
+  integrity: 'sha512-/M372X6xxlUnKOMHRHCM75f3ajjHhPv4OOZlXlqa6trLrh8MxQkhbk6V6HrgdeYYuNjI5yn58JIH70+1iJirEw==',
+  platform: 'linux-x64',
+  path: 'bin/rotel-agent',
+};
 
-/** Starts one on a free port. */
+/** Starts one on a free port. @throws BerthError as `findPackedBinary` and `startServer`. */
 export async function startTraceCollector(): Promise<TraceCollector> {
   const file = join(serverFolder('traces'), 'requests.jsonl');
   appendFileSync(file, '');
   const server = new MockOtlpServer({
-    services: ['http'],
-    httpHostname: '127.0.0.1',
-    httpPort: 0,
+    services: ['grpc'],
+    grpcHostname: '127.0.0.1',
+    grpcPort: 0,
     logLevel: 'warn',
     onTrace: (request) => appendFileSync(file, `${JSON.stringify(normalizeTrace(request))}\n`),
   });
   await server.start();
+  const rotel = await startRotel(server.grpcUrl.host);
   const clock = systemClock();
   const spans = () => {
     const requests = readFileSync(file, 'utf8').split('\n').filter(Boolean);
     return requests.flatMap((line) => spansIn(JSON.parse(line) as ExportRequest));
   };
   return {
-    url: server.httpUrl.href,
+    url: rotel.url,
     spans,
     async has(isThere) {
       const untilMs = clock.elapsed() + WAIT_MS;
@@ -58,8 +67,30 @@ export async function startTraceCollector(): Promise<TraceCollector> {
       }
       return spans();
     },
-    close: () => server.close(),
+    async close() {
+      await rotel.stop();
+      await server.close();
+    },
   };
+}
+
+/** Sends all that it collects to a receiver of OTLP over gRPC. */
+async function startRotel(receiver: string): Promise<TestServer> {
+  const command = findPackedBinary(ROTEL);
+  const [port, grpcPort] = [await freePort(), await freePort()];
+  const folder = serverFolder('rotel');
+  const args = [
+    'start',
+    `--otlp-http-endpoint=127.0.0.1:${port}`,
+    `--otlp-grpc-endpoint=127.0.0.1:${grpcPort}`,
+    '--exporter=otlp',
+    `--otlp-exporter-endpoint=http://${receiver}`,
+    `--pid-file=${join(folder, 'pid')}`,
+    `--log-file=${join(folder, 'log')}`,
+  ];
+  const probe = { send: 'GET / HTTP/1.0\r\n\r\n', expect: 'HTTP/1.' };
+  const url = `http://127.0.0.1:${port}`;
+  return startServer({ name: 'Rotel', url, port, folder, command, args, env: environment(), probe });
 }
 
 function spansIn({ resourceSpans }: ExportRequest): CollectedSpan[] {
