@@ -95,7 +95,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       void opened.node.written().catch(() => {});
       if (!wasInDoubt) return;
       claimOpen(lease, opened.node, controller, around.drainEnd);
-      // What the doubt has ended here is held still, and was ordered of nobody else.
+      // A build that the doubt has ended here was ordered of nobody else.
       carryOn(host, opened.node);
     });
     closing.signal.addEventListener('abort', stopListening, { once: true });

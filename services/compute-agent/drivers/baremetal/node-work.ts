@@ -19,7 +19,7 @@ export interface NodeWorkParts {
  */
 export async function bootOnce(work: NodeWorkParts, device: 'Pxe' | 'Utilities', signal: AbortSignal): Promise<void> {
   const { node, controller, clock, pollMs } = work;
-  // Begun again after a write that failed: what is known here alone is not remembered, and the next manager would take this boot for his.
+  // After a write that failed only this run knows its step: the next manager would take this boot for the step that the store has.
   await node.written();
   if (node.record.step !== BOOT) {
     await powerOff(work, signal);

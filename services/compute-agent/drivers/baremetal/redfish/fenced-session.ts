@@ -65,8 +65,7 @@ export class FencedSession {
     // Another request may have claimed it again meanwhile.
     if (this.#token === token) this.#token = undefined;
     const second = await this.#fetch(path, { ...request, token: await this.#claimedToken() });
-    // A later manager has ended this session in between.
-    if (second.status === 401) throw superseded(this.node, this.#epoch, this.#epoch);
+    if (second.status === 401) throw sessionsEnd(this.node);
     return mustSucceed(second, path);
   }
 
@@ -97,7 +96,7 @@ export class FencedSession {
         return await this.#claimOnce(epoch);
       } catch (thrown) {
         if (!(thrown instanceof SessionEnded)) throw thrown;
-        if (tries === MAX_CLAIM_TRIES) throw superseded(this.node, epoch, epoch);
+        if (tries === MAX_CLAIM_TRIES) throw sessionsEnd(this.node);
       }
     }
   }
@@ -173,6 +172,11 @@ export class FencedSession {
 function superseded(node: string, epoch: number, present: number): BerthError {
   const message = `node ${node} is managed under epoch ${present}: nothing is ordered of it under ${epoch}`;
   return new BerthError('aborted', 'epoch_superseded', message);
+}
+
+/** A later manager may be ending them just now: the next claim finds its mark, and only that says so. */
+function sessionsEnd(node: string): BerthError {
+  return new BerthError('unavailable', 'controller_away', `the controller of node ${node} ends each session at once`);
 }
 
 interface SystemBody {
