@@ -134,11 +134,16 @@ async function operateIn(
 
 /**
  * Writes down first that the cell may have the instance, so that an undo ends it there. A selection that fails after an earlier handover proves
- * nothing: the cell may be building, and its own claim be what takes the room. The move then waits for the cell's report, or times out.
+ * nothing: the cell may be building, and its own claim be what takes the room. The move then waits for the cell's report, says so, or times out.
  */
 async function buildThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
   const { destinations, fault } = await selectThere(t, record, move);
-  if (destinations.length === 0) return !move.isHandedOver && changeMove(t, record, { phase: 'undoing', fault });
+  if (destinations.length === 0 && !move.isHandedOver) return changeMove(t, record, { phase: 'undoing', fault });
+  if (destinations.length === 0) {
+    // It may have arrived meanwhile.
+    await changeRecord(t, record.uuid, (now) => (now.version === record.version ? noted(t, now, fault) : undefined));
+    return false;
+  }
   if (!(await changeMove(t, record, { isHandedOver: true }))) return true;
   await castTyped(busOfCell(t, move.to), BUILD_REQUESTS, buildRequestCodec, requestOf(t, record, move, destinations), {
     id: move.id,

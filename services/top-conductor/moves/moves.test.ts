@@ -105,11 +105,12 @@ it('is not started where it was when the other cell is slow, and its claim of it
   expect(world.b.requests.length).toBeGreaterThan(0);
   world.select = () => refusedBy('cell_capacity');
   await world.clock.advance(10_000);
-  expect(await world.only()).toMatchObject({ state: 'migrating', cell: { move: { phase: 'building' } } });
+  const waiting = { state: 'migrating', fault: { reason: 'no_valid_host' }, cell: { move: { phase: 'building' } } };
+  expect(await world.only()).toMatchObject(waiting);
   expect(stateIn(world.a)).toBe('stopped');
   await world.b.says(instance, { state: 'active', host: 'h1-b', version: 1 });
   await world.clock.advance(0);
-  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1-b', cell: { name: 'b' } });
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1-b', fault: undefined, cell: { name: 'b' } });
 });
 
 it('is not started where it was when the other cell had it and has forgotten it', async () => {
