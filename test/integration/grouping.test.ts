@@ -90,7 +90,7 @@ it('builds in zones, apart in groups, and where tenants may, as the command line
 
   // The third host is another project's.
   const [third] = await tenant.buildAndWait({ spec: { ...SPEC, group } }, { timeoutMs: 60_000 });
-  expect(third?.fault?.message).toMatch(/are for other projects only/);
+  expect(third?.fault?.message).toMatch(/is for other projects only/);
   expect(await berth('aggregate remove-host east h-1')).toMatchObject({
     code: 4,
     text: expect.stringContaining('host h-1 has instances'),
