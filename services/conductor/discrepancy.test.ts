@@ -131,6 +131,18 @@ describe('an instance that its host does not report', () => {
     expect(await stateOf()).toBe('active');
   });
 
+  it('is ordered again to be destroyed when it is to go, and what its host said of that was lost', async () => {
+    const { uuid } = await anActiveInstance();
+    world.heedsDestroy = false;
+    await world.terminate(uuid);
+    await world.clock.advance(100);
+    expect([await stateOf(), await world.claims()]).toEqual(['deleting', [`${uuid} h1`]]);
+    world.heedsDestroy = true;
+    await world.sendDiscrepancy(world.discrepancy('h1', { missing: [uuid] }));
+    await world.clock.advance(100);
+    expect([await stateOf(), await world.claims()]).toEqual(['deleted', []]);
+  });
+
   it('gets its order again that its host never got', async () => {
     world.behaviour.set('h1', 'is silent');
     const { uuid } = await anActiveInstance();

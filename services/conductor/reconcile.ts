@@ -240,14 +240,20 @@ function deleting(record: Instance, observed: Observation, nowMs: number): Step 
     case 'claimed':
       return { kind: 'release', claimToken: observed.target.claimToken };
     case 'missing':
+      // A conductor that died may not have ordered it, or its host's word is lost: asked again, the host says that it is gone.
+      return observed.host === record.host && !observed.hasOrdersWaiting ? destroyOrClose(record, nowMs) : wait(record);
     case 'audited':
     case 'no_host':
       return wait(record);
     default:
-      if (record.host === undefined) return { kind: 'close_record', isConfirmed: true };
-      if (isOverdue(record, nowMs)) return { kind: 'close_record', isConfirmed: false };
-      return { kind: 'destroy', host: record.host, attempt: 0, claimToken: record.claimToken ?? 0, reports: true };
+      return destroyOrClose(record, nowMs);
   }
+}
+
+function destroyOrClose(record: Instance, nowMs: number): Step {
+  if (record.host === undefined) return { kind: 'close_record', isConfirmed: true };
+  if (isOverdue(record, nowMs)) return { kind: 'close_record', isConfirmed: false };
+  return { kind: 'destroy', host: record.host, attempt: 0, claimToken: record.claimToken ?? 0, reports: true };
 }
 
 function deleted(holds: Holds, observed: Observation): Step {
