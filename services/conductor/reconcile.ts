@@ -240,7 +240,7 @@ function deleting(record: Instance, observed: Observation, nowMs: number): Step 
     case 'claimed':
       return { kind: 'release', claimToken: observed.target.claimToken };
     case 'missing':
-      // A conductor that died may not have ordered it, or its host's word is lost: asked again, the host says that it is gone.
+      // The order may be lost with a conductor, or the host's answer: ordered again, the host answers that it is destroyed.
       return observed.host === record.host && !observed.hasOrdersWaiting ? destroyOrClose(record, nowMs) : wait(record);
     case 'audited':
     case 'no_host':

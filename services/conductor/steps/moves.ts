@@ -311,8 +311,8 @@ async function recordReverting(
 }
 
 /**
- * What the source keeps is given up, and its attempt says by what kind of move, unless that is what runs: resized in place. So are the attempts that it was there by before it was
- * resized in place: an older disk of that host has it by one of those.
+ * What the source keeps is given up, unless that is what runs: resized in place. So are the attempts that it was there by before it was
+ * resized in place: an older disk of that host has it by one of those. Each says by what kind of move.
  */
 function leftBehind(attempts: readonly Attempt[], { kind, source, destination }: Migration): readonly Attempt[] {
   if (source.host === destination.host) return attempts;
@@ -321,7 +321,7 @@ function leftBehind(attempts: readonly Attempt[], { kind, source, destination }:
   return attempts.map((one) => (isLeft(one) ? { ...one, outcome: 'moved', reason: kind } : one));
 }
 
-/** The attempt at the destination is given up; where it is the one copy, that goes on by it. */
+/** The attempt at the destination is given up, unless it was resized in place: then the one copy goes on by that attempt. */
 function wentBack(
   attempts: readonly Attempt[],
   { kind, destination }: Migration,

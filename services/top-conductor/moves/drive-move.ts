@@ -138,8 +138,8 @@ async function operateIn(
  */
 async function buildThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
   const { destinations, fault } = await selectThere(t, record, move);
-  if (destinations.length === 0 && !move.isHandedOver) return changeMove(t, record, { phase: 'undoing', fault });
   if (destinations.length === 0) {
+    if (!move.isHandedOver) return changeMove(t, record, { phase: 'undoing', fault });
     // It may have arrived meanwhile.
     await changeRecord(t, record.uuid, (now) => (now.version === record.version ? noted(t, now, fault) : undefined));
     return false;
