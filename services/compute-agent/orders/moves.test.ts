@@ -88,6 +88,7 @@ it('refuses to go on with what is not here, and to take in what is here still', 
   await startWithOne();
   expect(await arrive({ instanceUuid: randomUUID(), attempt: 2, arrival: IN_PLACE })).toBe('2 refused not_here');
   const arrival = { inPlace: false, handover: new Uint8Array() };
+  Object.assign(world.driver ?? {}, { carriesOn: true });
   expect(await arrive({ attempt: 2, claimToken: 9, arrival })).toBe('2 refused stale_copy');
   expect(await world.driver?.list()).toHaveLength(1);
 });

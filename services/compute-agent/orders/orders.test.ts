@@ -121,6 +121,34 @@ describe('building', () => {
     expect(world.outcomes()).toEqual(['1 refused deadline_passed']);
   });
 
+  it('begins what is ordered again only when nothing is left of what was refused', async () => {
+    const done: string[] = [];
+    let letGo = () => {};
+    world.onOpenDriver = (driver) =>
+      Object.assign(driver, {
+        carriesOn: true,
+        build: async () => void done.push('build'),
+        destroy: async () => {
+          await new Promise<void>((resolve) => {
+            letGo = resolve;
+          });
+          done.push('destroy');
+        },
+      });
+    await world.startAll();
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid, deadlineAtMs: world.clock.now() });
+    await world.build({ instanceUuid, claimToken: 9 });
+    await world.settle();
+    expect([done, world.outcomes()]).toEqual([[], []]);
+    letGo();
+    await world.results.has(2);
+    expect([done, world.outcomes()]).toEqual([
+      ['destroy', 'build'],
+      ['1 refused deadline_passed', '1 active'],
+    ]);
+  });
+
   it('gives up a build at its deadline', async () => {
     await world.startAll({ FAKE_LATENCY_MS: '60000' });
     await world.build({ deadlineAtMs: world.clock.now() + 5_000 });

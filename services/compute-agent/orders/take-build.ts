@@ -19,7 +19,7 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   // lock, so that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => {
     await refreshExternalUsage(host);
-    return { settled: decideAndDo(host, order) };
+    return decideAndDo(host, order);
   });
   holdUntil(host, order.instanceUuid, settled);
   return settled;
@@ -38,31 +38,39 @@ function deadlineHere({ deadlineAtMs, timeLeftMs }: BuildOrder, clock: Clock): n
   return deadlineAtMs === 0 ? 0 : clock.elapsed() + deadlineAtMs - clock.now();
 }
 
-/** Has decided, and holds the instance's resources, when it first waits. */
-async function decideAndDo(host: Host, order: BuildOrder): Promise<Settlement> {
+/**
+ * Decides what becomes of an order and begins it, all under the instance's lock; `settled` goes on after it. It has decided, and holds
+ * the instance's resources, when it first waits.
+ */
+async function decideAndDo(host: Host, order: BuildOrder): Promise<{ readonly settled: Promise<Settlement> }> {
   const { log, concluded } = host;
-  if (host.isOver?.()) return REQUEUE;
+  const at = (settled: Promise<Settlement>) => ({ settled });
+  if (host.isOver?.()) return at(Promise.resolve(REQUEUE));
   const before = host.ledger.get(order.instanceUuid) === undefined ? concluded.resultOf(order) : undefined;
-  if (before) return reportBuild(host, order, before);
+  if (before) return at(reportBuild(host, order, before));
   const judgement = judge(host, order);
   switch (judgement.kind) {
     case 'build':
-      return settle(host, order, await build(host, order));
+      return at(settle(host, order, build(host, order)));
     case 'join':
-      return settle(host, order, await join(host, order, judgement.tracked));
+      return at(settle(host, order, join(host, order, judgement.tracked)));
     case 'refuse':
-      if (host.driver.carriesOn) await undoBegun(host, order.instanceUuid);
-      return reportConcluded(host, order, refuseBuild(host, order, judgement));
+      await undoBegun(host, order.instanceUuid);
+      return at(reportConcluded(host, order, refuseBuild(host, order, judgement)));
     case 'destroyed':
-      return reportBuild(host, order, DESTROYED);
+      return at(reportBuild(host, order, DESTROYED));
     case 'ignore':
       log.debug({ event: 'build_superseded', ...attemptFields(host, order) }, 'ignored a superseded attempt');
-      return ACK;
+      return at(Promise.resolve(ACK));
   }
 }
 
-/** What is refused may have been begun, here or by another: it is built elsewhere by then, and nobody is to go on with it. */
+/**
+ * What is refused may have been begun by another run, with which nobody is to go on now. An order to build it again, as one of a
+ * conductor that misses it, waits until nothing of it is left: the two would be done at once.
+ */
 async function undoBegun(host: Host, uuid: string): Promise<void> {
+  if (!host.driver.carriesOn || host.ledger.get(uuid)) return;
   const undo = async () => {
     await host.journal.remove(uuid);
     await host.driver.destroy(uuid);
@@ -115,7 +123,8 @@ async function join(host: Host, order: BuildOrder, tracked: TrackedInstance): Pr
   return { kind: 'active' };
 }
 
-async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Settlement> {
+async function settle(host: Host, order: BuildOrder, ending: Promise<BuildEnd>): Promise<Settlement> {
+  const end = await ending;
   switch (end.kind) {
     case 'active':
       return reportBuild(host, order, { outcome: 'active' });

@@ -4,7 +4,7 @@ import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { inventory, type Resources } from '#libs/domain/inventory';
 import type { BootDevice, NodeRecord } from '#libs/domain/nodes/node';
-import { isOffered, type NodeVerb, requirePowerFree } from '#libs/domain/nodes/node-state';
+import { isOffered, type NodeVerb, nextNodeState, requirePowerFree } from '#libs/domain/nodes/node-state';
 import type { Log } from '#libs/runtime/log';
 import type { Driver, NodeOrder } from '../driver';
 import { isFenced, notSurelyHeld } from '../fenced';
@@ -142,11 +142,17 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
 
   function operatePower(order: 'on' | 'off' | 'reboot'): Promise<void> {
     return takeTurn(async () => {
-      await node.written();
       requirePowerFree(node.record.state);
+      await noteOrder();
       await setPower(order);
     });
   }
+
+  /**
+   * Changes the node before an order: when the node is lost in the middle of it, a copy of the order finds at the next manager that
+   * the node has changed. And what could not be written is written first, so that an order does not rest on what only this run knows.
+   */
+  const noteOrder = () => node.change({});
 
   async function setPower(order: 'on' | 'off' | 'reboot'): Promise<void> {
     await claim();
@@ -166,8 +172,16 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     await node.change({ bootDevice: device });
   }
 
+  /** A node that was not Berth's is claimed first, and must answer (Ironic's `verifying`): from then on nobody else orders it. */
+  async function manage(): Promise<void> {
+    if (node.record.state !== 'enroll') return node.move('manage');
+    await claim();
+    const { isOn } = await controller.status();
+    await node.move('manage', { isOn });
+  }
+
   const operations: Readonly<Record<NodeOperation, (order: NodeOrder) => Promise<void>>> = {
-    manage: () => node.move('manage'),
+    manage,
     async provide() {
       await move('provide', { step: '' });
     },
@@ -181,6 +195,8 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       }),
     unrescue: () =>
       takeTurn(async () => {
+        nextNodeState(node.record.state, 'unrescue', undefined);
+        await noteOrder();
         await bootInto('Hdd');
         await node.move('unrescue');
       }),
@@ -203,6 +219,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     set_boot_device: ({ bootDevice = 'Hdd' }) =>
       takeTurn(async () => {
         requirePowerFree(node.record.state);
+        await noteOrder();
         await setBootDevice(bootDevice);
         await node.change({ bootDevice });
       }),
