@@ -5,13 +5,12 @@ import { writeFile } from 'node:fs/promises';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
-import { callMethod, castTyped } from '#libs/bus/typed-calls';
+import { castTyped } from '#libs/bus/typed-calls';
 import { Client } from '#libs/client/client';
 import { buildRequestCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec } from '#libs/contracts/instance';
-import { BUILD_REQUESTS, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { sleep } from '#libs/domain/clock';
 import type { Allocations } from '#libs/domain/consumer';
 import { requestSpec } from '#libs/domain/request-spec';
@@ -39,6 +38,7 @@ import {
 import { type LatencyOverLoad, measureOverLoad, resultsOverLoad } from './latency/latency-over-load';
 import { plotLatency } from './latency/latency-plot';
 import { processLoad } from './latency/process-load';
+import { Selects } from './latency/selects';
 import { measureClaims } from './placement-fleet';
 import { rawRpcRate } from './raw-rpc';
 
@@ -93,7 +93,7 @@ export const buildsBench: Bench = {
       const runs = Number(flags['runs'] ?? 5);
       const isQuick = flags['quick'] === 'true';
       const { builds, select, overLoad, schedulerLoad } = await Promise.race([
-        measureFleet(bus, { hosts, ...ports, seconds, runs, isQuick, note }),
+        measureFleet(bus, store, { hosts, ...ports, seconds, runs, isQuick, note }),
         anyEnds(processes),
       ]);
       const rounds = isQuick ? 0 : Number(flags['durability-rounds'] ?? 1);
@@ -169,7 +169,7 @@ interface FleetLoad {
   readonly note: (text: string) => void;
 }
 
-async function measureFleet(bus: Bus, load: FleetLoad) {
+async function measureFleet(bus: Bus, store: PlacementStore, load: FleetLoad) {
   const { hosts, agentPorts, schedulerPort, seconds, runs, isQuick, note } = load;
   await hostsReported(bus, hosts, note);
   note('waiting until all agents are ready');
@@ -177,16 +177,18 @@ async function measureFleet(bus: Bus, load: FleetLoad) {
   if (!isQuick) note('measuring whole builds');
   const builds = isQuick ? undefined : await measureBuilds(bus, seconds);
   note('measuring select_destinations');
+  const selects = new Selects(bus, store, SPEC);
   const schedulerLoad: Record<string, number | string> = {};
   const withLoad = async <T>(name: string, measure: () => Promise<T>) => {
     const { measured, load: used } = await processLoad(schedulerPort, `scheduler_${name}`, measure);
     Object.assign(schedulerLoad, used);
+    await selects.releaseAll(schedulerPort);
     return measured;
   };
-  const select = await withLoad('full', () => measureRate(() => selectOne(bus), { inFlight: IN_FLIGHT, seconds }));
+  const select = await withLoad('full', () => measureRate(() => selects.one(), { inFlight: IN_FLIGHT, seconds }));
   note('measuring select_destinations alone');
   const range = { capacityPerSecond: select.perSecond, seconds, runs, note };
-  const overLoad = await measureOverLoad(() => selectOne(bus), range, withLoad);
+  const overLoad = await measureOverLoad(() => selects.one(), range, withLoad);
   return { builds, select, overLoad, schedulerLoad };
 }
 
@@ -233,13 +235,6 @@ async function hostsReported(bus: Bus, hosts: number, note: (text: string) => vo
     if (seen !== told) note(`${seen} of ${hosts} hosts have reported`);
     if (seen < hosts) await sleep(clock, 500);
   }
-}
-
-async function selectOne(bus: Bus): Promise<void> {
-  const request = { requestId: randomUUID(), requestSpec: SPEC, instanceUuids: [randomUUID()], numAlternates: 2 };
-  const options = { timeoutMs: 30_000 };
-  const { destinations } = await callMethod(bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
-  if (destinations.length === 0) throw new Error('no valid host: the fleet is too small for this benchmark');
 }
 
 /** The rate of builds from published request to ACTIVE. */

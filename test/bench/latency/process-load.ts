@@ -1,4 +1,5 @@
 import { type Results, round } from '../harness';
+import { operationsMetrics, sumOf } from './operations-metrics';
 
 /** What a process has used since it started, by the metrics on its operations port. */
 interface Used {
@@ -36,12 +37,8 @@ export async function processLoad<T>(
 }
 
 async function used(operationsPort: number): Promise<Used> {
-  const text = await (await fetch(`http://127.0.0.1:${operationsPort}/metrics`)).text();
-  const sum = (metric: string) =>
-    [...text.matchAll(new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)`, 'gm'))].reduce(
-      (all, [, value]) => all + Number(value),
-      0,
-    );
+  const metrics = await operationsMetrics(operationsPort);
+  const sum = (name: string) => sumOf(metrics, name);
   return {
     atMs: performance.now(),
     cpuSeconds: sum('process_cpu_seconds_total'),

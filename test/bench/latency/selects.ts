@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import limitConcurrency from 'p-limit';
+import type { Bus } from '#libs/bus/port';
+import { callMethod } from '#libs/bus/typed-calls';
+import { RPC_SCHEDULER } from '#libs/contracts/queues';
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { sleep } from '#libs/domain/clock';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { systemClock } from '#libs/runtime/system';
+import { operationsMetrics, sumOf } from './operations-metrics';
+
+const RELEASES_AT_ONCE = 128;
+const READ_CHUNK = 1_000;
+const clock = systemClock();
+
+/**
+ * Selects destinations that nobody builds, and releases what was claimed for them.
+ *
+ * The naive way is to leave the claims: then, thirty seconds later, each report of a host lacks the instances that are
+ * claimed there, and schedulers and conductors are busy with that, as they are on no fleet whose selects are built.
+ */
+export class Selects {
+  #claimed: string[] = [];
+
+  constructor(
+    private readonly bus: Bus,
+    private readonly store: PlacementStore,
+    /** Encoded. */
+    private readonly requestSpec: Uint8Array,
+  ) {}
+
+  /** One instance, with two alternates. */
+  async one(): Promise<void> {
+    const uuid = randomUUID();
+    const request = { requestId: randomUUID(), requestSpec: this.requestSpec, instanceUuids: [uuid], numAlternates: 2 };
+    const options = { timeoutMs: 30_000 };
+    const { destinations } = await callMethod(this.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
+    if (destinations.length === 0) throw new Error('no valid host: the fleet is too small for this benchmark');
+    this.#claimed.push(uuid);
+  }
+
+  /** Resolves when the scheduler of this operations port has seen it. */
+  async releaseAll(operationsPort: number): Promise<void> {
+    const claimed = this.#claimed;
+    this.#claimed = [];
+    const takeTurn = limitConcurrency(RELEASES_AT_ONCE);
+    for (let from = 0; from < claimed.length; from += READ_CHUNK) {
+      const consumers = await this.store.consumers(claimed.slice(from, from + READ_CHUNK));
+      const releases = consumers.map(({ uuid: consumerUuid, claimToken }) =>
+        takeTurn(() => this.store.commit({ kind: 'release_claim', atMs: clock.now(), consumerUuid, claimToken })),
+      );
+      await Promise.all(releases);
+    }
+    const revision = await this.store.revision();
+    const seen = async () => sumOf(await operationsMetrics(operationsPort), 'berth_scheduler_mirror_revision');
+    while ((await seen()) < revision) await sleep(clock, 100);
+  }
+}
