@@ -48,7 +48,8 @@ const BY_REASON: Readonly<Record<string, string>> = {
   store_away: 'is Redis running, and is BERTH_STORE_URL right? nothing was done, so it is safe to ask again',
   no_such_host: "'berth host list' shows the hosts",
   no_such_provider: "'berth provider list' shows the providers",
-  no_such_decision: 'the last decisions are kept, BERTH_SCHEDULER_KEPT_DECISIONS of them; explain the request instead',
+  no_such_decision:
+    'only the last decisions are kept, and not each one of a busy scheduler (BERTH_SCHEDULER_KEPT_DECISIONS); explain the request instead',
   malformed_uuid: "'berth instance list' shows the UUIDs",
   no_such_instance: "'berth instance list' shows the instances",
 };

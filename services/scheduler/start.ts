@@ -81,6 +81,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     deps,
     {
       keepDecision: (decision) => decisions.keep(decision),
+      keepsSelected: decisions.hasRoom,
       placement,
       mirror,
       fleet,

@@ -50,7 +50,7 @@ export interface InstanceDestination {
   readonly claimToken: number | undefined;
 }
 
-/** Hosts for all instances of a request, or none and why. Grounds are given where decisions are kept. */
+/** Hosts for all instances of a request, or none and why. Grounds are given where the decision is to be kept. */
 export type Decision =
   | {
       readonly kind: 'decided';
@@ -80,6 +80,8 @@ export interface DecisionParts {
   readonly pricing: Pricing;
   readonly rankHosts: RankHosts;
   readonly settings: SelectSettings;
+  /** Whether a decision that finds its hosts is kept now. */
+  readonly keepsSelected: () => boolean;
 }
 
 /**

@@ -32,18 +32,19 @@ const BEST_SHOWN = 3;
 const SELECTED_SHOWN = 12;
 
 /**
- * Notes what a decision is made on, where decisions are kept: what refuses hosts, and the best few. To be called before the
+ * Notes what a decision is made on, where it is to be kept: what refuses hosts, and the best few. To be called before the
  * first instance is placed, because ranks go on with the fleet.
  *
- * @returns the grounds, with the hosts that were selected; with the diagnosis in the end where there was no host
+ * @returns the grounds, with the hosts that were selected; where there was no host, with the diagnosis in the end, which is kept always
  */
 export function noteGrounds(
   equivalenceClass: EquivalenceClass,
   { snapshot, constraints, quotaExceeded }: Start,
-  { fleet, pricing, rankHosts, settings }: DecisionParts,
+  { fleet, pricing, rankHosts, settings, keepsSelected }: DecisionParts,
 ): (selected: readonly HostState[], diagnosis?: Diagnosis) => Grounds | undefined {
   if (settings.keptDecisions === 0) return () => undefined;
   const { revision } = fleet.view;
+  if (!keepsSelected()) return (_, diagnosis) => diagnosis && { revision, diagnosis, hosts: [] };
   const { prices } = pricing;
   const ranked = rankHosts(equivalenceClass, snapshot);
   const first = best(BEST_SHOWN, ranked.bestFirst(constraints, seededRandom(0))).map(({ host }) => host.index);

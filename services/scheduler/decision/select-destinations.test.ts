@@ -424,7 +424,8 @@ it('does not claim for a caller who has left', async () => {
   const { placement, clock } = world;
   const sealing = { sealer: () => () => new Uint8Array(), refer: async () => [] };
   const holding = { holdAlternates: async () => {}, nominate: async () => {} };
-  const deps = { ...scheduler, placement, clock, ...sealing, ...holding, keepDecision: () => {} };
+  const keeping = { keepDecision: () => {}, keepsSelected: () => false };
+  const deps = { ...scheduler, placement, clock, ...sealing, ...holding, ...keeping };
   await expect(selectDestinations(request, gone, deps)).rejects.toMatchObject({ reason: 'caller_left' });
   expect(await world.placement.consumers(request.instanceUuids)).toEqual([]);
 });

@@ -11,9 +11,15 @@ const MAX_BATCH = 64;
 const MOST_UNDER_WAY = 1_024;
 /** How long a decision may wait for others. */
 const COLLECT_MS = 50;
+/** So far back goes at least what one scheduler keeps, by keeping no more of what found its hosts; of a short burst it keeps all. */
+const REACH_SECONDS = 60;
+/** Of all that are kept, the part that may come in one burst. */
+const BURST_SHARE = 0.2;
 
 /** Keeps decisions in the store. */
 export interface DecisionKeeper {
+  /** Whether one more that finds its hosts is kept now. */
+  readonly hasRoom: () => boolean;
   keep(decision: PastDecision): void;
   /** Sends what waits; resolves when the store has all that was to be kept, or did not take it. */
   flush(): Promise<void>;
@@ -27,6 +33,10 @@ export interface DecisionKeeper {
  * and the next claim waits for the second: of one select after the other that is a third of their time. So decisions are
  * collected for a moment, and written together. What it costs: a decision is known to other schedulers so much later.
  *
+ * To note what a decision was made on takes a tenth of a scheduler's time, and at some thousand a second what is kept would reach back a
+ * few seconds only. So of those that found their hosts, no more are kept than let it reach back a minute, or come in one burst; those
+ * that found none, which people ask about, are kept always.
+ *
  * @param most  how many the store keeps
  */
 export function decisionKeeper(
@@ -38,8 +48,12 @@ export function decisionKeeper(
   let cancelTimer = () => {};
   const underWay = new Set<Promise<void>>();
   let underWayCount = 0;
+  const room = bucket(Math.max(MAX_BATCH, most * BURST_SHARE), most / REACH_SECONDS, clock);
   return {
+    hasRoom: () => room.left() >= 1,
+
     keep(decision) {
+      if (Object.keys(decision.decision.selected).length > 0) room.take();
       if (waiting.length + underWayCount >= MOST_UNDER_WAY) return;
       if (waiting.push(decision) === 1) cancelTimer = clock.after(COLLECT_MS, send);
       if (waiting.length === MAX_BATCH) send();
@@ -71,6 +85,19 @@ export function decisionKeeper(
       log.debug({ event: 'decision_not_kept', code, reason }, `decisions were not kept: ${message}`);
     }
   }
+}
+
+/** A token bucket: so many at most, and so many more each second. */
+function bucket(size: number, perSecond: number, clock: Clock) {
+  let tokens = size;
+  let filledAtMs = clock.elapsed();
+  const left = () => {
+    const nowMs = clock.elapsed();
+    tokens = Math.min(size, tokens + ((nowMs - filledAtMs) / 1_000) * perSecond);
+    filledAtMs = nowMs;
+    return tokens;
+  };
+  return { left, take: () => void (tokens -= 1) };
 }
 
 function asKept({ instanceUuids, decision }: PastDecision): KeptDecision {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { decisionCodec } from '#libs/contracts/diagnosis';
 import { SERVICE } from '#libs/contracts/identity';
+import { inventory } from '#libs/domain/inventory';
 import { aWorld, hostsOf, type TestScheduler, type World } from '../testing/world';
 import { explainInstance } from './explain-instance';
 
@@ -95,6 +96,22 @@ it('writes what was decided in a moment together, and nobody waits for it', asyn
   await world.clock.advance(50);
   expect(keepDecisions.mock.calls.map(([decisions]) => decisions.length)).toEqual([2]);
   expect((await explainInstance(uuids[1], SERVICE, world.placement)).decision.selected).toHaveProperty(uuids[1]);
+});
+
+it('keeps of many that found hosts those of a first burst and some each second, and all that found none', async () => {
+  await world.report('vast', { inventories: { VCPU: inventory(10_000) } });
+  scheduler = await world.scheduler({ keptDecisions: 300 });
+  const uuids = Array.from({ length: 70 }, () => randomUUID());
+  for (const uuid of uuids) await scheduler.select(REQUEST, [uuid]);
+  await scheduler.flushDecisions();
+  const found = await Promise.all(uuids.map((uuid) => world.placement.decision(uuid)));
+  expect(found.filter((one) => one !== undefined)).toHaveLength(64);
+  const [refused, later] = [randomUUID(), randomUUID()];
+  await scheduler.select({ ...REQUEST, resources: { VCPU: 99_999 } }, [refused]);
+  expect((await kept(refused)).diagnosis.hostsPassed).toBe(0);
+  await world.clock.advance(1_000);
+  await scheduler.select(REQUEST, [later]);
+  expect((await kept(later)).selected).toEqual({ [later]: 'vast' });
 });
 
 it('is read again as it was written', async () => {

@@ -166,6 +166,7 @@ async function openScheduler(
   const notHeld: NoteNotHeld = (what, uuid, reason) => void unheld.push(`${what} of ${uuid}: ${reason}`);
   const deps = {
     keepDecision: (decision: PastDecision) => decisions.keep(decision),
+    keepsSelected: decisions.hasRoom,
     placement,
     mirror,
     fleet,
