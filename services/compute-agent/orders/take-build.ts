@@ -19,7 +19,9 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   // lock, so that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => {
     await refreshExternalUsage(host);
-    return decideAndDo(host, order);
+    const decision = decide(host, order);
+    if (decision.kind === 'refuse') await undoBegun(host, order.instanceUuid);
+    return { settled: execute(host, order, decision) };
   });
   holdUntil(host, order.instanceUuid, settled);
   return settled;
@@ -38,30 +40,33 @@ function deadlineHere({ deadlineAtMs, timeLeftMs }: BuildOrder, clock: Clock): n
   return deadlineAtMs === 0 ? 0 : clock.elapsed() + deadlineAtMs - clock.now();
 }
 
-/**
- * Decides what becomes of an order and begins it, all under the instance's lock; `settled` goes on after it. It has decided, and holds
- * the instance's resources, when it first waits.
- */
-async function decideAndDo(host: Host, order: BuildOrder): Promise<{ readonly settled: Promise<Settlement> }> {
-  const { log, concluded } = host;
-  const at = (settled: Promise<Settlement>) => ({ settled });
-  if (host.isOver?.()) return at(Promise.resolve(REQUEUE));
-  const before = host.ledger.get(order.instanceUuid) === undefined ? concluded.resultOf(order) : undefined;
-  if (before) return at(reportBuild(host, order, before));
-  const judgement = judge(host, order);
-  switch (judgement.kind) {
+/** What becomes of an order, with what is known of it besides: it ended before, or the host may be another run's by now. */
+type Decision = Judgement | { readonly kind: 'ended'; readonly result: ConcludedBuild } | { readonly kind: 'over' };
+
+function decide(host: Host, order: BuildOrder): Decision {
+  if (host.isOver?.()) return { kind: 'over' };
+  const result = host.ledger.get(order.instanceUuid) === undefined ? host.concluded.resultOf(order) : undefined;
+  return result ? { kind: 'ended', result } : judge(host, order);
+}
+
+/** Holds the instance's resources when it first waits. */
+async function execute(host: Host, order: BuildOrder, decision: Decision): Promise<Settlement> {
+  switch (decision.kind) {
+    case 'over':
+      return REQUEUE;
+    case 'ended':
+      return reportBuild(host, order, decision.result);
     case 'build':
-      return at(settle(host, order, build(host, order)));
+      return settle(host, order, await build(host, order));
     case 'join':
-      return at(settle(host, order, join(host, order, judgement.tracked)));
+      return settle(host, order, await join(host, order, decision.tracked));
     case 'refuse':
-      await undoBegun(host, order.instanceUuid);
-      return at(reportConcluded(host, order, refuseBuild(host, order, judgement)));
+      return reportConcluded(host, order, refuseBuild(host, order, decision));
     case 'destroyed':
-      return at(reportBuild(host, order, DESTROYED));
+      return reportBuild(host, order, DESTROYED);
     case 'ignore':
-      log.debug({ event: 'build_superseded', ...attemptFields(host, order) }, 'ignored a superseded attempt');
-      return at(Promise.resolve(ACK));
+      host.log.debug({ event: 'build_superseded', ...attemptFields(host, order) }, 'ignored a superseded attempt');
+      return ACK;
   }
 }
 
@@ -123,8 +128,7 @@ async function join(host: Host, order: BuildOrder, tracked: TrackedInstance): Pr
   return { kind: 'active' };
 }
 
-async function settle(host: Host, order: BuildOrder, ending: Promise<BuildEnd>): Promise<Settlement> {
-  const end = await ending;
+async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Settlement> {
   switch (end.kind) {
     case 'active':
       return reportBuild(host, order, { outcome: 'active' });
