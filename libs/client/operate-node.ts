@@ -5,6 +5,7 @@ import { operateNodeCodec } from '../contracts/nodes';
 import { agentQueue } from '../contracts/queues';
 import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
+import { nodeChanged } from '../domain/nodes/node-changed';
 import { nextNodeState, requirePowerFree } from '../domain/nodes/node-state';
 
 /** What an operator wants of a node. */
@@ -21,12 +22,11 @@ export interface OperateNodeParts {
 const POLL_MS = 100;
 
 /**
- * Orders the agent that manages a node, and resolves to the node as it is when the order shows there. What follows of it,
- * such as the end of a cleaning, is not waited for. An order that comes late or twice finds that the node has changed, and is
- * not done.
+ * Orders the agent that manages a node, and resolves to the node as it is when the order is done. What follows of it, such as the end
+ * of a cleaning, is not waited for. An order that comes late or twice finds that the node has changed, and is not done.
  *
- * @throws BerthError `not_found / unknown_node`, `failed_precondition / node_state`, `/ node_unmanaged`, `deadline_exceeded /
- *   node_not_operated`.
+ * @throws BerthError `not_found / unknown_node`, `failed_precondition / node_state`, `/ node_unmanaged`, `/ node_changed`, or with
+ *   the reason for which it failed; `deadline_exceeded / node_not_operated`.
  */
 export async function operateNode(
   { bus, clock, timeoutMs, show }: OperateNodeParts,
@@ -61,7 +61,14 @@ export async function operateNode(
   await cast();
   while (clock.elapsed() < untilMs) {
     const [now] = await show(host);
-    if (now && now.updatedAtMs !== updatedAtMs) return now;
+    if (now && now.updatedAtMs !== updatedAtMs) {
+      const { lastOrder } = now;
+      if (lastOrder?.restsOnUpdatedAtMs !== updatedAtMs || lastOrder.verb !== verb) throw nodeChanged(host);
+      if (lastOrder.outcome === 'done') return now;
+      if (lastOrder.outcome === 'failed') {
+        throw new BerthError('failed_precondition', lastOrder.reason, lastOrder.message);
+      }
+    }
     // The agent before has given it up, and did not do it.
     if (now?.serviceHost && now.serviceHost !== ordered) {
       ordered = now.serviceHost;

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { BerthError } from '../domain/errors';
+import type { NodeOperation } from '../domain/nodes/node';
 import type { RequestSpec } from '../domain/request-spec';
 import { anEncodedSpec, aRequestSpec } from '../testing/instances/request-spec';
+import { aNodeRecord } from '../testing/node-record';
 import {
   addAggregateHostMethod,
   createAggregateMethod,
@@ -21,6 +23,7 @@ import { listHostsMethod } from './hosts';
 import { instanceEventCodec, listInstancesMethod } from './instance';
 import { MAX_INSTANCES_PER_REQUEST } from './limits';
 import type { BuildInstance, BuildRequest } from './messages';
+import { nodeCodec } from './nodes';
 import { requestSpecCodec } from './request-spec';
 import { alternatesCodec, selectDestinationsMethod } from './selection';
 import { updateResourceStatsMethod } from './stats';
@@ -169,6 +172,22 @@ it('decodes what it encoded: flavors, and what changes them', () => {
       unsetExtraSpecs: fc.array(word, { maxLength: 3 }),
     }),
   );
+});
+
+it('decodes what it encoded: nodes', () => {
+  const lastOrder = fc.record({
+    verb: fc.constantFrom<NodeOperation>('maintain', 'power_off', 'set_boot_device'),
+    restsOnUpdatedAtMs: fc.maxSafeNat(),
+    begunAtMs: fc.maxSafeNat(),
+    outcome: fc.constantFrom('begun', 'done', 'failed'),
+    reason: fc.constantFrom('', 'controller_away'),
+    message: fc.constantFrom('', 'no route'),
+  });
+  const node = fc
+    .record({ updatedAtMs: fc.maxSafeNat(), isOn: fc.boolean(), lastOrder: fc.option(lastOrder, { nil: undefined }) })
+    .map(aNodeRecord);
+  expect(nodeCodec.type).toBe('berth.scheduler.v1.Node');
+  roundTrips(nodeCodec, node);
 });
 
 it('decodes what it encoded: aggregates, zones and groups', () => {

@@ -6,8 +6,7 @@ import type { Aggregate } from '../domain/grouping/aggregate';
 import type { Attempt, InstanceState, PowerState } from '../domain/instance';
 import type { Inventories, Inventory } from '../domain/inventory';
 import type { MigrationKind, MigrationPhase } from '../domain/moves/migration';
-import type { BootDevice, NodeRecord } from '../domain/nodes/node';
-import type { NodeVerb } from '../domain/nodes/node-state';
+import type { BootDevice, NodeOperation, NodeRecord } from '../domain/nodes/node';
 import type { Admission } from '../domain/queueing/admission';
 import type { AlternatesHeld } from '../domain/queueing/place-lease';
 import type { QuotaExcess } from '../domain/quotas/quota';
@@ -282,14 +281,6 @@ export type NodeView = NodeRecord & { readonly serviceHost?: string };
 export interface WriteNodeRequest extends Fields<berth.scheduler.v1.WriteNodeRequest, 'node'> {
   readonly node: NodeRecord;
 }
-
-/** What an operator wants of a node. */
-export type NodeOperation =
-  | Exclude<NodeVerb, 'deploy' | 'deployed' | 'undeploy' | 'cleaned' | 'fail'>
-  | 'power_on'
-  | 'power_off'
-  | 'reboot'
-  | 'set_boot_device';
 
 export interface OperateNode extends Fields<berth.compute.v1.OperateNode, 'verb' | 'bootDevice'> {
   readonly verb: NodeOperation;

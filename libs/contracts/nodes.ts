@@ -1,6 +1,6 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { isNodeClass, type NodeRecord } from '../domain/nodes/node';
+import { isNodeClass, type LastOrder, type NodeOperation, type NodeRecord } from '../domain/nodes/node';
 import {
   enumeration,
   hostName,
@@ -15,6 +15,7 @@ import {
   uuid,
   uuidOrEmpty,
   whole,
+  word,
 } from './checks';
 import { type Codec, codec, type Method } from './codec';
 import { MAX_HOSTS_PER_AGENT, MAX_NODE_JOURNAL_BYTES, MAX_PAGE } from './limits';
@@ -47,10 +48,15 @@ const BOOT_DEVICES = enumeration({
   Cd: wire.BootDevice.BOOT_DEVICE_CD,
   Utilities: wire.BootDevice.BOOT_DEVICE_UTILITIES,
 });
+const OUTCOMES = enumeration({
+  begun: wire.OrderOutcome.ORDER_OUTCOME_BEGUN,
+  done: wire.OrderOutcome.ORDER_OUTCOME_DONE,
+  failed: wire.OrderOutcome.ORDER_OUTCOME_FAILED,
+});
 const { NODE_STATE_UNSPECIFIED: NO_STATE } = wire.NodeState;
 const { BOOT_DEVICE_UNSPECIFIED: NO_DEVICE } = wire.BootDevice;
 const { NodeVerb } = berth.compute.v1;
-const VERBS = enumeration({
+const NODE_VERBS = {
   manage: NodeVerb.NODE_VERB_MANAGE,
   provide: NodeVerb.NODE_VERB_PROVIDE,
   clean: NodeVerb.NODE_VERB_CLEAN,
@@ -62,7 +68,9 @@ const VERBS = enumeration({
   power_off: NodeVerb.NODE_VERB_POWER_OFF,
   reboot: NodeVerb.NODE_VERB_REBOOT,
   set_boot_device: NodeVerb.NODE_VERB_SET_BOOT_DEVICE,
-});
+} satisfies Record<NodeOperation, number>;
+const VERBS = enumeration(NODE_VERBS);
+const VERB_WORDS = Object.keys(NODE_VERBS) as NodeOperation[];
 
 /** A node as it is kept in the store and sent. @throws BerthError `invalid_argument`, also `bad_class`. */
 export const nodeCodec: Codec<NodeView> = codec('berth.scheduler.v1.Node', wire.Node, nodeToWire, (node) =>
@@ -153,9 +161,10 @@ function nodesCodec(type: string, message: typeof wire.ReadNodesResponse): Codec
   );
 }
 
-function nodeToWire({ stateBefore, ...node }: NodeView) {
+function nodeToWire({ stateBefore, lastOrder, ...node }: NodeView) {
   return {
     ...node,
+    ...(lastOrder && { lastOrder: { ...lastOrder, outcome: OUTCOMES.toWire(lastOrder.outcome) } }),
     traits: node.traits as string[],
     state: STATES.toWire(node.state),
     stateBefore: stateBefore ? STATES.toWire(stateBefore) : NO_STATE,
@@ -177,11 +186,25 @@ function nodeFromWire(node: berth.scheduler.v1.Node, field: string): NodeView {
     instanceUuid: uuidOrEmpty(node.instanceUuid, `${field}.instance_uuid`),
     step: name(node.step, `${field}.step`),
     updatedAtMs: whole(node.updatedAtMs, `${field}.updated_at_ms`),
+    lastOrder: node.lastOrder
+      ? lastOrderFromWire(node.lastOrder as berth.scheduler.v1.LastOrder, `${field}.last_order`)
+      : undefined,
     journal: text(node.journal, `${field}.journal`, MAX_NODE_JOURNAL_BYTES),
   };
   return node.serviceHost === ''
     ? record
     : { ...record, serviceHost: hostName(node.serviceHost, `${field}.service_host`) };
+}
+
+function lastOrderFromWire(order: berth.scheduler.v1.LastOrder, field: string): LastOrder {
+  return {
+    verb: word(order.verb, VERB_WORDS, `${field}.verb`),
+    restsOnUpdatedAtMs: whole(order.restsOnUpdatedAtMs, `${field}.rests_on_updated_at_ms`),
+    begunAtMs: whole(order.begunAtMs, `${field}.begun_at_ms`),
+    outcome: OUTCOMES.fromWire(order.outcome, `${field}.outcome`),
+    reason: name(order.reason, `${field}.reason`),
+    message: text(order.message, `${field}.message`),
+  };
 }
 
 /** Classes are created on first use: a node of a known agent brings one, and so its name is checked here. */

@@ -15,6 +15,7 @@ export function aNodeRecord(fields: Partial<NodeRecord> = {}): NodeRecord {
     instanceUuid: '',
     step: '',
     updatedAtMs: 0,
+    lastOrder: undefined,
     journal: '',
     ...fields,
   };

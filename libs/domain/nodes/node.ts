@@ -1,7 +1,27 @@
-import type { NodeState } from './node-state';
+import type { NodeState, NodeVerb } from './node-state';
 
 /** From what a node boots next (DMTF's `BootSourceOverrideTarget`, those that Berth uses). */
 export type BootDevice = 'Pxe' | 'Hdd' | 'Cd' | 'Utilities';
+
+/** What an operator orders of a node. */
+export type NodeOperation =
+  | Exclude<NodeVerb, 'deploy' | 'deployed' | 'undeploy' | 'cleaned' | 'fail'>
+  | 'power_on'
+  | 'power_off'
+  | 'reboot'
+  | 'set_boot_device';
+
+/** An operator's order, and what came of it. It is written before it is executed, so that no other manager executes a copy of it. */
+export interface LastOrder {
+  readonly verb: NodeOperation;
+  /** When the node had changed last, as the operator saw it; 0 when it was not looked at. */
+  readonly restsOnUpdatedAtMs: number;
+  readonly begunAtMs: number;
+  readonly outcome: 'begun' | 'done' | 'failed';
+  /** Of one that failed, as of a BerthError; else ''. */
+  readonly reason: string;
+  readonly message: string;
+}
 
 /** What is remembered of a node, so that whoever manages it next goes on with it. */
 export interface NodeRecord {
@@ -23,6 +43,8 @@ export interface NodeRecord {
   /** How far the work of a state has come, which the driver alone knows. */
   readonly step: string;
   readonly updatedAtMs: number;
+  /** Of operators; undefined when there was none. */
+  readonly lastOrder: LastOrder | undefined;
   /** The journal of the agent: what the node's instance is, and what it was ordered. JSON. */
   readonly journal: string;
 }

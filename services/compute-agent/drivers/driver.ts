@@ -1,8 +1,7 @@
-import type { NodeOperation } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { PowerState } from '#libs/domain/instance';
 import type { Inventories, Resources } from '#libs/domain/inventory';
-import type { BootDevice } from '#libs/domain/nodes/node';
+import type { BootDevice, NodeOperation } from '#libs/domain/nodes/node';
 import type { RequestSpec } from '#libs/domain/request-spec';
 
 /**

@@ -99,6 +99,7 @@ async function firstRecord(
     instanceUuid: '',
     step: '',
     updatedAtMs: clock.now(),
+    lastOrder: undefined,
     journal: '',
   };
   if (config.nodeStart === 'enroll') return unknown;

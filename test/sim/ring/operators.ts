@@ -1,8 +1,9 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { operateNode } from '#libs/client/operate-node';
-import type { NodeOperation, NodeView } from '#libs/contracts/messages';
+import type { NodeView } from '#libs/contracts/messages';
 import { listNodesMethod, operateNodeCodec } from '#libs/contracts/nodes';
 import { agentQueue, RPC_SCHEDULER } from '#libs/contracts/queues';
+import type { NodeOperation } from '#libs/domain/nodes/node';
 import type { Random } from '#libs/domain/random';
 import { confirmed, pick } from '../actions/common';
 import { NODE_NAMES } from './rack';

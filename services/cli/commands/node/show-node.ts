@@ -1,11 +1,13 @@
 import type { NodeView } from '#libs/contracts/messages';
+import type { LastOrder } from '#libs/domain/nodes/node';
 import type { Context } from '../../context';
 import { ageOf } from '../../views/format';
 import { facts } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 
 /** One node, as `show` prints it and the others when they are done. */
-export function printNode({ terminal, clock }: Context, node: NodeView, json: boolean): void {
+export function printNode(context: Context, node: NodeView, json: boolean): void {
+  const { terminal, clock } = context;
   if (json) return terminal.json(withoutJournal(node));
   terminal.print(
     facts(terminal, [
@@ -18,10 +20,16 @@ export function printNode({ terminal, clock }: Context, node: NodeView, json: bo
       ['traits', node.traits.join(' ') || '-'],
       ['power', `${node.isOn ? 'on' : 'off'}, boots from ${node.bootDevice}`],
       ['instance', node.instanceUuid || '-'],
+      ...(node.lastOrder ? [['last order', orderOf(context, node.lastOrder)] as [string, string]] : []),
       ['pool / agent', `${node.pool} / ${node.serviceHost || '-'}`],
       ['last change', `${ageOf(clock, node.updatedAtMs)} ago`],
     ]),
   );
+}
+
+/** What an operator ordered last; one that has only begun may be under way, or its agent has died. */
+function orderOf({ clock }: Context, { verb, outcome, begunAtMs, message }: LastOrder): string {
+  return `${verb} ${outcome}, ${ageOf(clock, begunAtMs)} ago${message ? `: ${message}` : ''}`;
 }
 
 /** What people and programs get of it: the rest is between agents. */

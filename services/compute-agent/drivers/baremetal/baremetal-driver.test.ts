@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { NodeOperation } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
-import type { NodeRecord } from '#libs/domain/nodes/node';
+import type { NodeOperation, NodeRecord } from '#libs/domain/nodes/node';
 import { requestSpec } from '#libs/domain/request-spec';
 import { silentLog } from '#libs/runtime/log';
 import { systemClock } from '#libs/runtime/system';
@@ -128,6 +127,7 @@ it('refuses what the state does not allow', async () => {
   await driver.build(anInstance(), never);
   await expect(driver.build(anInstance(), never)).rejects.toMatchObject({ reason: 'node_state' });
   await expect(driver.operate?.(order('clean'))).rejects.toMatchObject({ reason: 'node_state' });
+  expect(stored.lastOrder).toMatchObject({ verb: 'clean', outcome: 'failed', reason: 'node_state' });
   await driver.close();
 });
 
@@ -139,6 +139,11 @@ it('does what rests on the node as it is, and not again when the order comes twi
   const { length } = boots();
   await expect(driver.operate?.(reboot)).rejects.toMatchObject({ reason: 'node_changed' });
   expect([length, boots().length]).toEqual([1, 1]);
+  expect(stored.lastOrder).toMatchObject({
+    verb: 'reboot',
+    restsOnUpdatedAtMs: reboot.restsOnUpdatedAtMs,
+    outcome: 'done',
+  });
   await driver.close();
 });
 
@@ -153,6 +158,7 @@ it.each(['reboot', 'set_boot_device'] as const)(
     };
     await expect(first.operate?.(rests)).rejects.toMatchObject({ reason: 'epoch_unknown' });
     onWrite = () => {};
+    expect(stored.lastOrder).toMatchObject({ verb, outcome: 'begun' });
     const done = simulator.orders.length;
     const second = await open(2);
     await expect(second.operate?.(rests)).rejects.toMatchObject({ reason: 'node_changed' });
@@ -171,7 +177,7 @@ it('claims a node that an operator enrolls, so that who managed it before orders
   };
   await expect(second.operate?.(order('manage'))).rejects.toMatchObject({ reason: 'controller_away' });
   simulator.onRequest = () => {};
-  expect(stored.state).toBe('enroll');
+  expect(stored).toMatchObject({ state: 'enroll', lastOrder: { outcome: 'failed', reason: 'controller_away' } });
   await second.operate?.(order('manage'));
   expect([stored.state, stored.isOn]).toEqual(['manageable', true]);
   const done = simulator.orders.length;

@@ -1,9 +1,9 @@
 import limitConcurrency from 'p-limit';
-import type { NodeOperation } from '#libs/contracts/messages';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { inventory, type Resources } from '#libs/domain/inventory';
-import type { BootDevice, NodeRecord } from '#libs/domain/nodes/node';
+import type { BootDevice, LastOrder, NodeOperation, NodeRecord } from '#libs/domain/nodes/node';
+import { nodeChanged } from '#libs/domain/nodes/node-changed';
 import { isOffered, type NodeVerb, nextNodeState, requirePowerFree } from '#libs/domain/nodes/node-state';
 import type { Log } from '#libs/runtime/log';
 import type { Driver, NodeOrder } from '../driver';
@@ -31,6 +31,18 @@ export interface BaremetalParts {
   /** Whether a node boots its utilities, which remove what was on it, before it is given to somebody else. */
   readonly cleans: boolean;
 }
+
+/**
+ * What is written of an operator's order: that it has begun, before its controller is given it, so that a copy of it finds the node changed
+ * at whoever manages it next; and with its last change that it is done.
+ */
+interface OrderNotes {
+  readonly begun: Pick<NodeRecord, 'lastOrder'>;
+  readonly done: Pick<NodeRecord, 'lastOrder'>;
+}
+
+/** Characters of the message of an order that failed, as they are kept. */
+const MOST_MESSAGE = 500;
 
 /**
  * A node of bare metal: the host has all of it or nothing of it. It offers 1 of its class while it can be given an instance or has
@@ -140,24 +152,23 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     await node.move('fail', { reason: `cleaning failed: ${error.message}`, step: '' }).catch(() => {});
   }
 
-  function operatePower(order: 'on' | 'off' | 'reboot'): Promise<void> {
+  /** Nothing that only this run knows is under an operator's order: all is written first, with the order. */
+  function inTurn({ begun }: OrderNotes, action: () => Promise<void>): Promise<void> {
     return takeTurn(async () => {
+      await node.change(begun);
       requirePowerFree(node.record.state);
-      await noteOrder();
-      await setPower(order);
+      await action();
     });
   }
 
-  /**
-   * Changes the node before an order: when the node is lost in the middle of it, a copy of the order finds at the next manager that
-   * the node has changed. And what could not be written is written first, so that an order does not rest on what only this run knows.
-   */
-  const noteOrder = () => node.change({});
+  function operatePower(order: 'on' | 'off' | 'reboot', notes: OrderNotes): Promise<void> {
+    return inTurn(notes, () => setPower(order, notes.done));
+  }
 
-  async function setPower(order: 'on' | 'off' | 'reboot'): Promise<void> {
+  async function setPower(order: 'on' | 'off' | 'reboot', fields: Partial<NodeRecord> = {}): Promise<void> {
     await claim();
     await controller.setPower(order);
-    await node.change({ isOn: order !== 'off' });
+    await node.change({ isOn: order !== 'off', ...fields });
   }
 
   /** From its disk it boots each time, from anything else once. */
@@ -168,60 +179,52 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
 
   async function bootInto(device: BootDevice): Promise<void> {
     await setBootDevice(device);
-    await setPower((await controller.status()).isOn ? 'reboot' : 'on');
-    await node.change({ bootDevice: device });
+    await setPower((await controller.status()).isOn ? 'reboot' : 'on', { bootDevice: device });
   }
 
   /** A node that was not Berth's is claimed first, and must answer (Ironic's `verifying`): from then on nobody else orders it. */
-  async function manage(): Promise<void> {
-    if (node.record.state !== 'enroll') return node.move('manage');
+  async function manage({ done }: OrderNotes): Promise<void> {
+    if (node.record.state !== 'enroll') return node.move('manage', done);
     await claim();
     const { isOn } = await controller.status();
-    await node.move('manage', { isOn });
+    await node.move('manage', { isOn, ...done });
   }
 
-  const operations: Readonly<Record<NodeOperation, (order: NodeOrder) => Promise<void>>> = {
-    manage,
-    async provide() {
-      await move('provide', { step: '' });
-    },
-    async clean() {
-      await move('clean', { step: '' });
-    },
-    rescue: () =>
+  const operations: Readonly<Record<NodeOperation, (order: NodeOrder, notes: OrderNotes) => Promise<void>>> = {
+    manage: (_, notes) => manage(notes),
+    provide: (_, { done }) => move('provide', { step: '', ...done }),
+    clean: (_, { done }) => move('clean', { step: '', ...done }),
+    rescue: (_, { begun, done }) =>
       takeTurn(async () => {
-        await node.move('rescue');
+        await node.move('rescue', begun);
         await bootInto('Pxe');
+        await node.change(done);
       }),
-    unrescue: () =>
+    unrescue: (_, { begun, done }) =>
       takeTurn(async () => {
         nextNodeState(node.record.state, 'unrescue', undefined);
-        await noteOrder();
+        await node.change(begun);
         await bootInto('Hdd');
-        await node.move('unrescue');
+        await node.move('unrescue', done);
       }),
     /** From then on its power is the operator's: a cleaning would switch it, and take the operator's boot for its own. */
-    async maintain({ reason }) {
+    async maintain({ reason }, { done }) {
       const { state: stateBefore } = node.record;
       try {
-        await node.move('maintain', { reason, stateBefore });
+        await node.move('maintain', { reason, stateBefore, ...done });
       } finally {
         interruption.abort();
         await cleaning;
       }
     },
-    async unmaintain() {
-      await move('unmaintain', { step: '' });
-    },
-    power_on: () => operatePower('on'),
-    power_off: () => operatePower('off'),
-    reboot: () => operatePower('reboot'),
-    set_boot_device: ({ bootDevice = 'Hdd' }) =>
-      takeTurn(async () => {
-        requirePowerFree(node.record.state);
-        await noteOrder();
+    unmaintain: (_, { done }) => move('unmaintain', { step: '', ...done }),
+    power_on: (_, notes) => operatePower('on', notes),
+    power_off: (_, notes) => operatePower('off', notes),
+    reboot: (_, notes) => operatePower('reboot', notes),
+    set_boot_device: ({ bootDevice = 'Hdd' }, notes) =>
+      inTurn(notes, async () => {
         await setBootDevice(bootDevice);
-        await node.change({ bootDevice });
+        await node.change({ bootDevice, ...notes.done });
       }),
   };
 
@@ -288,12 +291,26 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     isBusy: () => node.record.state === 'deploying' || cleaning !== undefined,
 
     async operate(order) {
-      const { updatedAtMs } = node.record;
-      if (order.restsOnUpdatedAtMs !== 0 && order.restsOnUpdatedAtMs !== updatedAtMs) {
-        const message = `node ${node.record.host} has changed since it was looked at: look again, and order it again`;
-        throw new BerthError('failed_precondition', 'node_changed', message);
+      const { verb, restsOnUpdatedAtMs } = order;
+      const { host, updatedAtMs } = node.record;
+      if (restsOnUpdatedAtMs !== 0 && restsOnUpdatedAtMs !== updatedAtMs) throw nodeChanged(host);
+      const begun: LastOrder = {
+        verb,
+        restsOnUpdatedAtMs,
+        begunAtMs: clock.now(),
+        outcome: 'begun',
+        reason: '',
+        message: '',
+      };
+      const notes = { begun: { lastOrder: begun }, done: { lastOrder: { ...begun, outcome: 'done' } } } as const;
+      try {
+        await operations[verb](order, notes);
+      } catch (thrown) {
+        const { reason, message } = BerthError.from(thrown);
+        const failed: LastOrder = { ...begun, outcome: 'failed', reason, message: message.slice(0, MOST_MESSAGE) };
+        await node.change({ lastOrder: failed }).catch(() => {});
+        throw thrown;
       }
-      await operations[order.verb](order);
     },
 
     async close() {
