@@ -152,7 +152,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     await node.move('fail', { reason: `cleaning failed: ${error.message}`, step: '' }).catch(() => {});
   }
 
-  /** Nothing that only this run knows is under an operator's order: all is written first, with the order. */
+  /** All that this run knows is written first, with the order: no operator's order rests on what the next manager does not know. */
   function inTurn({ begun }: OrderNotes, action: () => Promise<void>): Promise<void> {
     return takeTurn(async () => {
       await node.change(begun);
