@@ -32,13 +32,13 @@ beforeEach(async () => {
 afterEach(() => simulator.stop());
 
 /** Called before a write; a test may throw. */
-let onWrite: () => void;
+let onWrite: (record: NodeRecord) => void;
 
 /** The driver of the node's holder of an epoch, which goes on from what the store has. */
 async function open(epoch: number) {
   holder = epoch;
   const write = async (record: NodeRecord) => {
-    onWrite();
+    onWrite(record);
     if (epoch !== holder) throw new BerthError('failed_precondition', 'epoch_superseded', 'another holds it');
     stored = record;
   };
@@ -201,8 +201,12 @@ it.each(['power_on', 'power_off', 'reboot', 'set_boot_device'] as const)(
     const driver = await open(1);
     const building = driver.build(anInstance(), never);
     await until(() => stored.state === 'deploying');
+    const outcomes: (string | undefined)[] = [];
+    onWrite = ({ lastOrder }) => outcomes.push(lastOrder?.outcome);
     await expect(driver.operate?.(order(verb))).rejects.toMatchObject({ reason: 'node_state' });
     await building;
+    // Were it begun before it is refused, the build could end in between, and not be written.
+    expect(outcomes).not.toContain('begun');
     expect([stored.state, boots()]).toEqual(['active', ['Pxe']]);
     await driver.close();
   },

@@ -152,11 +152,14 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     await node.move('fail', { reason: `cleaning failed: ${error.message}`, step: '' }).catch(() => {});
   }
 
-  /** All that this run knows is written first, with the order: no operator's order rests on what the next manager does not know. */
+  /**
+   * All that this run knows is written first, with the order: no operator's order rests on what the next manager does not know. The state
+   * is looked at before: what ends while that is written, as a build, is not written with it.
+   */
   function inTurn({ begun }: OrderNotes, action: () => Promise<void>): Promise<void> {
     return takeTurn(async () => {
-      await node.change(begun);
       requirePowerFree(node.record.state);
+      await node.change(begun);
       await action();
     });
   }
