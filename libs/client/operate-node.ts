@@ -5,8 +5,7 @@ import { operateNodeCodec } from '../contracts/nodes';
 import { agentQueue } from '../contracts/queues';
 import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
-import { nodeChanged } from '../domain/nodes/node-changed';
-import { nextNodeState, requirePowerFree } from '../domain/nodes/node-state';
+import { nextNodeState, nodeChanged, requirePowerFree } from '../domain/nodes/node-state';
 
 /** What an operator wants of a node. */
 export type NodeOrder = Pick<OperateNode, 'verb'> & Partial<Pick<OperateNode, 'reason' | 'bootDevice'>>;

@@ -1,7 +1,7 @@
 import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
 import { freePort } from '#libs/testing/servers/server-process';
-import { endBerth, isReady, startBerth } from './berth-process';
+import { endBerth, isReady, metricsAt, startBerth, sumOf } from './berth-process';
 
 const START_TIMEOUT_MS = 120_000;
 const clock = systemClock();
@@ -31,8 +31,7 @@ export async function startApi(storeUrl: string): Promise<ApiProcess> {
   return {
     port,
     async cpuSeconds() {
-      const text = await (await fetch(`http://127.0.0.1:${operationsPort}/metrics`)).text();
-      return Number(/^process_cpu_seconds_total\S* (\S+)/m.exec(text)?.[1]);
+      return sumOf(await metricsAt(`127.0.0.1:${operationsPort}`), 'process_cpu_seconds_total');
     },
     // By SIGTERM, so that a profile is written when one was asked for.
     stop: () => endBerth(child, 'SIGTERM'),

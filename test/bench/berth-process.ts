@@ -47,6 +47,17 @@ export async function isReady(operationsPort: number): Promise<boolean> {
   return answer?.ok === true;
 }
 
+/** What a process says at its `/metrics`, by `host:port`. */
+export async function metricsAt(address: string): Promise<string> {
+  return (await fetch(`http://${address}/metrics`)).text();
+}
+
+/** A metric, of all its series together, or of those with a label: `outcome="accepted"`. */
+export function sumOf(metrics: string, name: string, label = ''): number {
+  const lines = metrics.matchAll(new RegExp(`^${name}(?:\\{.*${label}.*\\})? (\\S+)`, 'gm'));
+  return [...lines].reduce((all, [, value]) => all + Number(value), 0);
+}
+
 /** Sends the signal; resolves when the process has ended. */
 export async function endBerth(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;

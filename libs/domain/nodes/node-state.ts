@@ -75,6 +75,12 @@ export function requirePowerFree(state: NodeState): void {
   throw new BerthError('failed_precondition', 'node_state', message);
 }
 
+/** An order rests on a node as it is not any more. */
+export function nodeChanged(host: string): BerthError {
+  const message = `node ${host} has changed since it was looked at: look again, and order it again`;
+  return new BerthError('failed_precondition', 'node_changed', message);
+}
+
 /**
  * The state after a verb.
  *

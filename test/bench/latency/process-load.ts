@@ -1,5 +1,5 @@
+import { metricsAt, sumOf } from '../berth-process';
 import { type Results, round } from '../harness';
-import { operationsMetrics, sumOf } from './operations-metrics';
 
 /** What a process has used since it started, by the metrics on its operations port. */
 interface Used {
@@ -37,7 +37,7 @@ export async function processLoad<T>(
 }
 
 async function used(operationsPort: number): Promise<Used> {
-  const metrics = await operationsMetrics(operationsPort);
+  const metrics = await metricsAt(`127.0.0.1:${operationsPort}`);
   const sum = (name: string) => sumOf(metrics, name);
   return {
     atMs: performance.now(),

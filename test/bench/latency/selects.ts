@@ -7,7 +7,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { sleep } from '#libs/domain/clock';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { systemClock } from '#libs/runtime/system';
-import { operationsMetrics, sumOf } from './operations-metrics';
+import { metricsAt, sumOf } from '../berth-process';
 
 const RELEASES_AT_ONCE = 128;
 const READ_CHUNK = 1_000;
@@ -52,7 +52,7 @@ export class Selects {
       await Promise.all(releases);
     }
     const revision = await this.store.revision();
-    const seen = async () => sumOf(await operationsMetrics(operationsPort), 'berth_scheduler_mirror_revision');
+    const seen = async () => sumOf(await metricsAt(`127.0.0.1:${operationsPort}`), 'berth_scheduler_mirror_revision');
     while ((await seen()) < revision) await sleep(clock, 100);
   }
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import type { RabbitmqServer } from '#libs/testing/servers/servers';
+import { metricsAt, sumOf } from '../berth-process';
 import { type Results, round } from '../harness';
 
 /** What a fleet's servers and processes have done and hold at one moment. */
@@ -102,19 +103,15 @@ export class ServerLoad {
 
   /** Messages that were published; several of one tick may share one. */
   async #messages(): Promise<number> {
-    const text = await (await fetch(`http://${this.watched.rabbitmq.metricsTarget}/metrics`)).text();
-    return sumOf(text, /^rabbitmq_global_messages_received_total\{[^}]*\} (\S+)$/gm);
+    const metrics = await metricsAt(this.watched.rabbitmq.metricsTarget ?? '');
+    return sumOf(metrics, 'rabbitmq_global_messages_received_total');
   }
 
   async #reports(): Promise<Reading['reports']> {
-    const text = await (await fetch(`http://127.0.0.1:${this.watched.schedulerPort}/metrics`)).text();
-    const accepted = sumOf(text, /^berth_scheduler_stats_total\{[^}]*outcome="accepted"[^}]*\} (\S+)$/gm);
-    return { accepted, refused: sumOf(text, /^berth_scheduler_stats_total\{[^}]*\} (\S+)$/gm) - accepted };
+    const metrics = await metricsAt(`127.0.0.1:${this.watched.schedulerPort}`);
+    const accepted = sumOf(metrics, 'berth_scheduler_stats_total', 'outcome="accepted"');
+    return { accepted, refused: sumOf(metrics, 'berth_scheduler_stats_total') - accepted };
   }
-}
-
-function sumOf(metrics: string, series: RegExp): number {
-  return [...metrics.matchAll(series)].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 async function cpuSeconds(pid: number): Promise<number> {

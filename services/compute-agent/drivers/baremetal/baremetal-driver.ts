@@ -3,8 +3,7 @@ import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { inventory, type Resources } from '#libs/domain/inventory';
 import type { BootDevice, LastOrder, NodeOperation, NodeRecord } from '#libs/domain/nodes/node';
-import { nodeChanged } from '#libs/domain/nodes/node-changed';
-import { isOffered, type NodeVerb, nextNodeState, requirePowerFree } from '#libs/domain/nodes/node-state';
+import { isOffered, type NodeVerb, nextNodeState, nodeChanged, requirePowerFree } from '#libs/domain/nodes/node-state';
 import type { Log } from '#libs/runtime/log';
 import type { Driver, NodeOrder } from '../driver';
 import { isFenced, notSurelyHeld } from '../fenced';
@@ -153,10 +152,11 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   }
 
   /**
-   * All that this run knows is written first, with the order: no operator's order rests on what the next manager does not know. The state
-   * is looked at before: what ends while that is written, as a build, is not written with it.
+   * Executes an operator's order of power or boot device, unless Berth itself works on the node. All that this run knows is written with the
+   * order before it is given: it must not rest on what the next manager does not know. The state is checked before that is written: a build
+   * that ends meanwhile is not written with it.
    */
-  function inTurn({ begun }: OrderNotes, action: () => Promise<void>): Promise<void> {
+  function whilePowerIsFree({ begun }: OrderNotes, action: () => Promise<void>): Promise<void> {
     return takeTurn(async () => {
       requirePowerFree(node.record.state);
       await node.change(begun);
@@ -165,7 +165,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   }
 
   function operatePower(order: 'on' | 'off' | 'reboot', notes: OrderNotes): Promise<void> {
-    return inTurn(notes, () => setPower(order, notes.done));
+    return whilePowerIsFree(notes, () => setPower(order, notes.done));
   }
 
   async function setPower(order: 'on' | 'off' | 'reboot', fields: Partial<NodeRecord> = {}): Promise<void> {
@@ -225,7 +225,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     power_off: (_, notes) => operatePower('off', notes),
     reboot: (_, notes) => operatePower('reboot', notes),
     set_boot_device: ({ bootDevice = 'Hdd' }, notes) =>
-      inTurn(notes, async () => {
+      whilePowerIsFree(notes, async () => {
         await setBootDevice(bootDevice);
         await node.change({ bootDevice, ...notes.done });
       }),
