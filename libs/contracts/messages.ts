@@ -199,13 +199,15 @@ export type DeleteHostRequest = Fields<berth.conductor.v1.DeleteHostRequest>;
 export type DeleteHostResponse = Fields<berth.conductor.v1.DeleteHostResponse>;
 
 export interface RunningInstance
-  extends Fields<berth.scheduler.v1.RunningInstance, 'allocations' | 'powerState' | 'handedOver'> {
+  extends Fields<berth.scheduler.v1.RunningInstance, 'allocations' | 'powerState' | 'handedOver' | 'unreadable'> {
   /** By provider; empty on a host without nested providers, where `resources` says all. */
   readonly allocations?: Allocations;
   /** Running when not given. */
   readonly powerState?: PowerState | undefined;
   /** It was handed over to another host, and is kept until that is confirmed or reverted. */
   readonly handedOver?: boolean | undefined;
+  /** Its host can't read what it remembers of it. */
+  readonly unreadable?: boolean | undefined;
 }
 
 /** A provider below a host's root; `parent` is the name of another, '' for the root. */

@@ -45,8 +45,8 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
 
 export function runningToWire(running: RunningInstance): berth.scheduler.v1.IRunningInstance {
   const powerState = runningPowerState.toWire(running.powerState);
-  const { handedOver = false, allocations = {} } = running;
-  return { ...running, powerState, handedOver, allocations: allocationsToWire(allocations) };
+  const { handedOver = false, unreadable = false, allocations = {} } = running;
+  return { ...running, powerState, handedOver, unreadable, allocations: allocationsToWire(allocations) };
 }
 
 export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
@@ -66,6 +66,7 @@ export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance, field
     allocations: checkedAllocations(one.allocations, `${field}.allocations`),
     ...runningPowerState.fromWire(one.powerState),
     ...(one.handedOver ? { handedOver: true } : {}),
+    ...(one.unreadable ? { unreadable: true } : {}),
   };
 }
 

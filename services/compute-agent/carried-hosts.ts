@@ -86,6 +86,7 @@ export async function openHost(
   const driver = await parts.driver(identity, running);
   const host = createHost({ ...parts, facts, driver, journal, lease });
   lostReports.watch(host);
+  for (const uuid of await journal.loadUnreadable()) keepUnreadable(host, uuid);
   try {
     await rememberLost(host);
     const lost = await recoverInstances(host, remembered);
@@ -95,6 +96,13 @@ export async function openHost(
     await driver.close();
     throw thrown;
   }
+}
+
+/** Half a file, as of a disk that was full or a machine that lost its power: what runs there is left alone. */
+function keepUnreadable({ unreadable, log, facts }: Host, uuid: string): void {
+  unreadable.add(uuid);
+  const fields = { event: 'journal_unreadable', host: facts.name, instance_uuid: uuid };
+  log.error(fields, 'journal entry unreadable, set aside: the instance is kept as it is');
 }
 
 function journalOf({ stateDir }: AgentConfig, name: string): Promise<Journal> {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DEAD_LETTERS } from '#libs/bus/port';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { Running } from '#libs/runtime/service';
 import { trackedInstance } from './host/build-order';
@@ -59,6 +60,50 @@ describe('the journal', () => {
     expect(world.stats.items[before]?.disabled).toEqual({ reason: 'new disks' });
     await world.start(settings);
     expect(world.stats.items.at(-1)?.disabled).toBeUndefined();
+  });
+
+  it('takes 200 copies of one order at once, buries none, and journals the attempt', async () => {
+    await world.startAll({ STATE_DIR: stateDir, PREFETCH: '200' });
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    await Promise.all(Array.from({ length: 200 }, () => world.build({ instanceUuid, attempt: 2 })));
+    await world.results.has(201);
+    expect(await world.bus.depth(DEAD_LETTERS)).toBe(0);
+    expect(await (await openJournal(journalFolder())).load()).toMatchObject([{ uuid: instanceUuid, attempt: 2 }]);
+    expect(journalled()).toEqual([`${instanceUuid}.json`]);
+  });
+
+  it('keeps an instance whose entry is half a file, says so, and goes on with it when its order comes again', async () => {
+    const settings = { STATE_DIR: stateDir };
+    const first = await world.startAll(settings);
+    const instanceUuid = randomUUID();
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    await close(first);
+    writeFileSync(join(journalFolder(), `${instanceUuid}.json`), '{"uuid":"');
+    await world.start(settings, [instanceUuid]);
+    expect(world.stats.items.at(-1)).toMatchObject({
+      instances: [{ instanceUuid, unreadable: true, running: false }],
+      externalInstances: 0,
+    });
+    await world.build({ instanceUuid });
+    await world.results.has(2);
+    expect(world.outcomes()).toEqual(['1 active', '1 active']);
+    expect(journalled()).toEqual([`${instanceUuid}.json`]);
+  });
+
+  it('forgets an instance whose entry is half a file once it is destroyed', async () => {
+    const settings = { STATE_DIR: stateDir };
+    await close(await world.startAll(settings));
+    const instanceUuid = randomUUID();
+    writeFileSync(join(journalFolder(), `${instanceUuid}.json`), '');
+    await world.start(settings, [instanceUuid]);
+    await world.destroy({ instanceUuid });
+    await world.results.has(1);
+    expect(journalled()).toEqual([]);
+    await world.clock.advance(60_000);
+    expect(world.stats.items.at(-1)?.instances).toEqual([]);
   });
 
   it('counts after a restart what each instance holds of each provider, and says so', async () => {

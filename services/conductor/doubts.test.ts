@@ -136,6 +136,24 @@ it('shows a host whose agent is refused, and nothing else of that message', asyn
   ]);
 });
 
+it('shows an instance of which its host can read nothing, and leaves its record as it is', async () => {
+  await world.request();
+  await world.clock.advance(100);
+  const { uuid, state } = await world.only();
+  const instance = {
+    ...world.runningInstance(uuid, 'h1'),
+    running: false,
+    unreadable: true,
+    attempt: 0,
+    claimToken: 0,
+  };
+  await world.sendDiscrepancy(world.discrepancy('h1', { present: [instance] }));
+  await world.clock.advance(100);
+  expect(await doubts()).toMatchObject([{ instanceUuid: uuid, host: 'h1', finding: 'journal_unreadable' }]);
+  expect((await world.only()).state).toBe(state);
+  expect(world.destroys).toEqual([]);
+});
+
 it('shows a doubt until nobody has found it for a while, and for as long as its host is down', async () => {
   await runs('h1');
   await runs('h2');

@@ -206,6 +206,7 @@ export class Machine {
       remove: async (uuid) => {
         this.disk.delete(uuid);
       },
+      loadUnreadable: async () => [],
       loadLost: async () => [...this.#lost.values()],
       putLost: async (lost) => {
         this.#lost.set(lost.uuid, lost);

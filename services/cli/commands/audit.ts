@@ -81,6 +81,7 @@ function remediesOf({ finding, instanceUuid: uuid, host }: DoubtView): readonly 
     case 'claim_elsewhere':
     case 'claim_refused':
     case 'host_silent':
+    case 'journal_unreadable':
       return [`berth terminate ${uuid}`];
     case 'above_capacity':
       return [`berth host disable ${host}`, 'berth terminate one of its instances'].slice(host === '' ? 1 : 0);

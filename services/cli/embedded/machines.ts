@@ -51,6 +51,7 @@ function memoryJournal(): Journal {
   let disabled: HostDisabled | undefined;
   return {
     load: async () => [...instances.values()],
+    loadUnreadable: async () => [],
     loadLost: async () => [...lost.values()],
     async putLost(instance) {
       lost.set(instance.uuid, instance);

@@ -57,6 +57,8 @@ export interface Host extends HostParts {
   readonly ordersInHand: Map<string, Promise<unknown>>;
   /** By instance: builds that another run began, and this one is yet to go on with. They are here and not tracked. */
   readonly carriedOn: Map<string, BuildOrder>;
+  /** Instances that the journal can't say more of than that they were here. Orders and destroys of them are taken. */
+  readonly unreadable: Set<string>;
   /** As it was seen last. */
   external: ExternalUsage;
   /** Asks for a report ahead of its time, if builds in progress or external usage are not as reported last. */
@@ -83,6 +85,7 @@ export function createHost(parts: HostParts): Host {
     locks: createKeyedLock(),
     ordersInHand: new Map(),
     carriedOn: new Map(),
+    unreadable: new Set(),
     external: { workloadCount: 0, byProvider: new Map() },
     reportSoon: () => {},
     reportNow: () => {},
@@ -99,9 +102,10 @@ export async function collectStats(host: Host, hasAllocationRequests: boolean): 
 
 /** Looks at what runs on the host besides what the agent tracks. */
 export async function refreshExternalUsage(host: Host): Promise<void> {
-  const { driver, facts, ledger, tombstones, carriedOn } = host;
+  const { driver, facts, ledger, tombstones, carriedOn, unreadable } = host;
   const workloads = await driver.list();
-  const isTracked = (id: string) => ledger.get(id) !== undefined || tombstones.has(id) || carriedOn.has(id);
+  const isTracked = (id: string) =>
+    ledger.get(id) !== undefined || tombstones.has(id) || carriedOn.has(id) || unreadable.has(id);
   const providers = ownProviders(facts.providerUuid, driver.capacity());
   host.external = externalUsageOf(workloads, isTracked, providers, ledger);
 }

@@ -1,16 +1,19 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { HostDisabled } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
+import { createKeyedLock } from '#libs/runtime/keyed-lock';
 import type { TrackedInstance } from './ledger';
 
 /**
  * The instances of a host on disk, one small JSON file each, and whether it is disabled, so that an agent that was killed
- * finds them again. Files are not synced: they must survive the agent's process, and no instance survives the machine.
+ * finds them again.
  */
 export interface Journal {
   load(): Promise<TrackedInstance[]>;
+  /** Instances whose entry can't be read: all that is known is that they were here. Until they are put or removed. */
+  loadUnreadable(): Promise<string[]>;
   /** Whether an operator disabled the host, as the last answer to its report said. */
   loadDisabled(): Promise<HostDisabled | undefined>;
   putDisabled(disabled: HostDisabled | undefined): Promise<void>;
@@ -28,6 +31,7 @@ export type LostInstance = Pick<TrackedInstance, 'uuid' | 'attempt' | 'claimToke
 /** Of an agent without a state folder: remembers nothing. */
 export const noJournal: Journal = {
   load: async () => [],
+  loadUnreadable: async () => [],
   loadDisabled: async () => undefined,
   async putDisabled() {},
   async put() {},
@@ -47,44 +51,130 @@ export async function openJournal(folder: string): Promise<Journal> {
   const fileOf = (uuid: string) => join(folder, `${uuid}.json`);
   const lostFileOf = (uuid: string) => join(folder, `${uuid}${LOST}`);
   const disabledFile = join(folder, 'disabled.json');
+  const readEach = async <T>(ending: string, isWhole: (value: Partial<T>, uuid: string) => boolean): Promise<T[]> => {
+    const names = (await readdir(folder)).filter((name) => name.endsWith(ending));
+    const uuids = names.map((name) => name.slice(0, -ending.length)).filter(isUuid);
+    const read = await Promise.all(
+      uuids.map((uuid) => readOrSetAside<T>(join(folder, `${uuid}${ending}`), (value) => isWhole(value, uuid))),
+    );
+    return read.filter((one) => one !== undefined);
+  };
   return {
     async load() {
-      const names = await readdir(folder);
-      const uuids = names.map((name) => name.replace(/\.json$/, '')).filter(isUuid);
-      return Promise.all(
-        uuids.map(async (uuid) => JSON.parse(await readFile(fileOf(uuid), 'utf8')) as TrackedInstance),
-      );
+      await removeUnfinished(folder);
+      return readEach('.json', isTracked);
     },
-    async loadDisabled() {
-      const text = await readFile(disabledFile, 'utf8').catch(() => undefined);
-      return text === undefined ? undefined : (JSON.parse(text) as HostDisabled);
+    async loadUnreadable() {
+      const names = (await readdir(folder)).filter((name) => name.endsWith(`.json${UNREADABLE}`));
+      return names.map((name) => name.replace(`.json${UNREADABLE}`, '')).filter(isUuid);
     },
+    loadDisabled: () => readOrSetAside<HostDisabled>(disabledFile, ({ reason }) => typeof reason === 'string'),
     async putDisabled(disabled) {
       if (disabled) await replaceFile(disabledFile, disabled);
-      else await rm(disabledFile, { force: true });
+      else await removeFile(disabledFile);
     },
-    put: (instance) => replaceFile(fileOf(instance.uuid), instance),
+    async put(instance) {
+      await replaceFile(fileOf(instance.uuid), instance);
+      await removeFile(`${fileOf(instance.uuid)}${UNREADABLE}`);
+    },
     async remove(uuid) {
-      await rm(fileOf(uuid), { force: true });
+      await removeFile(fileOf(uuid));
+      await removeFile(`${fileOf(uuid)}${UNREADABLE}`);
     },
-    async loadLost() {
-      const files = (await readdir(folder)).filter((name) => name.endsWith(LOST));
-      return Promise.all(
-        files.map(async (name) => JSON.parse(await readFile(join(folder, name), 'utf8')) as LostInstance),
-      );
-    },
+    loadLost: () => readEach(LOST, isBuiltBy),
     putLost: ({ uuid, attempt, claimToken }) => replaceFile(lostFileOf(uuid), { uuid, attempt, claimToken }),
-    async removeLost(uuid) {
-      await rm(lostFileOf(uuid), { force: true });
-    },
+    removeLost: (uuid) => removeFile(lostFileOf(uuid)),
   };
 }
 
 /** How the files of lost instances end, which agents of an older version leave alone. */
 const LOST = '.lost.json';
 
-/** Writes a value as JSON. Whoever is killed meanwhile leaves the file as it was. */
-export async function replaceFile(file: string, value: unknown): Promise<void> {
-  await writeFile(`${file}.new`, JSON.stringify(value), { mode: 0o600 });
-  await rename(`${file}.new`, file);
+/** How the files end that could not be read, and are kept for people to look at. */
+const UNREADABLE = '.unreadable';
+const UNFINISHED = '.new';
+
+/** One writer per file: what was written last is what stays. */
+const writers = createKeyedLock();
+let writeCount = 0;
+
+/**
+ * Writes a value as JSON, on disk when it resolves. Whoever is killed meanwhile, or loses power, leaves the file as it was: each
+ * write has a temporary file of its own, which is whole before it takes the place.
+ */
+export function replaceFile(file: string, value: unknown): Promise<void> {
+  return writers.run(file, async () => {
+    writeCount += 1;
+    const unfinished = `${file}.${process.pid}-${writeCount}${UNFINISHED}`;
+    try {
+      await writeSynced(unfinished, JSON.stringify(value));
+      await rename(unfinished, file);
+    } catch (thrown) {
+      await rm(unfinished, { force: true }).catch(() => {});
+      throw thrown;
+    }
+    await syncFolder(dirname(file));
+  });
+}
+
+function removeFile(file: string): Promise<void> {
+  return writers.run(file, async () => {
+    await rm(file, { force: true });
+  });
+}
+
+async function writeSynced(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'w', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Temporary files of runs that died while they wrote. */
+async function removeUnfinished(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(UNFINISHED));
+  await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
+}
+
+function isBuiltBy({ uuid, attempt, claimToken }: Partial<LostInstance>, name: string): boolean {
+  return uuid === name && typeof attempt === 'number' && typeof claimToken === 'number';
+}
+
+function isTracked(value: Partial<TrackedInstance>, name: string): boolean {
+  const { state, resources } = value;
+  return isBuiltBy(value, name) && typeof state === 'string' && typeof resources === 'object' && resources !== null;
+}
+
+/** Undefined when there is no such file, or not the whole of it can be read: then it is kept under another name. */
+async function readOrSetAside<T>(file: string, isWhole: (value: Partial<T>) => boolean): Promise<T | undefined> {
+  const text = await readFile(file, 'utf8').catch(({ code, ...error }: NodeJS.ErrnoException) => {
+    if (code === 'ENOENT') return undefined;
+    if (code === 'EISDIR' || code === 'EIO') return '';
+    throw new BerthError('failed_precondition', 'state_dir', `${file} can't be read: ${code}`, { cause: error });
+  });
+  if (text === undefined) return undefined;
+  const value = parsed(text);
+  if (typeof value === 'object' && value !== null && isWhole(value)) return value as T;
+  await rename(file, `${file}${UNREADABLE}`);
+  return undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

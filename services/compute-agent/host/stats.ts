@@ -49,7 +49,7 @@ function displaced([root, ...nested]: readonly OwnProvider[], ledger: Pick<Ledge
 }
 /** What a host reports, but for when. */
 export function statsOf(
-  { facts, driver, ledger, external }: Host,
+  { facts, driver, ledger, external, unreadable }: Host,
   hasAllocationRequests: boolean,
 ): Omit<Stats, keyof HostPosition> {
   const { inventories, traits, capabilities, nested } = driver.capacity();
@@ -68,9 +68,10 @@ export function statsOf(
     nestedProviders: nested.map((one) => ({ ...one, externalUsage: usedBy(one.name) })),
     externalInstances: external.workloadCount,
     ioOps: ioOpsOf(ledger),
-    instances: Array.from(ledger.all(), (instance) =>
-      runningInstance(instance, hasAllocationRequests, nested.length > 0),
-    ),
+    instances: [
+      ...Array.from(ledger.all(), (instance) => runningInstance(instance, hasAllocationRequests, nested.length > 0)),
+      ...Array.from(unreadable, unreadableInstance),
+    ],
   };
 }
 
@@ -85,6 +86,13 @@ export function describeVolatile({ ledger, external, driver }: Pick<Host, 'ledge
 }
 
 const NOT_ASKED_FOR = new Uint8Array();
+
+/** It keeps its claim and its record, whatever they are. */
+function unreadableInstance(instanceUuid: string): RunningInstance {
+  const unknown = { projectId: '', userId: '', name: '', groupId: '', requestId: '', resources: {}, allocations: {} };
+  const builtBy = { attempt: 0, claimToken: 0, allocationRequest: NOT_ASKED_FOR };
+  return { instanceUuid, ...unknown, ...builtBy, running: false, unreadable: true };
+}
 
 function runningInstance(
   instance: TrackedInstance,

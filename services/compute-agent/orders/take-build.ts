@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import type { Clock } from '#libs/domain/clock';
 import { type BuildOrder, trackedInstance } from '../host/build-order';
@@ -8,6 +9,7 @@ import { type Judgement, judgeBuild } from '../host/instance-claim';
 import type { TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
+import { keepInstance } from './keep-instance';
 import { refuseBuild } from './refuse-build';
 import { takeArrivalInPlace } from './take-arrival';
 
@@ -18,13 +20,24 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
   // lock, so that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => {
+    await mendUnreadable(host, order);
     await refreshExternalUsage(host);
     const decision = decide(host, order);
     if (decision.kind === 'refuse') await undoBegun(host, order.instanceUuid);
+    if (decision.kind === 'join') return join(host, order, decision.tracked);
     return { settled: execute(host, order, decision) };
   });
   holdUntil(host, order.instanceUuid, settled);
   return settled;
+}
+
+/** The order says again what the journal could not: what runs is not built twice. */
+async function mendUnreadable(host: Host, order: BuildOrder): Promise<void> {
+  const { unreadable, driver } = host;
+  if (!unreadable.has(order.instanceUuid)) return;
+  const running = (await driver.list()).some(({ id }) => id === order.instanceUuid);
+  if (running && !(await keepInstance(host, trackedInstance(order, 'running')))) return;
+  unreadable.delete(order.instanceUuid);
 }
 
 function holdUntil({ ordersInHand }: Host, uuid: string, settled: Promise<Settlement>): void {
@@ -50,7 +63,11 @@ function decide(host: Host, order: BuildOrder): Decision {
 }
 
 /** Holds the instance's resources when it first waits. */
-async function execute(host: Host, order: BuildOrder, decision: Decision): Promise<Settlement> {
+async function execute(
+  host: Host,
+  order: BuildOrder,
+  decision: Exclude<Decision, { kind: 'join' }>,
+): Promise<Settlement> {
   switch (decision.kind) {
     case 'over':
       return REQUEUE;
@@ -58,8 +75,6 @@ async function execute(host: Host, order: BuildOrder, decision: Decision): Promi
       return reportBuild(host, order, decision.result);
     case 'build':
       return settle(host, order, await build(host, order));
-    case 'join':
-      return settle(host, order, await join(host, order, decision.tracked));
     case 'refuse':
       return reportConcluded(host, order, refuseBuild(host, order, decision));
     case 'destroyed':
@@ -112,20 +127,45 @@ async function build(host: Host, order: BuildOrder): Promise<BuildEnd> {
   return end;
 }
 
-/** The instance is here by this attempt or an older one: from now on it is this one's. */
-async function join(host: Host, order: BuildOrder, tracked: TrackedInstance): Promise<BuildEnd> {
-  const { ledger, builds, journal } = host;
+/**
+ * The instance is here by this attempt or an older one: from now on it is this one's, in the journal, too, before anybody hears of
+ * it. The caller has the instance's lock, so that of two copies of an order one writes.
+ */
+async function join(
+  host: Host,
+  order: BuildOrder,
+  tracked: TrackedInstance,
+): Promise<{ readonly settled: Promise<Settlement> }> {
+  const { ledger, builds } = host;
   const { resources, allocations = {}, attempt, poweredAt } = tracked;
   // When it was stopped or started last stays known, so that copies of earlier orders are still late; so does, of the same
   // attempt, that it is handed over.
   const known = attempt === order.attempt ? tracked : { poweredAt };
   const joined = { ...known, ...trackedInstance(order, tracked.state), resources, allocations };
+  const isKnown = isDeepStrictEqual(joined, tracked);
   ledger.put(joined);
   builds.extendDeadline(order.instanceUuid, order.deadlineAtMs);
   const ending = builds.endOf(order.instanceUuid);
-  if (ending) return ending;
-  await journal.put(joined);
-  return { kind: 'active' };
+  if (ending) return { settled: joinBuild(host, order, ending, isKnown) };
+  const isKept = isKnown || (await keepInstance(host, joined));
+  return { settled: isKept ? settle(host, order, { kind: 'active' }) : Promise.resolve(REQUEUE) };
+}
+
+/** A build may have journalled its end by the attempt before, just as it was joined. */
+async function joinBuild(
+  host: Host,
+  order: BuildOrder,
+  ending: Promise<BuildEnd>,
+  isKnown: boolean,
+): Promise<Settlement> {
+  const { locks, ledger } = host;
+  const end = await ending;
+  if (end.kind !== 'active' || isKnown) return settle(host, order, end);
+  const isKept = await locks.run(order.instanceUuid, async () => {
+    const present = ledger.get(order.instanceUuid);
+    return !present || present.state === 'destroying' || keepInstance(host, present);
+  });
+  return isKept ? settle(host, order, end) : REQUEUE;
 }
 
 async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Settlement> {

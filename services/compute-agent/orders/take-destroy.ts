@@ -51,6 +51,7 @@ async function destroy(host: Host, order: DestroyInstance, tracked: TrackedInsta
     await driver.destroy(uuid);
     await journal.remove(uuid);
     ledger.remove(uuid);
+    host.unreadable.delete(uuid);
   };
   const isDone = await retryUntilDrainEnd(host, tryOnce, (error) =>
     log.warn({ event: 'destroy_failed', ...fields, error }, 'destroy failed, retrying'),

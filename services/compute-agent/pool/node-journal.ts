@@ -37,6 +37,7 @@ export function nodeJournal(node: RememberedNode): Journal {
   const others = (uuid: string) => read().instances.filter((instance) => instance.uuid !== uuid);
   return {
     load: async () => [...read().instances],
+    loadUnreadable: async () => [],
     loadDisabled: async () => read().disabled,
     putDisabled: (disabled) => write({ disabled }),
     put: (instance) => write({ instances: [...others(instance.uuid), instance] }),

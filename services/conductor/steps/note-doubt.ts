@@ -13,7 +13,9 @@ export type DoubtFinding =
   /** It was terminated, and its host, which was silent or gone, did not say that it is destroyed. */
   | 'destroy_owed'
   /** A second agent asks for a host that is held, or the reports of a host are refused. */
-  | 'host_refused';
+  | 'host_refused'
+  /** What its host remembers of it can't be read. */
+  | 'journal_unreadable';
 
 /**
  * Keeps a doubt where operators see it (`berth audit`), counts it and logs it. An observation of what runs is kept with it:

@@ -21,10 +21,13 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
   const discrepancy = hostDiscrepancyCodec.decode(body);
   const { host, serviceHost, epoch, position, sequence } = discrepancy;
   if (discrepancy.refusal) return noteRefusal(c, discrepancy, discrepancy.refusal);
+  const unreadable = discrepancy.present.filter((instance) => instance.unreadable);
+  for (const { instanceUuid } of unreadable) await noteUnreadable(c, host, instanceUuid);
   const at = { epoch, position };
   // What is being built or destroyed there is reported by itself.
   const unclaimed = discrepancy.unclaimed.filter((instance) => instance.running);
-  const running = [...unclaimed, ...discrepancy.present];
+  const present = discrepancy.present.filter(({ unreadable }) => !unreadable);
+  const running = [...unclaimed, ...present];
   const records = await c.instances.get([...running.map(({ instanceUuid }) => instanceUuid), ...discrepancy.missing]);
   const byUuid = new Map(records.map((record) => [record.uuid, record]));
   const lost = await readLostWrites(c);
@@ -44,7 +47,7 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
   };
   await reconcileLoop(c, [
     ...unclaimed.map(runs(false)),
-    ...discrepancy.present.map(runs(true)),
+    ...present.map(runs(true)),
     ...missing.map((record) => lookAt(record, { kind: 'missing', host, at, sequence, hasOrdersWaiting: isWaiting })),
   ]);
 }
@@ -54,6 +57,12 @@ async function straysOf(c: Conductor, host: string, unknown: readonly RunningIns
   const names = unknown.map(({ instanceUuid }) => ({ instanceUuid, host, finding: 'stray' }));
   const strays = await c.instances.getDoubts(names);
   return new Set(strays.map(({ instanceUuid }) => instanceUuid));
+}
+
+async function noteUnreadable(c: Conductor, host: string, instanceUuid: string): Promise<void> {
+  const message =
+    'its host can not read what it remembers of it, and keeps it as it is: terminate it, or build it again';
+  await keepDoubt(c, 'journal_unreadable', { instanceUuid, host, message });
 }
 
 /** An agent is not heard: whatever runs on its host is not known. */

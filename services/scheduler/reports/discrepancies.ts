@@ -69,6 +69,7 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
   const reported = new Set<string>();
   for (const instance of stats.instances) {
     reported.add(instance.instanceUuid);
+    if (instance.unreadable) stays.push(instance);
     // What is being built or destroyed there is reported by itself.
     if (!instance.running) continue;
     const consumer = view.consumer(instance.instanceUuid);
