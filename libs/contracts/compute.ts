@@ -131,6 +131,7 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     missing: discrepancy.missing as string[],
     present: discrepancy.present.map(runningToWire),
     refusal: discrepancy.refusal ?? null,
+    reporter: discrepancy.reporter ?? '',
   }),
   (discrepancy) => ({
     host: hostName(discrepancy.host, 'host'),
@@ -144,6 +145,7 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     atMs: whole(discrepancy.atMs, 'at_ms'),
     present: list(discrepancy.present, 'present', MAX_INSTANCES_PER_HOST, checkedRunning),
     refusal: discrepancy.refusal ? refusalFromWire(discrepancy.refusal) : undefined,
+    ...(discrepancy.reporter === '' ? {} : { reporter: name(discrepancy.reporter, 'reporter') }),
   }),
 );
 

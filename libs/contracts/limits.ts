@@ -32,7 +32,7 @@ export const MAX_USAGE_DAYS = 3_660;
 /** Projects whose usage is told in one answer. */
 export const MAX_USAGE_PROJECTS = 50;
 /** Doubts in one answer. */
-export const MAX_DOUBTS_LISTED = 2_000;
+export const MAX_DOUBTS_LISTED = 4_000;
 /** Hosts that one agent process carries. */
 export const MAX_HOSTS_PER_AGENT = 20_000;
 /** Instances that one host reports, or that one discrepancy names. */

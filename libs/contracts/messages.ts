@@ -610,11 +610,14 @@ export interface BuildReport extends Fields<berth.compute.v1.BuildReport, 'outco
   readonly alternates: readonly Selection[];
 }
 
-export interface HostDiscrepancy extends Fields<berth.compute.v1.HostDiscrepancy, 'refusal' | 'unclaimed' | 'present'> {
+export interface HostDiscrepancy
+  extends Fields<berth.compute.v1.HostDiscrepancy, 'refusal' | 'unclaimed' | 'present' | 'reporter'> {
   readonly unclaimed: readonly RunningInstance[];
   readonly present: readonly RunningInstance[];
   /** Why the host, or a report of it, was refused to its agent. */
   readonly refusal?: HostRefusal | undefined;
+  /** Who reported, as the broker knows it. */
+  readonly reporter?: string | undefined;
 }
 
 export type HostRefusal = Fields<berth.compute.v1.HostRefusal>;

@@ -6,6 +6,8 @@ export interface Doubt {
   /** '' when the doubt is about the host. */
   readonly instanceUuid: string;
   readonly host: string;
+  /** Who said it, as the broker knows it: the agent, which may carry several hosts. The host, where nobody says. */
+  readonly source?: string | undefined;
   /** A stable symbol. */
   readonly finding: string;
   /** Who says so, and what, for people. */
@@ -25,8 +27,8 @@ export type FoundDoubt = Omit<Doubt, 'sinceMs'>;
 
 /** The doubts of one cell, until they are settled. A part of `InstanceStore`. */
 export interface DoubtStore {
-  /** Notes a doubt, or that it is still there. Above `MAX_DOUBTS` no other is noted. */
-  noteDoubt(doubt: FoundDoubt): Promise<void>;
+  /** Notes a doubt, or that it is still there. Resolves to false where its kind, or what its source may fill of it, is full. */
+  noteDoubt(doubt: FoundDoubt): Promise<boolean>;
 
   /** All, longest first. */
   listDoubts(): Promise<Doubt[]>;
@@ -38,8 +40,26 @@ export interface DoubtStore {
   settleDoubt(doubt: Doubt): Promise<void>;
 }
 
-/** So many are kept of one cell: more than an operator reads, and a bound on what a lying agent can fill. */
-export const MAX_DOUBTS = 2_000;
+/**
+ * The bounds of a cell's doubts, apart for two kinds: what an agent alone says can be made up in any number, and must not take the
+ * place of what a record shows, as that a host owes a destruction. Of each kind a source has a share.
+ */
+export const DOUBT_BOUNDS = {
+  said: { max: 2_000, maxOfSource: 200 },
+  recorded: { max: 2_000, maxOfSource: 500 },
+} as const;
+
+/** What an agent's word makes a doubt, whatever is on record. */
+const SAID: readonly string[] = ['unknown_instance', 'stray', 'seal_replayed', 'journal_unreadable', 'host_refused'];
+
+export function doubtKind(finding: string): keyof typeof DOUBT_BOUNDS {
+  return SAID.includes(finding) ? 'said' : 'recorded';
+}
+
+/** What counts together with a doubt: its kind, and its source's share of that. */
+export function doubtShare({ finding, host, source = host }: Pick<Doubt, 'finding' | 'host' | 'source'>): string {
+  return `${doubtKind(finding)} ${source}`;
+}
 
 /** What names a doubt. */
 export function doubtKey({ finding, instanceUuid, host }: DoubtName): string {

@@ -29,6 +29,11 @@ export function conductorMetrics(metrics: Metrics) {
     doubts: metrics.counter('berth_doubts_total', 'Instances found in doubt, each time they were: kept as they are.', [
       'finding',
     ]),
+    doubtsDropped: metrics.counter(
+      'berth_doubts_dropped_total',
+      'Doubts that were not kept: too many of a host or a kind.',
+      ['finding'],
+    ),
     outboxInstances: metrics.gauge('berth_outbox_instances', 'Instances with events that are not published.'),
     outboxAge: metrics.gauge('berth_outbox_age_seconds', 'How long the oldest of them has waited.'),
     takenOver: metrics.counter('berth_events_taken_over_total', 'Instances whose events another conductor left.'),

@@ -137,6 +137,8 @@ export type Observation =
       readonly voucher: Voucher | undefined;
       /** It was seen before where its record did not have it: without a record now, that has come to its end. */
       readonly wasStray: boolean;
+      /** Whose word it is, as the broker knows it; undefined when not known. */
+      readonly reporter?: string | undefined;
     }
   /** A host's report does not have it, and it holds a claim there. */
   | {

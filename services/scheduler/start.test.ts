@@ -310,6 +310,7 @@ describe('stats', () => {
       missing: [missing],
       present: [],
       serviceHost: 'rack-7',
+      reporter: 'host-1',
       epoch: 0,
       atMs: clock.now(),
     };

@@ -1,18 +1,22 @@
 import { join } from 'node:path';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
-import { byAge, type Doubt, type DoubtStore, doubtKey, MAX_DOUBTS } from '../doubts';
+import { byAge, DOUBT_BOUNDS, type Doubt, type DoubtStore, doubtKey, doubtKind, doubtShare } from '../doubts';
 
 const scripts = loadScripts(join(__dirname, 'lua'), ['doubt-note', 'doubt-settle']);
 
-/** Doubts of a cell in Redis: a hash of '<since ms> <seen ms> <JSON>'. */
+/** Doubts of a cell in Redis: a hash of '<since ms> <seen ms> <JSON>', and what counts how many there are of each share. */
 export function redisDoubtStore(client: RedisClient, cell: string): DoubtStore {
   const key = `{${cell}}:instances:doubts`;
+  const keys = [key, `${key}:shares`, `${key}:counts`];
   return {
     async noteDoubt(found) {
       const { seenAtMs, evidence, ...said } = found;
       const text = JSON.stringify({ ...said, evidence: Buffer.from(evidence).toString('base64') });
-      await client.runScript(scripts['doubt-note'], [key], [doubtKey(found), seenAtMs, text, MAX_DOUBTS]);
+      const kind = doubtKind(found.finding);
+      const { max, maxOfSource } = DOUBT_BOUNDS[kind];
+      const bounds = [kind, max, doubtShare(found), maxOfSource];
+      return (await client.runScript(scripts['doubt-note'], keys, [doubtKey(found), seenAtMs, text, ...bounds])) === 1;
     },
     async listDoubts() {
       const rows = await client.run((redis) => redis.hvals(key));
@@ -24,7 +28,7 @@ export function redisDoubtStore(client: RedisClient, cell: string): DoubtStore {
       return rows.flatMap((row) => (row === null ? [] : [fromRow(row)]));
     },
     async settleDoubt(doubt) {
-      await client.runScript(scripts['doubt-settle'], [key], [doubtKey(doubt), doubt.seenAtMs]);
+      await client.runScript(scripts['doubt-settle'], keys, [doubtKey(doubt), doubt.seenAtMs]);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FoundDoubt, MAX_DOUBTS } from '../../instances/doubts';
+import { DOUBT_BOUNDS, type FoundDoubt } from '../../instances/doubts';
 import type { InstanceStore } from '../../instances/store';
 
 /** What every DoubtStore promises. `open` gives an empty store for each test. */
@@ -63,15 +63,39 @@ export function describeDoubtStore(name: string, open: () => Promise<InstanceSto
       expect(await store.listDoubts()).toEqual([]);
     });
 
-    it('keeps so many and no more, and goes on with those', async () => {
-      const doubts = Array.from({ length: MAX_DOUBTS + 1 }, () => aDoubt());
-      await Promise.all(doubts.map((doubt) => store.noteDoubt(doubt)));
+    const { said, recorded } = DOUBT_BOUNDS;
+    const note = (doubts: readonly FoundDoubt[]) => Promise.all(doubts.map((doubt) => store.noteDoubt(doubt)));
+    const several = (count: number, fields: (n: number) => Partial<FoundDoubt>) =>
+      Array.from({ length: count }, (_, n) => aDoubt(fields(n)));
+
+    it('keeps so many of one source and no more, and goes on with those', async () => {
+      const noted = await note(several(said.maxOfSource + 1, (n) => ({ source: 'h1', host: `h1-${n}` })));
+      expect(noted.filter(Boolean)).toHaveLength(said.maxOfSource);
       const [first] = await store.listDoubts();
       if (!first) throw new Error('no doubt');
-      await store.noteDoubt({ ...first, seenAtMs: first.seenAtMs + 1 });
-      const listed = await store.listDoubts();
-      expect(listed).toHaveLength(MAX_DOUBTS);
-      expect(listed.filter(({ seenAtMs }) => seenAtMs > first.seenAtMs)).toHaveLength(1);
+      expect(await store.noteDoubt({ ...first, seenAtMs: first.seenAtMs + 1 })).toBe(true);
+      expect((await store.listDoubts()).filter(({ seenAtMs }) => seenAtMs > first.seenAtMs)).toHaveLength(1);
+      expect(await store.noteDoubt(aDoubt({ host: 'h1', source: 'h1' }))).toBe(false);
+      expect(await store.noteDoubt(aDoubt({ host: 'h2' }))).toBe(true);
+    });
+
+    it('keeps so many of a kind and no more, and what records show apart from what agents say', async () => {
+      await note(several(said.max + 1, (n) => ({ host: `h${n}` })));
+      expect(await store.listDoubts()).toHaveLength(said.max);
+      expect(await store.noteDoubt(aDoubt({ host: 'h1', finding: 'destroy_owed' }))).toBe(true);
+      await note(several(recorded.maxOfSource, () => ({ host: 'h1', finding: 'destroy_owed' })));
+      expect(await store.noteDoubt(aDoubt({ host: 'h1', finding: 'destroy_owed' }))).toBe(false);
+      expect(await store.noteDoubt(aDoubt({ host: 'h2', finding: 'destroy_owed' }))).toBe(true);
+    });
+
+    it('has room again for what is noted once as much is settled, whoever says it then', async () => {
+      const doubts = several(said.maxOfSource, () => ({ source: 'agent' }));
+      await note(doubts);
+      await note(doubts.map((doubt) => ({ ...doubt, source: 'another' })));
+      for (const doubt of await store.listDoubts()) await store.settleDoubt(doubt);
+      expect((await note(several(said.maxOfSource + 1, () => ({ source: 'agent' })))).filter(Boolean)).toHaveLength(
+        said.maxOfSource,
+      );
     });
   });
 }

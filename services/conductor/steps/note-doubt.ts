@@ -28,17 +28,22 @@ export async function noteDoubt(c: Conductor, look: Look, finding: DoubtFinding,
   c.log.warn(fields, 'an instance is in doubt: it is kept as it is');
   const message = `${saidBy(look)}${wanted(look)}${reason === '' ? '' : `: ${reason}`}`;
   const evidence = observed.kind === 'running' ? evidenceOf(observed) : NO_EVIDENCE;
-  await keepDoubt(c, finding, { instanceUuid, host, message, evidence });
+  const source = observed.kind === 'running' ? observed.reporter : undefined;
+  await keepDoubt(c, finding, { instanceUuid, host, source, message, evidence });
 }
 
 /** Keeps what is found now where operators see it, and counts it. */
 export async function keepDoubt(
   c: Conductor,
   finding: DoubtFinding,
-  said: Pick<FoundDoubt, 'instanceUuid' | 'host' | 'message'> & { readonly evidence?: Uint8Array },
+  said: Pick<FoundDoubt, 'instanceUuid' | 'host' | 'source' | 'message'> & { readonly evidence?: Uint8Array },
 ): Promise<void> {
   c.measured.doubts.inc({ finding });
-  await c.instances.noteDoubt({ evidence: NO_EVIDENCE, ...said, finding, seenAtMs: c.clock.now() });
+  const isNoted = await c.instances.noteDoubt({ evidence: NO_EVIDENCE, ...said, finding, seenAtMs: c.clock.now() });
+  if (isNoted) return;
+  c.measured.doubtsDropped.inc({ finding });
+  const fields = { event: 'doubt_dropped', finding, instance_uuid: said.instanceUuid, host: said.host };
+  c.log.warn(fields, 'too many doubts of this host or kind: not kept for berth audit');
 }
 
 const NO_EVIDENCE = new Uint8Array();

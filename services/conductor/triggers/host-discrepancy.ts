@@ -22,7 +22,7 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
   const { host, serviceHost, epoch, position, sequence } = discrepancy;
   if (discrepancy.refusal) return noteRefusal(c, discrepancy, discrepancy.refusal);
   const unreadable = discrepancy.present.filter((instance) => instance.unreadable);
-  for (const { instanceUuid } of unreadable) await noteUnreadable(c, host, instanceUuid);
+  for (const { instanceUuid } of unreadable) await noteUnreadable(c, discrepancy, instanceUuid);
   const at = { epoch, position };
   // What is being built or destroyed there is reported by itself.
   const unclaimed = discrepancy.unclaimed.filter((instance) => instance.running);
@@ -59,15 +59,23 @@ async function straysOf(c: Conductor, host: string, unknown: readonly RunningIns
   return new Set(strays.map(({ instanceUuid }) => instanceUuid));
 }
 
-async function noteUnreadable(c: Conductor, host: string, instanceUuid: string): Promise<void> {
+async function noteUnreadable(
+  c: Conductor,
+  { host, reporter: source }: HostDiscrepancy,
+  instanceUuid: string,
+): Promise<void> {
   const message =
     'its host can not read what it remembers of it, and keeps it as it is: terminate it, or build it again';
-  await keepDoubt(c, 'journal_unreadable', { instanceUuid, host, message });
+  await keepDoubt(c, 'journal_unreadable', { instanceUuid, host, source, message });
 }
 
 /** An agent is not heard: whatever runs on its host is not known. */
-async function noteRefusal(c: Conductor, { host }: HostDiscrepancy, { reason, message }: HostRefusal): Promise<void> {
-  await keepDoubt(c, 'host_refused', { instanceUuid: '', host, message: `${reason}: ${message}` });
+async function noteRefusal(
+  c: Conductor,
+  { host, reporter: source }: HostDiscrepancy,
+  { reason, message }: HostRefusal,
+): Promise<void> {
+  await keepDoubt(c, 'host_refused', { instanceUuid: '', host, source, message: `${reason}: ${message}` });
 }
 
 function lookAtRunning(
@@ -79,11 +87,21 @@ function lookAtRunning(
   lost: LostWrites,
   wasStray: boolean,
 ): Look {
-  const { host, providerUuid, epoch, position } = discrepancy;
+  const { host, providerUuid, epoch, position, reporter } = discrepancy;
   const voucher = isForgotten(record, instance, lost) ? voucherOf(c, discrepancy, instance) : undefined;
   const at = { epoch, position };
   const claim = { isClaimed, isByForgottenClaim: isByForgottenClaim(record, instance, lost) };
-  const observed = { kind: 'running', host, providerUuid, at, ...claim, instance, voucher, wasStray } as const;
+  const observed = {
+    kind: 'running',
+    host,
+    providerUuid,
+    at,
+    ...claim,
+    instance,
+    voucher,
+    wasStray,
+    reporter,
+  } as const;
   return { uuid: instance.instanceUuid, record, holds: UNREAD, observed };
 }
 

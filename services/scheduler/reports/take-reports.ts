@@ -54,7 +54,7 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
       log.warn({ event: 'host_taken', ...fields, taken_count: takenCount }, 'another run of an agent holds the hosts');
       const [host, holder] = firstTaken(request, grants);
       const message = `run ${request.agentRun} of ${request.serviceHost} asks for ${takenCount} of the hosts that ${holder} holds`;
-      await tellRefusal(deps, host, { reason: 'host_taken', message }, clock.now());
+      await tellRefusal(deps, host, { reason: 'host_taken', message, reporter: reporterOf(sender, host) }, clock.now());
     } else log.debug({ event: 'hosts_acquired', ...fields }, 'an agent holds its hosts');
     return { grants };
   }
@@ -75,6 +75,7 @@ async function takeReport(
   const { stats, refused } = boundNames(reported);
   const { mirror, placement, clock, config, log } = deps;
   const nowMs = clock.now();
+  const reporter = reporterOf(sender, stats.host);
   let isReporter = speaksForHost(sender, stats.host);
   try {
     if (isPoolAgent(sender)) {
@@ -93,8 +94,11 @@ async function takeReport(
     const response = await updateResourceStats(stats, { placement, mirror, nowMs, unclaimed });
     metrics.stats.inc({ outcome: 'accepted' });
     if (hasBuiltSince(stats, mirror)) await clearFailures(deps, stats.host, nowMs);
-    if (refused) await tellRefusal(deps, stats.host, refused, nowMs);
-    if (difference) await tellDifference(deps, metrics, stats, difference, nowMs);
+    if (refused) {
+      const { reason, message } = refused;
+      await tellRefusal(deps, stats.host, { reason, message, reporter }, nowMs);
+    }
+    if (difference) await tellDifference(deps, metrics, stats, { ...difference, reporter }, nowMs);
     return response;
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -111,11 +115,16 @@ async function takeReport(
     );
     if (isForOperators(error) && isReporter) {
       const { reason, message } = error;
-      await tellRefusal(deps, stats.host, { reason, message }, nowMs);
+      await tellRefusal(deps, stats.host, { reason, message, reporter }, nowMs);
       await recordRefusal(deps, { host: stats.host, reason: `report refused: ${reason}: ${message}` }, nowMs);
     }
     throw error;
   }
+}
+
+/** Who answers for what is said of a host: the agent, by the name that the broker knows, or the host where that is a service. */
+function reporterOf(sender: Identity, host: string): string {
+  return sender.kind === 'agent' ? sender.host : host;
 }
 
 /** Whether a report is refused again and again until somebody mends something. */

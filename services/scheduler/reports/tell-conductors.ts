@@ -19,7 +19,7 @@ export async function tellDifference(
   deps: TellDeps,
   metrics: SchedulerMetrics,
   stats: UpdateResourceStatsRequest,
-  difference: Difference,
+  difference: Difference & { readonly reporter: string },
   atMs: number,
 ): Promise<void> {
   const { host, providerUuid, serviceHost, epoch, position, sequence } = stats;
@@ -37,14 +37,15 @@ export async function tellDifference(
 export async function tellRefusal(
   deps: TellDeps & { readonly mirror: Pick<PlacementView, 'host'> },
   name: string,
-  refusal: HostRefusal,
+  refusal: HostRefusal & { readonly reporter: string },
   atMs: number,
 ): Promise<void> {
   const host = deps.mirror.host(name);
   if (!host) return;
   const { providerUuid, serviceHost } = host;
+  const { reporter, reason, message } = refusal;
   const nothing = { unclaimed: [], missing: [], present: [], epoch: 0, position: 0, sequence: 0 };
-  await tell(deps, { host: name, providerUuid, serviceHost, ...nothing, atMs, refusal });
+  await tell(deps, { host: name, providerUuid, serviceHost, ...nothing, atMs, reporter, refusal: { reason, message } });
 }
 
 /** What can't be sent is told by the next report, or the next try to take the host, which finds the same. */
