@@ -26,7 +26,7 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
   const at = { epoch, position };
   // What is being built or destroyed there is reported by itself.
   const unclaimed = discrepancy.unclaimed.filter((instance) => instance.running);
-  const present = discrepancy.present.filter(({ unreadable }) => !unreadable);
+  const present = discrepancy.present.filter((instance) => !instance.unreadable);
   const running = [...unclaimed, ...present];
   const records = await c.instances.get([...running.map(({ instanceUuid }) => instanceUuid), ...discrepancy.missing]);
   const byUuid = new Map(records.map((record) => [record.uuid, record]));
