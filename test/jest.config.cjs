@@ -8,11 +8,10 @@ const common = {
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { target: 'es2022', parser: { syntax: 'typescript' } } }] },
   roots: ['<rootDir>/libs', '<rootDir>/services', '<rootDir>/test'],
 };
-// run.ts says that it is left out.
+// `npm test` turns these off, and says so.
 // oxlint-disable-next-line no-restricted-properties -- Jest reads this file before there is a Config
-const isDockerOff = process.env.BERTH_TEST_DOCKER === 'off';
-// oxlint-disable-next-line no-restricted-properties -- likewise
-const isPowerLossOff = process.env.BERTH_TEST_POWER_LOSS === 'off';
+const { BERTH_TEST_DOCKER, BERTH_TEST_POWER_LOSS, BERTH_TEST_UPGRADE } = process.env;
+const unlessOff = (setting, path) => (setting === 'off' ? [`<rootDir>/${path}`] : []);
 const isContract = '[^/]*contract[^/]*\\.test\\.ts$';
 
 module.exports = {
@@ -36,7 +35,7 @@ module.exports = {
       ...common,
       displayName: 'integration',
       testMatch: ['<rootDir>/test/integration/**/*.test.ts'],
-      testPathIgnorePatterns: isDockerOff ? ['<rootDir>/test/integration/compute-agent/docker'] : [],
+      testPathIgnorePatterns: unlessOff(BERTH_TEST_DOCKER, 'test/integration/compute-agent/docker'),
       globalSetup: '<rootDir>/test/global-setup.ts',
       globalTeardown: '<rootDir>/test/global-teardown.ts',
     },
@@ -49,7 +48,10 @@ module.exports = {
       ...common,
       displayName: 'fault',
       testMatch: ['<rootDir>/test/faults/**/*.test.ts'],
-      testPathIgnorePatterns: isPowerLossOff ? ['<rootDir>/test/faults/store/power-loss'] : [],
+      testPathIgnorePatterns: [
+        ...unlessOff(BERTH_TEST_POWER_LOSS, 'test/faults/store/power-loss'),
+        ...unlessOff(BERTH_TEST_UPGRADE, 'test/faults/upgrade'),
+      ],
     },
     // Fleets of many hosts, which take minutes: not part of `npm test`.
     { ...common, displayName: 'fleet', testMatch: ['<rootDir>/test/fleet/**/*.test.ts'] },

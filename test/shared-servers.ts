@@ -4,14 +4,17 @@ import { environment } from '../libs/runtime/system';
 /** The variables with the URLs of the servers that the global setup started. */
 export const SERVER_URLS = { rabbitmq: 'TEST_RABBITMQ_URL', redis: 'TEST_REDIS_URL' } as const;
 
+/** The virtual host of a worker of jest; the first has RabbitMQ's own. */
+export const virtualHost = (worker: number) => (worker === 1 ? '' : `/worker-${worker}`);
+
 /**
- * The URL of the run's private RabbitMQ or Redis, for integration tests. All files share them: use queues and cells with
- * names of your own.
+ * The URL of the run's private RabbitMQ or Redis, for integration tests: a virtual host and a database of this worker. Files
+ * of one worker share them: use queues and cells with names of your own.
  */
 export function sharedServer(kind: keyof typeof SERVER_URLS): string {
-  const url = environment()[SERVER_URLS[kind]];
+  const { [SERVER_URLS[kind]]: url, JEST_WORKER_ID: worker = '1' } = environment();
   if (url === undefined) throw new Error(`no private ${kind} runs: this test belongs in test/integration`);
-  return url;
+  return kind === 'redis' ? `${url}/${Number(worker) - 1}` : `${url}${virtualHost(Number(worker))}`;
 }
 
 // Setup and teardown run in one process but in separate module registries: they share the global object only.

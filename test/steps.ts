@@ -1,8 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
+import { environment } from '#libs/runtime/system';
+
+/** A part of a test run: a check, or all tests of a kind. */
+export interface Step {
+  readonly name: string;
+  run(): Promise<StepResult>;
+}
 
 /** The result of one step of the test run. A static check counts as one test. */
 export interface StepResult {
@@ -13,13 +20,18 @@ export interface StepResult {
   readonly seconds: number;
   /** Its output without what passed, shown when something failed or was skipped. */
   readonly output: string;
+  /** Each test file with its time. */
+  readonly files: readonly { readonly path: string; readonly seconds: number }[];
 }
 
+/** Settings for the programs of a step, beside those of this process. */
+type Settings = Readonly<Record<string, string>>;
+
 /** A check that passes or fails as a whole, by its exit code. */
-export async function runCheck(name: string, bin: string, args: readonly string[]): Promise<StepResult> {
-  const { exitCode, output, seconds } = await run(bin, args);
+export async function runCheck(name: string, bin: string, args: readonly string[], env: Settings): Promise<StepResult> {
+  const { exitCode, output, seconds } = await run(bin, args, env);
   const passed = exitCode === 0 ? 1 : 0;
-  return { name, passed, failed: 1 - passed, skipped: 0, seconds, output };
+  return { name, passed, failed: 1 - passed, skipped: 0, seconds, output, files: [] };
 }
 
 /** Jest prints this when all tests have run and something that they left open keeps its process alive. */
@@ -35,26 +47,32 @@ const LEFT_OPEN_GRACE_MS = 20_000;
 export async function runJest(
   name: string,
   args: readonly string[],
+  env: Settings,
   onFile: (line: string) => void,
 ): Promise<StepResult> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-jest-'));
   const file = join(folder, 'results.json');
   let isLeftOpen = false;
   try {
-    const { exitCode, output, seconds } = await run('jest', [...args, '--json', '--outputFile', file], (line, jest) => {
-      if (/^(PASS|FAIL) /.test(line)) onFile(line);
-      if (!line.includes(LEFT_OPEN)) return;
-      const timer = setTimeout(() => {
-        isLeftOpen = jest.kill('SIGKILL');
-      }, LEFT_OPEN_GRACE_MS);
-      jest.on('exit', () => clearTimeout(timer));
-    });
+    const { exitCode, output, seconds } = await run(
+      'jest',
+      [...args, '--json', '--outputFile', file],
+      env,
+      (line, jest) => {
+        if (/^(PASS|FAIL) /.test(line)) onFile(line);
+        if (!line.includes(LEFT_OPEN)) return;
+        const timer = setTimeout(() => {
+          isLeftOpen = jest.kill('SIGKILL');
+        }, LEFT_OPEN_GRACE_MS);
+        jest.on('exit', () => clearTimeout(timer));
+      },
+    );
     const results = await readFile(file, 'utf8').then(
       (text) => JSON.parse(text) as JestResults,
       () => undefined,
     );
     // Without results jest itself failed, for example in its global setup.
-    if (results === undefined) return { name, passed: 0, failed: 1, skipped: 0, seconds, output };
+    if (results === undefined) return { name, passed: 0, failed: 1, skipped: 0, seconds, output, files: [] };
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites + (isLeftOpen ? 1 : 0);
     return {
       name,
@@ -62,6 +80,9 @@ export async function runJest(
       failed: exitCode !== 0 && failed === 0 ? 1 : failed,
       skipped: results.numPendingTests + results.numTodoTests,
       seconds,
+      files: results.testResults.map(({ name: path, startTime, endTime }) => {
+        return { path: relative(process.cwd(), path), seconds: (endTime - startTime) / 1000 };
+      }),
       output: isLeftOpen ? `${output}\nSomething was left open; jest was killed.\n` : output,
     };
   } finally {
@@ -75,16 +96,19 @@ interface JestResults {
   readonly numRuntimeErrorTestSuites: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
+  readonly testResults: readonly { readonly name: string; readonly startTime: number; readonly endTime: number }[];
 }
 
 /** Runs Node, or a tool of node_modules/.bin, in the repository's root and collects its output. */
 async function run(
   bin: string,
   args: readonly string[],
+  env: Settings,
   onLine: (line: string, child: ChildProcess) => void = () => {},
 ) {
   const startedMs = performance.now();
   const child = spawn(bin === 'node' ? process.execPath : join('node_modules', '.bin', bin), args, {
+    env: { ...environment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: string[] = [];

@@ -22,6 +22,7 @@ const { values } = parseArgs({
     focus: { type: 'string' },
     mutant: { type: 'string' },
     mutants: { type: 'boolean', default: false },
+    part: { type: 'string', default: '0/1' },
     small: { type: 'boolean', default: false },
     fault: { type: 'string' },
     large: { type: 'boolean', default: false },
@@ -34,13 +35,13 @@ const { values } = parseArgs({
 const HELP = `npm run sim -- [options]
   --world NAME    of the fleet (the default), of nodes shared by a ring, of cells and their top: fleet, ring, cells
   --seeds N       runs so many seeds (100), from --first (1) on
-  --seed N        runs one seed and prints the digest of its history
+  --seed N,M      runs these seeds and prints the digests of their histories
   --jobs N        in so many threads (one for each processor)
   --steps N       so many things happen to the fleet in a run (40)
   --keep 3,8,21   of these, only those: what is left of a shrunk failure
   --focus A,B     with these kinds of what happens, and fewer others: names as in the plan of the world
   --mutant NAME   with one thing taken out of Berth
-  --mutants       each mutant in turn, until a seed catches it
+  --mutants       each mutant in turn, until a seed catches it; --part K/N: one in N of them, from the Kth on (modulo N)
   --small         every state of one instance on two hosts, with one fault; --fault NAME for one kind only;
                   with a failed build or a terminate besides; --large: also where that takes long
   --brief         failures in one line, not shrunk
@@ -77,12 +78,13 @@ async function runSeeds(): Promise<number> {
   worldOf(world);
   const focus = values.focus === undefined ? of?.focus : requireKinds(world, values.focus.split(','));
   const kept = values.keep?.split(',').filter(Boolean).map(Number);
-  const first = Number(values.seed ?? values.first);
-  const count = values.seed === undefined ? Number(values.seeds ?? 100) : 1;
-  const jobs = Array.from({ length: count }, (_, n): SeedJob => {
+  const range = Array.from({ length: Number(values.seeds ?? 100) }, (_, n) => Number(values.first) + n);
+  const seeds = values.seed?.split(',').map(Number) ?? range;
+  const count = seeds.length;
+  const jobs = seeds.map((seed): SeedJob => {
     return {
       kind: 'seed',
-      options: { world, seed: first + n, actionCount, kept, focus },
+      options: { world, seed, actionCount, kept, focus },
       mutant,
       isDigested: values.seed !== undefined,
     };
@@ -116,14 +118,18 @@ async function explain(options: RunOptions, violation: Violation, mutant?: strin
 
 async function runMutants(): Promise<number> {
   const ofWorld = MUTANTS.filter(({ world = 'fleet' }) => values.world === undefined || world === values.world);
-  const mutants = values.mutant === undefined ? ofWorld : [mutantOf(values.mutant)];
+  const [part = 0, partCount = 1] = values.part.split('/').map(Number);
+  const isOfPart = (_: unknown, n: number) => n % partCount === part % partCount;
+  const mutants = values.mutant === undefined ? ofWorld.filter(isOfPart) : [mutantOf(values.mutant)];
   const hunts = mutants.map(({ name }): HuntJob => ({ kind: 'hunt', mutant: name, actionCount }));
   let missed = 0;
   for await (const caught of runJobs(hunts, threadCount)) {
     if (caught.by === undefined) missed++;
     print(tableLine(caught));
   }
-  print(`${mutants.length} mutants, ${missed} not caught`);
+  const others = ofWorld.filter((one) => !mutants.includes(one)).map(({ name }) => name);
+  if (others.length > 0) print(`  not in this part: ${others.join(', ')}`);
+  print(`${mutants.length} of ${ofWorld.length} mutants, ${missed} not caught`);
   return missed;
 }
 

@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { environment } from '../../runtime/system';
 
 const ROOT = join(__dirname, '../../..');
+/** Set by `npm test`, which builds first: children then start from `dist` in a third of the time. */
+export const RUN_BUILT = 'BERTH_TEST_RUN_BUILT';
 
-/** A Berth process run from its TypeScript sources, with what it said so far. */
+/** A Berth process with its output so far. */
 export interface Child {
   readonly process: ChildProcess;
   /** Everything on stdout, so far. */
@@ -17,8 +20,8 @@ export interface Child {
 }
 
 /**
- * Starts a TypeScript file of this repository (path from its root), or of another version of it, as a process. `env` is all
- * it gets besides PATH and a claim key.
+ * Starts a TypeScript file of this repository (path from its root), or of another version of it, as a process: from its
+ * source, or as built. `env` is all it gets besides PATH and a claim key.
  */
 export function startChild(
   file: string,
@@ -26,8 +29,7 @@ export function startChild(
   env: Readonly<Record<string, string>> = {},
   root = ROOT,
 ): Child {
-  const hook = ['--conditions=berth-source', '--require', join(root, 'libs/testing/typescript.cjs')];
-  const child = spawn(process.execPath, [...hook, join(root, file), ...args], {
+  const child = spawn(process.execPath, [...program(file, root), ...args], {
     cwd: root,
     // oxlint-disable-next-line no-restricted-properties -- a child needs PATH, and nothing else of this process
     env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', BERTH_CLAIM_KEY: 'the-claim-key-of-tests', ...env },
@@ -68,4 +70,9 @@ export function startChild(
         void exit.then(() => reject(new Error(`it ended without saying ${text}:\n${stdout}${stderr}`)));
       }),
   };
+}
+
+function program(file: string, root: string): readonly string[] {
+  if (root === ROOT && environment()[RUN_BUILT] === 'on') return [join(root, 'dist', file.replace(/\.ts$/, '.js'))];
+  return ['--conditions=berth-source', '--require', join(root, 'libs/testing/typescript.cjs'), join(root, file)];
 }

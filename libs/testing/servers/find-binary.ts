@@ -74,7 +74,9 @@ function installPackage(name: string): boolean {
   // Run level 1 keeps the package from starting a server of its own.
   const env = { ...environment(), DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const aptGet = (...args: string[]) => spawnSync('apt-get', args, { env, stdio: 'ignore' }).status === 0;
-  const install = () => aptGet('install', '-y', '--no-install-recommends', name);
+  // Another worker may be installing at the same time.
+  const wait = ['-o', 'DPkg::Lock::Timeout=300'];
+  const install = () => aptGet('install', '-y', '--no-install-recommends', ...wait, name);
   return install() || (aptGet('update') && install());
 }
 

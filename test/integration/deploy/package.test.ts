@@ -38,7 +38,8 @@ jest.setTimeout(300_000);
 
 let folder: string;
 let packed: Packed;
-const env = { ...environment(), NO_COLOR: '1' };
+const others = Object.entries(environment()).filter(([name]) => !name.startsWith('BERTH_'));
+const env = { ...Object.fromEntries(others), NO_COLOR: '1' };
 const inFolder = (command: string, ...args: string[]) =>
   execFileSync(command, args, { cwd: folder, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 const berth = () => join(folder, 'node_modules/.bin/berth');
