@@ -5,7 +5,7 @@ import { type Codec, codec, type Method, type Mutable } from './codec';
 import { MAX_PAGE } from './limits';
 import type { CreateGroupRequest, GroupAnswer, GroupView, ListGroupsRequest, ListGroupsResponse } from './messages';
 import { metadataFromWire } from './metadata';
-import { policyToWire, rulesFromWire } from './placement';
+import { policyToWire, rulesFromWire, spreadToWire } from './placement';
 
 const wire = berth.group.v1;
 
@@ -14,7 +14,7 @@ export const createGroupMethod: Method<CreateGroupRequest, GroupAnswer> = {
   request: codec(
     'berth.group.v1.CreateGroupRequest',
     wire.CreateGroupRequest,
-    ({ policy, spread, ...request }) => ({ ...request, policy: policyToWire(policy), spread: spread ?? null }),
+    ({ policy, spread, ...request }) => ({ ...request, policy: policyToWire(policy), spread: spreadToWire(spread) }),
     (request) => ({ ...identityFromWire(request), ...settingsFromWire(request, '') }),
   ),
   response: answerCodec('berth.group.v1.CreateGroupResponse', wire.CreateGroupResponse),
@@ -61,7 +61,7 @@ function answerCodec(type: string, message: typeof wire.CreateGroupResponse): Co
 }
 
 function groupToWire({ policy, spread, ...group }: GroupView): berth.group.v1.IGroup {
-  return { ...(group as Mutable<typeof group>), policy: policyToWire(policy), spread: spread ?? null };
+  return { ...(group as Mutable<typeof group>), policy: policyToWire(policy), spread: spreadToWire(spread) };
 }
 
 function groupFromWire(value: berth.group.v1.IGroup | null | undefined, field: string): GroupView {

@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { type Inventory, inventory, MAX_AMOUNT } from '../domain/inventory';
-import type { GroupPolicy, GroupRules, NamedGroup, ServerGroup } from '../domain/server-group';
+import type { GroupPolicy, GroupRules, NamedGroup, ServerGroup, Spread } from '../domain/server-group';
 import { enumeration, missing, requiredName, whole } from './checks';
 
 type WireInventory = berth.placement.v1.Inventory;
@@ -16,7 +16,7 @@ const POLICIES = enumeration({
 });
 
 export function groupToWire({ id, policy, maxPerHost, spread }: NamedGroup): berth.placement.v1.IServerGroup {
-  return { id, policy: policyToWire(policy), maxPerHost, spread: spread ?? null };
+  return { id, policy: policyToWire(policy), maxPerHost, spread: spreadToWire(spread) };
 }
 
 /** A group of a request, whose rules the store may have. */
@@ -42,13 +42,21 @@ export function rulesFromWire(
   const policy = POLICIES.fromWire(wire.policy, `${prefix}policy`);
   const rules = { policy, maxPerHost: whole(wire.maxPerHost, `${prefix}max_per_host`) || 1 };
   if (!wire.spread) return rules;
-  const { by, maxSkew } = wire.spread as berth.placement.v1.GroupSpread;
+  const { by, maxSkew, countUnavailable } = wire.spread as berth.placement.v1.GroupSpread;
   if (maxSkew === 0) throw missing(`${prefix}spread.max_skew`);
   if (policy === 'affinity') {
     const message = `${prefix}spread goes with no affinity: that keeps members on one host`;
     throw invalidArgument('conflicting_rules', message, `${prefix}spread`);
   }
-  return { ...rules, spread: { by: requiredName(by, `${prefix}spread.by`), maxSkew } };
+  const even = { by: requiredName(by, `${prefix}spread.by`), maxSkew };
+  return { ...rules, spread: countUnavailable ? { ...even, countUnavailable } : even };
+}
+
+/** Null for a group that does not spread. */
+export function spreadToWire(spread: Spread | undefined): berth.placement.v1.IGroupSpread | null {
+  if (!spread) return null;
+  const { by, maxSkew, countUnavailable = false } = spread;
+  return { by, maxSkew, countUnavailable };
 }
 
 export function policyToWire(policy: GroupPolicy | undefined): berth.placement.v1.GroupPolicy {

@@ -1,5 +1,5 @@
 import type { Resources } from './inventory';
-import type { GroupDomain } from './server-group';
+import type { GroupDomain, KeptPlace } from './server-group';
 
 /** What one consumer holds, by provider uuid. */
 export type Allocations = Readonly<Record<string, Resources>>;
@@ -28,6 +28,8 @@ export interface Consumer {
   readonly groupHost: string | undefined;
   /** The domain that it counts for, of a group that spreads. */
   readonly groupDomain?: GroupDomain | undefined;
+  /** Of a migration: it is no member, and keeps the place for one. */
+  readonly groupKept?: KeptPlace | undefined;
   /** Who has a higher one may take its place, unless it is protected; 0 when it does not say. */
   readonly priority?: number | undefined;
   readonly isProtected?: boolean | undefined;

@@ -33,6 +33,8 @@ export interface GroupRules {
 export interface Spread {
   readonly by: string;
   readonly maxSkew: number;
+  /** Domains all of whose hosts are down or disabled count, too: members wait until they are back. */
+  readonly countUnavailable?: boolean | undefined;
 }
 
 /** A domain, and by what name. */
@@ -47,6 +49,13 @@ export interface Membership {
   readonly host: string;
   /** Of a group that spreads: the host's domain, and all those that members may go to. */
   readonly spread?: SpreadPlace | undefined;
+  /** Given for a place that a member has left and may go back to. */
+  readonly kept?: KeptPlace | undefined;
+}
+
+/** The place that a migration holds for a member to go back to; `movedTo` is the domain where the member is meanwhile, '' for none. */
+export interface KeptPlace {
+  readonly movedTo: string;
 }
 
 /** A domain among others. */
@@ -76,24 +85,43 @@ export function storedGroupKey(projectId: string, name: string): string {
   return `${encodeURIComponent(projectId)}:${encodeURIComponent(name)}`;
 }
 
-/**
- * Whether a group's policy forbids one more member on a host that has `here` of the group's `members`. Filters and the
- * store's commits ask the same: what a filter accepts, the commit does not refuse for ever. A group that is on several
- * hosts already, because claims were forced, goes on growing where it is.
- */
-export function isForbidden(group: ServerGroup, members: number, here: number): boolean {
-  if (group.policy === 'affinity') return members > 0 && here === 0;
-  return group.policy === 'anti-affinity' && here >= Math.max(1, group.maxPerHost);
+/** How many of a group there are, and how many of them on one host: members, and places that members may go back to. */
+export interface GroupCounts {
+  readonly members: number;
+  readonly here: number;
+  readonly kept: number;
+  readonly keptHere: number;
 }
 
 /**
- * Whether one member more in a domain would be too many more than there are in the domain that has fewest. Filters and the
- * store's commits ask the same.
+ * Whether a group's policy forbids one more member on a host. Filters and the store's commits ask the same: what a filter accepts, the
+ * commit does not refuse for ever. A place that a member may go back to counts as the member does. A group that is on several
+ * hosts already, because claims were forced, goes on growing where it is.
  */
-export function isSkewed({ maxSkew }: Spread, place: SpreadPlace, membersIn: (domain: string) => number): boolean {
-  const here = membersIn(place.domain);
-  const least = place.among.reduce((fewest, domain) => Math.min(fewest, membersIn(domain)), here);
-  return here + 1 - least > maxSkew;
+export function isForbidden(group: ServerGroup, { members, here, kept, keptHere }: GroupCounts): boolean {
+  if (group.policy === 'affinity') return (members > 0 && here === 0) || kept > keptHere;
+  return group.policy === 'anti-affinity' && here + keptHere >= Math.max(1, group.maxPerHost);
+}
+
+/** How many members a domain may come to have: with all that may go back there, and without all that may leave it again. */
+export interface DomainCounts {
+  readonly most: number;
+  readonly least: number;
+}
+
+/**
+ * Whether one member more in a domain could become too many more than there are in the domain that has fewest, however the moves
+ * under way end. Filters and the store's commits ask the same.
+ */
+export function isSkewed({ maxSkew }: Spread, place: SpreadPlace, countsIn: (domain: string) => DomainCounts): boolean {
+  const here = countsIn(place.domain);
+  const others = place.among.filter((domain) => domain !== place.domain).map((domain) => countsIn(domain).least);
+  return here.most + 1 - Math.min(here.least + 1, ...others) > maxSkew;
+}
+
+/** The counts of a domain where nothing is on a move. */
+export function settled(members: number): DomainCounts {
+  return { most: members, least: members };
 }
 
 /** What a group's members are counted under: a group belongs to its project, another project's of the same id is another. */

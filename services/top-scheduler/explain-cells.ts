@@ -3,7 +3,7 @@ import { MAX_ZONES } from '#libs/domain/cells/cell-summary';
 import { cellRequestOf } from '#libs/domain/cells/rank-cells';
 import { zonesFor } from '#libs/domain/cells/spread-zones';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';
-import { isOverZones, isSkewed } from '#libs/domain/server-group';
+import { isOverZones, isSkewed, settled } from '#libs/domain/server-group';
 import type { SelectCellDeps } from './ask-cell';
 import { diagnosisOf, type Refusal, wordsOf } from './diagnosis-of-cells';
 import { rankForGroup } from './select-cell';
@@ -36,7 +36,7 @@ function tryZones(spec: OfZones, among: readonly string[], members: ReadonlyMap<
   const byMembers = [...among].sort((a, b) => membersIn(a) - membersIn(b));
   const verdicts = byMembers.map((domain): ZoneVerdict => {
     const zone = { zone: domain, members: membersIn(domain) };
-    if (isSkewed(spec.group.spread, { domain, among }, membersIn))
+    if (isSkewed(spec.group.spread, { domain, among }, (one) => settled(membersIn(one))))
       return { ...zone, cells: [], reason: 'group_is_uneven' };
     const inZone = rankInZone(spec, domain, [...deps.cells.values()], deps);
     refusals.push(...inZone.refusals);

@@ -7,7 +7,7 @@ import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance, powerStateToBuild } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
-import { instanceOfConsumer } from '#libs/domain/moves/migration';
+import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
@@ -21,7 +21,7 @@ import { GangWatch } from './watches/gang-watch';
 import { HostWatch } from './watches/host-watch';
 import { QueueWatch } from './watches/queue-watch';
 import { QuotaWatch } from './watches/quota-watch';
-import { ZoneWatch } from './watches/zone-watch';
+import { STALE_MS, ZoneWatch } from './watches/zone-watch';
 
 /** What must never be, and was. */
 export interface Violation {
@@ -519,14 +519,18 @@ export class Checker {
     this.#zones.take(change, this.fleet.time.nowMs);
     if (!what.includes('by force')) this.#checkZones(change);
     const joining = this.#joiningSpread(change);
+    // What goes back takes the place that was kept for it: that it is let in by force breaks no policy, unless the store forgot the place.
+    const isKept = (uuid: string) => this.#consumers.get(uuid)?.consumerType === MIGRATION_CONSUMER;
+    const goesBack = this.storeBegan === 0 && (change.deletedConsumers ?? []).some(isKept);
+    const isForced = what.includes('by force') && !goesBack;
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
     for (const consumer of change.consumers ?? []) {
       const isNew = this.#consumers.get(consumer.uuid)?.claimToken !== consumer.claimToken;
       if (isNew) this.#claimedAtMs.set(consumer.uuid, this.fleet.time.nowMs);
       this.#consumers.set(consumer.uuid, consumer);
     }
-    this.#checkGroups(what.includes('by force'));
-    this.#checkSpread(joining, what.includes('by force'));
+    this.#checkGroups(isForced);
+    this.#checkSpread(joining, isForced);
     for (const { uuid, owner, consumerType } of change.consumers ?? []) {
       const instanceUuid = instanceOfConsumer({ uuid, consumerType });
       if (owner === 'conductor' && !this.isAskedFor(instanceUuid)) {
@@ -636,8 +640,9 @@ export class Checker {
   /** The members of each group, by where their claims are. What runs is claimed again by force, whatever its group says. */
   #checkGroups(isForced: boolean): void {
     const hostsByGroup = new Map<string, string[]>();
-    for (const { projectId, groupId, allocations } of this.#consumers.values()) {
-      if (groupId === undefined) continue;
+    for (const { projectId, groupId, groupKept, allocations } of this.#consumers.values()) {
+      // An affinity group that moves as one is in two places meanwhile.
+      if (groupId === undefined || (groupKept && !groupId.endsWith('anti-affinity'))) continue;
       const group = `${projectId} ${groupId}`;
       this.#groups.add(group);
       const roots = Object.keys(allocations).map((on) => this.#providers.get(on)?.rootUuid ?? on);
@@ -655,8 +660,12 @@ export class Checker {
   /** Who comes into a rack with a change; nobody when somebody else leaves one with it, for then nothing is known. */
   #joiningSpread({ consumers = [], deletedConsumers = [] }: Change): readonly Consumer[] {
     const isMember = (uuid: string) => this.#consumers.get(uuid)?.groupDomain !== undefined;
-    const joining = consumers.filter(({ uuid, groupDomain }) => {
-      return groupDomain !== undefined && this.#consumers.get(uuid)?.groupDomain?.domain !== groupDomain.domain;
+    const joining = consumers.filter(({ uuid, groupDomain, groupKept }) => {
+      return (
+        groupKept === undefined &&
+        groupDomain !== undefined &&
+        this.#consumers.get(uuid)?.groupDomain?.domain !== groupDomain.domain
+      );
     });
     return deletedConsumers.some(isMember) || joining.some(({ uuid }) => isMember(uuid)) ? [] : joining;
   }
@@ -669,7 +678,7 @@ export class Checker {
     for (const { uuid, projectId, groupId, groupDomain } of this.storeBegan > 0 ? [] : joining) {
       const group = `${projectId} ${groupId}`;
       const members = [...this.#consumers.values()].filter(
-        (one) => one.projectId === projectId && one.groupId === groupId,
+        (one) => one.projectId === projectId && one.groupId === groupId && one.groupKept === undefined,
       );
       const open = RACK_NAMES.filter((rack) => rack === groupDomain?.domain || this.#isOpen(rack, projectId));
       const counts = open.map((rack) => members.filter((one) => one.groupDomain?.domain === rack).length);
@@ -682,9 +691,12 @@ export class Checker {
     }
   }
 
-  /** Whether a project may go to some host of a rack. */
+  /** Whether a project may go to some host of a rack that is in service, and was when somebody may have decided it. */
   #isOpen(rack: (typeof RACK_NAMES)[number], projectId: string): boolean {
-    const hosts = [...this.hosts.values()].filter(({ aggregates }) => aggregates.includes(RACKS[rack]));
+    const sinceMs = this.fleet.time.nowMs - STALE_MS;
+    const serves = ({ up, enabled, updatedAtMs }: Host) => up && enabled && updatedAtMs < sinceMs;
+    const inRack = [...this.hosts.values()].filter(({ aggregates }) => aggregates.includes(RACKS[rack]));
+    const hosts = inRack.filter(serves);
     return hosts.some(({ name }) => this.#zones.letsIn(name, projectId, this.fleet.time.nowMs));
   }
 

@@ -28,6 +28,7 @@ import {
   evacuate,
   evacuateDead,
   forgetOperation,
+  operate,
   shelveAndUnshelve,
   start,
   stop,
@@ -147,6 +148,7 @@ const KINDS = {
   'move together': kind(0.3, 6, moveTogether),
   'tenants lend each other': kind(0.3, 5, lendEachOther(buildOfCohort)),
   'several make room': kind(0.3, 5, severalMakeRoom),
+  'build beside a move': kind(0.4, 8, buildBesideMove),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -262,6 +264,29 @@ function beginGroup(random: Random): Action['perform'] {
   const requests = [random.uuid(), random.uuid()].map((uuid) => requestIn(group, who, random, () => [uuid]));
   return (world) => {
     for (const request of requests) send(world, request);
+  };
+}
+
+/** Members of an anti-affinity group, the first of which is moved; others are built before it goes back. */
+function buildBesideMove(random: Random): Action['perform'] {
+  const who = tenant(random);
+  const group = { id: `${random.uuid()} anti-affinity`, policy: 'anti-affinity', maxPerHost: 1 } as const;
+  const uuids = Array.from({ length: 4 }, () => random.uuid());
+  const [first, ...others] = uuids.map((uuid) => ({ uuid, request: requestIn(group, who, random, () => [uuid]) }));
+  const operation = pick(random, ['migrate', 'resize'] as const);
+  const resizeTo = requestSpec({ VCPU: 1, MEMORY_MB: 256 }, { projectId: who, userId: 'user' });
+  return (world) => {
+    if (first === undefined) return;
+    const { time } = world.fleet;
+    const later = (afterMs: number, then: () => void) => time.at(time.nowMs + afterMs, then);
+    const order = (what: 'migrate' | 'resize' | 'revert') => {
+      const latest = world.checker.known.get(first.uuid)?.latest;
+      if (latest) operate(world, latest, what, what === 'migrate', what === 'resize' ? { resizeTo } : {});
+    };
+    send(world, first.request);
+    later(3_000, () => order(operation));
+    for (const [n, { request }] of others.entries()) later(4_000 + n * 500, () => send(world, request));
+    later(7_000, () => order('revert'));
   };
 }
 

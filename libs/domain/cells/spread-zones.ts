@@ -1,4 +1,4 @@
-import { isSkewed, type Spread } from '../server-group';
+import { isSkewed, type Spread, settled } from '../server-group';
 import { MAX_ZONES } from './cell-summary';
 import { type CellCandidate, type CellRequest, classesIn, mayFit } from './rank-cells';
 
@@ -45,7 +45,7 @@ export function spreadEvenly(spread: Spread, count: number, zones: readonly Zone
     const [first] = open;
     if (first === undefined) break;
     const domain = open.reduce((least, zone) => (membersIn(zone) < membersIn(least) ? zone : least), first);
-    if (isSkewed(spread, { domain, among }, membersIn)) break;
+    if (isSkewed(spread, { domain, among }, (zone) => settled(membersIn(zone)))) break;
     places.push(domain);
     members.set(domain, membersIn(domain) + 1);
     room.set(domain, (room.get(domain) ?? 0) - 1);

@@ -2,7 +2,14 @@ import type { Consumer } from '../../domain/consumer';
 import { type Inventories, type Inventory, refusalOf } from '../../domain/inventory';
 import { isNodeClass } from '../../domain/nodes/node';
 import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
-import { type GroupDomain, groupKey, isForbidden, isSkewed, type Membership } from '../../domain/server-group';
+import {
+  type GroupDomain,
+  groupKey,
+  isForbidden,
+  isSkewed,
+  type KeptPlace,
+  type Membership,
+} from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
 import { isCustom } from './catalogue';
 import { grownUsages, growthOf, namedExcess, quotaStateOf } from './project-usage';
@@ -72,6 +79,7 @@ export function decideAllocations(
     const refusal = tally.take(write);
     if (refusal) return refusal;
   }
+  tally.keepPlaces();
   const consumers = new Map(writes.map((write, i) => [write.uuid, nextConsumer(write, olds[i], terms.atMs)]));
   const projects = grownUsages(growth, state, terms.atMs);
   return { kind: 'plan', consumers, usages: tally.usages(), counts: tally.counts, projects };
@@ -89,6 +97,8 @@ class Tally {
   /** By how much each class of a provider is more than before the command. */
   private readonly growth = new Map<string, number>();
   private readonly raised = new Set<string>();
+  /** Of affinity groups that leave their host in this command, as one: they do not hold one another back. */
+  private readonly keptLast: MemberCounters[] = [];
   readonly counts = new Map<string, number>();
 
   constructor(
@@ -198,25 +208,44 @@ class Tally {
 
   private takeMembership({ projectId, group: membership }: ConsumerWrite): RefusedCommit | undefined {
     if (!membership) return undefined;
-    const { group, host } = membership;
+    const { group, host, kept } = membership;
+    const key = groupKey(projectId, group.id);
+    if (kept) {
+      const place = keptCounters(key, host, domainOf(membership), kept);
+      if (group.policy === 'affinity') this.keptLast.push(place);
+      else this.count(place, 1);
+      return undefined;
+    }
     const [present, old] = memberCounters(projectId, group.id, host, domainOf(membership));
-    const members = this.countOf(present.all) + this.countOf(old.all);
-    const here = this.countOf(present.here) + this.countOf(old.here);
-    const isRefused = isForbidden(group, members, here) || this.isSkewed(projectId, membership);
+    const found = {
+      members: this.countOf(present.all) + this.countOf(old.all),
+      here: this.countOf(present.here) + this.countOf(old.here),
+      kept: this.countOf(counters.keptOf(key)),
+      keptHere: this.countOf(counters.keptOn(key, host)),
+    };
+    const isRefused = isForbidden(group, found) || this.isSkewed(key, membership);
     if (!this.terms.force && isRefused) return { kind: 'group', groupId: group.id, host };
     this.count(present, 1);
     return undefined;
   }
 
-  private isSkewed(projectId: string, { group, spread }: Membership): boolean {
-    if (!group.spread) return false;
-    const { by } = group.spread;
-    const key = groupKey(projectId, group.id);
-    return !spread || isSkewed(group.spread, spread, (domain) => this.countOf(counters.membersIn(key, { by, domain })));
+  keepPlaces(): void {
+    for (const place of this.keptLast) this.count(place, 1);
   }
 
-  private leave([present, old]: ReturnType<typeof memberCounters>): void {
-    this.count(this.countOf(present.here) > 0 ? present : old, -1);
+  private isSkewed(key: string, { group, spread }: Membership): boolean {
+    if (!group.spread) return false;
+    const { by } = group.spread;
+    const countsIn = (domain: string) => {
+      const members = this.countOf(counters.membersIn(key, { by, domain }));
+      const kept = this.countOf(counters.keptIn(key, { by, domain }));
+      return { most: members + kept, least: members - this.countOf(counters.passingIn(key, { by, domain })) };
+    };
+    return !spread || isSkewed(group.spread, spread, countsIn);
+  }
+
+  private leave([present, old]: readonly [MemberCounters, MemberCounters?]): void {
+    this.count(old && this.countOf(present.here) === 0 ? old : present, -1);
   }
 
   private present(providerUuid: string) {
@@ -250,11 +279,11 @@ class Tally {
   }
 }
 
-/** The names of what counts a group's members: all of them, those on one host, and those in its domain. */
+/** The names of what counts a group's members, or kept places: all of them, those on one host, and those in domains. */
 interface MemberCounters {
   readonly all: string;
   readonly here: string;
-  readonly inDomain?: string | undefined;
+  readonly inDomains?: readonly string[] | undefined;
 }
 
 /** Of a group on a host: the counters of its members, and of those that claimed before 0.2. */
@@ -265,36 +294,64 @@ function memberCounters(
   domain: GroupDomain | undefined,
 ): readonly [present: MemberCounters, old: MemberCounters] {
   const key = groupKey(projectId, groupId);
-  const inDomain = domain && counters.membersIn(key, domain);
+  const inDomains = domain && [counters.membersIn(key, domain)];
   return [
-    { all: counters.membersOf(key), here: counters.membersOn(key, host), inDomain },
+    { all: counters.membersOf(key), here: counters.membersOn(key, host), inDomains },
     { all: counters.oldMembersOf(groupId), here: counters.oldMembersOn(groupId, host) },
   ];
 }
 
-function namesOf({ all, here, inDomain }: MemberCounters): readonly string[] {
-  return inDomain === undefined ? [all, here] : [all, here, inDomain];
+/** Of a place that is kept. A member that moves within its domain counts there whatever becomes of the move. */
+function keptCounters(
+  key: string,
+  host: string,
+  domain: GroupDomain | undefined,
+  { movedTo }: KeptPlace,
+): MemberCounters {
+  const isCertain = domain === undefined || domain.domain === movedTo;
+  const left = isCertain ? [] : [counters.keptIn(key, domain)];
+  const entered = isCertain || movedTo === '' ? [] : [counters.passingIn(key, { by: domain.by, domain: movedTo })];
+  return { all: counters.keptOf(key), here: counters.keptOn(key, host), inDomains: [...left, ...entered] };
+}
+
+function namesOf({ all, here, inDomains = [] }: MemberCounters): readonly string[] {
+  return [all, here, ...inDomains];
 }
 
 /** The counters that say whether a write may join its group. */
 export function countersOfWrite({ projectId, group: membership }: ConsumerWrite): readonly string[] {
   if (!membership) return [];
-  const { group, host, spread } = membership;
+  const { group, host, spread, kept } = membership;
   const key = groupKey(projectId, group.id);
+  const domain = domainOf(membership);
+  if (kept) return namesOf(keptCounters(key, host, domain, kept));
   const by = group.spread?.by;
+  const domains =
+    by === undefined || !spread ? [] : [spread.domain, ...spread.among].map((one) => ({ by, domain: one }));
   return [
-    ...memberCounters(projectId, group.id, host, domainOf(membership)).flatMap(namesOf),
-    ...(by === undefined ? [] : (spread?.among ?? []).map((domain) => counters.membersIn(key, { by, domain }))),
+    ...memberCounters(projectId, group.id, host, domain).flatMap(namesOf),
+    counters.keptOf(key),
+    counters.keptOn(key, host),
+    ...domains.flatMap((one) =>
+      [counters.membersIn, counters.keptIn, counters.passingIn].map((name) => name(key, one)),
+    ),
   ];
 }
 
 /** The counters in which a consumer counts. */
 export function countersOfMember(consumer: Consumer): readonly string[] {
-  return membershipOf(consumer)?.flatMap(namesOf) ?? [];
+  return membershipOf(consumer)?.flatMap((one) => (one ? namesOf(one) : [])) ?? [];
 }
 
-function membershipOf({ projectId, groupId, groupHost, groupDomain }: Consumer) {
+function membershipOf({
+  projectId,
+  groupId,
+  groupHost,
+  groupDomain,
+  groupKept,
+}: Consumer): readonly [MemberCounters, MemberCounters?] | undefined {
   if (groupId === undefined || groupHost === undefined) return undefined;
+  if (groupKept) return [keptCounters(groupKey(projectId, groupId), groupHost, groupDomain, groupKept)];
   return memberCounters(projectId, groupId, groupHost, groupDomain);
 }
 
@@ -351,7 +408,8 @@ export function bodyOf(write: ConsumerWrite, updatedAtMs: number): ConsumerBody 
   };
   const { priority = 0, isProtected = false } = write;
   // Few say so: the others keep the objects of one layout.
-  return priority === 0 && !isProtected ? body : { ...body, priority, isProtected };
+  const kept = membership?.kept && { groupKept: membership.kept };
+  return priority === 0 && !isProtected && !kept ? body : { ...body, priority, isProtected, ...kept };
 }
 
 /** The domain that a member counts for. */

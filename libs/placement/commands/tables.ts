@@ -133,14 +133,22 @@ export const counters = {
   membersOf: (group: string) => `members ${group}`,
   // A host's name has no spaces.
   membersOn: (group: string, host: string) => `members-on ${host} ${group}`,
-  membersIn: (group: string, { by, domain }: GroupDomain) =>
-    `members-in ${Buffer.byteLength(by)}:${by}${Buffer.byteLength(domain)}:${domain}${group}`,
+  membersIn: (group: string, domain: GroupDomain) => `members-in ${domainKey(domain)}${group}`,
+  // Places that members on a move may go back to, and members that may leave a domain again.
+  keptOf: (group: string) => `kept ${group}`,
+  keptOn: (group: string, host: string) => `kept-on ${host} ${group}`,
+  keptIn: (group: string, domain: GroupDomain) => `kept-in ${domainKey(domain)}${group}`,
+  passingIn: (group: string, domain: GroupDomain) => `passing-in ${domainKey(domain)}${group}`,
   // Before 0.2 the groups of all projects were one, and members that claimed then are counted so until they release.
   oldMembersOf: (groupId: string) => `group ${groupId}`,
   oldMembersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
   quotas: 'quotas',
   leases: 'leases',
 } as const;
+
+function domainKey({ by, domain }: GroupDomain): string {
+  return `${Buffer.byteLength(by)}:${by}${Buffer.byteLength(domain)}:${domain}`;
+}
 
 /** A project in keys and change records, where a space would end it. `lua/claim.lua` writes it likewise. */
 export function projectKey(projectId: string): string {

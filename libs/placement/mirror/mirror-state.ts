@@ -37,6 +37,7 @@ export class MirrorState {
   readonly byClass = new SetIndex();
   readonly byProvider = new SetIndex();
   readonly byGroup = new SetIndex();
+  readonly keptByGroup = new SetIndex();
   readonly leasesByRoot = new SetIndex();
   readonly nominations = new Set<string>();
   readonly projects = new ProjectIndex();
@@ -216,13 +217,16 @@ export class MirrorState {
     if (!before && !after) return;
     this.#changedConsumers.add(uuid);
     this.byProvider.move(uuid, keysOf(before?.allocations), keysOf(after?.allocations));
-    this.byGroup.move(uuid, groupOf(before), groupOf(after));
+    this.byGroup.move(uuid, groupOf(before, false), groupOf(after, false));
+    this.keptByGroup.move(uuid, groupOf(before, true), groupOf(after, true));
     this.projects.move(before, after);
   }
 }
 
-function groupOf(consumer: Consumer | undefined): readonly string[] {
-  return consumer?.groupId === undefined ? NO_NAMES : [groupKey(consumer.projectId, consumer.groupId)];
+/** The group that it is a member of, or keeps a place for. */
+function groupOf(consumer: Consumer | undefined, isKept: boolean): readonly string[] {
+  if (consumer?.groupId === undefined || (consumer.groupKept !== undefined) !== isKept) return NO_NAMES;
+  return [groupKey(consumer.projectId, consumer.groupId)];
 }
 
 function rootsOf(lease: PlaceLease | undefined): readonly string[] {

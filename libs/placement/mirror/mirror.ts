@@ -265,6 +265,10 @@ export class Mirror implements PlacementView {
   groupMembers(group: string): ReadonlySet<string> {
     return this.state.byGroup.get(group);
   }
+
+  keptPlaces(group: string): ReadonlySet<string> {
+    return this.state.keptByGroup.get(group);
+  }
   leases(): Iterable<PlaceLease> {
     return this.state.leases.values();
   }

@@ -55,6 +55,8 @@ export interface PlacementView {
   consumersOf(projectId: string): ReadonlySet<string>;
   /** Uuids of consumers in a server group, by its `groupKey`. */
   groupMembers(group: string): ReadonlySet<string>;
+  /** Uuids of migrations that keep places for members of a group to go back to. */
+  keptPlaces(group: string): ReadonlySet<string>;
 
   /** Leases that have a place on the host with this root. Those whose time is over are among them until somebody ends them. */
   leasesOn(rootUuid: string): Iterable<PlaceLease>;

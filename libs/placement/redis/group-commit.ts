@@ -131,12 +131,12 @@ function expected(guard: ConsumerGuard): string | number {
 /** The names are given by clients, who may put spaces in them. */
 function membershipOf({ projectId, group: membership }: ConsumerWrite): string {
   if (!membership) return '';
-  const { group, host, spread } = membership;
+  const { group, host, spread, kept } = membership;
   const lengths = `${Buffer.byteLength(projectId)} ${Buffer.byteLength(group.id)}`;
-  const rules = group.spread
-    ? JSON.stringify([group.spread.by, group.spread.maxSkew, spread?.domain ?? null, spread?.among ?? []])
-    : '';
-  return `${group.policy} ${group.maxPerHost} ${host} ${lengths}\n${projectId}${group.id}${rules}`;
+  const { by = null, maxSkew = 0 } = group.spread ?? {};
+  const rules = [by, maxSkew, spread?.domain ?? null, spread?.among ?? [], ...(kept ? [kept.movedTo] : [])];
+  const suffix = group.spread || kept ? JSON.stringify(rules) : '';
+  return `${group.policy} ${group.maxPerHost} ${host} ${lengths}\n${projectId}${group.id}${suffix}`;
 }
 
 function decodeRefusal([, kind, a = '', b = '', c = '', d = '']: RefusalReply): RefusedCommit {

@@ -29,6 +29,7 @@ type PackedBody = readonly [
   domain?: string | false,
   priority?: number,
   isProtected?: 0 | 1,
+  movedTo?: string,
 ];
 
 /** Reads a row text. `key` is the row's key, which the text leaves out. */
@@ -70,6 +71,7 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
     groupHost,
     groupDomain,
     ...rankOf(body),
+    ...keptOf(body),
     claimToken,
     createdAtMs,
     updatedAtMs,
@@ -134,10 +136,12 @@ export function encodeBody(body: ConsumerBody): string {
   const packed: PackedBody = [projectId, userId, consumerType, owner, mappings, updatedAtMs];
   const membership = groupId === undefined ? [] : [groupId, groupHost];
   if (groupDomain) membership.push(groupDomain.by, groupDomain.domain);
-  const rank = rankOf(body);
+  const kept = body.groupKept;
+  const rank = rankOf(body) ?? (kept && { priority: 0, isProtected: false });
   const none = rank ? Array.from({ length: 4 - membership.length }, () => false as const) : [];
   const ranked = rank ? [...none, rank.priority, rank.isProtected ? 1 : 0] : [];
-  const json = JSON.stringify(groupId === undefined && !rank ? packed : [...packed, ...membership, ...ranked]);
+  const last = kept ? [kept.movedTo] : [];
+  const json = JSON.stringify(groupId === undefined && !rank ? packed : [...packed, ...membership, ...ranked, ...last]);
   return `${encodeTakes(allocations)}\t${json}`;
 }
 
@@ -248,7 +252,7 @@ function decodeBody(body: string): ConsumerBody {
   const allocations = decodeTakes(body.slice(0, tab));
   const packed = JSON.parse(body.slice(tab + 1)) as PackedBody;
   const [projectId, userId, consumerType, owner, mappings, updatedAtMs, groupId, groupHost, by, domain] = packed;
-  const [priority = 0, isProtected = 0] = packed.slice(10) as [number?, number?];
+  const [priority = 0, isProtected = 0, movedTo] = packed.slice(10) as [number?, number?, string?];
   return {
     projectId,
     userId,
@@ -260,6 +264,7 @@ function decodeBody(body: string): ConsumerBody {
     groupHost: groupHost || undefined,
     groupDomain: by && domain !== undefined && domain !== false ? { by, domain } : undefined,
     ...rankOf({ priority, isProtected: isProtected === 1 }),
+    ...keptOf({ groupKept: movedTo === undefined ? undefined : { movedTo } }),
     updatedAtMs,
   };
 }
@@ -267,6 +272,10 @@ function decodeBody(body: string): ConsumerBody {
 /** Nothing for one that says nothing. */
 function rankOf({ priority = 0, isProtected = false }: Pick<ConsumerBody, 'priority' | 'isProtected'>) {
   return priority === 0 && !isProtected ? undefined : { priority, isProtected };
+}
+
+function keptOf({ groupKept }: Pick<ConsumerBody, 'groupKept'>) {
+  return groupKept && { groupKept };
 }
 
 function decodeTakes(text: string): Allocations {

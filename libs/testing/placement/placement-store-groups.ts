@@ -88,6 +88,62 @@ export function describeGroups(open: () => PlacementStore): void {
       expect(await commit(store, { kind: 'write_allocations', consumers, force: true })).toEqual(committed);
     });
 
+    describe('with a member on a move, which may come back', () => {
+      /** It leaves a for a host, and a migration keeps its place. */
+      const move = (write: ConsumerWrite, to: string) => {
+        const group = write.group as NonNullable<ConsumerWrite['group']>;
+        const { uuid: _, ...place } = write;
+        const kept = { ...aWrite({}), ...place, consumerType: 'MIGRATION', group: { ...group, kept: { movedTo: '' } } };
+        return [kept, { ...write, group: { ...group, host: to } }] as const;
+      };
+
+      it('let nobody beside the place that it left, until that is given up', async () => {
+        const first = member('anti-affinity', 'a');
+        await claim(store, first);
+        const [kept, moved] = move(first, 'b');
+        expect(await claim(store, kept, moved)).toEqual(committed);
+        expect(await claim(store, member('anti-affinity', 'a'))).toEqual(refused('a'));
+        expect(await claim(store, member('anti-affinity', 'b'))).toEqual(refused('b'));
+        expect((await store.consumers([kept.uuid]))[0]).toMatchObject({ groupHost: 'a', groupKept: { movedTo: '' } });
+        await claim(store, { ...kept, allocations: {} });
+        expect(await claim(store, member('anti-affinity', 'a'))).toEqual(committed);
+      });
+
+      it('let no member take the place that another leaves in the same command', async () => {
+        const [first, second] = [member('anti-affinity', 'a'), member('anti-affinity', 'b')];
+        await claim(store, first, second);
+        expect(await claim(store, ...move(second, 'c'), ...move(first, 'b'))).toEqual(refused('b'));
+        expect(await claim(store, ...move(first, 'd'), ...move(second, 'c'))).toEqual(committed);
+        // One goes back, whatever comes of the other.
+        expect(await claim(store, member('anti-affinity', 'a'))).toEqual(refused('a'));
+      });
+
+      it('move an affinity group as one, and let nobody join it before that is settled', async () => {
+        const [first, second] = [member('affinity', 'a'), member('affinity', 'a')];
+        await claim(store, first, second);
+        expect(await claim(store, ...move(first, 'b'))).toEqual(refused('b'));
+        const [keptFirst, movedFirst] = move(first, 'b');
+        const [keptSecond, movedSecond] = move(second, 'b');
+        expect(await claim(store, keptFirst, movedFirst, keptSecond, movedSecond)).toEqual(committed);
+        for (const host of ['a', 'b']) expect(await claim(store, member('affinity', host))).toEqual(refused(host));
+        await claim(store, { ...keptFirst, allocations: {} }, { ...keptSecond, allocations: {} });
+        expect(await claim(store, member('affinity', 'a'))).toEqual(refused('a'));
+        expect(await claim(store, member('affinity', 'b'))).toEqual(committed);
+      });
+
+      it('let it back with force, which counts it once', async () => {
+        const first = member('anti-affinity', 'a');
+        await claim(store, first);
+        const [kept, moved] = move(first, 'b');
+        await claim(store, kept, moved);
+        const consumers = [{ ...kept, allocations: {} }, first];
+        expect(await commit(store, { kind: 'write_allocations', consumers, force: true })).toEqual(committed);
+        expect(await claim(store, member('anti-affinity', 'b'))).toEqual(committed);
+        await claim(store, { ...first, allocations: {} });
+        expect(await claim(store, member('anti-affinity', 'a'))).toEqual(committed);
+      });
+    });
+
     it('tells the group of a consumer', async () => {
       const write = member('affinity', 'a');
       await claim(store, write);

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import { bytesOf, MIGRATION_CONSUMER, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
+import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
 import {
@@ -389,10 +390,21 @@ async function holdSource(c: Conductor, record: Moving): Promise<void> {
   const request = openRequest(c, bytesOf(migration.source.allocationRequest));
   const [kept] = await c.placement.consumers([migration.uuid]);
   if (kept || !request) return;
-  const consumers = [migrationWrite(record, request.allocations, { kind: 'absent' })];
+  const membership = keptMembership(request, openRequest(c, record.allocationRequest));
+  const consumers = [{ ...migrationWrite(record, request.allocations, { kind: 'absent' }), ...membership }];
   const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), force: true, consumers });
   if (result.kind !== 'committed') return;
   await writeRecord(c, record, { migration: { ...migration, claimToken: result.claimToken } });
+}
+
+/** The place that it may go back to counts for its group, as when it was claimed. */
+function keptMembership(
+  source: AllocationRequest,
+  present: AllocationRequest | undefined,
+): Pick<ConsumerWrite, 'group'> {
+  const { group } = claimWrite(source);
+  if (!group || present?.host === group.host) return {};
+  return { group: { ...group, kept: { movedTo: present?.spreadDomain ?? '' } } };
 }
 
 function migrationWrite(

@@ -1,12 +1,16 @@
 import type { SelectDestinationsRequest } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
+import type { Attempt, Instance } from '#libs/domain/instance';
+import { type MigrationKind, textOf } from '#libs/domain/moves/migration';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { Conductor } from '../context';
 import { selectDestinations } from './select-destinations';
 
-it('asks for instances of two requests in two calls, each with its own spec', async () => {
+/** A conductor whose scheduler has no host for anything. */
+function withoutHosts() {
   const asked: (SelectDestinationsRequest & { readonly queue: unknown })[] = [];
   const bus = {
     call: async (queue: unknown, { body }: { readonly body: Uint8Array }) => {
@@ -18,6 +22,11 @@ it('asks for instances of two requests in two calls, each with its own spec', as
     },
   };
   const c = { bus, config: { selectTimeoutMs: 1_000, numAlternates: 2 } } as unknown as Conductor;
+  return { asked, c };
+}
+
+it('asks for instances of two requests in two calls, each with its own spec', async () => {
+  const { asked, c } = withoutHosts();
   const small = anInstance({ requestSpec: anEncodedSpec({ resources: { VCPU: 1 } }) });
   const large = anInstance({ requestSpec: anEncodedSpec({ resources: { VCPU: 4 } }) });
   const other = anInstance({ requestId: small.requestId, requestSpec: small.requestSpec });
@@ -32,4 +41,40 @@ it('asks for instances of two requests in two calls, each with its own spec', as
   expect([small, large, other].map(({ uuid }) => observationOf(uuid))).toMatchObject(
     [small, large, other].map(({ requestId }) => ({ kind: 'no_host', fault: { message: `no host for ${requestId}` } })),
   );
+});
+
+const migration = (kind: MigrationKind, targetHost = '') => {
+  const end = { host: 'h1', attempt: 1, allocationRequest: '', requestSpec: textOf(FORCED) };
+  return {
+    uuid: '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11',
+    kind,
+    phase: 'selecting',
+    source: { ...end, claimToken: 7, activeAt: undefined },
+    destination: end,
+    targetHost,
+    claimToken: undefined,
+    handover: '',
+    confirmAfterMs: 0,
+    confirmAtMs: undefined,
+  } as const;
+};
+const FORCED = anEncodedSpec({ resources: { VCPU: 1 }, forceHosts: ['h1'] });
+const attempt = (outcome: Attempt['outcome']) => {
+  return { host: 'h1', number: 1, outcome, reason: '', startedAtMs: 0, endedAtMs: undefined } as const;
+};
+
+it.each<[string, Partial<Instance>, readonly string[]]>([
+  ['a build', { state: 'scheduling' }, ['h1']],
+  ['another try of a build', { state: 'building', attempts: [attempt('failed')] }, ['h1']],
+  ['a cold migration', { state: 'resize', migration: migration('migrate') }, []],
+  ['a live migration', { state: 'migrating', migration: migration('live_migrate') }, []],
+  ['a resize', { state: 'resize', migration: migration('resize') }, []],
+  ['a migration to a host', { state: 'resize', migration: migration('migrate', 'h2') }, ['h2']],
+  ['an evacuation', { state: 'rebuilding', host: 'h1', attempts: [attempt('active')] }, []],
+  ['another try of an evacuation', { state: 'building', attempts: [attempt('evacuated')] }, []],
+  ['unshelving', { state: 'unshelving', attempts: [attempt('shelved')] }, []],
+])('binds %s to the hosts that were named for the first build, or not', async (_, record, forceHosts) => {
+  const { asked, c } = withoutHosts();
+  await selectDestinations(c, [anInstance({ requestSpec: FORCED, ...record })]);
+  expect(asked.map(({ requestSpec }) => requestSpecCodec.decode(requestSpec).forceHosts)).toEqual([forceHosts]);
 });

@@ -8,7 +8,7 @@ import type {
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import { hasBeenActive, type Instance } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import type { Preemption } from '#libs/domain/queueing/admission';
 import { hasFailed } from '#libs/domain/queueing/gang';
@@ -102,27 +102,36 @@ function moveOf({ migration: { uuid: migrationUuid, source } }: Moving) {
   return { migrationUuid, claimToken: source.claimToken };
 }
 
-/** All that it was to be built by, but for the hosts that it was on or that have tried; of what is resized, what it is to be. */
+/**
+ * All that it was to be built by, but for the hosts that it was on or that have tried; of what is resized, what it is to be. Hosts that
+ * were named for its first build bind nothing after that (as Nova's force_hosts).
+ */
 function wantedOf(record: Instance): EncodedRequestSpec {
   if (isMoving(record)) return wantedByMove(record);
   const { state, host, requestSpec } = record;
   const had =
     state === 'building' ? triedBy(record).map((one) => one.host) : state === 'rebuilding' && host ? [host] : [];
-  if (had.length === 0) return requestSpec;
+  const hasRun = hasBeenActive(record) && !SELECTED_TOGETHER.includes(state);
+  if (had.length === 0 && !hasRun) return requestSpec;
   const spec = requestSpecCodec.decode(requestSpec);
-  return requestSpecCodec.encode({ ...spec, ignoreHosts: [...new Set([...spec.ignoreHosts, ...had])] });
+  return requestSpecCodec.encode(hasRun ? migrated(spec, '', had) : withoutHosts(spec, had));
 }
 
 function wantedByMove({ migration: { kind, source, destination, targetHost } }: Moving): EncodedRequestSpec {
-  const wanted = bytesOf(destination.requestSpec);
-  if (kind === 'resize') return wanted;
-  return requestSpecCodec.encode(migrated(requestSpecCodec.decode(wanted), targetHost, [source.host]));
+  const wanted = requestSpecCodec.decode(bytesOf(destination.requestSpec));
+  return requestSpecCodec.encode(migrated(wanted, targetHost, kind === 'resize' ? [] : [source.host]));
 }
 
-/** What a migration asks a scheduler: to the host that it names, '' for any, and to none of those that it is to leave. */
+/**
+ * What a move asks a scheduler: to the host that it names, '' for any, and to none of those that it is to leave. Hosts that the request
+ * named were for the build.
+ */
 export function migrated(spec: RequestSpec, targetHost: string, leave: readonly string[]): RequestSpec {
-  const forceHosts = targetHost === '' ? spec.forceHosts : [targetHost];
-  return { ...spec, forceHosts, ignoreHosts: [...new Set([...spec.ignoreHosts, ...leave])] };
+  return withoutHosts({ ...spec, forceHosts: targetHost === '' ? [] : [targetHost] }, leave);
+}
+
+function withoutHosts(spec: RequestSpec, hosts: readonly string[]): RequestSpec {
+  return { ...spec, ignoreHosts: [...new Set([...spec.ignoreHosts, ...hosts])] };
 }
 
 /** A host that a scheduler has claimed, as a conductor goes on with it. */

@@ -126,7 +126,7 @@ export function writesOf(
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });
   const moved = move && mirror.consumer(picks[0]?.instanceUuid ?? '');
-  return move && moved ? [migrationWrite(move, moved, mirror), ...claims] : claims;
+  return move && moved ? [migrationWrite(move, moved, mirror, claims[0]), ...claims] : claims;
 }
 
 /** The domain in which a member of the group counts on a host in these aggregates. */

@@ -2,6 +2,7 @@ import type { Move } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
+import type { Membership } from '#libs/domain/server-group';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
@@ -25,7 +26,12 @@ export function stageOf(move: Move, instanceUuid: string, view: Consumers): 'to_
  *
  * @throws BerthError `failed_precondition / migration_uuid_taken` when the uuid is that of somebody else's instance.
  */
-export function migrationWrite({ migrationUuid: uuid }: Move, held: Consumer, view: Consumers): ConsumerWrite {
+export function migrationWrite(
+  { migrationUuid: uuid }: Move,
+  held: Consumer,
+  view: Consumers,
+  claim: Pick<ConsumerWrite, 'group'> | undefined,
+): ConsumerWrite {
   const left = view.consumer(uuid);
   if (left && left.consumerType !== MIGRATION_CONSUMER) {
     const message = `consumer ${uuid}, which is to hold what instance ${held.uuid} leaves, is an instance of its own`;
@@ -34,7 +40,16 @@ export function migrationWrite({ migrationUuid: uuid }: Move, held: Consumer, vi
   const expect: ConsumerGuard = left ? { kind: 'claim', claimToken: left.claimToken } : { kind: 'absent' };
   const { projectId, userId, allocations, mappings } = held;
   const who = { uuid, projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor' } as const;
-  return { ...who, allocations, mappings, expect };
+  const kept = keptMembership(held, claim?.group);
+  return { ...who, allocations, mappings, expect, ...(kept && { group: kept }) };
+}
+
+/** The place that a member leaves counts for its group as long as it may go back there. In place it leaves none. */
+function keptMembership(held: Consumer, to: Membership | undefined): Membership | undefined {
+  const { groupId, groupHost, groupDomain } = held;
+  if (!to || groupId !== to.group.id || groupHost === undefined || groupHost === to.host) return undefined;
+  const spread = groupDomain && { domain: groupDomain.domain, among: [] };
+  return { group: to.group, host: groupHost, kept: { movedTo: to.spread?.domain ?? '' }, ...(spread && { spread }) };
 }
 
 /** What is to be moved is held by another claim than the caller knows, or by none: an audit settles it. */

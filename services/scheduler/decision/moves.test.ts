@@ -91,6 +91,36 @@ it('lets no instance have the uuid of a migration', async () => {
   });
 });
 
+it('places nobody of an anti-affinity group where a member may go back to, and says why', async () => {
+  for (const host of ['a', 'b']) await world.report(host);
+  const group = { id: 'web', policy: 'anti-affinity', maxPerHost: 1 } as const;
+  const scheduler = await world.scheduler();
+  const { migrationUuid, move } = await placed(scheduler, group);
+  expect(hostsOf(await move(2, ['a']))).toEqual(['b']);
+  const another = { resources: { VCPU: 1 }, group };
+  const { noValidHost } = (await scheduler.select(another)).response;
+  expect(noValidHost?.filters).toMatchObject([{ filter: 'group_anti_affinity', refused: 2 }]);
+  expect(scheduler.explain(another, 'a').hosts[0]?.refusals).toEqual([
+    'group_anti_affinity: 0 of group web are here and 1 on a move may come back, 1 may be',
+  ]);
+  const [kept] = await world.placement.consumers([migrationUuid]);
+  const claimToken = kept?.claimToken ?? 0;
+  await world.placement.commit({ kind: 'release_claim', consumerUuid: migrationUuid, claimToken, atMs: 1 });
+  await world.clock.advance(0);
+  expect(hostsOf(await scheduler.select(another))).toEqual(['a']);
+});
+
+it('refuses a target where the policy of its group forbids it, with the reason', async () => {
+  for (const host of ['a', 'b']) await world.report(host);
+  const group = { id: 'web', policy: 'anti-affinity', maxPerHost: 1 } as const;
+  const scheduler = await world.scheduler();
+  const { move } = await placed(scheduler, group);
+  await scheduler.select({ resources: { VCPU: 1 }, group, forceHosts: ['b'] });
+  expect((await move(2, ['a'])).response.noValidHost?.filters).toContainEqual(
+    expect.objectContaining({ filter: 'group_anti_affinity', reasons: { group_is_here: 1 } }),
+  );
+});
+
 it('does not count the instance itself as another member of its group', async () => {
   await world.report('a');
   await world.report('b');

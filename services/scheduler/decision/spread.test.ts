@@ -55,24 +55,27 @@ it('refuses rather than grow uneven, and says by what and by how much', async ()
   expect(noValidHost?.summary).toContain('would leave the group more than 1 uneven by rack');
   const why = (host: string) => scheduler.explain({ ...ONE, group: over() }, host).hosts[0]?.refusals;
   expect(why('b1')).toEqual([
-    'group_spread: 1 of group web are in the same rack, 0 where there are fewest, and 1 more may be',
+    'group_spread: 1 of group web are in the same rack, fewest elsewhere (0 in a), and 1 more may be',
   ]);
   expect(why('nowhere')).toEqual(['group_spread: no aggregate says the rack of the host']);
   expect(hostsOf(await scheduler.select({ ...ONE, group: over(2) }))).toEqual(['b1']);
 });
 
-it('counts racks where the request may go, with room or not, and no others', async () => {
+it('counts racks where the request may go and a host is in service, with room or not, and no others', async () => {
   await racks({ a: 1, b: 1, c: 1 });
   await world.aggregate('east', { availability_zone: 'east' }, 'a1', 'b1');
   await world.placement.commit({ kind: 'set_host_enabled', host: 'b1', enabled: false, reason: '', atMs: 1 });
   const scheduler = await world.scheduler();
   const spec = { ...ONE, availabilityZone: 'east', group: over() };
-  // Rack c is in another zone; rack b has no host that is enabled, and is a place all the same.
+  const waiting = { ...over(), spread: { by: 'rack', maxSkew: 1, countUnavailable: true } };
+  // Rack c is in another zone; rack b has no host that is enabled, and is a place only for a group that waits for it.
+  expect(hostsOf(await scheduler.select({ ...spec, group: waiting }))).toEqual(['a1']);
+  const { noValidHost } = (await scheduler.select({ ...spec, group: waiting })).response;
+  expect(noValidHost?.summary).toContain('uneven by rack (0 in b, where no host is up and enabled)');
   expect(hostsOf(await scheduler.select(spec))).toEqual(['a1']);
-  expect((await scheduler.select(spec)).response.noValidHost).toBeDefined();
   await world.placement.commit({ kind: 'set_host_enabled', host: 'b1', enabled: true, reason: '', atMs: 1 });
   await world.clock.advance(0);
-  expect(racksOf(hostsOf(await scheduler.select(spec, 3)))).toBe('abb');
+  expect(racksOf(hostsOf(await scheduler.select(spec, 2)))).toBe('bb');
 });
 
 it('spreads over zones, and keeps to the policy on hosts besides', async () => {

@@ -1,5 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
-import type { Spread } from '#libs/domain/server-group';
+import type { DomainCounts, Spread } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import type { HostDomains } from './host-domains';
@@ -12,7 +12,14 @@ export interface GroupSpread {
   readonly domains: HostDomains;
   /** In order of text. */
   readonly among: readonly string[];
+  /** Domains where the request could go, and no host is up and enabled. */
+  readonly unavailable: readonly string[];
   readonly perDomain: ReadonlyMap<string, number>;
+  /** Places that members on a move may go back to, and members that may leave again. */
+  readonly kept: ReadonlyMap<string, number>;
+  readonly passing: ReadonlyMap<string, number>;
+  /** The domain that the request moves from, if it does. */
+  readonly home: string | undefined;
 }
 
 /** They travel in each allocation request. */
@@ -29,21 +36,37 @@ export function spreadOver(
   fleet: Fleet,
   snapshot: FleetSnapshot,
   isOpen: (host: HostState) => boolean,
-): Omit<GroupSpread, 'perDomain'> {
+): Pick<GroupSpread, 'spread' | 'domains' | 'among' | 'unavailable'> {
   const domains = fleet.domains(spread.by);
-  const hasOpenHost = (indexes: ReadonlySet<number>) => {
-    for (const index of indexes) {
-      const host = snapshot.at(index);
-      if (host && isOpen(host)) return true;
-    }
-    return false;
+  const domainsWith = (isMeant: (host: HostState) => boolean) => {
+    const hasHost = (indexes: ReadonlySet<number>) => {
+      for (const index of indexes) {
+        const host = snapshot.at(index);
+        if (host && isMeant(host)) return true;
+      }
+      return false;
+    };
+    const found = [...domains.byDomain].filter(([, indexes]) => hasHost(indexes));
+    return found.map(([domain]) => domain).sort();
   };
-  const among = [...domains.byDomain].filter(([, indexes]) => hasOpenHost(indexes)).map(([domain]) => domain);
+  const open = domainsWith(isOpen);
+  const serving = domainsWith((host) => host.host.up && host.host.enabled && isOpen(host));
+  const unavailable = open.filter((domain) => !serving.includes(domain));
+  const among = spread.countUnavailable ? open : serving;
   if (among.length > MAX_DOMAINS || Buffer.byteLength(among.join()) > MAX_DOMAIN_BYTES) {
     const message = `aggregates divide the fleet into ${among.length} parts by ${spread.by}: too many to spread over`;
     throw new BerthError('failed_precondition', 'too_many_domains', message, { details: { by: spread.by } });
   }
-  return { spread, domains, among: among.sort() };
+  return { spread, domains, among, unavailable };
+}
+
+/** How many members a domain may come to have once the request is there. A member that moves there may leave again. */
+export function countsIn(members: GroupMembers, domain: string, isDestination: boolean): DomainCounts {
+  const { spread } = members;
+  const here = membersIn(members, domain);
+  const isPassing = isDestination && spread?.home !== undefined && spread.home !== domain;
+  const least = here - (spread?.passing.get(domain) ?? 0) - (isPassing ? 1 : 0);
+  return { most: here + (spread?.kept.get(domain) ?? 0), least };
 }
 
 /** How many members are in a domain. */

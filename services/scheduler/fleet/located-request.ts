@@ -1,3 +1,5 @@
+import type { Consumer } from '#libs/domain/consumer';
+import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { PlaceLease } from '#libs/domain/queueing/place-lease';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
@@ -17,6 +19,8 @@ export interface GroupMembers {
   readonly spread: GroupSpread | undefined;
   /** With those on hosts that the fleet does not have any more. */
   readonly count: number;
+  /** Places that members on a move may go back to: so many on each host, and in all. */
+  readonly kept: { readonly perHost: ReadonlyMap<number, number>; readonly count: number };
 }
 
 /**
@@ -54,6 +58,8 @@ interface LocateTerms {
   readonly isMove?: boolean;
   /** Those that come before the request. */
   readonly nominations?: readonly PlaceLease[];
+  /** Members of an affinity group that leave their host together: they do not hold one another back. */
+  readonly together?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -66,7 +72,7 @@ export function locate(
   fleet: Fleet,
   snapshot: FleetSnapshot,
   isOpen: (host: HostState) => boolean,
-  { refusedClaims = NO_REFUSED_CLAIMS, isMove = false, nominations = [] }: LocateTerms = {},
+  { refusedClaims = NO_REFUSED_CLAIMS, isMove = false, nominations = [], together }: LocateTerms = {},
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
@@ -76,7 +82,9 @@ export function locate(
   const byInstance = (uuid: string) => fleet.indexOfConsumer(uuid);
   return {
     spec,
-    members: spec.group && membersOf(spec.group, spec.projectId, new Set(instanceUuids), fleet, snapshot, isOpen),
+    members:
+      spec.group &&
+      membersOf(spec.group, { projectId: spec.projectId, instanceUuids, together, isMove }, fleet, snapshot, isOpen),
     named: {
       forceHosts: found(spec.forceHosts, byHost),
       ignoreHosts: found(spec.ignoreHosts, byHost),
@@ -108,34 +116,80 @@ export function withMembers(request: LocatedRequest, index: number, count: numbe
 
 const NO_HOSTS: readonly HostState[] = [];
 
-/** Counts members that hold claims or are about to, each where the store counts it. */
+interface MembersFor extends Pick<LocateTerms, 'together' | 'isMove'> {
+  readonly projectId: string;
+  readonly instanceUuids: readonly string[];
+}
+
+/**
+ * Counts members that hold claims or are about to, each where the store counts it. One that is moved counts where it goes, and so does
+ * the place that it leaves.
+ */
 function membersOf(
   group: ServerGroup,
-  projectId: string,
-  except: ReadonlySet<string>,
+  { projectId, instanceUuids, together = NOBODY, isMove = false }: MembersFor,
   fleet: Fleet,
   snapshot: FleetSnapshot,
   isOpen: (host: HostState) => boolean,
 ): GroupMembers {
   const over = group.spread && spreadOver(group.spread, fleet, snapshot, isOpen);
-  let perDomain: GroupSpread['perDomain'] = new Map();
-  const perHost = new Map<number, number>();
-  const seen = new Set(except);
-  const add = (uuid: string, index: number | undefined, domain: string | undefined) => {
-    if (seen.has(uuid)) return;
-    seen.add(uuid);
-    if (index !== undefined) perHost.set(index, (perHost.get(index) ?? 0) + 1);
-    perDomain = counted(perDomain, domain, 1);
-  };
+  const { view } = fleet;
   const key = groupKey(projectId, group.id);
-  // One that is moved counts where it goes.
+  const except = new Set(instanceUuids);
+  const seen = new Set(except);
+  const members = new PlaceCounts();
+  const kept = new PlaceCounts();
+  const passing = new PlaceCounts();
+  const domainOfConsumer = (consumer: Consumer | undefined) =>
+    consumer?.groupDomain?.by === group.spread?.by ? consumer?.groupDomain?.domain : undefined;
+  const keep = (consumer: Consumer, movedTo: string | undefined) => {
+    const domain = domainOfConsumer(consumer);
+    const isCertain = domain === undefined || domain === movedTo;
+    kept.add(fleet.indexOfHost(consumer.groupHost ?? ''), isCertain ? undefined : domain);
+    if (!isCertain && movedTo) passing.add(undefined, movedTo);
+  };
+  const isOfThis = (uuid: string) => except.has(uuid) || together.has(uuid);
   for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) {
-    add(consumerUuid, hostIndex, over && domainAt(over.domains, hostIndex));
+    if (seen.has(consumerUuid)) continue;
+    seen.add(consumerUuid);
+    const domain = over && domainAt(over.domains, hostIndex);
+    members.add(hostIndex, domain);
+    const present = view.consumer(consumerUuid);
+    const leaves = present?.groupId === group.id && fleet.indexOfHost(present.groupHost ?? '') !== hostIndex;
+    if (leaves && !isOfThis(consumerUuid)) keep(present, domain);
   }
-  for (const uuid of fleet.view.groupMembers(key)) {
-    const consumer = fleet.view.consumer(uuid);
-    const isCounted = consumer?.groupDomain?.by === group.spread?.by;
-    add(uuid, fleet.indexOfHost(consumer?.groupHost ?? ''), isCounted ? consumer?.groupDomain?.domain : undefined);
+  for (const uuid of view.groupMembers(key)) {
+    if (seen.has(uuid) || together.has(uuid)) continue;
+    seen.add(uuid);
+    const consumer = view.consumer(uuid);
+    members.add(fleet.indexOfHost(consumer?.groupHost ?? ''), domainOfConsumer(consumer));
   }
-  return { group, perHost, spread: over && { ...over, perDomain }, count: seen.size - except.size };
+  for (const uuid of view.keptPlaces(key)) {
+    const consumer = view.consumer(uuid);
+    if (consumer && !isOfThis(instanceOfConsumer(consumer))) keep(consumer, consumer.groupKept?.movedTo);
+  }
+  const home = isMove ? domainOfConsumer(view.consumer(instanceUuids[0] ?? '')) : undefined;
+  const spread = over && { ...over, perDomain: members.perDomain, home };
+  return {
+    group,
+    perHost: members.perHost,
+    spread: spread && { ...spread, kept: kept.perDomain, passing: passing.perDomain },
+    count: members.count,
+    kept: { perHost: kept.perHost, count: kept.count },
+  };
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** Counts by host and by domain. */
+class PlaceCounts {
+  readonly perHost = new Map<number, number>();
+  readonly perDomain = new Map<string, number>();
+  count = 0;
+
+  add(hostIndex: number | undefined, domain: string | undefined): void {
+    this.count += 1;
+    if (hostIndex !== undefined) this.perHost.set(hostIndex, (this.perHost.get(hostIndex) ?? 0) + 1);
+    if (domain !== undefined) this.perDomain.set(domain, (this.perDomain.get(domain) ?? 0) + 1);
+  }
 }

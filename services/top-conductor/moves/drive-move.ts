@@ -13,7 +13,7 @@ import { askOne, viewIn } from '../cells/follow-cells';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, noted } from '../records';
 import { groupOf, reserveAsOnRecord } from '../requests/reservations';
-import { specForCell } from '../requests/spec-for-cell';
+import { specForMove } from '../requests/spec-for-cell';
 import { arriveInZone, GROUP_IS_UNEVEN, keepPlace } from './arrive-in-zone';
 import { changeMove } from './change-move';
 
@@ -100,7 +100,7 @@ async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: In
   const choosesZone = zone === undefined && isOverZones(groupOf({ requestSpec }));
   const about = {
     requestId: id,
-    requestSpec: specForCell(requestSpec, zone),
+    requestSpec: specForMove(requestSpec, zone),
     instanceUuids: [uuid],
     cell: to,
     choosesZone,
@@ -153,7 +153,7 @@ async function buildThere(t: TopConductor, record: Instance, move: CellMove): Pr
 
 function requestOf(t: TopConductor, record: Instance, { id, zone }: CellMove, destinations: readonly Destination[]) {
   const { uuid, name, requestSpec, admission } = record;
-  const about = { requestId: id, requestSpec: specForCell(requestSpec, zone), count: 1, name, instanceUuids: [uuid] };
+  const about = { requestId: id, requestSpec: specForMove(requestSpec, zone), count: 1, name, instanceUuids: [uuid] };
   return { ...about, publishedAtMs: t.clock.now(), minCount: 0, admission, destinations };
 }
 

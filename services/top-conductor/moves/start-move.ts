@@ -54,12 +54,12 @@ function requireMovable({ uuid, state, cell, requestSpec }: Instance, to: string
   if (!MOVABLE.includes(state))
     refuse('instance_state', `is ${state}: what is ACTIVE or STOPPED is moved to another cell`);
   if (cell?.left && !cell.left.isGone) refuse('instance_state', `has not left cell ${cell.left.name} yet`);
-  const { group, forceHosts, sameHost } = requestSpecCodec.decode(requestSpec);
+  const { group, sameHost } = requestSpecCodec.decode(requestSpec);
   if (group?.policy !== undefined && isOfOneCell(group))
     refuse('bound_to_cell', `is of group '${group.id}', which is of one cell`);
   if (isOverZones(group) && state !== 'stopped')
     refuse('bound_to_cell', `is in its zone for group '${group.id}': STOPPED it is moved, if the group stays even`);
-  if (forceHosts.length > 0 || sameHost.length > 0) refuse('bound_to_cell', 'asks for hosts of its cell');
+  if (sameHost.length > 0) refuse('bound_to_cell', 'asks to be on the host of another instance of its cell');
 }
 
 function changedMeanwhile({ uuid }: Instance): BerthError {

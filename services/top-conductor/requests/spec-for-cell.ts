@@ -15,3 +15,9 @@ export function specForCell(encoded: EncodedRequestSpec, zone?: string): Encoded
   const availabilityZone = zone ?? spec.availabilityZone;
   return requestSpecCodec.encode({ ...spec, flavor: undefined, group: named, availabilityZone });
 }
+
+/** The same for a move to another cell: hosts that were named for the build are of its old cell, and bind nothing any more. */
+export function specForMove(encoded: EncodedRequestSpec, zone?: string): EncodedRequestSpec {
+  const spec = requestSpecCodec.decode(specForCell(encoded, zone));
+  return requestSpecCodec.encode({ ...spec, forceHosts: [] });
+}

@@ -12,7 +12,7 @@ interface Place {
 }
 
 /** A decision may rest on what a scheduler cut off from the store knew; then it is not ready any more. */
-const STALE_MS = 6_000;
+export const STALE_MS = 6_000;
 
 /** Where hosts are by their aggregates, and for whom, as it was written. */
 export class ZoneWatch {

@@ -9,7 +9,8 @@
 --- Rows: usage '<revision> <generation> <used>', used being JSON, and consumer '<revision> <claim token> <generation>
 --- <created> <body>'. A body is '<provider uuid> <class> <amount> <class> <amount> ...', with ';' between providers, a tab,
 --- and a JSON list: the first is the project, the third the consumer type, the fourth the owner, the seventh the group and the eighth the host that the
---- membership counts for, if there is a group, the ninth and tenth by what it spreads and the host's domain, if it does. What a project holds, '<revision> <since ms> <used> <accrued>': used is JSON,
+--- membership counts for, if there is a group, the ninth and tenth by what it spreads and the host's domain, if it does; of a place that is kept
+--- for a member, the thirteenth is the domain to which the member has moved, or ''. What a project holds, '<revision> <since ms> <used> <accrued>': used is JSON,
 --- class -> amount, and accrued day -> class -> unit-milliseconds. Projects are written as include/project.lua does.
 ---
 --- KEYS[1] revision         the last commit's
@@ -34,7 +35,8 @@
 ---           raises 1: giving back raises generations; instance 1: it is one
 ---           body, '' when it takes nothing
 ---           '<policy> <max per host> <host> <bytes of project id> <bytes of group id>\n<project id><group id><spread>', ''
----           for none; the spread is '' or a JSON list, by what, the maximum skew, the host's domain or null, all domains
+---           for none; the spread is '' or a JSON list, by what or null, the maximum skew, the host's domain or null, all domains,
+---           and of a place that is kept for a member, the domain to which the member moves, or ''
 --- @return {revision, rows, claim token, refusal, ...}   revision and rows are '' when no commit was made; rows are those
 ---         of the stream, but without the bodies of consumers, which the caller knows; the claim token is that of the first
 ---         commit that was made, the next one's is one higher; for each commit that was not made:
@@ -96,7 +98,9 @@ local function next_commit()
       is_instance = instance == '1', project_key = project_key,
       policy = policy, max_per_host = tonumber(max_per_host), host = host,
       project = names and string.sub(names, 1, bytes), group = names and string.sub(names, bytes + 1, group_end),
-      spread = spread and { by = spread[1], max_skew = spread[2], domain = text_or_nil(spread[3]), among = spread[4] },
+      spread = spread and text_or_nil(spread[1])
+        and { by = spread[1], max_skew = spread[2], domain = text_or_nil(spread[3]), among = spread[4] },
+      moved_to = spread and text_or_nil(spread[5]),
       taken = 0, has_joined = false,
     }
     commit.own[uuid] = true
@@ -114,7 +118,7 @@ local function read_consumer(uuid)
   return {
     claim = claim, generation = generation, created = created,
     takes = takes_of(body), project = rest[1], owner = rest[4], group = rest[7], host = rest[8],
-    spread = rest[9] and { by = rest[9], domain = rest[10] },
+    spread = rest[9] and { by = rest[9], domain = rest[10] }, moved_to = text_or_nil(rest[13]),
     is_instance = rest[3] == 'INSTANCE', project_key = project_key(rest[1]),
   }
 end
@@ -215,14 +219,23 @@ local function use(take, by)
   used[take.class] = (used[take.class] or 0) + by * take.amount
 end
 local function group_key_of(member) return #member.project .. ':' .. member.project .. member.group end
--- The counters of a group's members, all of them, those on a host and those in its domain; and of those that claimed before 0.2.
+local function kept_on(member) return 'kept-on ' .. member.host .. ' ' .. group_key_of(member) end
+-- The counters of a group's members, all of them, those on a host and those in its domain; and of those that claimed before 0.2. Of
+-- places that are kept for members likewise: a member that moves within its domain counts there whatever becomes of the move.
 local function counters_of(member)
   local key, spread = group_key_of(member), member.spread or {}
+  if member.moved_to then
+    local kept = { all = 'kept ' .. key, here = kept_on(member) }
+    if not spread.domain or spread.domain == member.moved_to then return kept end
+    kept.left = domain_counter('kept-in ', spread.by, spread.domain, key)
+    if member.moved_to ~= '' then kept.entered = domain_counter('passing-in ', spread.by, member.moved_to, key) end
+    return kept
+  end
   local old = 'group ' .. member.group
   return {
     all = 'members ' .. key,
     here = 'members-on ' .. member.host .. ' ' .. key,
-    in_domain = domain_counter(spread.by, spread.domain, key),
+    in_domain = domain_counter('members-in ', spread.by, spread.domain, key),
   }, { all = old, here = old .. '\n' .. member.host }
 end
 local function count(counters, by)
@@ -233,7 +246,7 @@ local function join(member)
 end
 local function leave(member)
   local present, old = counters_of(member)
-  member.left = count_of(present.here) > 0 and present or old
+  member.left = (not old or count_of(present.here) > 0) and present or old
   count(member.left, -1)
 end
 local function hold(old, by)
@@ -246,8 +259,12 @@ local function is_forbidden(write)
   if write.spread and is_skewed(write.spread, group_key_of(write), count_of) then return true end
   local present, old = counters_of(write)
   local here = count_of(present.here) + count_of(old.here)
-  if write.policy == 'affinity' then return here == 0 and count_of(present.all) + count_of(old.all) > 0 end
-  return write.policy == 'anti-affinity' and here >= math.max(1, write.max_per_host)
+  local kept_here = count_of(kept_on(write))
+  if write.policy == 'affinity' then
+    if count_of('kept ' .. group_key_of(write)) > kept_here then return true end
+    return here == 0 and count_of(present.all) + count_of(old.all) > 0
+  end
+  return write.policy == 'anti-affinity' and here + kept_here >= math.max(1, write.max_per_host)
 end
 
 -- By how much a commit raises what is used, over all its consumers.
@@ -366,7 +383,11 @@ local function refusal_of_write(write, commit)
     write.taken = i
   end
   if write.group and #write.takes > 0 then
-    if not commit.force and is_forbidden(write) then return { 'group', write.group, write.host } end
+    -- An affinity group that leaves its host in this commit, as one, does not hold itself back.
+    if write.moved_to and write.policy == 'affinity' then return nil end
+    if not commit.force and not write.moved_to and is_forbidden(write) then
+      return { 'group', write.group, write.host }
+    end
     join(write)
     write.has_joined = true
   end
@@ -424,6 +445,12 @@ local function refusal_of_commit(commit)
   end
 
   -- Everything fits.
+  for _, write in ipairs(commit.writes) do
+    if write.group and #write.takes > 0 and not write.has_joined then
+      join(write)
+      write.has_joined = true
+    end
+  end
   grow(growth, tonumber(commit.at_ms))
   local token = text_of(first_token + made_count)
   made_count = made_count + 1

@@ -1,5 +1,5 @@
 import { inventory } from '../../../domain/inventory';
-import type { ServerGroup } from '../../../domain/server-group';
+import type { Membership, ServerGroup } from '../../../domain/server-group';
 import type { PlacementStore } from '../../../placement/port/placement-store';
 import { aProvider, aWrite, claim, commit, contentsOf } from '../placement';
 import type { PlacementStoreWorld } from '../placement-store-contract';
@@ -76,6 +76,26 @@ export function describeSpread(open: () => PlacementStoreWorld): void {
       };
       expect(await claim(store, strict('r1'))).toEqual(committed);
       expect(await claim(store, strict('r2'))).toEqual({ ...refused, host: 'b' });
+    });
+
+    it('count a member on a move at both ends until the place to go back to is given up', async () => {
+      const moved = member('r1');
+      await claim(store, moved);
+      const place = member('r1');
+      const left = {
+        ...place,
+        consumerType: 'MIGRATION',
+        group: { ...(place.group as Membership), kept: { movedTo: 'r2' } },
+      };
+      expect(await claim(store, left, { ...member('r2'), uuid: moved.uuid })).toEqual(committed);
+      expect(await claim(store, member('r1'))).toEqual(refused);
+      expect(await claim(store, member('r2'))).toEqual(refused);
+      expect(await claim(store, member('r 3'))).toEqual(committed);
+      // Whichever of the two racks it leaves in the end has none.
+      expect(await claim(store, member('r 3'))).toEqual(refused);
+      expect(await claim(store, { ...left, allocations: {} })).toEqual(committed);
+      expect(await claim(store, member('r2'))).toEqual(refused);
+      expect(await claim(store, member('r1'))).toEqual(committed);
     });
 
     it('are told from groups and names that look alike', async () => {

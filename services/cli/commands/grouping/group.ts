@@ -42,16 +42,19 @@ function createCommand(context: Context): CommandUnknownOpts {
       'evenly over zones (zone), or the values of another name in metadata of aggregates (rack)',
     )
     .option('--max-skew <n>', 'how many more members one zone or rack may have than another; 1 if not given', amount)
+    .option('--count-unavailable', 'wait for zones or racks whose hosts are all down or disabled', false)
     .addOption(repeatable('--property <key=value>', 'metadata', keyAndValue))
     .option(...PROJECT)
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, flags, name) => {
     const { policy = 'soft-anti-affinity', maxPerHost, spread, maxSkew = 1, property, project, json } = flags;
-    if (spread === undefined && (flags.policy === undefined || flags.maxSkew !== undefined)) {
+    const isOfSpread = flags.maxSkew !== undefined || flags.countUnavailable;
+    if (spread === undefined && (flags.policy === undefined || isOfSpread)) {
       throw usageError('the group has no rules', 'say --policy, or --spread and --max-skew');
     }
     const projectId = project ?? ownProject(context, command) ?? 'default';
-    const evenly = spread === undefined ? {} : { spread: { by: spreadBy(spread), maxSkew } };
+    const waits = flags.countUnavailable ? { countUnavailable: true } : {};
+    const evenly = spread === undefined ? {} : { spread: { by: spreadBy(spread), maxSkew, ...waits } };
     const settings = { policy, maxPerHost, ...evenly, metadata: Object.fromEntries(property) };
     print(context, json, await client.groups.create({ projectId, name, ...settings }));
   });
@@ -151,5 +154,7 @@ function spreadBy(name: string): string {
 
 function rulesOf({ policy, maxPerHost, spread }: GroupView): string {
   const onHosts = policy === 'anti-affinity' ? `${policy}, ${maxPerHost} on a host` : policy;
-  return spread === undefined ? onHosts : `${onHosts}, over ${spread.by} with skew ${spread.maxSkew}`;
+  if (spread === undefined) return onHosts;
+  const waits = spread.countUnavailable ? ', waiting for those without a host in service' : '';
+  return `${onHosts}, over ${spread.by} with skew ${spread.maxSkew}${waits}`;
 }

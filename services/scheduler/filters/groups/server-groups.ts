@@ -1,4 +1,4 @@
-import { isForbidden } from '#libs/domain/server-group';
+import { type GroupCounts, isForbidden } from '#libs/domain/server-group';
 import type { GroupMembers } from '../../fleet/located-request';
 import type { Reason, RequestFilter } from '../filter';
 
@@ -11,12 +11,16 @@ export const groupAffinityFilter: RequestFilter = {
   kind: 'request',
   name: 'group_affinity',
   prepare({ members }) {
-    if (members?.group.policy !== 'affinity' || members.count === 0) return undefined;
+    if (members?.group.policy !== 'affinity' || members.count + members.kept.count === 0) return undefined;
+    const { id } = members.group;
     return {
       kind: 'only',
-      hosts: hostsWhere(members, (here) => !isForbidden(members.group, members.count, here)),
-      reason: ELSEWHERE,
-      describe: () => `group ${members.group.id} is on another host`,
+      hosts: hostsWhere(members, (counts) => !isForbidden(members.group, counts)),
+      reason: members.kept.count > 0 ? MOVING : ELSEWHERE,
+      describe: () =>
+        members.kept.count > 0
+          ? `a move of group ${id} is neither confirmed nor reverted: the group may come to be on another host`
+          : `group ${id} is on another host; it moves as one, by a drain, a rebalance or an evacuation of its host`,
     };
   },
 };
@@ -35,17 +39,29 @@ export const groupAntiAffinityFilter: RequestFilter = {
     const { maxPerHost, id } = members.group;
     return {
       kind: 'except',
-      hosts: hostsWhere(members, (here) => isForbidden(members.group, members.count, here)),
+      hosts: hostsWhere(members, (counts) => isForbidden(members.group, counts)),
       reason: HERE,
-      describe: ({ index }) => `${members.perHost.get(index)} of group ${id} are here, ${maxPerHost} may be`,
+      describe: ({ index }) => {
+        const kept = members.kept.perHost.get(index) ?? 0;
+        const back = kept > 0 ? ` and ${kept} on a move may come back` : '';
+        return `${members.perHost.get(index) ?? 0} of group ${id} are here${back}, ${maxPerHost} may be`;
+      },
     };
   },
 };
 
 /** Hosts with members of the group, by how many are there. Every other host is the same to both policies. */
-function hostsWhere({ perHost }: GroupMembers, isMeant: (here: number) => boolean): ReadonlySet<number> {
-  return new Set([...perHost].filter(([, here]) => isMeant(here)).map(([index]) => index));
+function hostsWhere(
+  { perHost, count: members, kept }: GroupMembers,
+  isMeant: (counts: GroupCounts) => boolean,
+): ReadonlySet<number> {
+  const countsOn = (index: number) => {
+    return { members, here: perHost.get(index) ?? 0, kept: kept.count, keptHere: kept.perHost.get(index) ?? 0 };
+  };
+  const indexes = new Set([...perHost.keys(), ...kept.perHost.keys()]);
+  return new Set([...indexes].filter((index) => isMeant(countsOn(index))));
 }
 
 const ELSEWHERE: Reason = { symbol: 'group_is_elsewhere', phrase: 'are not where the group is' };
+const MOVING: Reason = { symbol: 'group_is_elsewhere', phrase: 'are not where the group, on a move, may come to be' };
 const HERE: Reason = { symbol: 'group_is_here', phrase: 'have as many of the group as they may' };
