@@ -217,6 +217,11 @@ export const schedulerOptions = {
     unit: 'instances',
     help: 'Instances that one host report may list.',
   }),
+  reportGrants: listOption({
+    env: 'BERTH_SCHEDULER_REPORT_GRANTS',
+    default: [],
+    help: "Hosts whose agents may report what others share in, HOST, or also take a provider that is there and no host's, HOST=UUID. An agent that is not named here may report neither aggregates nor MISC_SHARES_VIA_AGGREGATE.",
+  }),
   keptDecisions: intOption({
     env: 'BERTH_SCHEDULER_KEPT_DECISIONS',
     default: 10_000,

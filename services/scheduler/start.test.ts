@@ -32,7 +32,7 @@ import { createMetrics, type Metrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
-import { aFailure, aWrite, mustCommit } from '#libs/testing/placement/placement';
+import { aFailure, aWrite, contentsOf, mustCommit } from '#libs/testing/placement/placement';
 import { schedulerOptions } from './options';
 import { startScheduler } from './start';
 import { aStatsReport, running } from './testing/stats';
@@ -47,7 +47,7 @@ beforeEach(async () => {
 afterEach(() => cell.close());
 
 /** One scheduler with its bus, and a client. */
-async function aCell() {
+async function aCell(env: Readonly<Record<string, string>> = {}) {
   const clock = fakeClock();
   const around = (): { metrics: Metrics } & Omit<Parameters<typeof openBus>[1], 'metrics'> => ({
     clock,
@@ -65,7 +65,7 @@ async function aCell() {
   const client: Bus = await open(openBus({ busUrl: 'memory:' }, around(), broker));
   const bus = await open(openBus({ busUrl: 'memory:' }, around(), broker));
   const mirror = await open(Mirror.open(placement, { clock, random: seededRandom(3), log: silentLog }));
-  const config = { ...readConfig(schedulerOptions, {}), hostTimeoutMs: HOST_TIMEOUT_MS };
+  const config = { ...readConfig(schedulerOptions, env), hostTimeoutMs: HOST_TIMEOUT_MS };
   const surroundings = around();
   const scheduler: Running = await open(startScheduler({ ...surroundings, bus, placement, mirror, config }));
   const discrepancies: HostDiscrepancy[] = [];
@@ -247,6 +247,56 @@ describe('stats', () => {
     await expect(cell.report({ host: 'host-2' })).rejects.toMatchObject({ reason: 'provider_taken' });
     await expect(cell.report({ providerUuid: ROOT.replace(/1$/, '9'), sequence: 2 })).rejects.toMatchObject({
       reason: 'name_taken',
+    });
+  });
+
+  const NOVA = 'b0000000-0000-4000-8000-000000000001';
+  const aForeignProvider = async () => {
+    const nova = { kind: 'put_provider', uuid: NOVA, name: 'nova-7', parentUuid: undefined, mode: 'create' } as const;
+    await mustCommit(cell.placement, nova);
+    const inventories = { VCPU: inventory(8) };
+    const has = { kind: 'write_inventories', providerUuid: NOVA, generation: undefined, inventories } as const;
+    await mustCommit(cell.placement, { ...has, replace: true });
+  };
+
+  it('refuses a provider that is there and no host’s, by its name, and leaves it as it is', async () => {
+    await aForeignProvider();
+    const agent = await cell.as('agent.host-1');
+    const taking = cell.report({ providerUuid: NOVA, inventories: { VCPU: inventory(1_000) } }, agent);
+    await expect(taking).rejects.toMatchObject({
+      code: 'failed_precondition',
+      reason: 'provider_not_yours',
+      message: expect.stringMatching(/nova-7.*BERTH_SCHEDULER_REPORT_GRANTS=host-1=b0000000/),
+    });
+    const { providers } = await contentsOf(cell.placement);
+    expect(providers).toMatchObject([{ name: 'nova-7', inventories: { VCPU: { total: 8 } } }]);
+    const pool = await cell.as('pool-gold.agent-1');
+    const asked = { serviceHost: 'agent-1', hosts: ['node-1'], pool: 'gold' };
+    const { grants } = await cell.acquire(asked, pool);
+    const node = { host: 'node-1', serviceHost: 'agent-1', providerUuid: NOVA, epoch: grants[0]?.epoch ?? 0 };
+    await expect(cell.report(node, pool)).rejects.toMatchObject({ reason: 'provider_not_yours' });
+  });
+
+  it('takes from an agent neither aggregates nor what others share in, on its host or on a device', async () => {
+    const agent = await cell.as('agent.host-1');
+    const [aggregates, traits] = [[randomUUID()], ['MISC_SHARES_VIA_AGGREGATE']];
+    const nic = { name: 'nic0', parent: '', inventories: {}, traits, externalUsage: {} };
+    for (const fields of [{ aggregates }, { traits }, { nestedProviders: [nic] }]) {
+      await expect(cell.report(fields, agent)).rejects.toMatchObject({ reason: 'sharing_not_granted' });
+    }
+    expect((await cell.report({ aggregates: [] }, agent)).sequence).toBe(1);
+  });
+
+  it('takes what an operator grants a host: to share, and one provider that is no host’s', async () => {
+    await cell.close();
+    cell = await aCell({ BERTH_SCHEDULER_REPORT_GRANTS: `host-1=${NOVA}, host-2` });
+    await aForeignProvider();
+    const traits = ['MISC_SHARES_VIA_AGGREGATE'];
+    const [one, two] = [await cell.as('agent.host-1'), await cell.as('agent.host-2')];
+    await cell.report({ providerUuid: NOVA, traits, aggregates: [randomUUID()] }, one);
+    await cell.report({ providerUuid: ROOT, host: 'host-2', traits }, two);
+    await expect(cell.report({ providerUuid: NOVA, host: 'host-2', sequence: 2 }, two)).rejects.toMatchObject({
+      reason: 'provider_taken',
     });
   });
 

@@ -259,6 +259,8 @@ export interface HostReport {
   readonly atMs: number;
   readonly host: string;
   readonly providerUuid: string;
+  /** An operator lets the host have that provider, though it is there and no host's. */
+  readonly mayTake?: boolean | undefined;
   readonly cell: string;
   readonly serviceHost: string;
   /** Which run of the agent, and which of its reports: one that is not after the last of the same run is `stale`. */

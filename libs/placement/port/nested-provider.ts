@@ -3,6 +3,19 @@ import { hash } from 'node:crypto';
 /** The hexadecimal digits and dashes that uuids of one host's nested providers have in common: 48 bits. */
 const PREFIX_LENGTH = 13;
 
+/** The uuid of a host's root provider, made of cell and name (RFC 9562, version 8): the same after its agent lost its state. */
+export function hostProviderUuid(cell: string, host: string): string {
+  const hex = hash('sha256', `berth provider ${cell}/${host}`, 'hex');
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant + hex.slice(17, 20)];
+  return [...parts, hex.slice(20, 32)].join('-');
+}
+
+/** Whether a uuid is made of something (version 8), as those of hosts' providers are, and not drawn. */
+export function isMadeUuid(uuid: string): boolean {
+  return uuid[14] === '8';
+}
+
 /**
  * The uuid of a provider below a host's root (RFC 9562, version 8): of the first 48 bits by a hash of the root's uuid, of the
  * others by one of the root and the name. So a device is the same provider after its agent or the store lost everything,

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { BerthError } from '#libs/domain/errors';
+import { hostProviderUuid } from '#libs/placement/port/nested-provider';
 import type { HostIdentity } from '../drivers/driver';
 import type { AgentConfig } from '../options';
 
@@ -16,7 +16,7 @@ export interface HostFacts {
 export function hostFacts(config: AgentConfig, { name }: HostIdentity): HostFacts {
   return {
     name,
-    providerUuid: providerUuidOf(config.cell, name),
+    providerUuid: hostProviderUuid(config.cell, name),
     cell: config.cell,
     serviceHost: config.host,
   };
@@ -36,12 +36,4 @@ export function hostNames({ host, hosts, driver }: Pick<AgentConfig, 'host' | 'h
   }
   const width = String(hosts).length;
   return Array.from({ length: hosts }, (_, n) => `${host}-${String(n + 1).padStart(width, '0')}`);
-}
-
-/** A UUID made of cell and name (RFC 9562, version 8): a host is the same provider after it lost its state. */
-function providerUuidOf(cell: string, host: string): string {
-  const hex = createHash('sha256').update(`berth provider ${cell}/${host}`).digest('hex');
-  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant + hex.slice(17, 20)];
-  return [...parts, hex.slice(20, 32)].join('-');
 }

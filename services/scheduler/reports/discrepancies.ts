@@ -67,7 +67,8 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
   const present: RunningInstance[] = [];
   const stays: RunningInstance[] = [];
   const reported = new Set<string>();
-  for (const instance of stats.instances) {
+  for (const said of stats.instances) {
+    const instance = onOwnProviders(said, stats);
     reported.add(instance.instanceUuid);
     if (instance.unreadable) stays.push(instance);
     // What is being built or destroyed there is reported by itself.
@@ -77,7 +78,7 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     // Its move holds what it has here; what was not handed over conductors have to know of.
     else if (isKeptHere(instance, stats, view)) {
       if (!instance.handedOver) stays.push(instance);
-    } else unclaimed.push(onOwnProviders(instance, stats));
+    } else unclaimed.push(instance);
   }
   const missing = new Set<string>();
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
@@ -106,6 +107,7 @@ function onOwnProviders(
   { providerUuid, nestedProviders }: UpdateResourceStatsRequest,
 ): RunningInstance {
   const { allocations = {} } = instance;
+  if (Object.keys(allocations).length === 0) return instance;
   const own = new Set([providerUuid, ...nestedProviders.map(({ name }) => nestedProviderUuid(providerUuid, name))]);
   const kept = Object.entries(allocations).filter(([uuid]) => own.has(uuid));
   return { ...instance, allocations: Object.fromEntries(kept) };

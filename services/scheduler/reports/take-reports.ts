@@ -15,6 +15,7 @@ import { boundNames } from './bound-names';
 import { findDifference } from './discrepancies';
 import { clearFailures, hasBuiltSince, recordRefusal } from './host-failures';
 import { acquireHosts, releaseHosts } from './host-holders';
+import { requireSharingGranted } from './report-grants';
 import { tellDifference, tellRefusal } from './tell-conductors';
 import { updateResourceStats } from './update-resource-stats';
 import { validateStats } from './validate';
@@ -83,6 +84,7 @@ async function takeReport(
       isReporter = true;
     }
     validateStats(stats, sender, config.maxReportedInstances);
+    requireSharingGranted(stats, sender, config.reportGrants);
     // By what the mirror shows before the report is applied: it says whether the host was down, and who held it.
     const difference = await findDifference(stats, {
       view: mirror,
@@ -91,7 +93,8 @@ async function takeReport(
       graceMs: config.discrepancyGraceMs,
     });
     const unclaimed = difference?.unclaimed ?? [];
-    const response = await updateResourceStats(stats, { placement, mirror, nowMs, unclaimed });
+    const { reportGrants } = config;
+    const response = await updateResourceStats(stats, { placement, mirror, nowMs, unclaimed, reportGrants });
     metrics.stats.inc({ outcome: 'accepted' });
     if (hasBuiltSince(stats, mirror)) await clearFailures(deps, stats.host, nowMs);
     if (refused) {
@@ -129,5 +132,7 @@ function reporterOf(sender: Identity, host: string): string {
 
 /** Whether a report is refused again and again until somebody mends something. */
 function isForOperators({ code, reason }: BerthError): boolean {
-  return code === 'invalid_argument' || reason === 'name_taken' || reason === 'provider_taken';
+  return code === 'invalid_argument' || FOR_OPERATORS.includes(reason);
 }
+
+const FOR_OPERATORS: readonly string[] = ['name_taken', 'provider_taken', 'provider_not_yours', 'sharing_not_granted'];

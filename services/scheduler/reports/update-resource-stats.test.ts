@@ -17,6 +17,8 @@ async function stoppedMirror(store: MemoryPlacementStore) {
   return {
     host: (name: string) => state.hosts.get(name),
     provider: (uuid: string) => state.providers.get(uuid),
+    providerByName: () => undefined,
+    hostOfRoot: () => undefined,
     apply: () => {},
   };
 }

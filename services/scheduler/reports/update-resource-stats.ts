@@ -8,30 +8,34 @@ import type {
 import { BerthError } from '#libs/domain/errors';
 import type { Host } from '#libs/domain/host';
 import { addResources, type Inventories, type Resources, spreadUsage } from '#libs/domain/inventory';
+import { isUuid } from '#libs/domain/names';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import { nestedProviderName, nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { HostReport, NestedReport, PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
 import { epochRefusal } from './epoch-refusal';
+import { mayTake } from './report-grants';
 
 /**
  * Applies a report that is valid: whole, or not at all.
  *
  * @throws BerthError `failed_precondition / epoch_superseded` when the host has another holder, `/ epoch_unknown` when it
  *   has to be acquired again; `/ stale_sequence` when the run's sequence was seen
- *   (`details.present`); `failed_precondition / name_taken` or `provider_taken` when the host's name belongs to another
- *   provider or the provider to another host; `unavailable`.
+ *   (`details.present`); `failed_precondition / name_taken`, `provider_taken` or `provider_not_yours` when the host's
+ *   name belongs to another provider, the provider to another host, or to no host and not to this one; `unavailable`.
  */
 export async function updateResourceStats(
   stats: UpdateResourceStatsRequest,
   deps: {
     readonly placement: PlacementStore;
-    readonly mirror: Pick<Mirror, 'apply' | 'host'>;
+    readonly mirror: Pick<Mirror, 'apply' | 'host' | TakenView>;
     readonly nowMs: number;
     /** Instances of the report that hold no claim: they count as external usage. */
     readonly unclaimed: readonly RunningInstance[];
+    /** Which hosts may take providers that are no host's. */
+    readonly reportGrants?: readonly string[];
   },
 ): Promise<UpdateResourceStatsResponse> {
-  const { placement, mirror, nowMs, unclaimed } = deps;
+  const { placement, mirror, nowMs, unclaimed, reportGrants = [] } = deps;
   const { instances: _instances, position: _position, nestedProviders, ...said } = stats;
   const { providerUuid } = stats;
   const providers = [
@@ -41,10 +45,11 @@ export async function updateResourceStats(
   const used = unclaimedUsage(unclaimed, providers);
   const [ofRoot, ...ofNested] = providers.map((one, n) => withExternalUsage(one, used[n] ?? {}));
   const nested = nestedProviders.map((one, n) => nestedReport(one, stats, ofNested[n] ?? NOTHING));
-  const report = { ...said, ...ofRoot, nested, atMs: nowMs };
+  const taking = mayTake(stats, reportGrants) ? { mayTake: true } : {};
+  const report = { ...said, ...ofRoot, ...taking, nested, atMs: nowMs };
   const result = await placement.reportHost(report);
   if (result.kind === 'committed') mirror.apply(result.change);
-  else if (result.kind !== 'unchanged') throw refusal(result, stats);
+  else if (result.kind !== 'unchanged') throw refusal(result, stats, mirror);
   const wantsAllocationRequests = unclaimed.some(({ allocationRequest }) => allocationRequest.length === 0);
   const disabled = disabledOf(mirror.host(stats.host), stats);
   return { sequence: stats.sequence, wantsAllocationRequests, disabled };
@@ -122,9 +127,15 @@ function growthOfReserved(from: Inventories, to: Inventories): Resources {
   return Object.fromEntries(growth.filter(([, amount]) => amount > 0));
 }
 
+type TakenView = 'provider' | 'providerByName' | 'hostOfRoot';
+
 type Refused = Exclude<ReportResult, { kind: 'committed' | 'unchanged' }>;
 
-function refusal(result: Refused, { host, sequence, providerUuid, epoch }: UpdateResourceStatsRequest): BerthError {
+function refusal(
+  result: Refused,
+  { host, sequence, epoch }: UpdateResourceStatsRequest,
+  mirror: Pick<Mirror, TakenView>,
+): BerthError {
   if (result.kind === 'epoch') return epochRefusal(host, epoch, result.present);
   if (result.kind === 'stale') {
     const message = `report ${sequence} of host ${host} is older than report ${result.present}, which is applied`;
@@ -132,7 +143,21 @@ function refusal(result: Refused, { host, sequence, providerUuid, epoch }: Updat
       details: { present: String(result.present) },
     });
   }
-  return result.key === host
-    ? new BerthError('failed_precondition', 'name_taken', `another provider has the name ${host}`)
-    : new BerthError('failed_precondition', 'provider_taken', `provider ${providerUuid} is another host's`);
+  return takenBy(result.key, host, mirror);
+}
+
+/** Names what is in the way, and what its agent or an operator can do. */
+function takenBy(key: string, host: string, mirror: Pick<Mirror, TakenView>): BerthError {
+  const provider = mirror.provider(key);
+  if (provider === undefined && !isUuid(key)) {
+    const message = `provider ${mirror.providerByName(key)?.uuid ?? 'of another'} has the name ${key}: rename or delete it, or give the host another name`;
+    return new BerthError('failed_precondition', 'name_taken', message);
+  }
+  const about = provider ? `provider ${key} (${provider.name})` : `provider uuid ${key}`;
+  const holder = provider && mirror.hostOfRoot(provider.rootUuid);
+  if (holder && holder.name !== host) {
+    return new BerthError('failed_precondition', 'provider_taken', `${about} is host ${holder.name}'s`);
+  }
+  const message = `${about} is not host ${host}'s to report: a report creates its own providers or names those of its host; an operator grants others (BERTH_SCHEDULER_REPORT_GRANTS=${host}=${key})`;
+  return new BerthError('failed_precondition', 'provider_not_yours', message);
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../../../domain/host';
+import { hostProviderUuid, isMadeUuid } from '../../port/nested-provider';
 import type { HostReport, ReportResult } from '../../port/placement-store';
 import { withMemberships } from '../aggregates';
 import { createMissing } from '../catalogue';
@@ -30,7 +31,7 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
   if (superseded) return superseded;
   const stale = refuseStale(last, report);
   if (stale) return stale;
-  const taken = await refuseTaken(tx, name, providerUuid, provider);
+  const taken = await refuseTaken(tx, report, provider);
   if (taken) return taken;
   const kept = await inUse(tx, provider, report.inventories);
   const merged = mergeReport(withKept(report, kept), provider);
@@ -73,18 +74,21 @@ function refuseStale(last: LastReport | undefined, { agentRun, sequence }: HostR
   return isStale ? { kind: 'stale', present: last.sequence } : undefined;
 }
 
-/** Neither another provider may have the host's name, nor another host the provider. */
+/**
+ * A report creates its own provider, or names that of its host. One that is there and no host's is somebody's all the same: an API
+ * client's, as Nova's nodes and shared pools are. Neither may a uuid be created that is made of another's name, to be in its way.
+ */
 async function refuseTaken(
   tx: Transaction,
-  host: string,
-  providerUuid: string,
+  { host, cell, providerUuid, mayTake = false }: HostReport,
   provider: StoredProvider | undefined,
 ): Promise<RefusedReport | undefined> {
-  if (!provider) {
-    return (await tx.get('name', host)) ? { kind: 'exists', subject: 'provider', key: host } : undefined;
-  }
-  const isFree = provider.host === undefined || provider.host === host;
-  return isFree ? undefined : { kind: 'exists', subject: 'provider', key: providerUuid };
+  const taken = { kind: 'exists', subject: 'provider', key: providerUuid } as const;
+  const isOwn = providerUuid === hostProviderUuid(cell, host);
+  if (provider?.host !== undefined) return provider.host === host ? undefined : taken;
+  if (provider) return mayTake || (isOwn && provider.name === host) ? undefined : taken;
+  if (isMadeUuid(providerUuid) && !isOwn) return taken;
+  return (await tx.get('name', host)) ? { ...taken, key: host } : undefined;
 }
 
 /** The host has another provider now; the one it had stays, without a host and what operators put the host into. */

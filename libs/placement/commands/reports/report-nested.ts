@@ -64,7 +64,10 @@ async function findTaken(
   rows: Rows,
   rootUuid: string,
 ): Promise<string | undefined> {
-  const elsewhere = nested.find(({ uuid }) => (rows.get(uuid)?.rootUuid ?? rootUuid) !== rootUuid);
+  const elsewhere = nested.find(({ uuid }) => {
+    const row = rows.get(uuid);
+    return row !== undefined && (row.rootUuid !== rootUuid || row.host !== undefined);
+  });
   if (elsewhere) return elsewhere.uuid;
   const names = nested.filter(({ uuid }) => !rows.has(uuid)).map(({ name }) => name);
   const holders = await tx.getAll('name', names);

@@ -1,4 +1,5 @@
 import { inventory } from '../../../domain/inventory';
+import { hostProviderUuid, nestedProviderUuid } from '../../../placement/port/nested-provider';
 import type { PlacementStore } from '../../../placement/port/placement-store';
 import {
   AT_MS,
@@ -123,7 +124,7 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       expect(await root()).toMatchObject({ inventories: { VCPU: inventory(16, { reserved: 2, allocationRatio: 4 }) } });
     });
 
-    it('leave what a client wrote of a provider before its first report', async () => {
+    it('leave what a client wrote of a provider that an operator lets their host take', async () => {
       await mustCommit(store, {
         kind: 'put_provider',
         mode: 'create',
@@ -144,6 +145,7 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
         const measured = { VCPU, MEMORY_MB: inventory(64, { reserved: 5 }) };
         return aReport({
           sequence,
+          mayTake: true,
           inventories: measured,
           externalUsage: { VCPU: external },
           traits: ['HW_CPU_X86_AVX'],
@@ -214,6 +216,25 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       expect(await store.reportHost(aReport({ host: `provider-${other}` }))).toMatchObject({ kind: 'exists' });
       await mustReport(store, aReport());
       expect(await store.reportHost(aReport({ host: 'host-2' }))).toMatchObject({ kind: 'exists', key: providerUuid });
+    });
+
+    it('refuse a provider that is there and no host’s, whatever it is called, and leave it as it is', async () => {
+      const nova = await aProvider(store, { VCPU: inventory(8) });
+      const before = await contentsOf(store);
+      const take = aReport({ providerUuid: nova, inventories: { VCPU: inventory(1_000) } });
+      for (const host of ['host-1', `provider-${nova}`]) {
+        expect(await store.reportHost({ ...take, host })).toMatchObject({ kind: 'exists', key: nova });
+      }
+      expect(await contentsOf(store)).toEqual(before);
+      expect(await store.reportHost({ ...take, mayTake: true })).toMatchObject({ kind: 'committed' });
+      expect(await store.reportHost({ ...take, sequence: 2, ioOps: 1 })).toMatchObject({ kind: 'committed' });
+    });
+
+    it('create no provider by a uuid that is made of another host’s name, or of a device of one', async () => {
+      for (const uuid of [hostProviderUuid('cell1', 'host-2'), nestedProviderUuid(providerUuid, 'gpu0')]) {
+        expect(await store.reportHost(aReport({ providerUuid: uuid }))).toMatchObject({ kind: 'exists', key: uuid });
+      }
+      await mustReport(store, aReport({ providerUuid: hostProviderUuid('cell1', 'host-1') }));
     });
 
     it('are enabled and disabled by operators, which reports leave alone', async () => {
