@@ -50,7 +50,7 @@ export const DOUBT_BOUNDS = {
 } as const;
 
 /** What an agent's word makes a doubt, whatever is on record. */
-const SAID: readonly string[] = ['unknown_instance', 'stray', 'seal_replayed', 'journal_unreadable', 'host_refused'];
+const SAID: readonly string[] = ['unknown_instance', 'stray', 'journal_unreadable', 'host_refused'];
 
 export function doubtKind(finding: string): keyof typeof DOUBT_BOUNDS {
   return SAID.includes(finding) ? 'said' : 'recorded';

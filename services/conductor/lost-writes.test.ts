@@ -3,6 +3,7 @@ import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { type LostWrites, mayBeForgotten } from './lost-writes';
 import { ConductorWorld } from './testing/conductor-world';
 
 /* A record that is older than what was done for its instance: the store went back to an earlier copy of itself. */
@@ -191,4 +192,48 @@ it('is destroyed by all claims from before on its dead host, before its deletion
   const [, later] = world.destroys;
   expect(later?.claimToken).toBeGreaterThan(upTo - 1_000_000);
   expect(later?.claimToken).toBeLessThanOrEqual(upTo);
+});
+
+describe('a host that shows again what was sealed for instances that ended', () => {
+  const RETENTION_MS = 3_600_000;
+  const lostAtMs = 10 * RETENTION_MS;
+  const next = lostAtMs * 1_000;
+  const wiped = [{ last: undefined, next }];
+  const wentBack = [{ last: next - RETENTION_MS * 5_000, next }];
+  const soon = lostAtMs + 60_000;
+
+  it.each<[string, Parameters<typeof mayBeForgotten>[0], LostWrites['losses'], number, boolean]>([
+    ['of a store that lost nothing', { sealedAtMs: 1, storeRevision: 1 }, [], soon, false],
+    ['sealed before a store was wiped', { sealedAtMs: lostAtMs - 1, storeRevision: 1 }, wiped, soon, true],
+    ['sealed since', { sealedAtMs: lostAtMs + 2_000, storeRevision: next + 9 }, wiped, soon, false],
+    ['sealed since, by a conductor', { sealedAtMs: lostAtMs + 2_000 }, wiped, soon, false],
+    ['long after the store was wiped', { sealedAtMs: 1 }, wiped, lostAtMs + RETENTION_MS + 1, false],
+    ['that do not say when, of a wiped store', {}, wiped, soon, true],
+    ['that do not say when, of one that went back', {}, wentBack, soon, false],
+    ['of what was lost', { sealedAtMs: 1, storeRevision: next - RETENTION_MS * 4_000 }, wentBack, soon, true],
+    ['known to the store', { sealedAtMs: 1, storeRevision: next - RETENTION_MS * 6_000 }, wentBack, soon, false],
+    ['of just before the loss', { sealedAtMs: lostAtMs - 500, storeRevision: 1 }, wentBack, soon, true],
+    ['so old that its end was forgotten', { sealedAtMs: lostAtMs - RETENTION_MS - 1 }, wentBack, soon, false],
+  ])('seals %s', (_, sealing, losses, nowMs, may) => {
+    const lost = { beforeToken: next, upToMs: lostAtMs, losses };
+    expect(mayBeForgotten(sealing, lost, { nowMs, retentionMs: RETENTION_MS })).toBe(may);
+  });
+
+  it('gets nothing for 40 of them, whatever claims it says that they had, and is in doubt', async () => {
+    conductor = await world.conductor(undefined, { BERTH_CONDUCTOR_RETENTION_MS: '60000' });
+    world.sealedAtMs = world.clock.now();
+    const unclaimed = Array.from({ length: 40 }, () => {
+      const ended = world.random.uuid();
+      return world.runningInstance(ended, 'h1', {
+        allocationRequest: world.allocationRequest(ended, 'h1'),
+        claimToken: 1,
+      });
+    });
+    await world.clock.advance(120_000);
+    world.placement.goOn(world.clock.now());
+    await world.disagreeTwice('h1', { unclaimed });
+    await world.clock.advance(1_000);
+    expect([await world.all(), await world.claims()]).toEqual([[], []]);
+    expect(await world.instances.listDoubts()).toHaveLength(40);
+  });
 });

@@ -1,5 +1,6 @@
 import type { RunningInstance } from '#libs/contracts/messages';
 import { attemptNumber, type Instance, type InstanceState } from '#libs/domain/instance';
+import type { Sealing } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from './context';
 
 /** Up to when the store may have lost what was written to it: it was new then, or another server went on with it. */
@@ -8,6 +9,8 @@ export interface LostWrites {
   readonly beforeToken: number;
   /** By the store's clock, in milliseconds. */
   readonly upToMs: number;
+  /** Each time that it lost writes, as far as it knows: the last revision that it still had, if any, and the first since. */
+  readonly losses: readonly { readonly last: number | undefined; readonly next: number }[];
 }
 
 /**
@@ -17,7 +20,9 @@ export interface LostWrites {
 export async function readLostWrites(c: Conductor): Promise<LostWrites> {
   const { bornAtMs, jumps } = await c.placement.identify();
   const beforeToken = Math.max(bornAtMs * 1_000, jumps.at(-1)?.[1] ?? 0);
-  return { beforeToken, upToMs: Math.floor(beforeToken / 1_000) };
+  const born = bornAtMs === 0 ? [] : [{ last: undefined, next: bornAtMs * 1_000 }];
+  const losses = [...born, ...jumps.map(([last, next]) => ({ last, next }))];
+  return { beforeToken, upToMs: Math.floor(beforeToken / 1_000), losses };
 }
 
 /**
@@ -36,6 +41,34 @@ export function isForgotten(record: Instance | undefined, running: RunningInstan
   const isOnItsWay = isInWork(record) || record.state === 'shelved_offloaded';
   return isOnItsWay && attemptNumber(record) < running.attempt && mayBeOlder(record, lost);
 }
+
+/**
+ * Whether what was sealed for an instance may have been claimed in what the store has forgotten. All by what is sealed: what an
+ * agent says of its claim it may make up.
+ *
+ * The naive way is to take any seal for proof: its host keeps the seals of instances that ended, and shows them when nobody knows
+ * of those any more. So a seal counts only where its claim is younger than what the store still knows: it was sealed by a
+ * revision that was lost, or so shortly before the loss that its record, had it ended before, would still be there. And only for
+ * as long after the loss as records of what ended are kept: what ended since is on record so long, and no seal is good twice. Of
+ * what comes later, and of seals that do not say when they were made, an operator decides.
+ */
+export function mayBeForgotten(
+  { sealedAtMs, storeRevision }: Sealing,
+  { losses }: LostWrites,
+  { nowMs, retentionMs }: { readonly nowMs: number; readonly retentionMs: number },
+): boolean {
+  return losses.some(({ last, next }) => {
+    const lostAtMs = next / 1_000;
+    if (nowMs - lostAtMs > retentionMs) return false;
+    if (sealedAtMs === undefined) return last === undefined;
+    if ((storeRevision ?? 0) >= next || sealedAtMs > lostAtMs + CLOCKS_APART_MS) return false;
+    const isLost = last === undefined || (storeRevision ?? 0) > last;
+    return isLost || sealedAtMs > lostAtMs - retentionMs;
+  });
+}
+
+/** So far the clocks of a scheduler and of the store may be from each other. */
+const CLOCKS_APART_MS = 1_000;
 
 /**
  * Whether its host was ordered by a claim that the store has forgotten, later than the record's: it takes no orders by an earlier one.

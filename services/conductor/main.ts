@@ -41,7 +41,7 @@ export const conductor: ServiceProcess<typeof tables> = {
       flavors: instances,
       config: config.conductor,
       open: (sealed, nowMs) => open(sealed, cellKey, nowMs),
-      seal: sealer(cellKey),
+      seal: sealer(cellKey, () => ({ sealedAtMs: placement.clock.now() })),
     });
   },
 };

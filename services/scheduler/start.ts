@@ -73,7 +73,10 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, config);
   const notHeld = notHeldNoter(deps.log, measured.notHeld);
-  const seal = sealer(config.claimKey, () => clock.now() + config.claimTtlMs);
+  const seal = sealer(config.claimKey, () => {
+    const sealedAtMs = clock.now();
+    return { sealedAtMs, storeRevision: mirror.revision, expiresAtMs: sealedAtMs + config.claimTtlMs };
+  });
   const decisions = decisionKeeper(placement, config.keptDecisions, deps);
   const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
   const closing = new AbortController();

@@ -63,8 +63,14 @@ it('keeps the mapping of a group under any name that a client gives it', () => {
   expect(Object.entries(opened.mappings)).toEqual(Object.entries(mappings));
 });
 
+it('says when it was sealed, and by which revision of the store', () => {
+  const sealing = { sealedAtMs: 1_700_000_000_123, storeRevision: 1_700_000_000_123_456 };
+  expect(open(sealer(KEY, () => sealing)(request)(request), KEY)).toEqual({ ...request, ...sealing });
+});
+
 it('is small: under 160 bytes for three classes', () => {
-  expect(seal(request, KEY).length).toBeLessThan(160);
+  const stamp = { expiresAtMs: 1, sealedAtMs: 1_700_000_000_123, storeRevision: 1_700_000_000_123_456 };
+  expect(sealer(KEY, () => stamp)(request)(request).length).toBeLessThan(160);
 });
 
 it('refuses a request after a change of any one byte', () => {
@@ -89,7 +95,7 @@ it('opens what any of its keys has sealed, so that keys are exchanged while requ
 });
 
 it('refuses a request that has expired, unless it is proof of what was selected', () => {
-  const sealed = sealer(KEY, () => 1_000_500)(request)(request);
+  const sealed = sealer(KEY, () => ({ expiresAtMs: 1_000_500 }))(request)(request);
   expect(open(sealed, KEY, 1_001_000)).toEqual(request);
   expect(open(sealed, KEY)).toEqual(request);
   expect(() => open(sealed, KEY, 1_001_001)).toThrow(expect.objectContaining({ reason: 'allocation_request_expired' }));

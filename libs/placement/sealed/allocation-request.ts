@@ -15,7 +15,20 @@ import { type BerthError, invalidArgument } from '../../domain/errors';
 import type { ServerGroup } from '../../domain/server-group';
 
 /** The content of a sealed allocation request: a claimant, and the place that it may claim. */
-export interface AllocationRequest extends Claimant, ClaimablePlace {}
+export interface AllocationRequest extends Claimant, ClaimablePlace, Sealing {}
+
+/** When a request was sealed, so that it proves nothing of another time, whatever its carrier says. Not known of older ones. */
+export interface Sealing {
+  /** By the store's clock. */
+  readonly sealedAtMs?: number;
+  /** Of the store, as whoever sealed it knew it then. */
+  readonly storeRevision?: number;
+}
+
+/** What sealing adds: the time, and when what is sealed now expires; never, when not given. */
+export interface Stamp extends Sealing {
+  readonly expiresAtMs?: number;
+}
 
 export interface Claimant {
   readonly consumerUuid: string;
@@ -60,15 +73,16 @@ const wire = berth.placement.v1.AllocationRequest;
  * A protobuf message may be split between its fields: the claimant's are encoded once for the selected host and its
  * alternates, and a place's once for all claimants of the same allocations.
  *
- * @param claimKey     keys with commas between: the first seals
- * @param expiresAtMs  when what is sealed now expires; never, when not given
+ * @param claimKey  keys with commas between: the first seals
+ * @param stamp     says when it is sealed, and when it expires
  */
-export function sealer(claimKey: string, expiresAtMs: () => number = () => 0): Sealer {
+export function sealer(claimKey: string, stamp: () => Stamp = () => ({})): Sealer {
   const [{ prefix, id }] = keysOf(claimKey);
   const from = prefix.length;
   return (claimant) => {
-    const who = wire.encode(claimantToWire(claimant)).finish();
-    const expiresAtS = Math.ceil(expiresAtMs() / 1_000);
+    const { expiresAtMs = 0, ...sealing } = stamp();
+    const who = wire.encode({ ...claimantToWire(claimant), ...sealing }).finish();
+    const expiresAtS = Math.ceil(expiresAtMs / 1_000);
     return (place) => {
       const where = encodedPlace(place);
       const macAt = from + HEAD_BYTES + who.length + where.length;
@@ -198,6 +212,8 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
     ...(message.priority === 0 ? {} : { priority: message.priority }),
     ...(message.isProtected ? { isProtected: true } : {}),
     mappings: mappingsFromWire(message.mappings, allocations),
+    ...(message.sealedAtMs === 0 ? {} : { sealedAtMs: message.sealedAtMs }),
+    ...(message.storeRevision === 0 ? {} : { storeRevision: message.storeRevision }),
   };
 }
 

@@ -145,7 +145,10 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       const bus = await open(connect());
       const config = readConfig(conductorOptions, env);
       const { claimKey } = readConfig({ claimKey: claimKeyOption }, env);
-      const sealed = { open: (bytes: Uint8Array) => openSealed(bytes, claimKey), seal: sealer(claimKey) };
+      const sealed = {
+        open: (bytes: Uint8Array) => openSealed(bytes, claimKey),
+        seal: sealer(claimKey, () => ({ sealedAtMs: clock.now() })),
+      };
       services.push(await open(startConductor({ ...around(), ...stores, bus, config, ...sealed })));
     }
     const drivers = new Map<string, FakeDriver>();

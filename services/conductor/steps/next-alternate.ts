@@ -75,12 +75,12 @@ const DISABLED = notClaimed('host_disabled: it was taken out of service after it
 /** Claims an alternate with what the instance prefers, or, when that is taken by now, without. */
 async function claimAlternate(
   c: Conductor,
-  { allocationRequest, requiredAllocationRequest }: Selection,
+  { host, allocationRequest, requiredAllocationRequest }: Selection,
   record: Instance,
 ): Promise<AlternateClaim> {
-  const result = await claimWith(c, allocationRequest, record);
+  const result = await claimWith(c, allocationRequest, record, host);
   if (result.kind === 'claimed' || requiredAllocationRequest === undefined) return result;
-  return claimWith(c, requiredAllocationRequest, record);
+  return claimWith(c, requiredAllocationRequest, record, host);
 }
 
 /** The sealed bytes: those that are carried, or those that they refer to. */
@@ -95,7 +95,7 @@ async function sealedOf(c: Conductor, carried: Uint8Array): Promise<Uint8Array |
  * Moves the instance's claim to where an allocation request says. A guard that does not hold means that this step was done
  * before: then the claim is found by its consumer, and is the one that is wanted, another one, or gone.
  */
-async function claimWith(c: Conductor, carried: Uint8Array, record: Instance): Promise<AlternateClaim> {
+async function claimWith(c: Conductor, carried: Uint8Array, record: Instance, host: string): Promise<AlternateClaim> {
   const { uuid, claimToken } = record;
   const allocationRequest = await sealedOf(c, carried);
   if (allocationRequest === undefined) {
@@ -108,6 +108,8 @@ async function claimWith(c: Conductor, carried: Uint8Array, record: Instance): P
   if (request === undefined) return { ...notClaimed('its allocation request can not be opened'), hasExpired: true };
   // A reference that was exchanged for another's is no claim of this one.
   if (request.consumerUuid !== uuid) return notClaimed('its allocation request is of another instance');
+  // Alternates travel through the host that failed.
+  if (request.host !== host) return notClaimed(`its allocation request is of host ${request.host}`);
   const claim = async (expect: ConsumerGuard) => {
     const reserved = await reservationOf(c, record);
     const own = claimWrite(request, expect);

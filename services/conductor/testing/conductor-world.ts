@@ -168,11 +168,15 @@ export class ConductorWorld {
       ...settings,
     });
     const { placement, instances, leases, flavors } = this;
-    const sealed = { open: this.opened, seal: sealer(KEY) };
+    const sealed = { open: this.opened, seal: this.#seal };
     return startConductor(
       wrap({ ...this.around(), bus: this.openBus(), placement, instances, leases, flavors, config, ...sealed }),
     );
   }
+
+  /** When schedulers seal: when the test begins, unless it says. */
+  sealedAtMs = this.clock.now();
+  readonly #seal = sealer(KEY, () => ({ sealedAtMs: this.sealedAtMs }));
 
   /** What a sealed allocation request says. */
   readonly opened = (sealed: Uint8Array, nowMs?: number): AllocationRequest => open(sealed, KEY, nowMs);
@@ -556,7 +560,7 @@ export class ConductorWorld {
   }
 
   #selection(instanceUuid: string, host: string, resources = this.preferred): Selection {
-    const sealed = (request: AllocationRequest) => sealer(KEY)(request)(request);
+    const sealed = (request: AllocationRequest) => this.#seal(request)(request);
     const allocationRequest = sealed(requestOn(instanceUuid, host, resources));
     const selection = { host, cell: 'cell1', allocationRequest, serviceHost: this.#serviceHostOf(host), epoch: 0 };
     const hasPreferred = Object.keys(this.preferred).length > 0;

@@ -5,7 +5,14 @@ import type { HostDiscrepancy, HostRefusal, RunningInstance } from '#libs/contra
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { Conductor } from '../context';
-import { isByForgottenClaim, isDoubtful, isForgotten, type LostWrites, readLostWrites } from '../lost-writes';
+import {
+  isByForgottenClaim,
+  isDoubtful,
+  isForgotten,
+  type LostWrites,
+  mayBeForgotten,
+  readLostWrites,
+} from '../lost-writes';
 import { type Look, lookAt, UNREAD, type Voucher } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { sealedFor } from '../steps/claims';
@@ -88,7 +95,7 @@ function lookAtRunning(
   wasStray: boolean,
 ): Look {
   const { host, providerUuid, epoch, position, reporter } = discrepancy;
-  const voucher = isForgotten(record, instance, lost) ? voucherOf(c, discrepancy, instance) : undefined;
+  const voucher = isForgotten(record, instance, lost) ? voucherOf(c, discrepancy, instance, lost) : undefined;
   const at = { epoch, position };
   const claim = { isClaimed, isByForgottenClaim: isByForgottenClaim(record, instance, lost) };
   const observed = {
@@ -109,10 +116,17 @@ function lookAtRunning(
  * What a scheduler sealed for exactly this instance on exactly this host. A report that is older than deleted records are
  * kept proves nothing: the record may have come to its end since, and have been forgotten.
  */
-function voucherOf(c: Conductor, { host, atMs }: HostDiscrepancy, instance: RunningInstance): Voucher | undefined {
-  if (c.clock.now() - atMs > c.config.retentionMs) return undefined;
+function voucherOf(
+  c: Conductor,
+  { host, atMs }: HostDiscrepancy,
+  instance: RunningInstance,
+  lost: LostWrites,
+): Voucher | undefined {
+  const { retentionMs } = c.config;
+  const nowMs = c.clock.now();
+  if (nowMs - atMs > retentionMs) return undefined;
   const request = sealedFor(c, instance.allocationRequest, instance.instanceUuid, host);
-  if (request === undefined) return undefined;
+  if (request === undefined || !mayBeForgotten(request, lost, { nowMs, retentionMs })) return undefined;
   const { projectId, userId, allocations } = request;
   return { projectId, userId, resources: Object.values(allocations).reduce<Resources>(addResources, {}) };
 }

@@ -12,8 +12,8 @@ import { isUuid } from '#libs/domain/names';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import { nestedProviderName, nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { HostReport, NestedReport, PlacementStore, ReportResult } from '#libs/placement/port/placement-store';
+import { mayTake } from '../nodes/report-grants';
 import { epochRefusal } from './epoch-refusal';
-import { mayTake } from './report-grants';
 
 /**
  * Applies a report that is valid: whole, or not at all.
