@@ -24,6 +24,11 @@ export function agentMetrics(metrics: Metrics) {
     superseded: metrics.counter('berth_agent_superseded_total', 'Hosts that another run took over from this one.'),
     hosts: metrics.gauge('berth_agent_hosts', 'Hosts that this process carries, or may come to hold.'),
     nodesGivenUp: metrics.counter('berth_agent_nodes_given_up_total', 'Nodes given to other agents of the pool.'),
+    ordersPutBack: metrics.counter(
+      'berth_agent_orders_put_back_total',
+      'Orders that went back to their queue: not_held, in_work.',
+      ['reason'],
+    ),
     ordersMoved: metrics.counter(
       'berth_agent_orders_moved_total',
       'Orders for nodes that other agents of the pool hold, which conductors give again.',

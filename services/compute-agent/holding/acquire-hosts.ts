@@ -102,8 +102,9 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
       const grants = await grantsFor(wanted.map(({ host }) => host));
       failures = 0;
       const granted = wanted.filter((lease, n) => {
-        const epoch = grants[n]?.epoch;
+        const { epoch, holderServiceHost = '', heldForMs = 0 } = grants[n] ?? {};
         if (epoch !== undefined) lease.grant(epoch, askedAtMs);
+        else if (holderServiceHost !== '' && holderServiceHost !== config.host) lease.refuse(heldForMs);
         return epoch !== undefined;
       });
       if (granted.length > 0) grantedAtMs = clock.elapsed();

@@ -25,6 +25,7 @@ export class HostLease {
   readonly #waiting = new Set<(wasInDoubt: boolean) => void>();
   /** The latest epoch of an order. */
   #orderedEpoch = 0;
+  #othersUntilMs = 0;
 
   constructor(
     readonly host: string,
@@ -53,6 +54,11 @@ export class HostLease {
     return this.#epoch === epoch && this.isCertain;
   }
 
+  /** Whether the store has said that another service host holds the host, and its lease is not over. */
+  get isOthers(): boolean {
+    return !this.#isHeld && this.clock.elapsed() < this.#othersUntilMs;
+  }
+
   /**
    * Whether orders were taken until the host was lost the last time. If not, some may have waited for long, also for a run
    * that was granted the host since.
@@ -61,7 +67,13 @@ export class HostLease {
     return this.#wasCertain;
   }
 
+  /** Another service host holds it, for so long at least. */
+  refuse(heldForMs: number): void {
+    this.#othersUntilMs = this.clock.elapsed() + heldForMs;
+  }
+
   grant(epoch: number, askedAtMs: number): void {
+    this.#othersUntilMs = 0;
     this.#epoch = epoch;
     this.#isHeld = true;
     this.#isRenewed = false;

@@ -13,6 +13,7 @@ import type { HostLease } from '../holding/host-lease';
 import { decodeBuildOrder } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { HeldOrders } from './held-orders';
+import { MAX_PUT_BACK_MS, PutBackOrders, type PutBackReason } from './put-back';
 import { takeBuild } from './take-build';
 import { takeDestroy } from './take-destroy';
 import { takePowerState } from './take-power-state';
@@ -52,6 +53,7 @@ export class OrderQueue {
   readonly #parts: OrderQueueParts;
   readonly #hosts: ReadonlyMap<string, CarriedHost>;
   readonly #held: HeldOrders;
+  readonly #putBack: PutBackOrders;
   #subscription: Subscription | undefined;
   #isWanted = false;
   #consuming: Promise<void> | undefined;
@@ -59,6 +61,7 @@ export class OrderQueue {
   constructor(parts: OrderQueueParts, hosts: readonly CarriedHost[]) {
     this.#parts = parts;
     this.#held = new HeldOrders(parts.clock, parts.config.holdMs);
+    this.#putBack = new PutBackOrders(parts.clock);
     this.#hosts = new Map(hosts.map((carried) => [carried.lease.host, carried]));
   }
 
@@ -129,7 +132,10 @@ export class OrderQueue {
       requireService(identity, operateNodeCodec.type);
       const carried = this.#hosts.get(order.host);
       const host = carried && (await this.#heldHost(carried, order.epoch));
-      if (carried && !host && !isLeft(carried)) return REQUEUE;
+      if (carried && !host && !isLeft(carried)) {
+        const key = `${operateNodeCodec.type} ${order.host} ${order.verb} ${order.restsOnUpdatedAtMs}`;
+        return this.#giveBack(key, carried, operateNodeCodec.type, { ...order, instanceUuid: '' });
+      }
       if (!host?.driver.operate)
         throw new BerthError('not_found', 'not_carried', `node ${order.host} is not held here`);
       await host.locks.run(order.host, async () => host.driver.operate?.(order));
@@ -161,13 +167,33 @@ export class OrderQueue {
       return drop(new BerthError('not_found', 'not_carried', message));
     }
     const host = await this.#heldHost(carried, order.epoch);
-    if (!host) return isLeft(carried) ? this.#leaveToOthers(type, order) : REQUEUE;
+    const key = keyOf(type, order);
+    if (!host) return isLeft(carried) ? this.#leaveToOthers(type, order) : this.#giveBack(key, carried, type, order);
+    this.#putBack.forget(key);
     if (isOfEarlierManager(carried, type, order)) return this.#leaveToOthers(type, order);
-    return this.#held.settle(keyOf(type, order), () => take(host, order));
+    const settlement = await this.#held.settle(key, () => take(host, order));
+    const isUnsettled = settlement.kind === 'postpone' || settlement.kind === 'requeue';
+    if (isUnsettled) this.#parts.counters.ordersPutBack.inc({ reason: 'in_work' satisfies PutBackReason });
+    return settlement;
+  }
+
+  /** To its queue, until somebody surely holds the host; an order that has gone back for too long ends, with a reason. */
+  #giveBack(key: string, carried: CarriedHost, type: string, order: Pick<Order, 'host' | 'instanceUuid'>): Settlement {
+    const { log, counters, drainEnd } = this.#parts;
+    if (drainEnd.aborted) return REQUEUE;
+    if (this.#putBack.mayGoBack(key)) {
+      counters.ordersPutBack.inc({ reason: 'not_held' satisfies PutBackReason });
+      return REQUEUE;
+    }
+    if (carried.isOthers) return this.#leaveToOthers(type, order);
+    const { host, instanceUuid } = order;
+    const message = `host ${host} was not held for ${MAX_PUT_BACK_MS / 60_000} minutes; its conductor gives the order again`;
+    log.error({ event: 'order_not_taken', type, host, instance_uuid: instanceUuid }, message);
+    return drop(new BerthError('failed_precondition', 'host_not_held', message, { details: { host } }));
   }
 
   /** Its conductor gives it again, to whoever reports that the host has not done it. */
-  #leaveToOthers(type: string, { host, instanceUuid }: Order): Settlement {
+  #leaveToOthers(type: string, { host, instanceUuid }: Pick<Order, 'host' | 'instanceUuid'>): Settlement {
     const { log, counters } = this.#parts;
     counters.ordersMoved.inc();
     const fields = { event: 'order_moved', type, host, instance_uuid: instanceUuid };
@@ -206,10 +232,12 @@ export class OrderQueue {
  * The naive way is to leave to others what the ring names others for, as soon as the lease is not certain. It may be renewed all the
  * same, and the run goes on holding the node: then a destroy that it has acked is never done, and what it was building is there
  * without an owner. So orders wait while nobody has said that the lease is over, and while the ring is an old one: they are done when
- * reports come through again, or left when another has the node. It costs a delivery of each per `HOLD_BACK_MS` meanwhile.
+ * reports come through again, or left when another has the node. Nor is the ring alone the sign of that: within its slack an agent
+ * keeps what the ring names this run for. That another holds the node the store says, when this run asks for it. It costs a delivery
+ * of each order per `HOLD_BACK_MS` meanwhile.
  */
 function isLeft({ isOthers, lease }: CarriedHost): boolean {
-  return isOthers !== undefined && !lease.isHeld && isOthers();
+  return isOthers !== undefined && !lease.isHeld && (isOthers() || lease.isOthers);
 }
 
 /** Whether a node that agents share had another manager since the order was given. A destroy holds whoever manages the node. */

@@ -20,7 +20,7 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
   // lock, so that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => {
-    await mendUnreadable(host, order);
+    if (host.unreadable.has(order.instanceUuid)) await mendUnreadable(host, order);
     await refreshExternalUsage(host);
     const decision = decide(host, order);
     if (decision.kind === 'refuse') await undoBegun(host, order.instanceUuid);
@@ -34,7 +34,6 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
 /** The order says again what the journal could not: what runs is not built twice. */
 async function mendUnreadable(host: Host, order: BuildOrder): Promise<void> {
   const { unreadable, driver } = host;
-  if (!unreadable.has(order.instanceUuid)) return;
   const running = (await driver.list()).some(({ id }) => id === order.instanceUuid);
   if (running && !(await keepInstance(host, trackedInstance(order, 'running')))) return;
   unreadable.delete(order.instanceUuid);

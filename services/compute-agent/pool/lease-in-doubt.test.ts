@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { agentQueue } from '#libs/contracts/queues';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { LEASE_MS, PoolWorld } from '../testing/pool-world';
 
@@ -125,4 +126,19 @@ it('does what an operator orders in doubt when it knows that it holds the node',
   expect(world.orders).toEqual([]);
   await storeIsBack();
   expect(world.orders).toMatchObject([{ what: 'Reset On' }]);
+});
+
+it('leaves orders to whoever keeps a node within its slack, though the ring names this agent', async () => {
+  const two = await world.start('metal-2', { BERTH_AGENT_WEIGHT: '100' });
+  await world.clock.advance(3 * LEASE_MS);
+  expect([...(await world.holders()).values()]).toEqual(['metal-1']);
+  await world.build('metal-2', uuid);
+  await world.destroy('metal-2', uuid);
+  await world.setPower('metal-2', uuid, 'shutdown');
+  await world.operate('metal-2', 'reboot');
+  await world.clock.advance(10_000);
+  const closing = two.close();
+  await world.clock.advance(60_000);
+  await closing;
+  expect([await world.bus.depth(agentQueue('metal-2').name), world.results]).toEqual([0, []]);
 });
