@@ -118,6 +118,8 @@ export interface CastOptions {
 export interface ConsumeOptions {
   /** Handlers that run at once; as many messages may wait behind them, of a batching queue up to 32 times as many. */
   readonly prefetch?: number;
+  /** Settles casts that are refused before they are decoded (`contracts/message-rules.ts`): to the dead letters when not given. */
+  readonly refused?: RefusalHandler;
 }
 
 /** A message as a handler gets it. */
@@ -144,6 +146,9 @@ export interface IncomingMessage {
   /** Whether `signal` has aborted, or would have: whoever only looks needs no signal, which costs a timer. */
   readonly isAborted: boolean;
 }
+
+/** Settles a message that no handler gets, for the reason given. It may answer its sender. */
+export type RefusalHandler = (message: IncomingMessage, error: BerthError) => Promise<Settlement>;
 
 /** Returns the answer, or throws a BerthError that travels to the caller. */
 export type CallHandler = (message: IncomingMessage) => Promise<Uint8Array>;

@@ -1,5 +1,7 @@
-import type { Writer } from 'protobufjs/minimal';
+import type { Reader, Writer } from 'protobufjs/minimal';
 import { BerthError } from '../domain/errors';
+import { boundedReader } from './bounded-reader';
+import { maxPartsOf } from './message-rules';
 
 /** How one message type becomes bytes and comes back. `decode` throws `invalid_argument` for what is malformed. */
 export interface Codec<T> {
@@ -18,13 +20,14 @@ export interface Method<Q, A> {
 /** The generated class of a message, as much of it as a codec needs. */
 export interface WireMessage<P, W> {
   encode(properties: P): Writer;
-  decode(body: Uint8Array): W;
+  decode(reader: Reader): W;
 }
 
 /**
  * A codec out of a generated message and the two directions between its fields and plain data. `fromWire` checks all
  * that it takes over and throws `invalid_argument`; bytes that are no such message are `invalid_argument /
- * malformed_message`. Byte fields of a decoded value are views of the body, not copies.
+ * malformed_message`, and those with more parts than the type's rule has (`message-rules.ts`) `invalid_argument / too_many`. Byte
+ * fields of a decoded value are views of the body, not copies.
  */
 export function codec<T, P, W>(
   type: string,
@@ -32,10 +35,11 @@ export function codec<T, P, W>(
   toWire: (value: T) => P,
   fromWire: (wire: W) => T,
 ): Codec<T> {
+  const maxParts = maxPartsOf(type);
   return {
     type,
     encode: (value) => message.encode(toWire(value)).finish(),
-    decode: (body) => fromWire(parse(type, message, body)),
+    decode: (body) => fromWire(parse(type, message, boundedReader(body, maxParts, type))),
   };
 }
 
@@ -51,10 +55,11 @@ export type Mutable<T> = {
       : T[K];
 };
 
-function parse<P, W>(type: string, message: WireMessage<P, W>, body: Uint8Array): W {
+function parse<P, W>(type: string, message: WireMessage<P, W>, reader: Reader): W {
   try {
-    return message.decode(body);
+    return message.decode(reader);
   } catch (cause) {
+    if (cause instanceof BerthError) throw cause;
     throw new BerthError('invalid_argument', 'malformed_message', `the body is no ${type}: encode it from the schema`, {
       details: { type },
       cause,

@@ -13,6 +13,9 @@ import { destinationFromWire, distinctUuids } from './selection';
 const wire = berth.conductor.v1;
 /** Of `BuildRequest.request_spec`. */
 const SPEC_FIELD = 2;
+/** Of `BuildRequest.request_id`. */
+const REQUEST_ID_FIELD = 1;
+const NO_BYTES = new Uint8Array();
 
 /** To `build.requests`: build so many instances of this. */
 export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
@@ -59,7 +62,8 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
  */
 export function requestIdOf(body: Uint8Array): string {
   try {
-    return wire.BuildRequest.decode(cutField(body, SPEC_FIELD).rest).requestId.slice(0, MAX_NAME_BYTES);
+    const field = cutField(body, REQUEST_ID_FIELD).field ?? NO_BYTES;
+    return field.length > MAX_NAME_BYTES ? '' : Buffer.from(field).toString();
   } catch {
     return '';
   }

@@ -1,6 +1,9 @@
 import { Reader, type Writer } from 'protobufjs/minimal';
+import { tooMany } from './checks';
 
 const LENGTH_DELIMITED = 2;
+/** How often a field may stand in a message: each costs an object, and two bytes on the wire. */
+const MAX_PIECES = 64;
 
 /** A message without one of its fields, and that field, still encoded; undefined when the message has none. */
 export interface CutMessage {
@@ -14,7 +17,7 @@ export interface CutMessage {
  * defines as their merge. Both parts are views of `body` where they are in one piece, as they are when the field
  * stands last ({@link appendField}).
  *
- * @throws Error when `body` is no protobuf message.
+ * @throws Error when `body` is no protobuf message; BerthError `invalid_argument / too_many` when the field stands too often.
  */
 export function cutField(body: Uint8Array, fieldNumber: number): CutMessage {
   const reader = Reader.create(body);
@@ -25,6 +28,7 @@ export function cutField(body: Uint8Array, fieldNumber: number): CutMessage {
     const start = reader.pos;
     const tag = reader.tag();
     if (tag === tagOf(fieldNumber)) {
+      if (cut.length === MAX_PIECES) throw tooMany(`field ${fieldNumber}`, MAX_PIECES);
       cut.push(reader.bytes());
       if (start > restFrom) rest.push(body.subarray(restFrom, start));
       restFrom = reader.pos;

@@ -10,7 +10,7 @@ export interface QueueSpec {
   readonly kind: 'work' | 'host' | 'transient';
   /** Above this many waiting, new messages are refused `resource_exhausted / queue_full`. See `batching`. */
   readonly maxLength?: number;
-  /** Deliveries before a message goes to dead-letters. */
+  /** Deliveries before a message goes to dead-letters; those of calls, which the bus counts, before an error answers it. */
   readonly deliveryLimit?: number;
   /**
    * The transport may carry up to 32 messages of one process and one tick as one frame, which costs half to a quarter of
@@ -52,6 +52,9 @@ export function isBatching(queue: QueueAddress): boolean {
   return typeof queue !== 'string' && queue.batching === true;
 }
 
+/** A call may be given out so often: its consumers may die for another reason once or twice. */
+const CALL_DELIVERIES = 3;
+
 /**
  * Names of queues and topics: a public contract, documented in `proto/README.md`. Everyone declares a queue with the
  * spec given here, so that it does not matter who comes first. Of another cell than the first they have its name before
@@ -76,6 +79,7 @@ export const BUILD_RESULTS: QueueSpec = {
 export const RPC_SCHEDULER: QueueSpec = {
   name: 'rpc.scheduler',
   kind: 'transient',
+  deliveryLimit: CALL_DELIVERIES,
   maxLength: 10_000,
   batching: true,
   entrance: { exchange: REQUESTS_EXCHANGE, pattern: 'rpc.scheduler.#' },
@@ -83,12 +87,14 @@ export const RPC_SCHEDULER: QueueSpec = {
 export const RPC_CONDUCTOR: QueueSpec = {
   name: 'rpc.conductor',
   kind: 'transient',
+  deliveryLimit: CALL_DELIVERIES,
   maxLength: 10_000,
   entrance: { exchange: REQUESTS_EXCHANGE, pattern: 'rpc.conductor.#' },
 };
 export const STATS: QueueSpec = {
   name: 'stats',
   kind: 'transient',
+  deliveryLimit: CALL_DELIVERIES,
   maxLength: 100_000,
   batching: true,
   entrance: { exchange: REPORTS_EXCHANGE, pattern: 'stats.#' },

@@ -2,6 +2,7 @@ import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import type { Resources } from '../domain/inventory';
 import type { RequestGroup, RequestSpec } from '../domain/request-spec';
+import { boundedReader } from './bounded-reader';
 import {
   amounts,
   enumeration,
@@ -22,6 +23,7 @@ import {
 } from './checks';
 import { type Codec, codec, type Mutable, type WireMessage } from './codec';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
+import { maxPartsOf } from './message-rules';
 import type { EncodedRequestSpec } from './messages';
 import { appendField, cutField } from './opaque-field';
 import { groupToWire, namedGroupFromWire } from './placement';
@@ -56,13 +58,14 @@ export function codecAroundSpec<T extends { readonly requestSpec: EncodedRequest
   toWire: (value: T) => P,
   fromWire: (wire: W, requestSpec: EncodedRequestSpec) => T,
 ): Codec<T> {
+  const maxParts = maxPartsOf(type);
   return codec(
     type,
     {
       encode: (value: T) => appendField(message.encode(toWire(value)), specField, value.requestSpec),
-      decode(body) {
-        const { field, rest } = cutField(body, specField);
-        return { wire: message.decode(rest), requestSpec: field };
+      decode(reader) {
+        const { field, rest } = cutField(reader.raw(reader.pos, reader.len), specField);
+        return { wire: message.decode(boundedReader(rest, maxParts, type)), requestSpec: field };
       },
     },
     (value) => value,

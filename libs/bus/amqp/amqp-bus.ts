@@ -93,7 +93,7 @@ export class AmqpBus implements Bus {
 
   async consume(spec: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
     const queue = queueInCell(this.#config.cell, spec);
-    return this.#consume(queue, options, handleCasts(handler, this.#handling(queue)));
+    return this.#consume(queue, options, handleCasts(handler, { ...this.#handling(queue), refused: options?.refused }));
   }
 
   async subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
@@ -108,6 +108,7 @@ export class AmqpBus implements Bus {
       frames: undefined,
       bury: async () => {},
       postpone: async () => {},
+      recount: async () => {},
       answers: this.#answers,
       handle: async (delivery, _, topic) => {
         try {
@@ -205,6 +206,7 @@ export class AmqpBus implements Bus {
       handle,
       bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
       postpone: (delivery) => this.#caster.postpone(delivery, spec),
+      recount: (delivery) => this.#caster.recount(delivery, spec),
       frames: spec.batching
         ? new FrameReader((body, properties) => this.#caster.put(spec, body, properties), this.#around)
         : undefined,

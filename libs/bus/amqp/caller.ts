@@ -12,7 +12,7 @@ import { BatchingPublisher } from './batching/batching-publisher';
 import { unframed } from './batching/frame';
 import type { Connections } from './connection';
 import { bufferOf, expirationOf, outgoingProperties } from './message';
-import { privateQueuePrefix } from './origin';
+import { originOf, privateQueuePrefix } from './origin';
 import { ReopeningChannel } from './reopening-channel';
 import { routeTo } from './route';
 import { declareAnswerQueue, notConnected } from './topology';
@@ -34,7 +34,7 @@ export class Caller {
     this.#metrics = metrics;
     this.#around = around;
     this.#user = publishing.user;
-    this.#pending = new PendingCalls(around.clock);
+    this.#pending = new PendingCalls(around);
     const lost = () => this.#pending.failAll(outcomeUnknown());
     const create = (model: ChannelModel) => model.createChannel();
     const prepare = (channel: Channel) => this.#listen(channel);
@@ -108,8 +108,15 @@ export class Caller {
     await channel.consume(this.#answerQueue, take, { noAck: true });
   }
 
-  /** An answer that can't be read is as one that is lost: its callers wait until their deadlines. */
+  /**
+   * Services answer, and nobody else is heard. An answer that can't be read is as one that is lost: its callers wait until their
+   * deadlines.
+   */
   #take(message: ConsumeMessage): void {
+    if (originOf(message).kind !== 'service') {
+      this.#around.log.warn({ event: 'bus_answer_refused' }, 'answer refused: no service sent it');
+      return;
+    }
     try {
       for (const { correlationId, type, body } of unframed(message)) this.#pending.answer(correlationId, type, body);
     } catch (error) {

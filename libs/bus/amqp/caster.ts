@@ -73,6 +73,12 @@ export class Caster {
     return this.#sendOn(queue, delivery, headers, delivery.deadlineMs);
   }
 
+  /** Puts a call to the end of its queue, all its deliveries counted. It expires when it would have. */
+  recount(delivery: Delivery, queue: QueueSpec): Promise<void> {
+    const headers = { [DELIVERIES_HEADER]: delivery.deliveries - 1 };
+    return this.#sendOn(queue, delivery, headers, delivery.deadlineMs);
+  }
+
   #sendOn(queue: QueueSpec, delivery: Delivery, headers: Record<string, unknown>, deadlineMs?: number): Promise<void> {
     const { type, body, id, sender, correlationId, replyTo, identity } = delivery;
     return this.put(queue, body, {

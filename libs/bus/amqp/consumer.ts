@@ -27,6 +27,8 @@ export interface ConsumerRole {
   bury(delivery: Delivery, error: BerthError): Promise<void>;
   /** Puts a message to the end of its queue. */
   postpone(delivery: Delivery): Promise<void>;
+  /** Puts a message to the end of its queue with the count of its deliveries. */
+  recount(delivery: Delivery): Promise<void>;
   readonly answers: Answers;
   /** Takes frames apart; undefined for a queue that is not batching. */
   readonly frames: FrameReader | undefined;
@@ -126,6 +128,7 @@ export class Consumer {
       ack,
       requeue,
       postpone: () => move(this.#role.postpone(delivery)),
+      recount: () => move(this.#role.recount(delivery)),
       drop: (error) => move(this.#role.bury(delivery, error)),
       reply,
     };

@@ -4,7 +4,7 @@ import { type Identity, isRestricted, userOf } from '../../contracts/identity';
 import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { Delivery } from '../handling/delivery';
-import { cellOfMessage, originOf, privateQueuePrefix } from './origin';
+import { cellOfMessage, isPrivateQueueOf, originOf } from './origin';
 
 /** How often a message was given out before the adapter published it again. The adapter's own; callers never see it. */
 export const DELIVERIES_HEADER = 'berth-deliveries';
@@ -37,24 +37,27 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
       deadlineMs: Number.isFinite(expirationMs) ? around.clock.elapsed() + expirationMs : undefined,
       headers: textHeaders(headers),
       deliveries: deliveriesBefore + 1,
+      isUncounted: fields.redelivered && headers['x-delivery-count'] === undefined,
       defect,
     },
     around.clock,
   );
 }
 
-/** Quorum queues count, other queues only know of "before"; what was published again alone brings its own count. */
+/**
+ * Quorum queues count, other queues only know of "before"; what was published again alone brings its own count. Anybody may set a
+ * header: one below 0 would hide deliveries.
+ */
 function deliveriesBeforeOf(headers: Record<string, unknown>, isRedelivered: boolean): number {
   const { 'x-delivery-count': counted, [DELIVERIES_HEADER]: published } = headers;
-  return (
-    (typeof counted === 'number' ? counted : isRedelivered ? 1 : 0) + (typeof published === 'number' ? published : 0)
-  );
+  const before = typeof published === 'number' ? Math.max(0, published) : 0;
+  return (typeof counted === 'number' ? counted : isRedelivered ? 1 : 0) + before;
 }
 
-/** Nobody has services answer into a queue that it may not write to itself. */
+/** Nobody has services answer into a queue that it may not read itself, and so not into one of a user whose name begins with its own. */
 function ownQueue(replyTo: string | undefined, identity: Identity, cell: string): string | undefined {
-  if (!isRestricted(identity)) return replyTo;
-  return replyTo?.startsWith(privateQueuePrefix(userOf(identity, cell))) ? replyTo : undefined;
+  if (!isRestricted(identity) || replyTo === undefined) return replyTo;
+  return isPrivateQueueOf(userOf(identity, cell), replyTo) ? replyTo : undefined;
 }
 
 function text(value: unknown): string | undefined {

@@ -2,6 +2,8 @@ import type { ConsumeMessage, Options } from 'amqplib';
 import { cellOf, withoutCell } from '../../contracts/cells';
 import { type Identity, identityOf, isRestricted, NOBODY, SERVICE, userOf } from '../../contracts/identity';
 import { REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../../contracts/queues';
+import { isUuid } from '../../domain/names';
+import { isDeadLetters } from '../port';
 
 /** Whose word a message is that a service sends on: put back, dead-lettered, or sent again. Services alone are believed. */
 const USER_HEADER = 'berth-user';
@@ -19,9 +21,23 @@ const USER_HEADER = 'berth-user';
  * - by the default exchange: a restricted `user-id` is whose word it is, for the broker may have moved the message there
  *   from another queue; a service's `user-id` vouches for the header; without `user-id` a service sent it, unless the
  *   broker has dead-lettered it or it has the header, which may be forged then;
+ * - moved by the broker to anywhere but the dead letters: never a service's. A tenant may declare a queue of its own that
+ *   hears a conductor's events and has the broker dead-letter them, with the conductor's `user-id`, to an entrance;
  * - any other way leads from no queue of Berth's.
  */
-export function originOf({ fields, properties }: ConsumeMessage): Identity {
+export function originOf(message: ConsumeMessage): Identity {
+  const identity = senderOf(message);
+  const isService = identity.kind === 'service';
+  return isService && isMoved(message) && !isDeadLetters(message.fields.routingKey) ? NOBODY : identity;
+}
+
+/** Whether the broker dead-lettered it, which it says in headers that no client can take away. */
+function isMoved({ properties }: ConsumeMessage): boolean {
+  const headers: Record<string, unknown> = properties.headers ?? {};
+  return headers['x-death'] !== undefined || headers['x-first-death-queue'] !== undefined;
+}
+
+function senderOf({ fields, properties }: ConsumeMessage): Identity {
   const headers: Record<string, unknown> = properties.headers ?? {};
   const user: unknown = properties.userId;
   const sender = typeof user === 'string' && user !== '' ? identityOf(user, cellOfMessage(fields)) : undefined;
@@ -60,6 +76,12 @@ export function onBehalfOf(identity: Identity | undefined): Options.Publish['hea
 function heldOr(service: Identity, holder: unknown): Identity {
   if (holder === undefined) return service;
   return typeof holder === 'string' && holder !== '' ? identityOf(holder) : NOBODY;
+}
+
+/** Whether only this user may read a queue, as the broker's permissions say (`broker-users.ts`): its prefix, and a uuid. */
+export function isPrivateQueueOf(user: string, queue: string): boolean {
+  const prefix = privateQueuePrefix(user);
+  return queue.startsWith(prefix) && isUuid(queue.slice(prefix.length));
 }
 
 /** The beginning of the names of the queues that only this user may read. */

@@ -7,6 +7,8 @@ export interface BusMetrics {
   /** Calls, casts and events that did not leave this process, or that the broker did not take. */
   readonly notSent: Counter<'reason'>;
   readonly deadLetters: Counter<'reason'>;
+  /** Messages that were not decoded: for their sender, their size, or because they were given out too often. */
+  readonly refused: Counter<'reason'>;
   /** Handlers that threw what they should not. */
   readonly handlerFailures: Counter;
   readonly reconnects: Counter;
@@ -35,6 +37,7 @@ export function busMetrics(metrics: Metrics, state: BusState): BusMetrics {
   return {
     notSent: metrics.counter('berth_bus_not_sent_total', 'Messages that the broker did not get or take.', ['reason']),
     deadLetters: metrics.counter('berth_bus_dead_letters_total', 'Messages moved to the dead letters.', ['reason']),
+    refused: metrics.counter('berth_bus_refused_total', 'Messages refused before they were decoded.', ['reason']),
     handlerFailures: metrics.counter('berth_bus_handler_failures_total', 'Handlers of messages that threw.'),
     reconnects: metrics.counter('berth_bus_reconnects_total', 'Times that the broker came back.'),
   };

@@ -8,6 +8,8 @@ export type DeliveryFields = Omit<IncomingMessage, 'signal' | 'isAborted' | 'hea
   readonly headers: Readonly<Record<string, string>>;
   /** How often it was given out, this time included, as far as the queue counts. */
   readonly deliveries: number;
+  /** It was given out before by a queue that does not count, and its copy is to say so. */
+  readonly isUncounted?: boolean;
   /** Why it can't be handled. */
   readonly defect?: BerthError | undefined;
 };
@@ -28,6 +30,7 @@ export class Delivery implements IncomingMessage {
   readonly deadlineMs: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly deliveries: number;
+  readonly isUncounted: boolean;
   readonly defect: BerthError | undefined;
   readonly #clock: Clock;
   #controller: AbortController | undefined;
@@ -47,6 +50,7 @@ export class Delivery implements IncomingMessage {
     this.deadlineMs = fields.deadlineMs;
     this.headers = fields.headers;
     this.deliveries = fields.deliveries;
+    this.isUncounted = fields.isUncounted ?? false;
     this.defect = fields.defect;
     this.#clock = clock;
   }

@@ -1,9 +1,18 @@
 import { ERROR_TYPE, encodeError } from '../../contracts/error';
+import { refusalOfMessage } from '../../contracts/message-rules';
 import type { QueueSpec } from '../../contracts/queues';
 import { BerthError, invalidArgument } from '../../domain/errors';
 import type { Log } from '../../runtime/log';
 import { deliveryLimit } from '../errors';
-import { type CallHandler, type CastHandler, drop, isDeadLetters, REQUEUE, type Settlement } from '../port';
+import {
+  type CallHandler,
+  type CastHandler,
+  drop,
+  isDeadLetters,
+  REQUEUE,
+  type RefusalHandler,
+  type Settlement,
+} from '../port';
 import type { BusMetrics } from './bus-metrics';
 import type { Delivery } from './delivery';
 import { traceAnswer, traceHandling } from './trace-messages';
@@ -17,6 +26,8 @@ export interface MessageActions {
   readonly postpone: () => Promise<void>;
   /** To the dead letters, then acked. */
   readonly drop: (error: BerthError) => Promise<void>;
+  /** Puts it into its queue again with the count of its deliveries, where the queue itself does not count; then acks it. */
+  readonly recount: () => Promise<void>;
   /** Sends an answer to the message's `replyTo`; its type is '' or that of an error. */
   readonly reply: (type: string, body: Uint8Array) => void;
 }
@@ -26,6 +37,8 @@ export interface HandlingOptions {
   readonly log: Log;
   readonly metrics: BusMetrics;
   readonly maxMessageBytes: number;
+  /** Settles casts that are refused before they are decoded; they go to the dead letters when not given. */
+  readonly refused?: RefusalHandler | undefined;
 }
 
 /** Does all that there is to be done about a message. Never rejects. */
@@ -53,7 +66,9 @@ async function handleCast(
   if (defect !== undefined) return await bury(delivery, actions, defect, options);
   // The broker buries what it counts above the limit itself, but not what was counted before it was published again.
   if (delivery.deliveries > limit + 1) return await bury(delivery, actions, deliveryLimit(limit + 1), options);
-  const settlement = withinDeliveryLimit(await settlementOf(delivery, handler, options), delivery, options.queue);
+  const refusal = castRefusalOf(delivery, options);
+  const handle = refusal === undefined ? handler : (message: Delivery) => refuse(message, refusal, options);
+  const settlement = withinDeliveryLimit(await settlementOf(delivery, handle, options), delivery, options.queue);
   delivery.finish();
   switch (settlement.kind) {
     case 'ack':
@@ -89,13 +104,32 @@ function bury(
   return actions.drop(error);
 }
 
+/** Why a cast is not given to its handler, by its type, its sender and its size. Dead letters are read whatever they are. */
+function castRefusalOf(delivery: Delivery, options: HandlingOptions): BerthError | undefined {
+  if (isDeadLetters(options.queue.name)) return undefined;
+  return delivery.type === '' ? missingType() : refusalOf(delivery, options);
+}
+
+function refusalOf({ type, identity, body }: Delivery, { maxMessageBytes }: HandlingOptions): BerthError | undefined {
+  return refusalOfMessage(type, identity, body.length, maxMessageBytes);
+}
+
+async function refuse(delivery: Delivery, error: BerthError, options: HandlingOptions): Promise<Settlement> {
+  const { queue, log, metrics, refused } = options;
+  const { type, id } = delivery;
+  metrics.refused.inc({ reason: error.reason });
+  log.warn(
+    { event: 'bus_message_refused', queue: queue.name, type, id, error },
+    'message refused before it was decoded',
+  );
+  return refused === undefined ? drop(error) : refused(delivery, error);
+}
+
 async function settlementOf(
   delivery: Delivery,
-  handler: CastHandler,
+  handler: (delivery: Delivery) => Promise<Settlement>,
   { queue, log, metrics }: HandlingOptions,
 ): Promise<Settlement> {
-  // Whoever reads the dead letters reads those, too, that are dead because they have no type.
-  if (delivery.type === '' && !isDeadLetters(queue.name)) return drop(missingType());
   try {
     return await traceHandling(queue.name, delivery, () => handler(delivery));
   } catch (thrown) {
@@ -113,9 +147,8 @@ function withinDeliveryLimit(settlement: Settlement, delivery: Delivery, queue: 
   return settlement.kind === 'requeue' && isLast ? drop(deliveryLimit(delivery.deliveries)) : settlement;
 }
 
-/** Only `work` queues count deliveries. */
-function deliveryLimitOf({ kind, deliveryLimit: limit = Infinity }: QueueSpec): number {
-  return kind === 'work' ? limit : Infinity;
+function deliveryLimitOf({ deliveryLimit = Infinity }: QueueSpec): number {
+  return deliveryLimit;
 }
 
 async function handleCall(
@@ -128,6 +161,19 @@ async function handleCall(
   if (defect !== undefined) return await bury(delivery, actions, defect, options);
   if (delivery.replyTo === undefined) return await bury(delivery, actions, missingReplyTo(), options);
   if (delivery.isExpired) return actions.ack();
+  // Its consumer died, or gave it back unanswered, and no broker counts that for a queue of calls.
+  if (delivery.isUncounted) return await actions.recount();
+  const refusal = callRefusalOf(delivery, options);
+  if (refusal !== undefined) {
+    const { type, id } = delivery;
+    options.metrics.refused.inc({ reason: refusal.reason });
+    options.log.warn(
+      { event: 'bus_call_refused', queue: options.queue.name, type, id, error: refusal },
+      'call refused',
+    );
+    actions.reply(ERROR_TYPE, encodeError(refusal));
+    return actions.ack();
+  }
   try {
     const body = await traceAnswer(options.queue.name, delivery, async () => answerOf(delivery, handlers));
     delivery.finish();
@@ -139,6 +185,12 @@ async function handleCall(
     if (!delivery.isExpired) actions.reply(ERROR_TYPE, encodeError(error));
   }
   actions.ack();
+}
+
+/** A call that was given out too often ends with an answer: it may be what its consumers die of. */
+function callRefusalOf(delivery: Delivery, options: HandlingOptions): BerthError | undefined {
+  const limit = deliveryLimitOf(options.queue);
+  return delivery.deliveries > limit ? deliveryLimit(limit) : refusalOf(delivery, options);
 }
 
 function reportDefect({ type, id }: Delivery, error: BerthError, { log, metrics }: HandlingOptions): void {

@@ -47,14 +47,16 @@ export class MemoryBus implements Bus {
     this.#identity = identity;
     this.#config = config;
     this.#around = around;
-    this.#pending = new PendingCalls(around.clock);
+    this.#pending = new PendingCalls(around);
     this.#metrics = busMetrics(around.metrics, this);
     broker.declare(queueInCell(config.cell, DEAD_LETTER_QUEUE));
     this.#answers = broker.declarePrivate('answers');
     this.#answers.add({
       prefetch: Infinity,
       unsettledCount: 0,
-      receive: ({ correlationId, type, body }) => this.#pending.answer(correlationId ?? '', type, body),
+      receive: ({ correlationId, type, body, identity }) => {
+        if (identity.kind === 'service') this.#pending.answer(correlationId ?? '', type, body);
+      },
     });
   }
 
@@ -104,7 +106,11 @@ export class MemoryBus implements Bus {
 
   async consume(spec: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
     const queue = queueInCell(this.#config.cell, spec);
-    return this.#subscribe(queue, options, handleCasts(handler, this.#handling(queue)));
+    return this.#subscribe(
+      queue,
+      options,
+      handleCasts(handler, { ...this.#handling(queue), refused: options?.refused }),
+    );
   }
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {

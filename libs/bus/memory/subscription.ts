@@ -64,6 +64,8 @@ export class MemorySubscription implements Subscription, Receiver {
       ack: () => settle(() => {}),
       requeue: () => settle(() => this.#queue.takeBack(envelope)),
       postpone: async () => settle(() => this.#queue.postpone(envelope)),
+      // The queue in memory counts.
+      recount: async () => settle(() => this.#queue.takeBack(envelope)),
       drop: async (error) => settle(() => this.#broker.bury(envelope, error, this.#queue.spec)),
       reply: (type, body) => this.#reply(envelope, type, body),
     };

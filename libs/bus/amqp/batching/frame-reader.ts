@@ -1,4 +1,5 @@
 import type { ConsumeMessage, Options } from 'amqplib';
+import { refusalOfMessage } from '../../../contracts/message-rules';
 import type { Clock } from '../../../domain/clock';
 import { BerthError } from '../../../domain/errors';
 import type { Surroundings } from '../../../runtime/service';
@@ -111,8 +112,10 @@ interface OpenFrame {
   readonly ack: () => void;
 }
 
-function decoded({ body }: Delivery): readonly FramedMessage[] | BerthError {
+function decoded({ body, type, identity }: Delivery): readonly FramedMessage[] | BerthError {
   try {
+    const refusal = identity.kind === 'nobody' ? undefined : refusalOfMessage(type, identity, body.length, Infinity);
+    if (refusal !== undefined) return refusal;
     return frameCodec.decode(body);
   } catch (thrown) {
     return BerthError.from(thrown);

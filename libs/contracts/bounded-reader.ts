@@ -1,0 +1,40 @@
+import { Reader } from 'protobufjs/minimal';
+import { invalidArgument } from '../domain/errors';
+
+/** A part takes a tag and a length. */
+const MIN_PART_BYTES = 2;
+
+/**
+ * A reader of an encoded message that stops at its limit of parts: embedded messages, entries of maps, fields of bytes.
+ *
+ * The naive way bounds the bytes of a message alone. It fails because an empty embedded message takes two bytes on the wire and
+ * some hundred as an object: 4 MB become 1 GB before the first check of a field. Checking lists after decoding comes too late, and
+ * a walk over the bytes before decoding reads each message twice. Here the decoder's own reads are counted, and a body that is too
+ * short to have so many parts, as nearly all are, is read as ever. Texts and packed numbers take about as much memory as bytes, so
+ * they are not counted; depth protobufjs bounds itself (100).
+ *
+ * @throws BerthError `invalid_argument / too_many` from the decoder that reads on.
+ */
+export function boundedReader(body: Uint8Array, maxParts: number, type: string): Reader {
+  const reader = Reader.create(body);
+  if (body.length <= maxParts * MIN_PART_BYTES) return reader;
+  const { size, string } = reader;
+  let left = maxParts;
+  reader.size = () => {
+    if (--left < 0) throw tooManyParts(maxParts, type);
+    return size.call(reader);
+  };
+  reader.string = () => {
+    left++;
+    return string.call(reader);
+  };
+  return reader;
+}
+
+function tooManyParts(maxParts: number, type: string) {
+  return invalidArgument(
+    'too_many',
+    `a ${type} may have at most ${maxParts} parts (embedded messages, entries of maps); send less`,
+    'body',
+  );
+}

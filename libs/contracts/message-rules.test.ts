@@ -1,0 +1,67 @@
+import { readdirSync } from 'node:fs';
+import { frameCodec } from '../bus/amqp/batching/frame';
+import type { Codec, Method } from './codec';
+import type { Identity } from './identity';
+import { MESSAGE_RULES, refusalOfMessage } from './message-rules';
+
+const MEGABYTE = 1_048_576;
+const TENANT: Identity = { kind: 'project', projectId: 'demo' };
+const AGENT: Identity = { kind: 'agent', host: 'h1', carriesOthers: false };
+
+/** All codecs of messages, and all methods, that the contracts export. */
+function exported(): readonly unknown[] {
+  const files = readdirSync(__dirname).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  return files.flatMap((file) => Object.values(require(`./${file}`) as Record<string, unknown>));
+}
+
+const isMethod = (value: unknown): value is Method<unknown, unknown> =>
+  typeof value === 'object' && value !== null && 'request' in value && 'response' in value;
+const isCodec = (value: unknown): value is Codec<unknown> =>
+  typeof value === 'object' && value !== null && 'decode' in value && 'type' in value;
+
+/** In records or in answers: nobody consumes them as messages. */
+const NOT_CONSUMED = [
+  'berth.common.v1.Error',
+  'berth.conductor.v1.BuildAccepted',
+  'berth.scheduler.v1.Decision',
+  'berth.scheduler.v1.SelectionList',
+  'berth.scheduler.v1.Node',
+  'berth.cell.v1.CellSummary',
+];
+
+const requests = exported()
+  .filter(isMethod)
+  .map(({ request }) => request.type);
+const casts = exported()
+  .filter(isCodec)
+  .map(({ type }) => type);
+const consumed = [...new Set([...requests, ...casts, frameCodec.type])].filter((type) => !NOT_CONSUMED.includes(type));
+
+it.each(consumed)('bounds %s, and says who may send it', (type) => {
+  const rule = MESSAGE_RULES.get(type);
+  expect(rule?.maxParts).toBeGreaterThan(0);
+  expect(Object.values(rule?.maxBytes ?? {}).length).toBeGreaterThan(0);
+});
+
+it('has no rule of a message that nobody consumes', () => {
+  expect([...MESSAGE_RULES.keys()].filter((type) => !consumed.includes(type))).toEqual([]);
+});
+
+it.each([...MESSAGE_RULES])('refuses %s to whom it is not open, and above its size', (type, { maxBytes }) => {
+  for (const sender of [TENANT, AGENT]) {
+    const allowed = maxBytes[sender.kind as 'project' | 'agent'];
+    const reasonOf = (bytes: number) => refusalOfMessage(type, sender, bytes, 4 * MEGABYTE)?.reason;
+    if (allowed === undefined) expect(reasonOf(0)).toMatch(/^(services_only|wrong_host|wrong_project)$/);
+    else expect([reasonOf(allowed), reasonOf(allowed + 1)]).toEqual([undefined, 'message_too_large']);
+  }
+});
+
+it('judges a name that every object has as any other type that is not known', () => {
+  expect(refusalOfMessage('toString', TENANT, 10, MEGABYTE)).toBeUndefined();
+  expect(refusalOfMessage('toString', TENANT, 2 * MEGABYTE, MEGABYTE)?.reason).toBe('message_too_large');
+});
+
+it('lets no sender that the broker does not vouch for send anything that is consumed', () => {
+  const open = consumed.filter((type) => refusalOfMessage(type, { kind: 'nobody' }, 0, MEGABYTE) === undefined);
+  expect(open).toEqual([]);
+});
