@@ -1,7 +1,7 @@
-import { buildAcceptedCodec, buildRefusedCodec } from '../contracts/conductor';
+import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec, requestIdOf } from '../contracts/conductor';
 import { refusalTopic } from '../contracts/queues';
 import { BerthError } from '../domain/errors';
-import type { Bus, IncomingMessage } from './port';
+import { ACK, type Bus, drop, type IncomingMessage, POSTPONE, type Settlement } from './port';
 import { castTyped } from './typed-calls';
 
 /** Tells the client of a build request which instances it has. One that wants no answer gets none. Throws `unavailable`. */
@@ -35,6 +35,23 @@ export async function tellRefused(
   const topic = refusalTopic(identity.kind === 'project' ? identity.projectId : '');
   await bus.publish(topic, { type: buildRefusedCodec.type, body: buildRefusedCodec.encode(body) });
 }
+
+/**
+ * Settles a request that is refused: its client is told why. What was understood and refused is done then; only what could not be
+ * handled leaves a dead letter besides. While the client can't be told it waits in its queue.
+ */
+export async function settleRefused(bus: Bus, message: IncomingMessage, error: BerthError): Promise<Settlement> {
+  const requestId = (message.type === buildRequestCodec.type && requestIdOf(message.body)) || message.id;
+  try {
+    await tellRefused(bus, message, requestId, error);
+  } catch {
+    return POSTPONE;
+  }
+  return error.code === 'internal' || NOT_HANDLED.has(error.reason) ? drop(error) : ACK;
+}
+
+/** Reasons of messages that nobody could make anything of. */
+const NOT_HANDLED: ReadonlySet<string> = new Set(['missing_type', 'unknown_type', 'malformed_message']);
 
 function answerOptions({ correlationId, id }: IncomingMessage) {
   return { correlationId: correlationId ?? id };

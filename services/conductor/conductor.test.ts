@@ -463,3 +463,30 @@ describe('the audit of what ended', () => {
     expect(await world.instances.list({}, undefined, 1_000)).toEqual([recent]);
   });
 });
+
+it('answers what it refuses, and leaves a dead letter only of what it could not handle', async () => {
+  const refusals: string[] = [];
+  await world.bus.subscribe('request.refused.*', (_topic, { body }) => {
+    refusals.push(buildRefusedCodec.decode(body).error.reason);
+  });
+  const body = buildRequestCodec.encode({
+    requestId: world.random.uuid(),
+    requestSpec: anEncodedSpec({ resources: { VCPU: 0 } }),
+    count: 1,
+    name: '',
+    instanceUuids: [],
+  });
+  const tenant = world.openBus({ kind: 'project', projectId: 'project-1' });
+  const { type } = buildRequestCodec;
+  await tenant.cast(BUILD_REQUESTS, { type, body });
+  await tenant.cast(BUILD_REQUESTS, { type, body: Buffer.alloc(1_048_576) });
+  await tenant.cast(BUILD_REQUESTS, { type: 'berth.compute.v1.HostDiscrepancy', body });
+  await world.clock.advance(1_000);
+  expect(refusals.sort()).toEqual(['bad_amount', 'message_too_large', 'services_only']);
+  expect(await world.bus.depth('dead-letters')).toBe(0);
+  await tenant.cast(BUILD_REQUESTS, { type: '', body });
+  await tenant.cast(BUILD_REQUESTS, { type: 'toString', body });
+  await world.clock.advance(1_000);
+  expect(refusals.slice(3).sort()).toEqual(['missing_type', 'unknown_type']);
+  expect(await world.bus.depth('dead-letters')).toBe(2);
+});

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { drop, type IncomingMessage } from '#libs/bus/port';
+import { drop, type IncomingMessage, type RefusalHandler, type Settlement } from '#libs/bus/port';
 import { answer, unknownType } from '#libs/bus/typed-calls';
 import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
@@ -36,10 +36,10 @@ import { sweepOverdue } from './triggers/overdue-sweep';
 import { onPowerReport } from './triggers/power-report';
 import { REBUILD_LEASE, rebuildDead } from './triggers/rebuild/rebuild-dead';
 import { settleDoubt } from './triggers/settle-doubt';
-import { retryOptions, settleMessage } from './triggers/settle-message';
+import { refuseRequest, retryOptions, settleMessage } from './triggers/settle-message';
 import { onTerminateRequest } from './triggers/terminate-request';
 
-type Handler = (c: Conductor, message: IncomingMessage, isRepeated: boolean) => Promise<void>;
+type Handler = (c: Conductor, message: IncomingMessage, isRepeated: boolean) => Promise<Settlement | void>;
 
 const REQUESTS: Readonly<Record<string, Handler>> = {
   [buildRequestCodec.type]: onBuildRequest,
@@ -65,10 +65,12 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const c: Conductor = { ...running, retry: retryOptions(running) };
   const { prefetch } = c.config;
   const take = (handlers: Readonly<Record<string, Handler>>) => async (message: IncomingMessage) => {
-    const handle = handlers[message.type];
-    if (handle === undefined) return drop(unknownType(message));
+    const handle = Object.hasOwn(handlers, message.type) ? handlers[message.type] : undefined;
+    if (handle === undefined)
+      return handlers === REQUESTS ? refused(message, unknownType(message)) : drop(unknownType(message));
     return settleMessage(c, message, (isRepeated) => handle(c, message, isRepeated));
   };
+  const refused: RefusalHandler = (message, error) => refuseRequest(c, message, error);
   const subscriptions = [
     await c.bus.serve(RPC_CONDUCTOR, {
       ...answer(listInstancesMethod, (request, { identity }) => listInstances(c, request, identity)),
@@ -86,7 +88,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
     }),
     // Results first: they release hosts.
     await c.bus.consume(BUILD_RESULTS, take(RESULTS), { prefetch }),
-    await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch }),
+    await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch, refused }),
   ];
   const holder = c.random.uuid();
   const loops = [

@@ -16,7 +16,7 @@ import type { TopConductor, TopConductorDeps } from './context';
 import { KEEPER_LEASE, keepComparing, keepLookingAfter } from './look-after';
 import { topConductorMetrics } from './metrics';
 import { operateInstance } from './operate-instance';
-import { takeRequest } from './requests/take-requests';
+import { refuseRequest, takeRequest } from './requests/take-requests';
 
 /** What it starts with: it opens the links, because each must hear its cell from the start. */
 export type TopConductorParts = Omit<TopConductorDeps, 'links'> & {
@@ -43,7 +43,10 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
       ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(t, request, identity)),
       ...flavorCalls(t),
     }),
-    await t.bus.consume(BUILD_REQUESTS, (message) => takeRequest(t, message), { prefetch: t.config.prefetch }),
+    await t.bus.consume(BUILD_REQUESTS, (message) => takeRequest(t, message), {
+      prefetch: t.config.prefetch,
+      refused: (message, error) => refuseRequest(t, message, error),
+    }),
   ];
   const holder = t.random.uuid();
   const loops = [keepLookingAfter(t), keepComparing(t, holder)];

@@ -34,7 +34,7 @@ export class Caller {
     this.#metrics = metrics;
     this.#around = around;
     this.#user = publishing.user;
-    this.#pending = new PendingCalls(around);
+    this.#pending = new PendingCalls(around.clock);
     const lost = () => this.#pending.failAll(outcomeUnknown());
     const create = (model: ChannelModel) => model.createChannel();
     const prepare = (channel: Channel) => this.#listen(channel);
@@ -69,7 +69,8 @@ export class Caller {
     if (this.#listening.channel === undefined) return Promise.reject(notConnected());
     const { type, body, sender } = message;
     const { timeoutMs, id = this.#around.random.uuid() } = options;
-    const correlationId = this.#pending.nextId();
+    // Nobody guesses it, so nobody answers but who got the call.
+    const correlationId = this.#around.random.uuid();
     const answer = this.#pending.wait(correlationId, name, options);
     const properties = outgoingProperties(type, id, sender, correlationId);
     properties.replyTo = this.#answerQueue;

@@ -1,8 +1,6 @@
 import { decodeError, ERROR_TYPE } from '../../contracts/error';
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
-import type { Random } from '../../domain/random';
-import type { Surroundings } from '../../runtime/service';
 import { cancelled } from '../errors';
 import type { CallOptions } from '../port';
 
@@ -16,12 +14,10 @@ interface Waiter {
 /** The calls of one bus that wait for their answers, by correlation id. Each settles once, whatever happens. */
 export class PendingCalls {
   readonly #clock: Clock;
-  readonly #random: Random;
   readonly #waiting = new Map<string, Waiter>();
 
-  constructor({ clock, random }: Pick<Surroundings, 'clock' | 'random'>) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#random = random;
   }
 
   get size(): number {
@@ -30,11 +26,6 @@ export class PendingCalls {
 
   has(correlationId: string): boolean {
     return this.#waiting.has(correlationId);
-  }
-
-  /** A correlation id that nobody can guess, so that nobody but who got the call answers it. */
-  nextId(): string {
-    return this.#random.uuid();
   }
 
   /** Waits for the answer to a call that is about to be sent to `queue`, and is not cancelled yet. Errors as `Bus.call`. */

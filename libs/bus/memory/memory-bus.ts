@@ -41,13 +41,14 @@ export class MemoryBus implements Bus {
   readonly #unlisten = new Set<() => void>();
   #closed: Promise<void> | undefined;
   #isOpen = true;
+  #callCount = 0;
 
   constructor(broker: MemoryBroker, identity: Identity, config: BusConfig, around: Surroundings) {
     this.#broker = broker;
     this.#identity = identity;
     this.#config = config;
     this.#around = around;
-    this.#pending = new PendingCalls(around);
+    this.#pending = new PendingCalls(around.clock);
     this.#metrics = busMetrics(around.metrics, this);
     broker.declare(queueInCell(config.cell, DEAD_LETTER_QUEUE));
     this.#answers = broker.declarePrivate('answers');
@@ -70,7 +71,7 @@ export class MemoryBus implements Bus {
     if (options.signal?.aborted) throw cancelled(queue);
     const target = this.#broker.find(queue);
     if (target === undefined) throw countNotSent(this.#metrics, nobodyServes(queue));
-    const correlationId = this.#pending.nextId();
+    const correlationId = String(++this.#callCount);
     const answer = this.#pending.wait(correlationId, queue, options);
     const expiresAtMs = this.#around.clock.elapsed() + options.timeoutMs;
     const envelope = this.#seal(message, { ...options, replyTo: this.#answers.spec.name, correlationId }, expiresAtMs);

@@ -1,6 +1,6 @@
-import { tellAccepted, tellRefused } from '#libs/bus/answer-client';
-import type { IncomingMessage } from '#libs/bus/port';
-import { buildRequestCodec, requestIdOf } from '#libs/contracts/conductor';
+import { tellAccepted } from '#libs/bus/answer-client';
+import { ACK, type IncomingMessage, type Settlement } from '#libs/bus/port';
+import { buildRequestCodec } from '#libs/contracts/conductor';
 import { requireProject, requireService } from '#libs/contracts/identity';
 import type { BuildRequest, Destination, EncodedRequestSpec } from '#libs/contracts/messages';
 import { newInstances } from '#libs/contracts/new-instances';
@@ -15,6 +15,7 @@ import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { claimedHostOf } from '../steps/select-destinations';
 import { requirePriority } from './priority-allowed';
+import { refuseRequest } from './settle-message';
 
 /**
  * A build request: stores its instances, answers the client, and looks at them.
@@ -22,14 +23,16 @@ import { requirePriority } from './priority-allowed';
  * The message is acknowledged only when every instance is with an agent or at rest. Whoever gets it again finds the
  * instances by their request id and goes on with each where it stands.
  */
-export async function onBuildRequest(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<void> {
+export async function onBuildRequest(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<Settlement> {
   // Of a client that traces nothing, the trace begins here.
   const span = { name: 'build request', kind: 'internal', attributes: { 'messaging.message.id': message.id } } as const;
   return inTrace(span, () => build(c, message, isRepeated));
 }
 
-async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<void> {
-  const { request, instances, isNew } = await accept(c, message);
+async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<Settlement> {
+  const accepted = await accept(c, message);
+  if ('kind' in accepted) return accepted;
+  const { request, instances, isNew } = accepted;
   await tellAccepted(c.bus, message, request.requestId, instances);
   const observed = observationOf(isNew, isRepeated);
   const selected = request.destinations && (await claimedByTop(c, request.destinations, instances));
@@ -37,6 +40,7 @@ async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean
     c,
     instances.map((instance) => lookAt(instance, selected?.get(instance.uuid) ?? observed)),
   );
+  return ACK;
 }
 
 /**
@@ -63,7 +67,10 @@ function observationOf(isNew: boolean, isRepeated: boolean): Observation {
   return { kind: isRepeated ? 'interrupted' : 'nothing' };
 }
 
-/** Stores the instances of a request; a request sent twice finds those of the first time. Refusals go to the client. */
+/**
+ * Stores the instances of a request; a request sent twice finds those of the first time. Refusals go to the client; answers then how
+ * its message is settled.
+ */
 async function accept(c: Conductor, message: IncomingMessage) {
   try {
     const request = buildRequestCodec.decode(message.body);
@@ -76,10 +83,13 @@ async function accept(c: Conductor, message: IncomingMessage) {
     return { request, instances, isNew: created };
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    if (!isRetryable(error)) await tellRefused(c.bus, message, requestIdOf(message.body) || message.id, error);
-    throw error;
+    if (isRetryable(error) || OVERLOADED.has(error.reason)) throw error;
+    return refuseRequest(c, message, error);
   }
 }
+
+/** Reasons of a bus that takes no call now: the request itself may be good. */
+const OVERLOADED: ReadonlySet<string> = new Set(['queue_full', 'too_many_waiting']);
 
 /** How far a client's clock may be from the store's. */
 const CLOCK_TOLERANCE_MS = 300_000;

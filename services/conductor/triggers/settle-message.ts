@@ -1,3 +1,4 @@
+import { settleRefused } from '#libs/bus/answer-client';
 import { ACK, drop, type IncomingMessage, POSTPONE, type Settlement } from '#libs/bus/port';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { type RetryOptions, retryWithBackoff } from '#libs/runtime/backoff';
@@ -15,29 +16,35 @@ const BACKOFF = { firstMs: 50, maxMs: 5_000 };
  * consumer that holds a message for its `consumer_timeout`. Then it goes to the end of its queue, which does not count.
  * It costs that all of it must be harmless when repeated, which redelivery asks for anyway.
  *
- * @param work  `isRepeated` tells it that it may have been begun before
+ * @param work  `isRepeated` tells it that it may have been begun before; answers how to settle the message, when not by an ack
  */
 export async function settleMessage(
   c: Conductor,
   message: IncomingMessage,
-  work: (isRepeated: boolean) => Promise<void>,
+  work: (isRepeated: boolean) => Promise<Settlement | void>,
 ): Promise<Settlement> {
   const heldUntilMs = c.clock.now() + c.config.holdMs;
   const isRetryableNow = (thrown: unknown) => isForNow(BerthError.from(thrown)) && c.clock.now() < heldUntilMs;
   try {
     const retry = { ...c.retry, isRetryable: isRetryableNow };
-    await retryWithBackoff((attempt) => work(message.redelivered || attempt > 0), retry);
-    return ACK;
+    return (await retryWithBackoff((attempt) => work(message.redelivered || attempt > 0), retry)) ?? ACK;
   } catch (thrown) {
     const error = BerthError.from(thrown);
     if (c.stopping.aborted || isForNow(error)) return POSTPONE;
-    c.measured.refused.inc({ reason: error.reason });
-    c.log.warn(
-      { event: 'message_refused', err: error, message_id: message.id, message_type: message.type },
-      'message refused',
-    );
+    noteRefused(c, message, error);
     return drop(error);
   }
+}
+
+/** Tells the client of a request that it is refused, and settles its message. */
+export function refuseRequest(c: Conductor, message: IncomingMessage, error: BerthError): Promise<Settlement> {
+  noteRefused(c, message, error);
+  return settleRefused(c.bus, message, error);
+}
+
+function noteRefused({ measured, log }: Conductor, { id, type }: IncomingMessage, error: BerthError): void {
+  measured.refused.inc({ reason: error.reason });
+  log.warn({ event: 'message_refused', err: error, message_id: id, message_type: type }, 'message refused');
 }
 
 /** How work is done again while something is away. */

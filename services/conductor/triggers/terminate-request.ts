@@ -1,28 +1,27 @@
-import { tellRefused } from '#libs/bus/answer-client';
-import type { IncomingMessage } from '#libs/bus/port';
+import { ACK, type IncomingMessage, type Settlement } from '#libs/bus/port';
 import { terminateInstanceCodec } from '#libs/contracts/conductor';
 import { requireOwnInstance } from '#libs/contracts/own-instances';
-import { BerthError } from '#libs/domain/errors';
+import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { refuseRequest } from './settle-message';
 
-/** A client wants an instance gone, in whatever state it is. */
-export async function onTerminateRequest(c: Conductor, message: IncomingMessage): Promise<void> {
-  const record = await ownRecord(c, message);
+/** A client wants an instance gone, in whatever state it is. Refusals go to the client. */
+export async function onTerminateRequest(c: Conductor, message: IncomingMessage): Promise<Settlement> {
+  const record = await ownRecord(c, message).catch((thrown: unknown) => BerthError.from(thrown));
+  if (record instanceof BerthError) {
+    if (isRetryable(record)) throw record;
+    return refuseRequest(c, message, record);
+  }
   await reconcileLoop(c, [lookAt(record, { kind: 'terminate_requested' })]);
+  return ACK;
 }
 
-/** The instance that the message names. Refusals go to the client. */
+/** The instance that the message names. */
 async function ownRecord(c: Conductor, message: IncomingMessage): Promise<Instance> {
   const { instanceUuid, projectId } = terminateInstanceCodec.decode(message.body);
-  const record = await readRecord(c, instanceUuid);
-  try {
-    return requireOwnInstance(record, instanceUuid, message.identity, projectId);
-  } catch (thrown) {
-    await tellRefused(c.bus, message, message.id, BerthError.from(thrown));
-    throw thrown;
-  }
+  return requireOwnInstance(await readRecord(c, instanceUuid), instanceUuid, message.identity, projectId);
 }

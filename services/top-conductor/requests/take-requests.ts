@@ -1,7 +1,7 @@
-import { tellAccepted, tellRefused } from '#libs/bus/answer-client';
-import { ACK, drop, type IncomingMessage, POSTPONE, type Settlement } from '#libs/bus/port';
+import { settleRefused, tellAccepted } from '#libs/bus/answer-client';
+import { ACK, type IncomingMessage, POSTPONE, type Settlement } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
-import { buildRequestCodec, requestIdOf, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { type Identity, requireProject } from '#libs/contracts/identity';
 import type { BuildRequest } from '#libs/contracts/messages';
 import { newInstances } from '#libs/contracts/new-instances';
@@ -29,7 +29,7 @@ export async function takeRequest(t: TopConductor, message: IncomingMessage): Pr
         await onTerminate(t, message);
         return ACK;
       default:
-        return drop(unknownType(message));
+        return await refuseRequest(t, message, unknownType(message));
     }
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -38,13 +38,14 @@ export async function takeRequest(t: TopConductor, message: IncomingMessage): Pr
       if (message.type === buildRequestCodec.type) t.measured.requests.inc({ outcome: 'unavailable' });
       return POSTPONE;
     }
-    t.log.warn({ event: 'message_refused', err: error, message_id: message.id }, 'message refused');
-    const requestId = (message.type === buildRequestCodec.type && requestIdOf(message.body)) || message.id;
-    return tellRefused(t.bus, message, requestId, error).then(
-      () => drop(error),
-      () => POSTPONE,
-    );
+    return refuseRequest(t, message, error);
   }
+}
+
+/** Tells the client of a request that it is refused, and settles its message. */
+export function refuseRequest(t: TopConductor, message: IncomingMessage, error: BerthError): Promise<Settlement> {
+  t.log.warn({ event: 'message_refused', err: error, message_id: message.id }, 'message refused');
+  return settleRefused(t.bus, message, error);
 }
 
 async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promise<void> {
