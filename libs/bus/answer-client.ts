@@ -1,6 +1,6 @@
 import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec, requestIdOf } from '../contracts/conductor';
 import { refusalTopic } from '../contracts/queues';
-import { BerthError } from '../domain/errors';
+import { BerthError, isRetryable } from '../domain/errors';
 import { ACK, type Bus, drop, type IncomingMessage, POSTPONE, type Settlement } from './port';
 import { castTyped } from './typed-calls';
 
@@ -44,8 +44,10 @@ export async function settleRefused(bus: Bus, message: IncomingMessage, error: B
   const requestId = (message.type === buildRequestCodec.type && requestIdOf(message.body)) || message.id;
   try {
     await tellRefused(bus, message, requestId, error);
-  } catch {
-    return POSTPONE;
+  } catch (thrown) {
+    // A client that can't be told at all holds up nothing.
+    if (isRetryable(BerthError.from(thrown))) return POSTPONE;
+    return drop(error);
   }
   return error.code === 'internal' || NOT_HANDLED.has(error.reason) ? drop(error) : ACK;
 }

@@ -58,6 +58,17 @@ export function deliveryLimit(deliveries: number): BerthError {
   return new BerthError('resource_exhausted', 'delivery_limit', `was given out ${deliveries} times and never settled`);
 }
 
+/** AMQP's short strings, as routing keys are, have at most this many bytes. */
+const MAX_TOPIC_BYTES = 255;
+
+/** Why a topic can't be published to, by any broker, now or later; undefined when it can. */
+export function topicProblem(topic: string): BerthError | undefined {
+  const bytes = Buffer.byteLength(topic);
+  if (bytes <= MAX_TOPIC_BYTES) return undefined;
+  const message = `a topic of ${bytes} bytes is above the limit of ${MAX_TOPIC_BYTES}: '${topic.slice(0, 64)}…'`;
+  return new BerthError('invalid_argument', 'topic_too_long', message);
+}
+
 /** @throws BerthError `invalid_argument / message_too_large`. */
 export function checkSize(body: Uint8Array, maxMessageBytes: number): void {
   if (body.length <= maxMessageBytes) return;

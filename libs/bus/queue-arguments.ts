@@ -1,6 +1,6 @@
 import { cellOf, inCell } from '../contracts/cells';
 import type { QueueSpec } from '../contracts/queues';
-import { MAX_DEAD_LETTERS } from './handling/dead-letter';
+import { MAX_DEAD_LETTER_BYTES, MAX_DEAD_LETTERS } from './handling/dead-letter';
 import { DEAD_LETTERS, isDeadLetters } from './port';
 
 /** How long a queue of calls stays when nobody serves it any more. */
@@ -12,7 +12,7 @@ const UNSERVED_MS = 30 * 60_000;
  */
 export function queueArguments({ name, kind, maxLength, deliveryLimit }: QueueSpec): Record<string, string | number> {
   // Above the limit the oldest dead letters go.
-  if (isDeadLetters(name)) return { 'x-max-length': MAX_DEAD_LETTERS };
+  if (isDeadLetters(name)) return { 'x-max-length': MAX_DEAD_LETTERS, 'x-max-length-bytes': MAX_DEAD_LETTER_BYTES };
   const refuse = maxLength === undefined ? {} : { 'x-max-length': maxLength, 'x-overflow': 'reject-publish' };
   const bury = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': inCell(cellOf(name), DEAD_LETTERS) };
   switch (kind) {

@@ -18,15 +18,16 @@ const MIN_PART_BYTES = 2;
 export function boundedReader(body: Uint8Array, maxParts: number, type: string): Reader {
   const reader = Reader.create(body);
   if (body.length <= maxParts * MIN_PART_BYTES) return reader;
-  const { size, string } = reader;
+  const { size, stringVerify } = reader;
   let left = maxParts;
   reader.size = () => {
     if (--left < 0) throw tooManyParts(maxParts, type);
     return size.call(reader);
   };
-  reader.string = () => {
+  // By which the generated code reads texts.
+  reader.stringVerify = () => {
     left++;
-    return string.call(reader);
+    return stringVerify.call(reader);
   };
   return reader;
 }

@@ -7,8 +7,10 @@ import {
   MAX_PAIRS,
   MAX_PROJECT_ID_BYTES,
   MAX_RESOURCE_CLASSES,
+  MAX_SERVICE_HOST_BYTES,
   MAX_TEXT_BYTES,
 } from './limits';
+import { projectWord } from './queues';
 
 /*
  * Checks of decoded fields. Each takes the value and the path of its field, gives the value back typed, or throws
@@ -27,9 +29,18 @@ export function text(value: string, field: string, maxBytes = MAX_TEXT_BYTES): s
 /** Half of a surrogate pair: it could be stored and never be found again. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Whose an instance is; may be empty. */
+/** Whose an instance is; may be empty. It is counted as it stands in routing keys, where a dot takes three bytes. */
 export function projectId(value: string, field: string): string {
-  return text(value, field, MAX_PROJECT_ID_BYTES);
+  return keyWord(text(value, field, MAX_PROJECT_ID_BYTES), field);
+}
+
+/** A name that stands in the routing keys of events. */
+export function keyWord(value: string, field: string): string {
+  // A character is at most three bytes for each of its UTF-16 units, and so is what is encoded.
+  if (value.length * 3 <= MAX_PROJECT_ID_BYTES || Buffer.byteLength(projectWord(value)) <= MAX_PROJECT_ID_BYTES)
+    return value;
+  const message = `${field} may have at most ${MAX_PROJECT_ID_BYTES} bytes, each dot and each % counted as three`;
+  throw invalidArgument('too_long', message, field);
 }
 
 /** A name, an id or a symbol; may be empty. */
@@ -74,6 +85,12 @@ export function hostName(value: string, field: string): string {
 /** A host name, or '' for none. */
 export function hostNameOrEmpty(value: string, field: string): string {
   return value === '' ? '' : hostName(value, field);
+}
+
+/** A host whose agent has an order queue. */
+export function requiredServiceHost(value: string, field: string): string {
+  if (value.length > MAX_SERVICE_HOST_BYTES) throw tooLong(field, MAX_SERVICE_HOST_BYTES);
+  return hostName(value, field);
 }
 
 /** The service host that carries a host; an ordinary host, which names none, is its own. */

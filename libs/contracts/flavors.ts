@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import type { Flavor } from '../domain/flavor';
 import { isFlavorName } from '../domain/names';
-import { amounts, badName, list, missing, name, pairs, text, whole, word } from './checks';
+import { amounts, badName, keyWord, list, missing, name, pairs, text, whole, word } from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { MAX_NAMES, MAX_PAGE } from './limits';
 import type {
@@ -119,6 +119,6 @@ function contentFromWire(
 
 function flavorName(value: string, field: string): string {
   if (value === '') throw missing(field);
-  if (isFlavorName(value)) return value;
+  if (isFlavorName(value)) return keyWord(value, field);
   throw badName(field, value, 'at most 100 letters, digits, dots, dashes and underscores');
 }

@@ -1,5 +1,5 @@
 import { berth } from '#generated/berth';
-import { hostName, hostNameOrEmpty, list, missing, name, requiredName, whole } from './checks';
+import { hostName, hostNameOrEmpty, list, missing, name, requiredName, requiredServiceHost, whole } from './checks';
 import type { Method } from './codec';
 import { codec } from './codec';
 import { MAX_HOSTS_PER_AGENT } from './limits';
@@ -46,7 +46,7 @@ export const releaseHostsMethod: Method<ReleaseHostsRequest, Record<string, neve
 
 function holderFromWire(request: { serviceHost: string; agentRun: string; hosts: string[] }): ReleaseHostsRequest {
   return {
-    serviceHost: hostName(request.serviceHost, 'service_host'),
+    serviceHost: requiredServiceHost(request.serviceHost, 'service_host'),
     agentRun: requiredName(request.agentRun, 'agent_run'),
     hosts: list(request.hosts, 'hosts', MAX_HOSTS_PER_AGENT, hostName),
   };

@@ -39,8 +39,10 @@ export const MAX_HOSTS_PER_AGENT = 20_000;
 export const MAX_INSTANCES_PER_HOST = 100_000;
 /** Providers below the root of one host. */
 export const MAX_NESTED_PROVIDERS = 512;
-/** Bytes of a project id: it stands in the routing keys of events, which have 255. */
+/** Bytes of a project id as it is encoded in the routing keys of events, which have 255. */
 export const MAX_PROJECT_ID_BYTES = 180;
+/** Bytes of a service host's name: it stands in the name of its order queue, and twice in the keys that lead there. */
+export const MAX_SERVICE_HOST_BYTES = 100;
 /** Bytes of a name, an id or a symbol. */
 export const MAX_NAME_BYTES = 255;
 /** Bytes of a sentence for people. */

@@ -10,6 +10,7 @@ import {
   name,
   pageLimit,
   requiredName,
+  requiredServiceHost,
   text,
   traits,
   uuid,
@@ -84,7 +85,7 @@ export const readNodesMethod: Method<ReadNodesRequest, NodesResponse> = {
     wire.ReadNodesRequest,
     (request) => ({ ...request, hosts: request.hosts as string[] }),
     (request) => ({
-      serviceHost: hostName(request.serviceHost, 'service_host'),
+      serviceHost: requiredServiceHost(request.serviceHost, 'service_host'),
       hosts: list(request.hosts, 'hosts', MAX_HOSTS_PER_AGENT, hostName),
     }),
   ),
@@ -100,7 +101,7 @@ export const writeNodeMethod: Method<WriteNodeRequest, Record<string, never>> = 
     ({ serviceHost, epoch, node }) => {
       if (!node) throw missing('node');
       return {
-        serviceHost: hostName(serviceHost, 'service_host'),
+        serviceHost: requiredServiceHost(serviceHost, 'service_host'),
         epoch: whole(epoch, 'epoch'),
         node: nodeFromWire(node as berth.scheduler.v1.Node, 'node'),
       };

@@ -1,6 +1,6 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { hostName, list, missing, name, requiredName, whole } from './checks';
+import { hostName, list, missing, name, requiredName, requiredServiceHost, whole } from './checks';
 import { codec, type Method } from './codec';
 import { MAX_NAMES } from './limits';
 import type { JoinPoolRequest, JoinPoolResponse, LeavePoolRequest, PoolMember } from './messages';
@@ -55,7 +55,7 @@ export const leavePoolMethod: Method<LeavePoolRequest, Record<string, never>> = 
 
 function memberFromWire(request: { serviceHost: string; agentRun: string; pool: string }): LeavePoolRequest {
   return {
-    serviceHost: hostName(request.serviceHost, 'service_host'),
+    serviceHost: requiredServiceHost(request.serviceHost, 'service_host'),
     agentRun: requiredName(request.agentRun, 'agent_run'),
     pool: hostName(request.pool, 'pool'),
   };

@@ -10,6 +10,8 @@ export interface QueueSpec {
   readonly kind: 'work' | 'host' | 'transient';
   /** Above this many waiting, new messages are refused `resource_exhausted / queue_full`. See `batching`. */
   readonly maxLength?: number;
+  /** Above so many bytes of bodies, likewise; of dead letters the oldest go. */
+  readonly maxBytes?: number;
   /** Deliveries before a message goes to dead-letters; those of calls, which the bus counts, before an error answers it. */
   readonly deliveryLimit?: number;
   /**

@@ -12,8 +12,8 @@ export const agentOptions = {
   host: stringOption({
     env: 'BERTH_AGENT_HOST',
     default: hostname(),
-    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,240}$/,
-    range: 'a host name',
+    pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+    range: 'a host name of at most 100 characters',
     help: 'The name of the service host, whose queue its orders come by: the host itself, or with several hosts what their names start with (host-001, host-002, ...).',
   }),
   hosts: intOption({

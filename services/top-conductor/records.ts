@@ -1,6 +1,4 @@
-import { instanceEventCodec } from '#libs/contracts/instance';
-import { instanceEvent } from '#libs/contracts/instance-view';
-import { instanceTopic } from '#libs/contracts/queues';
+import { publishVersion } from '#libs/bus/publish-version';
 import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from './context';
 import { isCounted, release } from './requests/reservations';
@@ -77,11 +75,7 @@ export function requestIn({ cell, requestId }: Pick<Instance, 'cell' | 'requestI
 /** Publishes versions of one instance, oldest first. What the broker does not take stays in the outbox. */
 export async function publish(t: TopConductor, versions: readonly Instance[]): Promise<void> {
   try {
-    for (const version of versions) {
-      const body = instanceEventCodec.encode(instanceEvent(version));
-      const topic = instanceTopic(version.state, version.projectId, version.uuid);
-      await t.bus.publish(topic, { type: instanceEventCodec.type, body });
-    }
+    for (const version of versions) await publishVersion(t.bus, version, t.log);
     const last = versions.at(-1);
     if (last) await t.instances.markPublished(last.uuid, last.version);
   } catch (err) {

@@ -3,8 +3,8 @@ import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/qu
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
-import { cancelled, checkSize, closing, noSuchQueue, queueInUse } from '../errors';
-import { type BusMetrics, busMetrics } from '../handling/bus-metrics';
+import { cancelled, checkSize, closing, noSuchQueue, queueInUse, topicProblem } from '../errors';
+import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
 import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
 import { traceCall, traceCast } from '../handling/trace-messages';
 import type { BusConfig } from '../options';
@@ -79,6 +79,8 @@ export class AmqpBus implements Bus {
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {
     this.#checkOutgoing(message);
+    const problem = topicProblem(topic);
+    if (problem !== undefined) throw countNotSent(this.#metrics, problem);
     return this.#caster.publish(topic, message);
   }
 

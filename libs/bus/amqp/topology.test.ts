@@ -25,7 +25,7 @@ it('declares queues as the wire contract says', () => {
 });
 
 it('declares the dead letters without dead letters of their own, whoever names them', () => {
-  const expected = { 'x-max-length': DEAD_LETTER_QUEUE.maxLength };
+  const expected = { 'x-max-length': DEAD_LETTER_QUEUE.maxLength, 'x-max-length-bytes': DEAD_LETTER_QUEUE.maxBytes };
   expect(queueArguments({ name: 'dead-letters', kind: 'work', deliveryLimit: 3 })).toEqual(expected);
 });
 

@@ -5,11 +5,15 @@ import { DEAD_LETTERS } from '../port';
 /** When there are more, the oldest go. */
 export const MAX_DEAD_LETTERS = 100_000;
 
+/** Of all bodies together, above which the oldest go, too: far from where the broker's disk alarm stops everybody. */
+export const MAX_DEAD_LETTER_BYTES = 134_217_728;
+
 /** The queue of dead letters. Adapters declare it without dead letters of its own. */
 export const DEAD_LETTER_QUEUE: QueueSpec = {
   name: DEAD_LETTERS,
   kind: 'host',
   maxLength: MAX_DEAD_LETTERS,
+  maxBytes: MAX_DEAD_LETTER_BYTES,
   entrance: { exchange: REPORTS_EXCHANGE, pattern: `${DEAD_LETTERS}.#` },
 };
 

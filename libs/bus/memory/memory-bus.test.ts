@@ -1,4 +1,5 @@
 import { sleep } from '../../domain/clock';
+import { BerthError } from '../../domain/errors';
 import { randomInt, seededRandom } from '../../domain/random';
 import { silentLog } from '../../runtime/log';
 import { createMetrics } from '../../runtime/metrics';
@@ -6,7 +7,7 @@ import { aMessage, aQueue, failureOf, takeDeadLetter, textOf } from '../../testi
 import { Inbox } from '../../testing/bus/inbox';
 import { type FakeClock, fakeClock } from '../../testing/fake-clock';
 import { openBus } from '../open';
-import { ACK, type Bus, REQUEUE } from '../port';
+import { ACK, type Bus, drop, REQUEUE } from '../port';
 import { MemoryBroker } from './broker';
 
 const TYPE = aMessage('').type;
@@ -122,4 +123,15 @@ it('aborts the signal of a handler at the deadline of its call, and not before',
   expect(signal?.aborted).toBe(true);
   expect(await failure).toMatchObject({ code: 'deadline_exceeded' });
   expect(clock.pending).toBe(0);
+});
+
+it('keeps no more dead letters than their bytes have room for, the newest', async () => {
+  const clock = fakeClock(0);
+  const bus = await openOn(clock, new MemoryBroker(clock, silentLog));
+  const queue = aQueue('work', { name: 'work' });
+  await bus.consume(queue, async () => drop(new BerthError('invalid_argument', 'no', 'no')));
+  const body = Buffer.alloc(4_194_304);
+  for (let n = 0; n < 40; n++) await bus.cast('work', { type: 'x', body }, { id: String(n) });
+  await clock.advance(100);
+  expect(await bus.depth('dead-letters')).toBe(32);
 });

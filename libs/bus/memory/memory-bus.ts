@@ -4,7 +4,16 @@ import { EVENTS_EXCHANGE, type QueueAddress, type QueueSpec, queueName } from '.
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
-import { cancelled, checkSize, closing, nobodyServes, noSuchQueue, queueFull, queueInUse } from '../errors';
+import {
+  cancelled,
+  checkSize,
+  closing,
+  nobodyServes,
+  noSuchQueue,
+  queueFull,
+  queueInUse,
+  topicProblem,
+} from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
 import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
 import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
@@ -116,6 +125,8 @@ export class MemoryBus implements Bus {
 
   async publish(topic: string, message: OutgoingMessage): Promise<void> {
     this.#check(message);
+    const problem = topicProblem(topic);
+    if (problem !== undefined) throw countNotSent(this.#metrics, problem);
     this.#broker.publish(this.#events, topic, { ...this.#seal(message, {}), deliveries: 1 });
   }
 

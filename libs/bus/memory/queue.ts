@@ -40,6 +40,7 @@ export class MemoryQueue {
   readonly #ready = new Denque<Envelope>();
   readonly #receivers: Receiver[] = [];
   #turn = 0;
+  #readyBytes = 0;
 
   constructor(spec: QueueSpec, broker: MemoryBroker) {
     this.spec = spec;
@@ -57,26 +58,47 @@ export class MemoryQueue {
   }
 
   put(envelope: Envelope): 'stored' | 'full' {
-    if (this.depth >= (this.spec.maxLength ?? Infinity)) {
+    if (this.#isFull(envelope)) {
       if (!isDeadLetters(this.spec.name)) return 'full';
-      this.#ready.shift();
+      while (this.#ready.length > 0 && this.#isFull(envelope)) this.#shift();
     }
-    this.#ready.push(envelope);
+    this.#push(envelope);
     this.#giveOut();
     return 'stored';
+  }
+
+  #isFull({ body }: Envelope): boolean {
+    const { maxLength = Infinity, maxBytes = Infinity } = this.spec;
+    return this.depth >= maxLength || this.#readyBytes + body.length > maxBytes;
+  }
+
+  #push(envelope: Envelope): void {
+    this.#readyBytes += envelope.body.length;
+    this.#ready.push(envelope);
+  }
+
+  #shift(): Envelope | undefined {
+    const envelope = this.#ready.shift();
+    this.#readyBytes -= envelope?.body.length ?? 0;
+    return envelope;
+  }
+
+  #unshift(envelope: Envelope): void {
+    this.#readyBytes += envelope.body.length;
+    this.#ready.unshift(envelope);
   }
 
   /** Takes back what a receiver did not settle; it goes first, unless it was given out too often. */
   takeBack(envelope: Envelope): void {
     const isAboveLimit = this.spec.kind === 'work' && envelope.deliveries > (this.spec.deliveryLimit ?? Infinity);
     if (isAboveLimit) this.#broker.bury(envelope, deliveryLimit(envelope.deliveries), this.spec);
-    else this.#ready.unshift(envelope);
+    else this.#unshift(envelope);
     this.#giveOut();
   }
 
   /** Takes it back to the end, as if it had not been given out but for `redelivered`. */
   postpone(envelope: Envelope): void {
-    this.#ready.push({ ...envelope, deliveries: envelope.deliveries - 1, isPostponed: true });
+    this.#push({ ...envelope, deliveries: envelope.deliveries - 1, isPostponed: true });
     this.#giveOut();
   }
 
@@ -101,7 +123,7 @@ export class MemoryQueue {
     for (;;) {
       this.#dropExpired();
       const receiver = this.#ready.length > 0 ? this.#nextWithRoom() : undefined;
-      const envelope = receiver && this.#ready.shift();
+      const envelope = receiver && this.#shift();
       if (receiver === undefined || envelope === undefined) return;
       receiver.unsettledCount++;
       envelope.deliveries++;
@@ -123,7 +145,7 @@ export class MemoryQueue {
     const nowMs = this.#broker.clock.elapsed();
     for (let first = this.#ready.peekFront(); first !== undefined; first = this.#ready.peekFront()) {
       if (first.expiresAtMs === undefined || nowMs < first.expiresAtMs) return;
-      this.#ready.shift();
+      this.#shift();
       if (this.spec.kind !== 'transient') this.#broker.bury(first, expired(), this.spec);
     }
   }

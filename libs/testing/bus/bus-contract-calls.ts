@@ -171,6 +171,31 @@ export function describeCalls(world: () => BusWorld): void {
     expect(Math.min(...counts)).toBeGreaterThan(50);
   });
 
+  it.each([{}, { batching: true }])('ends calls that their servers die of (%j)', async (property) => {
+    const queue = aQueue('transient', { deliveryLimit: 2, ...property });
+    const [caller, never] = [await world().open(), gate()];
+    await caller.declare(queue);
+    const calls = ['x', 'y'].map((text) => failureOf(caller.call(queue, aMessage(text), { timeoutMs: 60_000 })));
+    for (let times = 0; times < 2; times++) {
+      const [server, taken] = [await world().open({ drainTimeoutMs: 0 }), new Inbox<string>()];
+      const die = async ({ id }: IncomingMessage) => {
+        taken.put(id);
+        await never.opened;
+        return new Uint8Array();
+      };
+      await server.serve(queue, { [TYPE]: die });
+      await taken.has(2);
+      await server.close();
+    }
+    const last = await world().open();
+    await last.serve(queue, { [TYPE]: async ({ body }) => body });
+    expect(await Promise.all(calls)).toEqual(
+      calls.map(() => ({ code: 'resource_exhausted', reason: 'delivery_limit' })),
+    );
+    expect(textOf(await caller.call(queue, aMessage('z'), { timeoutMs: 5_000 }))).toBe('z');
+    never.open();
+  });
+
   it('refuses messages above the limit, on the way there and on the way back', async () => {
     const bus = await world().open({ maxMessageBytes: 2_000 });
     const queue = aQueue('transient');

@@ -1,4 +1,5 @@
 import { instanceEventCodec } from '#libs/contracts/instance';
+import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { silentLog } from '#libs/runtime/log';
@@ -79,4 +80,25 @@ it('is idle once all that is under way is out of the outbox', async () => {
   sent[0]?.confirm();
   await idle;
   expect(await waiting()).toEqual([]);
+});
+
+it('gives up an event that no broker can carry, and publishes what comes after it', async () => {
+  const store = memoryInstanceStore(fakeClock());
+  const sent: number[] = [];
+  const logged: object[] = [];
+  const publish = async (topic: string, { body }: { readonly body: Uint8Array }) => {
+    const { version } = instanceEventCodec.decode(body);
+    if (version === 1) throw new BerthError('invalid_argument', 'topic_too_long', `${topic} is too long`);
+    sent.push(version);
+  };
+  const log = { ...silentLog, error: (fields: object) => void logged.push(fields) };
+  const events = eventPublisher({ publish } as never, store, log as never);
+  const first = anInstance();
+  await store.create(first.requestId, [first]);
+  expect(await events.publish([first])).toBe(true);
+  const { unpublished } = await store.update(nextVersion(first, {}));
+  expect(await events.publish(unpublished)).toBe(true);
+  expect(sent).toEqual([2]);
+  expect(await outboxOf(store)).toEqual([]);
+  expect(logged).toMatchObject([{ event: 'event_given_up', instance_uuid: first.uuid }]);
 });

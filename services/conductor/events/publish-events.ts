@@ -1,7 +1,5 @@
 import type { Bus } from '#libs/bus/port';
-import { instanceEventCodec } from '#libs/contracts/instance';
-import { instanceEvent } from '#libs/contracts/instance-view';
-import { instanceTopic } from '#libs/contracts/queues';
+import { publishVersion } from '#libs/bus/publish-version';
 import type { Instance } from '#libs/domain/instance';
 import type { InstanceStore } from '#libs/instances/store';
 import type { Log } from '#libs/runtime/log';
@@ -44,7 +42,7 @@ export function eventPublisher(bus: Bus, instances: InstanceStore, log: Log): Ev
     try {
       for (let one = next.shift(); one !== undefined; one = next.shift()) {
         if (one.version <= published) continue;
-        await publishVersion(bus, one);
+        await publishVersion(bus, one, log);
         published = one.version;
       }
     } catch (err) {
@@ -79,10 +77,4 @@ export function eventPublisher(bus: Bus, instances: InstanceStore, log: Log): Ev
       while (underWay.size > 0) await Promise.all([...underWay.values()].map(({ done }) => done));
     },
   };
-}
-
-function publishVersion(bus: Bus, version: Instance): Promise<void> {
-  const topic = instanceTopic(version.state, version.projectId, version.uuid);
-  const body = instanceEventCodec.encode(instanceEvent(version));
-  return bus.publish(topic, { type: instanceEventCodec.type, body });
 }

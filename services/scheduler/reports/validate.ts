@@ -1,4 +1,14 @@
-import { hostName, list, requiredName, text, tooMany, uuid, uuidOrEmpty, uuids, whole } from '#libs/contracts/checks';
+import {
+  list,
+  requiredName,
+  requiredServiceHost,
+  text,
+  tooMany,
+  uuid,
+  uuidOrEmpty,
+  uuids,
+  whole,
+} from '#libs/contracts/checks';
 import { type Identity, isPoolAgent, requireHost, requireServiceHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
@@ -30,7 +40,7 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   whole(stats.position, 'position');
   uuid(stats.providerUuid, 'provider_uuid');
   requiredName(stats.cell, 'cell');
-  hostName(stats.serviceHost, 'service_host');
+  requiredServiceHost(stats.serviceHost, 'service_host');
   requireServiceHost(sender, stats.serviceHost);
   checkProvider(stats, '');
   checkNested(stats.nestedProviders);

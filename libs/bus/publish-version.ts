@@ -1,0 +1,27 @@
+import { instanceEventCodec } from '../contracts/instance';
+import { instanceEvent } from '../contracts/instance-view';
+import { instanceTopic } from '../contracts/queues';
+import { BerthError } from '../domain/errors';
+import type { Instance } from '../domain/instance';
+import type { Log } from '../runtime/log';
+import type { Bus } from './port';
+
+/**
+ * Publishes the event of an instance's version. One that no broker will ever carry (a topic or a body that is too long) is given up
+ * and logged, and counts as published: kept, it would fill the outbox, and hold back the later events of its instance. The bus
+ * counts it among what was not sent, by its reason.
+ *
+ * @throws BerthError as `Bus.publish`, when it may be carried later.
+ */
+export async function publishVersion(bus: Bus, version: Instance, log: Log): Promise<void> {
+  const topic = instanceTopic(version.state, version.projectId, version.uuid);
+  const body = instanceEventCodec.encode(instanceEvent(version));
+  try {
+    await bus.publish(topic, { type: instanceEventCodec.type, body });
+  } catch (thrown) {
+    const error = BerthError.from(thrown);
+    if (error.code !== 'invalid_argument') throw error;
+    const fields = { event: 'event_given_up', err: error, instance_uuid: version.uuid, version: version.version };
+    log.error(fields, 'event given up: it can never be published');
+  }
+}
