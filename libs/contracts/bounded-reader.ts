@@ -18,16 +18,17 @@ const MIN_PART_BYTES = 2;
 export function boundedReader(body: Uint8Array, maxParts: number, type: string): Reader {
   const reader = Reader.create(body);
   if (body.length <= maxParts * MIN_PART_BYTES) return reader;
-  const { size, stringVerify } = reader;
+  const size = reader.size.bind(reader);
+  const stringVerify = reader.stringVerify.bind(reader);
   let left = maxParts;
   reader.size = () => {
     if (--left < 0) throw tooManyParts(maxParts, type);
-    return size.call(reader);
+    return size();
   };
   // By which the generated code reads texts.
   reader.stringVerify = () => {
     left++;
-    return stringVerify.call(reader);
+    return stringVerify();
   };
   return reader;
 }

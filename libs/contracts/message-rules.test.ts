@@ -1,12 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { frameCodec } from '../bus/amqp/batching/frame';
 import type { Codec, Method } from './codec';
-import type { Identity } from './identity';
 import { MESSAGE_RULES, refusalOfMessage } from './message-rules';
 
 const MEGABYTE = 1_048_576;
-const TENANT: Identity = { kind: 'project', projectId: 'demo' };
-const AGENT: Identity = { kind: 'agent', host: 'h1', carriesOthers: false };
+const TENANT = { kind: 'project', projectId: 'demo' } as const;
+const AGENT = { kind: 'agent', host: 'h1', carriesOthers: false } as const;
 
 /** All codecs of messages, and all methods, that the contracts export. */
 function exported(): readonly unknown[] {
@@ -49,7 +48,7 @@ it('has no rule of a message that nobody consumes', () => {
 
 it.each([...MESSAGE_RULES])('refuses %s to whom it is not open, and above its size', (type, { maxBytes }) => {
   for (const sender of [TENANT, AGENT]) {
-    const allowed = maxBytes[sender.kind as 'project' | 'agent'];
+    const allowed = maxBytes[sender.kind];
     const reasonOf = (bytes: number) => refusalOfMessage(type, sender, bytes, 4 * MEGABYTE)?.reason;
     if (allowed === undefined) expect(reasonOf(0)).toMatch(/^(services_only|wrong_host|wrong_project)$/);
     else expect([reasonOf(allowed), reasonOf(allowed + 1)]).toEqual([undefined, 'message_too_large']);

@@ -147,8 +147,8 @@ function withinDeliveryLimit(settlement: Settlement, delivery: Delivery, queue: 
   return settlement.kind === 'requeue' && isLast ? drop(deliveryLimit(delivery.deliveries)) : settlement;
 }
 
-function deliveryLimitOf({ deliveryLimit = Infinity }: QueueSpec): number {
-  return deliveryLimit;
+function deliveryLimitOf(queue: QueueSpec): number {
+  return queue.deliveryLimit ?? Infinity;
 }
 
 async function handleCall(

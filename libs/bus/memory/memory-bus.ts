@@ -64,8 +64,8 @@ export class MemoryBus implements Bus {
     this.#answers.add({
       prefetch: Infinity,
       unsettledCount: 0,
-      receive: ({ correlationId, type, body, identity }) => {
-        if (identity.kind === 'service') this.#pending.answer(correlationId ?? '', type, body);
+      receive: ({ correlationId, type, body, identity: sender }) => {
+        if (sender.kind === 'service') this.#pending.answer(correlationId ?? '', type, body);
       },
     });
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { cellOf } from '#libs/contracts/cells';
-import { projectId } from '#libs/contracts/checks';
+import { projectId as checkedProjectId } from '#libs/contracts/checks';
 import {
   canHaveAgents,
   canHaveUser,
@@ -83,7 +83,7 @@ function issue(
   if (!canHaveUser(name)) {
     throw usageError(`'${name}' can have no user`, 'a name has 1 to 100 letters, digits, dots, underscores and dashes');
   }
-  if (identity.kind === 'project') projectId(name, 'project');
+  if (identity.kind === 'project') checkedProjectId(name, 'project');
   const { client, broker } = readSettings(brokerSettings, command, env);
   return withBus(context, command, async (bus) => {
     const busUrl = new URL(client.busUrl);

@@ -92,7 +92,7 @@ it('gives up an event that no broker can carry, and publishes what comes after i
     sent.push(version);
   };
   const log = { ...silentLog, error: (fields: object) => void logged.push(fields) };
-  const events = eventPublisher({ publish } as never, store, log as never);
+  const events = eventPublisher({ publish } as never, store, log);
   const first = anInstance();
   await store.create(first.requestId, [first]);
   expect(await events.publish([first])).toBe(true);
