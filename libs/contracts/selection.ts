@@ -8,7 +8,18 @@ import {
   preemptionToWire,
   priorityFromWire,
 } from './admission';
-import { hostName, list, missing, name, requiredName, serviceHostName, uuid, uuids, whole } from './checks';
+import {
+  hostName,
+  hostNameOrEmpty,
+  list,
+  missing,
+  name,
+  requiredName,
+  serviceHostName,
+  uuid,
+  uuids,
+  whole,
+} from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { diagnosisFromWire } from './diagnosis';
 import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
@@ -149,11 +160,12 @@ export function sealedRequest(value: Uint8Array, field: string): Uint8Array {
 }
 
 export function moveFromWire(value: berth.scheduler.v1.IMove, instanceCount: number): Move {
-  const { migrationUuid, claimToken } = value as berth.scheduler.v1.Move;
+  const { migrationUuid, claimToken, sourceHost } = value as berth.scheduler.v1.Move;
   if (instanceCount > 1) throw invalidArgument('too_many', 'one instance is moved at a time', 'instance_uuids');
   return {
     migrationUuid: uuid(migrationUuid, 'move.migration_uuid'),
     claimToken: whole(claimToken, 'move.claim_token'),
+    sourceHost: hostNameOrEmpty(sourceHost, 'move.source_host'),
   };
 }
 

@@ -33,6 +33,11 @@ export interface Consumer {
   /** Who has a higher one may take its place, unless it is protected; 0 when it does not say. */
   readonly priority?: number | undefined;
   readonly isProtected?: boolean | undefined;
+  /**
+   * What a move keeps at its source counts for this much of its project's quota: what its instance had there beyond what it
+   * gets, so that a move counts once, as the larger of its two sides. All others count for what they hold.
+   */
+  readonly counted?: Resources | undefined;
   /** The token of the commit that gave the consumer its present allocations: what a release must show. Unique in the store. */
   readonly claimToken: number;
   readonly createdAtMs: number;

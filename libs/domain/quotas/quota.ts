@@ -122,7 +122,9 @@ const NO_QUOTA: Quota = { limits: {}, cohort: undefined, borrowLimits: {} };
 export function countedOf({
   allocations,
   consumerType,
-}: Pick<Consumer, 'allocations' | 'consumerType'>): Record<string, number> {
+  counted: said,
+}: Pick<Consumer, 'allocations' | 'consumerType' | 'counted'>): Record<string, number> {
+  if (said !== undefined && Object.keys(allocations).length > 0) return { ...said };
   const counted: Record<string, number> = {};
   for (const resources of Object.values(allocations)) {
     for (const name in resources) counted[name] = (counted[name] ?? 0) + (resources[name] as number);

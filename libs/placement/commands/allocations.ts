@@ -1,5 +1,5 @@
 import type { Consumer } from '../../domain/consumer';
-import { type Inventories, type Inventory, refusalOf } from '../../domain/inventory';
+import { type Inventories, type Inventory, MAX_AMOUNT, refusalOf } from '../../domain/inventory';
 import { isNodeClass } from '../../domain/nodes/node';
 import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
 import {
@@ -85,6 +85,8 @@ export function decideAllocations(
   return { kind: 'plan', consumers, usages: tally.usages(), counts: tally.counts, projects };
 }
 
+const ANY_UNIT = { minUnit: 1, maxUnit: MAX_AMOUNT, stepSize: 1 };
+
 function refusalOfQuota(growth: Growth, state: AllocationState): RefusedCommit | undefined {
   const excess = excessOf(growth, quotaStateOf(state));
   return excess.length === 0 ? undefined : { kind: 'quota', excess: namedExcess(excess) };
@@ -161,7 +163,9 @@ class Tally {
     resourceClass: string,
     amount: number,
   ): RefusedCommit | undefined {
-    const inv = inventories[resourceClass];
+    const whole = inventories[resourceClass];
+    // A part of an earlier claim may be of any size.
+    const inv = whole && write.counted ? { ...whole, ...ANY_UNIT } : whole;
     if (!inv) {
       const isUnknown = isCustom(resourceClass) && !this.state.hasClass(resourceClass);
       if (isUnknown) return { kind: 'not_found', subject: 'resource_class', key: resourceClass };
@@ -406,10 +410,11 @@ export function bodyOf(write: ConsumerWrite, updatedAtMs: number): ConsumerBody 
     groupDomain: membership && domainOf(membership),
     updatedAtMs,
   };
-  const { priority = 0, isProtected = false } = write;
+  const { priority = 0, isProtected = false, counted } = write;
   // Few say so: the others keep the objects of one layout.
   const kept = membership?.kept && { groupKept: membership.kept };
-  return priority === 0 && !isProtected && !kept ? body : { ...body, priority, isProtected, ...kept };
+  const ranked = priority === 0 && !isProtected && !kept ? body : { ...body, priority, isProtected, ...kept };
+  return counted ? { ...ranked, counted } : ranked;
 }
 
 /** The domain that a member counts for. */

@@ -15,7 +15,7 @@ export const DAY_MS = 86_400_000;
 /** How a command changes what projects hold, by project key: what it writes, less what the consumers held. */
 export function growthOf(writes: readonly ConsumerWrite[], olds: readonly (Consumer | undefined)[]): Growth {
   const growth = new Map<string, Record<string, number>>();
-  const add = (consumer: Pick<Consumer, 'projectId' | 'allocations' | 'consumerType'>, by: number) => {
+  const add = (consumer: Pick<Consumer, 'projectId' | 'allocations' | 'consumerType' | 'counted'>, by: number) => {
     const counted = countedOf(consumer);
     const key = projectKey(consumer.projectId);
     const sum = growth.get(key) ?? {};

@@ -61,6 +61,8 @@ export interface ConsumerWrite {
   /** As of a consumer. */
   readonly priority?: number | undefined;
   readonly isProtected?: boolean | undefined;
+  /** As of a consumer. What has it is a part of a claim that was made before: units of inventories do not bind it. */
+  readonly counted?: Resources | undefined;
 }
 
 /**

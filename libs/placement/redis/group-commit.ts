@@ -105,7 +105,8 @@ function argsOf({ command, write: { consumers, force = false, withinQuota = fals
   for (const [n, write] of consumers.entries()) {
     const { uuid, expect, raisesReleased = false, owner, consumerType } = write;
     const guard = `${expect.kind} ${expected(expect)} ${bit(raisesReleased)} ${owner}`;
-    args.push(uuid, `${guard} ${bit(consumerType === 'INSTANCE')} ${projectKey(write.projectId)}`);
+    const counts = write.counted ? 2 : bit(consumerType === 'INSTANCE');
+    args.push(uuid, `${guard} ${counts} ${projectKey(write.projectId)}`);
     if (isEmpty(write)) args.push('', '');
     else args.push(encodeBody(bodies[n] as ConsumerBody), membershipOf(write));
   }

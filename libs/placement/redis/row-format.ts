@@ -29,7 +29,8 @@ type PackedBody = readonly [
   domain?: string | false,
   priority?: number,
   isProtected?: 0 | 1,
-  movedTo?: string,
+  movedTo?: string | false,
+  counted?: Resources,
 ];
 
 /** Reads a row text. `key` is the row's key, which the text leaves out. */
@@ -72,6 +73,7 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
     groupDomain,
     ...rankOf(body),
     ...keptOf(body),
+    ...countedIn(body),
     claimToken,
     createdAtMs,
     updatedAtMs,
@@ -136,11 +138,11 @@ export function encodeBody(body: ConsumerBody): string {
   const packed: PackedBody = [projectId, userId, consumerType, owner, mappings, updatedAtMs];
   const membership = groupId === undefined ? [] : [groupId, groupHost];
   if (groupDomain) membership.push(groupDomain.by, groupDomain.domain);
-  const kept = body.groupKept;
-  const rank = rankOf(body) ?? (kept && { priority: 0, isProtected: false });
+  const { groupKept: kept, counted } = body;
+  const rank = rankOf(body) ?? ((kept || counted) && NO_RANK);
   const none = rank ? Array.from({ length: 4 - membership.length }, () => false as const) : [];
   const ranked = rank ? [...none, rank.priority, rank.isProtected ? 1 : 0] : [];
-  const last = kept ? [kept.movedTo] : [];
+  const last = counted ? [kept?.movedTo ?? false, counted] : kept ? [kept.movedTo] : [];
   const json = JSON.stringify(groupId === undefined && !rank ? packed : [...packed, ...membership, ...ranked, ...last]);
   return `${encodeTakes(allocations)}\t${json}`;
 }
@@ -252,7 +254,12 @@ function decodeBody(body: string): ConsumerBody {
   const allocations = decodeTakes(body.slice(0, tab));
   const packed = JSON.parse(body.slice(tab + 1)) as PackedBody;
   const [projectId, userId, consumerType, owner, mappings, updatedAtMs, groupId, groupHost, by, domain] = packed;
-  const [priority = 0, isProtected = 0, movedTo] = packed.slice(10) as [number?, number?, string?];
+  const [priority = 0, isProtected = 0, movedTo, counted] = packed.slice(10) as [
+    number?,
+    number?,
+    (string | false)?,
+    Resources?,
+  ];
   return {
     projectId,
     userId,
@@ -264,7 +271,8 @@ function decodeBody(body: string): ConsumerBody {
     groupHost: groupHost || undefined,
     groupDomain: by && domain !== undefined && domain !== false ? { by, domain } : undefined,
     ...rankOf({ priority, isProtected: isProtected === 1 }),
-    ...keptOf({ groupKept: movedTo === undefined ? undefined : { movedTo } }),
+    ...keptOf({ groupKept: typeof movedTo === 'string' ? { movedTo } : undefined }),
+    ...countedIn({ counted }),
     updatedAtMs,
   };
 }
@@ -272,6 +280,13 @@ function decodeBody(body: string): ConsumerBody {
 /** Nothing for one that says nothing. */
 function rankOf({ priority = 0, isProtected = false }: Pick<ConsumerBody, 'priority' | 'isProtected'>) {
   return priority === 0 && !isProtected ? undefined : { priority, isProtected };
+}
+
+const NO_RANK = { priority: 0, isProtected: false };
+
+/** Nothing for one that counts for what it holds. */
+function countedIn({ counted }: Pick<ConsumerBody, 'counted'>) {
+  return counted && { counted };
 }
 
 function keptOf({ groupKept }: Pick<ConsumerBody, 'groupKept'>) {

@@ -115,11 +115,13 @@ const consumerWrites: Arbitrary<ConsumerWrite> = record({
   projectId: projects,
   consumerType: constantFrom('INSTANCE', undefined),
   priority: constantFrom(0, 0, 5),
-}).map(({ group, ...rest }) => ({
+  counted: constantFrom(undefined, undefined, undefined, undefined, {}, { VCPU: 1 }),
+}).map(({ group, counted, ...rest }) => ({
   userId: 'user-1',
   mappings: {},
   ...rest,
   ...(group ? { group } : {}),
+  ...(counted ? { counted } : {}),
 }));
 const writesOf = (maxLength: number) =>
   array(consumerWrites, { maxLength }).map((writes) => [...new Map(writes.map((w) => [w.uuid, w])).values()]);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import { heldTogether, keptForMove } from '#libs/domain/moves/kept-for-move';
 import { bytesOf, MIGRATION_CONSUMER, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
@@ -356,7 +357,9 @@ async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look 
   const isBack =
     isKnown && !kept && held && isDeepStrictEqual(held.allocations, request?.allocations ?? held.allocations);
   let claimToken = isBack ? held.claimToken : undefined;
-  const allocations = request?.allocations ?? kept?.allocations;
+  const isOneCopy = source.host === migration.destination.host;
+  const allocations =
+    request?.allocations ?? (kept && heldTogether(kept.allocations, isOneCopy ? (held?.allocations ?? {}) : {}));
   if (!isBack && allocations) {
     const guard = (claim: typeof held): ConsumerGuard =>
       claim ? { kind: 'claim', claimToken: claim.claimToken } : { kind: 'absent' };
@@ -389,9 +392,14 @@ async function holdSource(c: Conductor, record: Moving): Promise<void> {
   const { migration } = record;
   const request = openRequest(c, bytesOf(migration.source.allocationRequest));
   const [kept] = await c.placement.consumers([migration.uuid]);
-  if (kept || !request) return;
-  const membership = keptMembership(request, openRequest(c, record.allocationRequest));
-  const consumers = [{ ...migrationWrite(record, request.allocations, { kind: 'absent' }), ...membership }];
+  const destination = openRequest(c, bytesOf(migration.destination.allocationRequest));
+  if (kept || !request || !destination) return;
+  const isOneCopy = migration.source.host === migration.destination.host;
+  const { allocations, counted } = keptForMove(request.allocations, destination.allocations, isOneCopy);
+  // In place, a larger size keeps nothing of the smaller one.
+  if (Object.keys(allocations).length === 0) return;
+  const membership = keptMembership(request, destination);
+  const consumers = [{ ...migrationWrite(record, allocations, { kind: 'absent' }), counted, ...membership }];
   const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), force: true, consumers });
   if (result.kind !== 'committed') return;
   await writeRecord(c, record, { migration: { ...migration, claimToken: result.claimToken } });

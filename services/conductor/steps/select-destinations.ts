@@ -99,7 +99,7 @@ async function leastWanted(c: Conductor, { gang, requestId, state }: Instance, s
 
 /** What it holds passes to the migration, if it is still what the record knows. */
 function moveOf({ migration: { uuid: migrationUuid, source } }: Moving) {
-  return { migrationUuid, claimToken: source.claimToken };
+  return { migrationUuid, claimToken: source.claimToken, sourceHost: source.host };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
@@ -41,6 +42,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { type HostPosition, isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
+import { keptForMove } from '#libs/domain/moves/kept-for-move';
 import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import { type Admission, NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { GANG_FAILED } from '#libs/domain/queueing/gang';
@@ -524,8 +526,8 @@ export class ConductorWorld {
     return { destinations, noValidHost: undefined, refusedInstanceUuid: '' };
   }
 
-  async #selectForMove(instanceUuid: string, spec: RequestSpec, { migrationUuid, claimToken }: Move) {
-    const [held, kept] = await Promise.all(
+  async #selectForMove(instanceUuid: string, spec: RequestSpec, { migrationUuid, claimToken, sourceHost }: Move) {
+    const [held, former] = await Promise.all(
       [instanceUuid, migrationUuid].map(async (uuid) => (await this.placement.consumers([uuid]))[0]),
     );
     const found = (host: string, token: number) => {
@@ -533,15 +535,20 @@ export class ConductorWorld {
       return { destinations: [{ instanceUuid, selected, alternates: [], claimToken: token }], noValidHost: undefined };
     };
     const hostOfHeld = hostOf(Object.keys(held?.allocations ?? {})[0] ?? '');
-    if (held && kept?.claimToken === held.claimToken) return found(hostOfHeld, held.claimToken);
+    if (held && former?.claimToken === held.claimToken) return found(hostOfHeld, held.claimToken);
+    const isInPlace =
+      held && isDeepStrictEqual(held.allocations, requestOn(instanceUuid, sourceHost, spec.resources).allocations);
+    if (isInPlace && held.claimToken > claimToken) return found(sourceHost, held.claimToken);
     for (const host of this.hosts.filter((one) => !spec.ignoreHosts.includes(one))) {
       if (held?.claimToken !== claimToken) break;
       if (spec.forceHosts.length > 0 && !spec.forceHosts.includes(host)) continue;
       const { projectId, userId, allocations } = held;
+      const request = requestOn(instanceUuid, host, spec.resources);
+      const kept = keptForMove(allocations, request.allocations, host === sourceHost);
       const who = { projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor', mappings: {} } as const;
       const consumers = [
-        { ...who, uuid: migrationUuid, allocations, expect: { kind: 'absent' } as const },
-        claimWrite(requestOn(instanceUuid, host, spec.resources), { kind: 'claim', claimToken }),
+        { ...who, uuid: migrationUuid, ...kept, expect: { kind: 'absent' } as const },
+        claimWrite(request, { kind: 'claim', claimToken }),
       ];
       const result = await this.placement.commit({ kind: 'write_allocations', atMs: this.clock.now(), consumers });
       if (result.kind === 'committed') return found(host, result.claimToken);

@@ -86,7 +86,7 @@ function toClaim({ uuid, host = '', claimToken = 0 }: Instance, wanted: WantedMo
   return {
     instanceUuid: uuid,
     requestSpec: migrated(requestSpecCodec.decode(requestSpec), targetHost, [...leaveHosts, host]),
-    move: { migrationUuid: migrationUuidOf(uuid), claimToken },
+    move: { migrationUuid: migrationUuidOf(uuid), claimToken, sourceHost: host },
   };
 }
 

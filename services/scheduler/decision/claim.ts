@@ -113,7 +113,7 @@ export function writesOf(
   { projectId, userId, group, priority, isProtected }: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>,
   spreadAmong: readonly string[] | undefined,
   move: Move | undefined,
-  mirror: Pick<ClaimMirror, 'consumer'>,
+  mirror: Pick<ClaimMirror, 'consumer' | 'provider'>,
 ): ConsumerWrite[] {
   const claims = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
@@ -125,8 +125,10 @@ export function writesOf(
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });
-  const moved = move && mirror.consumer(picks[0]?.instanceUuid ?? '');
-  return move && moved ? [migrationWrite(move, moved, mirror, claims[0]), ...claims] : claims;
+  const [pick] = picks;
+  const moved = move && pick && mirror.consumer(pick.instanceUuid);
+  const next = pick && { ...pick.candidate, group: claims[0]?.group };
+  return moved && next ? [migrationWrite(move, moved, next, mirror), ...claims] : claims;
 }
 
 /** The domain in which a member of the group counts on a host in these aggregates. */

@@ -15,7 +15,7 @@ import { RequestConstraints } from '../ranking/request-constraints';
 import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
 import { alternatesChooser } from './alternates/choose-alternates';
-import { withoutReservations } from './alternates/reserved-room';
+import { withoutItsOwn, withoutReservations } from './alternates/reserved-room';
 import type { CompleteRequest } from './complete-request';
 import { diagnose } from './diagnose';
 import { type Grounds, noteGrounds } from './grounds';
@@ -100,12 +100,11 @@ export function decide(
   const { spec, instanceUuids } = request;
 
   const present = fleet.snapshot(nowMs);
-  const snapshot = withoutReservations(request, fleet, present);
+  const snapshot = withoutItsOwn(request, fleet, withoutReservations(request, fleet, present));
   const { held, unclaimed } = claimsHeld(request, fleet, snapshot);
   const isOpen = placesOf(request.equivalenceClass, settings);
-  const isMove = request.move !== undefined;
   const nominations = nominationsBefore(request, fleet.view, nowMs);
-  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, { refusedClaims, isMove, nominations });
+  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, { refusedClaims, nominations });
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
@@ -139,13 +138,12 @@ export function decide(
 
 /** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */
 function affordable(
-  { spec, equivalenceClass, move }: SelectRequest,
+  { spec, equivalenceClass }: SelectRequest,
   unclaimed: readonly string[],
   { view }: Fleet,
 ): EquivalenceClass {
   if (Object.keys(spec.preferredResources).length === 0) return equivalenceClass;
-  const terms = { more: spec.preferredResources, isMove: move !== undefined };
-  const isAffordable = quotaExceeded(spec, unclaimed, view, terms).length === 0;
+  const isAffordable = quotaExceeded(spec, unclaimed, view, { more: spec.preferredResources }).length === 0;
   return isAffordable ? equivalenceClass : withoutPreferred(equivalenceClass);
 }
 

@@ -41,7 +41,12 @@ export function claimsHeld(
   for (const uuid of instanceUuids) {
     const consumer = fleet.view.consumer(uuid);
     const host = consumer && snapshot.at(fleet.indexOfAllocations(consumer.allocations));
-    const isMade = move !== undefined && isMoved(move, uuid, fleet);
+    const isWanted = (one: Consumer) =>
+      one.owner === 'conductor' &&
+      host?.host.name === move?.sourceHost &&
+      host !== undefined &&
+      mayStay(host, one, spec);
+    const isMade = move !== undefined && isMoved(move, uuid, fleet, isWanted);
     if (consumer?.owner === 'conductor' && host && (move ? isMade : mayStay(host, consumer, spec))) {
       const { allocations, mappings, claimToken } = consumer;
       held.set(uuid, { host, candidate: { rootUuid: host.root.uuid, allocations, mappings }, claimToken });
@@ -53,8 +58,8 @@ export function claimsHeld(
 }
 
 /** @throws BerthError as `claimChanged`. */
-function isMoved(move: Move, uuid: string, { view }: Fleet): boolean {
-  const stage = stageOf(move, uuid, view);
+function isMoved(move: Move, uuid: string, { view }: Fleet, isWanted: (held: Consumer) => boolean): boolean {
+  const stage = stageOf(move, uuid, view, isWanted);
   if (stage === 'changed') throw claimChanged(uuid);
   return stage === 'claimed';
 }

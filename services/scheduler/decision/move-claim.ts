@@ -1,27 +1,36 @@
 import type { Move } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
+import { keptForMove } from '#libs/domain/moves/kept-for-move';
 import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { Membership } from '#libs/domain/server-group';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { Candidate } from '#libs/placement/search/query';
 
 type Consumers = Pick<PlacementView, 'consumer'>;
 
 /**
  * How far the claims of a move are: not begun, as the instance holds what it held when the move was asked for; made, as the
- * migration holds its part; or neither, and what the instance holds is not what was to be moved.
+ * migration holds its part; or neither, and what the instance holds is not what was to be moved. Made in place, a move may
+ * leave its migration nothing to hold: then a later claim at its source, `isWanted` as it is, is its own.
  */
-export function stageOf(move: Move, instanceUuid: string, view: Consumers): 'to_claim' | 'claimed' | 'changed' {
+export function stageOf(
+  move: Move,
+  instanceUuid: string,
+  view: Consumers,
+  isWanted: (held: Consumer) => boolean,
+): 'to_claim' | 'claimed' | 'changed' {
   const held = view.consumer(instanceUuid);
   if (held?.claimToken === move.claimToken) return 'to_claim';
   const kept = view.consumer(move.migrationUuid);
   // Both were claimed in one commit.
-  return held && kept?.claimToken === held.claimToken ? 'claimed' : 'changed';
+  if (held && kept?.claimToken === held.claimToken) return 'claimed';
+  return held && !kept && held.claimToken > move.claimToken && isWanted(held) ? 'claimed' : 'changed';
 }
 
 /**
- * The write by which a migration gets what an instance holds now: in one commit with the one by which the instance gets its
+ * The write by which a migration gets what an instance holds now, `keptForMove`: in one commit with the one by which the instance gets its
  * destination's (Nova's migration-based allocations). What an earlier migration of the instance has left is replaced.
  *
  * @throws BerthError `failed_precondition / migration_uuid_taken` when the uuid is that of somebody else's instance.
@@ -29,8 +38,8 @@ export function stageOf(move: Move, instanceUuid: string, view: Consumers): 'to_
 export function migrationWrite(
   { migrationUuid: uuid }: Move,
   held: Consumer,
-  view: Consumers,
-  claim: Pick<ConsumerWrite, 'group'> | undefined,
+  next: Pick<Candidate, 'rootUuid' | 'allocations'> & { readonly group: Membership | undefined },
+  view: Pick<PlacementView, 'consumer' | 'provider'>,
 ): ConsumerWrite {
   const left = view.consumer(uuid);
   if (left && left.consumerType !== MIGRATION_CONSUMER) {
@@ -39,9 +48,16 @@ export function migrationWrite(
   }
   const expect: ConsumerGuard = left ? { kind: 'claim', claimToken: left.claimToken } : { kind: 'absent' };
   const { projectId, userId, allocations, mappings } = held;
+  const isInPlace = Object.keys(allocations).some((one) => view.provider(one)?.rootUuid === next.rootUuid);
   const who = { uuid, projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor' } as const;
-  const kept = keptMembership(held, claim?.group);
-  return { ...who, allocations, mappings, expect, ...(kept && { group: kept }) };
+  const kept = keptMembership(held, next.group);
+  return {
+    ...who,
+    ...keptForMove(allocations, next.allocations, isInPlace),
+    mappings,
+    expect,
+    ...(kept && { group: kept }),
+  };
 }
 
 /** The place that a member leaves counts for its group as long as it may go back there. In place it leaves none. */

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { inventory } from '#libs/domain/inventory';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
-import { aWorld, hostsOf, type TestScheduler, uuidOfHost, type World } from '../testing/world';
+import { aWorld, hostsOf, INVENTORIES, type TestScheduler, uuidOfHost, type World } from '../testing/world';
 
 let world: World;
 beforeEach(() => {
@@ -22,7 +23,7 @@ async function placed(scheduler: TestScheduler, group?: ServerGroup) {
   const migrationUuid = migrationUuidOf(uuid);
   const move = (vcpus: number, ignoreHosts: readonly string[] = [], token = claimToken) => {
     const wanted = { ...requestSpec({ VCPU: vcpus }, { ...WHO, group }), ignoreHosts };
-    return scheduler.move(wanted, uuid, { migrationUuid, claimToken: token });
+    return scheduler.move(wanted, uuid, { migrationUuid, claimToken: token, sourceHost: 'a' });
   };
   const held = async () => {
     const claims = await world.placement.consumers([uuid, migrationUuid]);
@@ -54,29 +55,68 @@ it('answers the same when it is asked again, whatever the request says of where 
   expect(await held()).toEqual([on('b', 2), on('a', 2)]);
 });
 
-it('resizes on the same host only where both sizes fit beside each other', async () => {
+it('resizes on the same host wherever the difference fits, and answers the same when it is asked again', async () => {
   await world.report('a');
   const { move, held } = await placed(await world.scheduler());
-  expect((await move(7)).response.noValidHost?.summary).toContain('capacity_vcpu');
+  expect((await move(9)).response.noValidHost?.summary).toContain('capacity_vcpu');
   expect(await held()).toEqual([on('a', 2), undefined]);
-  expect(hostsOf(await move(6))).toEqual(['a']);
-  expect(await held()).toEqual([on('a', 6), on('a', 2)]);
+  const first = await move(8);
+  expect(await held()).toEqual([on('a', 8), undefined]);
+  const again = await move(8);
+  expect(again.response.destinations).toMatchObject([{ claimToken: first.response.destinations[0]?.claimToken }]);
+  expect(await held()).toEqual([on('a', 8), undefined]);
 });
 
-it('counts both sizes for the quota, and one instance', async () => {
+it('keeps in place the larger size of each class, so that both ways stay open', async () => {
   await world.report('a');
-  await setQuota(world.placement, 'project-1', { limits: { VCPU: 5, instances: 1 } });
+  const { uuid, migrationUuid, move, held } = await placed(await world.scheduler());
+  await world.occupy('a', { VCPU: 6 });
+  expect(hostsOf(await move(1))).toEqual(['a']);
+  expect(await held()).toEqual([on('a', 1), on('a', 1)]);
+  const [own, kept] = await world.placement.consumers([uuid, migrationUuid]);
+  expect(own?.claimToken).toBe(kept?.claimToken);
+});
+
+it('makes an instance smaller on a host that is over its capacity', async () => {
+  await world.report('a');
+  const { move, held } = await placed(await world.scheduler());
+  await world.occupy('a', { VCPU: 6 });
+  await world.report('a', { inventories: { ...INVENTORIES, VCPU: inventory(4) } });
+  expect(hostsOf(await move(1))).toEqual(['a']);
+  expect(await held()).toEqual([on('a', 1), on('a', 1)]);
+});
+
+it.each([
+  ['at its limits', { VCPU: 2, instances: 1 }],
+  ['beyond its limits', { VCPU: 1, instances: 0 }],
+])('moves, and makes smaller, what is of a project %s: a move counts once', async (_, limits) => {
+  await world.report('a');
+  await world.report('b');
+  const scheduler = await world.scheduler();
+  const [moved, smaller] = [await placed(scheduler), await placed(scheduler)];
+  await setQuota(world.placement, 'project-1', { limits: { VCPU: limits.VCPU * 2, instances: limits.instances * 2 } });
+  await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  expect(hostsOf(await moved.move(2, ['a']))).toEqual(['b']);
+  expect(hostsOf(await smaller.move(1))).toHaveLength(1);
+  const [usage] = await world.placement.projectUsages();
+  // The larger side of each counts until it is confirmed: it may go back.
+  expect(usage?.used).toEqual({ VCPU: 4, instances: 2 });
+});
+
+it('counts the difference of a larger size for the quota', async () => {
+  await world.report('a');
+  await setQuota(world.placement, 'project-1', { limits: { VCPU: 4, instances: 1 } });
   const scheduler = await world.scheduler();
   const { move } = await placed(scheduler);
   await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
-  expect((await move(4)).response.noValidHost?.quotaExceeded).toMatchObject([{ resourceClass: 'VCPU', asked: 4 }]);
-  expect(hostsOf(await move(3))).toEqual(['a']);
+  expect((await move(5)).response.noValidHost?.quotaExceeded).toMatchObject([{ resourceClass: 'VCPU', asked: 3 }]);
+  expect(hostsOf(await move(4))).toEqual(['a']);
 });
 
 it('refuses to move what is held by another claim than was asked to be moved', async () => {
   await world.report('a');
   const { move, held } = await placed(await world.scheduler());
-  await expect(move(2, [], 1)).rejects.toMatchObject({ reason: 'claim_changed' });
+  await expect(move(3, [], 1)).rejects.toMatchObject({ reason: 'claim_changed' });
   expect(await held()).toEqual([on('a', 2), undefined]);
 });
 

@@ -68,7 +68,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   if (asked.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
   // A group that was created just now, by another scheduler, is not missing.
   const [moved = ''] = asked.instanceUuids;
-  const lacksClaim = asked.move !== undefined && stageOf(asked.move, moved, fleet.view) === 'changed';
+  const lacksClaim = asked.move !== undefined && stageOf(asked.move, moved, fleet.view, () => false) === 'changed';
   if (lacksClaim || lacksGroup(asked, fleet)) await catchUp(deps, caller);
   const request: SelectRequest = { ...asked, ...completeRequest(asked, fleet) };
   deps.pricing.note(request.equivalenceClass, request.instanceUuids, fleet.snapshot(clock.now()));

@@ -1,5 +1,5 @@
 import type { HostState } from './host-state';
-import { withClaim, withoutClaim } from './host-state';
+import { withClaim, withoutClaim, withoutOwnClaim } from './host-state';
 import type { PendingClaim } from './pending-claims';
 import type { PersistentVector } from './persistent-vector';
 
@@ -34,6 +34,14 @@ export class FleetSnapshot {
   /** The fleet as it would be without a claim that is made. */
   without(claim: PendingClaim): FleetSnapshot {
     return this.#changed(claim, withoutClaim);
+  }
+
+  /** The fleet for whoever has a claim and replaces it on its host: there it is free, and to other hosts it is not. */
+  withoutOwn(claim: PendingClaim): FleetSnapshot {
+    const state = this.hosts.at(claim.hostIndex);
+    if (!state) return this;
+    const hosts = this.hosts.set(claim.hostIndex, withoutOwnClaim(state, claim));
+    return new FleetSnapshot(hosts, this.hostCount, this.sharedUsers);
   }
 
   #changed(claim: PendingClaim, change: (state: HostState, claim: PendingClaim) => HostState): FleetSnapshot {

@@ -1,6 +1,6 @@
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
-import { type Inventories, negated, type Resources } from '#libs/domain/inventory';
+import { capacityOf, type Inventories, negated, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { HostProviders } from './host-providers';
 import type { PendingClaim } from './pending-claims';
@@ -76,6 +76,27 @@ export function withoutClaim(state: HostState, claim: PendingClaim): HostState {
   const { buildsInProgress, quarantine } = state;
   const instances = state.instances - (claim.rootUuid === state.root.uuid ? 1 : 0);
   return { ...withClaim(state, { ...claim, allocations }), instances, buildsInProgress, quarantine };
+}
+
+/**
+ * The state of a host for whoever has a claim there and replaces it: what it holds is its own to use, even where the host
+ * has more in use than its capacity.
+ */
+export function withoutOwnClaim(state: HostState, claim: PendingClaim): HostState {
+  const beyond = (uuid: string, name: string) => Math.max(0, -freeOn(state, uuid, name));
+  const allocations = Object.fromEntries(
+    Object.entries(claim.allocations).map(([uuid, resources]) => [
+      uuid,
+      Object.fromEntries(Object.entries(resources).map(([name, amount]) => [name, amount + beyond(uuid, name)])),
+    ]),
+  );
+  return withoutClaim(state, { ...claim, allocations });
+}
+
+function freeOn({ free, root, providers }: HostState, uuid: string, name: string): number {
+  if (!providers) return uuid === root.uuid ? (free[name] ?? 0) : 0;
+  const inventory = providers.provider(uuid)?.inventories[name];
+  return inventory ? capacityOf(inventory) - (providers.usage(uuid)[name] ?? 0) : 0;
 }
 
 /** Whether two states of one host say the same to every filter, weigher and search. */

@@ -55,7 +55,6 @@ export type NamedHosts = Readonly<
 /** What most requests do not have. */
 interface LocateTerms {
   readonly refusedClaims?: RefusedClaims | undefined;
-  readonly isMove?: boolean;
   /** Those that come before the request. */
   readonly nominations?: readonly PlaceLease[];
   /** Members of an affinity group that leave their host together: they do not hold one another back. */
@@ -72,7 +71,7 @@ export function locate(
   fleet: Fleet,
   snapshot: FleetSnapshot,
   isOpen: (host: HostState) => boolean,
-  { refusedClaims = NO_REFUSED_CLAIMS, isMove = false, nominations = [], together }: LocateTerms = {},
+  { refusedClaims = NO_REFUSED_CLAIMS, nominations = [], together }: LocateTerms = {},
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
@@ -92,7 +91,7 @@ export function locate(
       differentHost: found(spec.differentHost, byInstance),
     },
     refusedClaims,
-    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { isMove, nominations }),
+    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { nominations }),
     nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, fleet, snapshot),
   };
 }

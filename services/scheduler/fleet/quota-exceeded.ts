@@ -18,7 +18,6 @@ const NO_GROWTH: Growth = new Map();
 interface QuotaTerms {
   /** What each instance takes beyond what it requires. */
   readonly more?: Resources;
-  readonly isMove?: boolean;
   /** They count as held. */
   readonly nominations?: readonly PlaceLease[];
   /** What others do not hold any more, by project. */
@@ -27,13 +26,13 @@ interface QuotaTerms {
 
 /**
  * The limits that instances of a spec would exceed, by the rule of the store. What they hold already is given back by their
- * claims; of a move it stays, but no instance is added.
+ * claims, or counts, when they are moved, only as far as it is more than what they get: `keptForMove`.
  */
 export function quotaExceeded(
   { projectId, resources, requestGroups }: Pick<RequestSpec, 'projectId' | 'resources' | 'requestGroups'>,
   instanceUuids: readonly string[],
   view: Pick<PlacementView, 'quotas' | 'consumer'>,
-  { more = {}, isMove = false, nominations = [], givenBack = NO_GROWTH }: QuotaTerms = {},
+  { more = {}, nominations = [], givenBack = NO_GROWTH }: QuotaTerms = {},
 ): readonly QuotaExcess[] {
   const { quotas } = view;
   // Most projects have none.
@@ -42,8 +41,7 @@ export function quotaExceeded(
   for (const uuid of instanceUuids) {
     const held = view.consumer(uuid);
     if (held?.projectId !== projectId) continue;
-    const counted = Object.entries(countedOf(held)).filter(([name]) => !isMove || name === INSTANCES);
-    for (const [name, amount] of counted) growth[name] = (growth[name] ?? 0) - amount;
+    for (const [name, amount] of Object.entries(countedOf(held))) growth[name] = (growth[name] ?? 0) - amount;
   }
   return excessOf(new Map([[projectId, growth]]), withOthers(quotas, nominations, givenBack));
 }

@@ -10,7 +10,8 @@
 --- <created> <body>'. A body is '<provider uuid> <class> <amount> <class> <amount> ...', with ';' between providers, a tab,
 --- and a JSON list: the first is the project, the third the consumer type, the fourth the owner, the seventh the group and the eighth the host that the
 --- membership counts for, if there is a group, the ninth and tenth by what it spreads and the host's domain, if it does; of a place that is kept
---- for a member, the thirteenth is the domain to which the member has moved, or ''. What a project holds, '<revision> <since ms> <used> <accrued>': used is JSON,
+--- for a member, the thirteenth is the domain to which the member has moved, or ''; the fourteenth is what it counts for in quotas, class ->
+--- amount, if that is not what it takes. What a project holds, '<revision> <since ms> <used> <accrued>': used is JSON,
 --- class -> amount, and accrued day -> class -> unit-milliseconds. Projects are written as include/project.lua does.
 ---
 --- KEYS[1] revision         the last commit's
@@ -32,7 +33,8 @@
 ---           what would exceed one; and for each consumer:
 ---           uuid
 ---           '<guard> <number> <raises> <owner> <instance> <project>', a guard of any, absent, generation or claim;
----           raises 1: giving back raises generations; instance 1: it is one
+---           raises 1: giving back raises generations; instance 1: it is one, 2: it is a
+---           part of an earlier claim, which units do not bind and which counts for what its body says
 ---           body, '' when it takes nothing
 ---           '<policy> <max per host> <host> <bytes of project id> <bytes of group id>\n<project id><group id><spread>', ''
 ---           for none; the spread is '' or a JSON list, by what or null, the maximum skew, the host's domain or null, all domains,
@@ -96,6 +98,7 @@ local function next_commit()
       uuid = uuid, owner = owner, body = body, takes = takes_of(body),
       guard = guard, expected = expected, raises_released = raises == '1',
       is_instance = instance == '1', project_key = project_key,
+      counted = instance == '2' and body ~= '' and cjson.decode(string.match(body, '\t(.*)$'))[14] or nil,
       policy = policy, max_per_host = tonumber(max_per_host), host = host,
       project = names and string.sub(names, 1, bytes), group = names and string.sub(names, bytes + 1, group_end),
       spread = spread and text_or_nil(spread[1])
@@ -119,7 +122,7 @@ local function read_consumer(uuid)
     claim = claim, generation = generation, created = created,
     takes = takes_of(body), project = rest[1], owner = rest[4], group = rest[7], host = rest[8],
     spread = rest[9] and { by = rest[9], domain = rest[10] }, moved_to = text_or_nil(rest[13]),
-    is_instance = rest[3] == 'INSTANCE', project_key = project_key(rest[1]),
+    is_instance = rest[3] == 'INSTANCE', project_key = project_key(rest[1]), counted = rest[14],
   }
 end
 
@@ -293,6 +296,10 @@ local function growth_of(commit)
       sum = {}
       growth.by[key], growth.order[#growth.order + 1] = sum, key
     end
+    if consumer.counted then
+      for class, amount in pairs(consumer.counted) do sum[class] = (sum[class] or 0) + by * amount end
+      return
+    end
     for _, take in ipairs(consumer.takes) do sum[take.class] = (sum[take.class] or 0) + by * take.amount end
     if consumer.is_instance then sum.instances = (sum.instances or 0) + by end
   end
@@ -361,6 +368,8 @@ local function refusal_of_take(take, write, commit, is_first)
     return { 'not_found', 'inventory', provider .. ' ' .. class }
   end
   if commit.force then return nil end
+  -- A part of an earlier claim may be of any size.
+  if write.counted then inventory = { inventory[1], inventory[2], inventory[3], 1, math.huge, 1 } end
   local why = refusal_of(inventory, usage_of(provider).used[class] or 0, amount)
   -- Over its capacity already: what makes it no worse is accepted.
   if why then

@@ -1,4 +1,9 @@
-import { inventory } from '../../../domain/inventory';
+import { randomUUID } from 'node:crypto';
+import * as fc from 'fast-check';
+import type { Allocations } from '../../../domain/consumer';
+import { inventory, type Resources } from '../../../domain/inventory';
+import { keptForMove } from '../../../domain/moves/kept-for-move';
+import { migrationUuidOf } from '../../../domain/moves/migration';
 import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS, UNLIMITED } from '../../../domain/quotas/quota';
 import type { CommitResult, ConsumerWrite, PlacementStore, WriteQuota } from '../../../placement/port/placement-store';
 import { AT_MS, aProvider, aWrite, commit, contentsOf, mustCommit } from '../placement';
@@ -20,6 +25,17 @@ export function setQuota(
 /** Claims as schedulers and conductors do. */
 export function claimWithin(store: PlacementStore, ...consumers: readonly ConsumerWrite[]): Promise<CommitResult> {
   return commit(store, { kind: 'write_allocations', withinQuota: true, consumers });
+}
+
+interface Amounts extends Resources {
+  readonly VCPU: number;
+  readonly DISK_GB: number;
+}
+
+interface AskedMove {
+  readonly next: Amounts;
+  readonly isInPlace: boolean;
+  readonly isConfirmed: boolean;
 }
 
 export function describeQuotas(world: () => PlacementStoreWorld): void {
@@ -68,6 +84,74 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
       expect(await claimWithin(store, taking(1))).toEqual(committed);
       expect(await claimWithin(store, taking(1))).toEqual(beyond('project-1', 'instances', 1, 1, 1));
       expect(await claimWithin(store, taking(1, { consumerType: undefined }))).toEqual(committed);
+    });
+
+    it('counts what a move keeps for what it says, while it is kept', async () => {
+      await setQuota(store, 'project-1', { limits: { VCPU: 8 } });
+      const instance = taking(8);
+      await claimWithin(store, instance);
+      const kept = taking(8, { consumerType: 'MIGRATION', counted: { VCPU: 5 } });
+      const elsewhere = await aProvider(store);
+      const arrived = { ...instance, allocations: { [elsewhere]: { VCPU: 3 } } };
+      expect(await claimWithin(store, arrived, kept)).toEqual(committed);
+      expect(await usedBy('project-1')).toEqual({ VCPU: 8, instances: 1 });
+      expect(await claimWithin(store, taking(1))).toEqual(beyond('project-1', 'VCPU', 8, 1, 8));
+      await mustCommit(store, { kind: 'write_allocations', consumers: [{ ...kept, allocations: {} }] });
+      expect(await usedBy('project-1')).toEqual({ VCPU: 3, instances: 1 });
+      expect(await claimWithin(store, taking(5))).toEqual(committed);
+    });
+
+    it('lets what a move keeps be of any size, within the capacity', async () => {
+      const units = await aProvider(store, { VCPU: inventory(8, { minUnit: 4, stepSize: 4, maxUnit: 4 }) });
+      const part = (vcpu: number) =>
+        aWrite({ [units]: { VCPU: vcpu } }, { consumerType: 'MIGRATION', counted: { VCPU: vcpu } });
+      expect(await claimWithin(store, part(3))).toEqual(committed);
+      expect(await claimWithin(store, part(6))).toMatchObject({ kind: 'capacity', refusal: 'capacity' });
+      expect(await claimWithin(store, part(5))).toEqual(committed);
+    });
+
+    it('never lets a move of any sizes be refused what it gives up, nor exceed a quota or a host by more', async () => {
+      await setQuota(store, 'project-1', { limits: { VCPU: 4, DISK_GB: 4 } });
+      await setQuota(store, 'project-2', { limits: { VCPU: 4 }, cohort: 'cohort c' });
+      await setQuota(store, 'project-3', { limits: { VCPU: 4 }, cohort: 'cohort c', lendLimits: { VCPU: 1 } });
+      const amounts = fc.record({ VCPU: fc.integer({ min: 1, max: 6 }), DISK_GB: fc.integer({ min: 1, max: 6 }) });
+      const moves = fc.array(fc.record({ next: amounts, isInPlace: fc.boolean(), isConfirmed: fc.boolean() }), {
+        maxLength: 4,
+      });
+      await fc.assert(fc.asyncProperty(fc.constantFrom('project-1', 'project-2'), amounts, moves, moveEach), {
+        numRuns: 15,
+      });
+
+      async function moveEach(projectId: string, first: Amounts, all: readonly AskedMove[]): Promise<void> {
+        const inventories = { VCPU: inventory(6), DISK_GB: inventory(6) };
+        const hosts = [await aProvider(store, inventories), await aProvider(store, inventories)] as const;
+        const uuid = randomUUID();
+        const write = (allocations: Allocations, fields: Partial<ConsumerWrite> = {}) =>
+          aWrite(allocations, { uuid, projectId, ...fields });
+        // It is there whatever the quota says: its limit was lowered.
+        let at: 0 | 1 = 0;
+        let size = first;
+        await mustCommit(store, { kind: 'write_allocations', consumers: [write({ [hosts[at]]: size })] });
+        for (const { next, isInPlace, isConfirmed } of all) {
+          const to: 0 | 1 = isInPlace ? at : ((1 - at) as 0 | 1);
+          const [left, wanted] = [{ [hosts[at]]: size }, { [hosts[to]]: next }];
+          const migration = { uuid: migrationUuidOf(uuid), consumerType: 'MIGRATION' };
+          const kept = write({}, { ...migration, ...keptForMove(left, wanted, isInPlace) });
+          const result = await claimWithin(store, kept, write(wanted));
+          const isSmaller = next.VCPU <= size.VCPU && next.DISK_GB <= size.DISK_GB;
+          if (isSmaller || result.kind !== 'quota') expect(result).toEqual(committed);
+          if (result.kind !== 'committed') continue;
+          const larger = { VCPU: Math.max(size.VCPU, next.VCPU), DISK_GB: Math.max(size.DISK_GB, next.DISK_GB) };
+          expect(await usedBy(projectId)).toEqual({ ...larger, instances: 1 });
+          const gone = write({}, migration);
+          const end = isConfirmed ? [gone] : [gone, write(left)];
+          const ended = await claimWithin(store, ...end);
+          if (Object.keys(kept.allocations).length > 0 || !isConfirmed) expect(ended).toEqual(committed);
+          if (isConfirmed) [at, size] = [to, next];
+          expect(await usedBy(projectId)).toEqual({ ...size, instances: 1 });
+        }
+        await mustCommit(store, { kind: 'write_allocations', consumers: [write({})] });
+      }
     });
 
     it('counts all that one command takes and gives back', async () => {

@@ -22,6 +22,29 @@ export function withoutReservations(
   return seen;
 }
 
+/**
+ * The fleet as it is for a move that is yet to be claimed: on its own host what the instance holds is its own to use, for in
+ * place one copy goes on, and only what it needs more is taken.
+ */
+export function withoutItsOwn(
+  { move, instanceUuids: [uuid = ''] }: Pick<SelectRequest, 'move' | 'instanceUuids'>,
+  fleet: Fleet,
+  snapshot: FleetSnapshot,
+): FleetSnapshot {
+  const held = move && fleet.view.consumer(uuid);
+  const hostIndex = held && fleet.indexOfAllocations(held.allocations);
+  const host = snapshot.at(hostIndex);
+  if (!held || hostIndex === undefined || !host || held.claimToken !== move.claimToken) return snapshot;
+  const { allocations } = held;
+  return snapshot.withoutOwn({
+    consumerUuid: uuid,
+    hostIndex,
+    rootUuid: host.root.uuid,
+    allocations,
+    group: undefined,
+  });
+}
+
 /** The fleet once alternates are reserved. */
 export function withReserved(alternates: readonly RankedHost[], snapshot: FleetSnapshot): FleetSnapshot {
   return alternates.reduce((seen, { host: { index: hostIndex }, candidate: { rootUuid, allocations } }) => {

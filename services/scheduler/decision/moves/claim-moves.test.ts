@@ -21,7 +21,7 @@ async function onA(vcpus: number, { group, ...wants }: Partial<RequestSpec> = {}
   const plain = requestSpec({ VCPU: vcpus }, { ...WHO, group });
   const { response } = await scheduler.select({ ...plain, forceHosts: ['a'] }, [instanceUuid]);
   const claimToken = response.destinations[0]?.claimToken ?? 0;
-  const move = { migrationUuid: migrationUuidOf(instanceUuid), claimToken };
+  const move = { migrationUuid: migrationUuidOf(instanceUuid), claimToken, sourceHost: '' };
   return { instanceUuid, spec: { ...plain, ...wants, ignoreHosts: ['a'] }, move };
 }
 

@@ -49,7 +49,7 @@ export function decidePreemption(
   return { view: found.view, places: new Map(places) };
 
   function reclaim(): FoundPreemption | undefined {
-    const { spec, move } = request;
+    const { spec } = request;
     const { fleet, settings } = parts;
     const start = {
       snapshot: refused.snapshot,
@@ -58,7 +58,6 @@ export function decidePreemption(
     const group = spec.group && groupKey(spec.projectId, spec.group.id);
     const anyway = pickHosts(unclaimed, equivalenceClass, start, group, random, parts);
     const instanceCount = unclaimed.length;
-    const isMove = move !== undefined;
     return findReclaim({
       ...about,
       ...start,
@@ -67,7 +66,7 @@ export function decidePreemption(
       instanceCount,
       asked: askedOf(spec, instanceCount),
       places: anyway.kind === 'picked' ? anyway.picks.map(({ claim }) => claim) : undefined,
-      excessWithout: (givenBack) => quotaExceeded(spec, unclaimed, fleet.view, { isMove, nominations, givenBack }),
+      excessWithout: (givenBack) => quotaExceeded(spec, unclaimed, fleet.view, { nominations, givenBack }),
     });
   }
 }
