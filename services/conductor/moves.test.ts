@@ -248,7 +248,8 @@ describe('a resize', () => {
     await operate(uuid, 'confirm');
     await operate(uuid, 'resize', toVcpus(2));
     // The store has lost what was kept for going back: an audit holds it again.
-    const [{ claimToken = 0 } = {}] = await world.placement.consumers([migrationUuidOf(uuid)]);
+    const [kept] = await world.placement.consumers([migrationUuidOf(uuid)]);
+    const claimToken = kept?.claimToken ?? 0;
     await world.placement.commit({
       kind: 'release_claim',
       atMs: world.clock.now(),
