@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import { MAX_AGGREGATES } from '../domain/grouping/aggregate';
+import { requireVisibleName } from '../domain/names';
 import { hostName, hostNames, list, missing, name, requiredName, uuid, whole } from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { MAX_NAMES } from './limits';
@@ -26,12 +27,19 @@ export const createAggregateMethod: Method<CreateAggregateRequest, AggregateAnsw
     (request) => request,
     (request) => ({
       uuid: uuid(request.uuid, 'uuid'),
-      name: requiredName(request.name, 'name'),
-      metadata: metadataFromWire(request.metadata, 'metadata'),
+      name: requireVisibleName(requiredName(request.name, 'name'), 'name'),
+      metadata: newMetadata(request.metadata, 'metadata'),
     }),
   ),
   response: answerCodec('berth.aggregate.v1.CreateAggregateResponse', wire.CreateAggregateResponse),
 };
+
+/** Zones and racks are found by what it says. */
+function newMetadata(values: Readonly<Record<string, string>>, field: string) {
+  const metadata = metadataFromWire(values, field);
+  for (const text of Object.entries(metadata).flat()) requireVisibleName(text, field);
+  return metadata;
+}
 
 /** To `rpc.scheduler`: all aggregates, or one with its hosts. */
 export const listAggregatesMethod: Method<NamedAggregate, ListAggregatesResponse> = {
@@ -60,8 +68,8 @@ export const updateAggregateMethod: Method<UpdateAggregateRequest, AggregateAnsw
     ({ unsetMetadata, ...request }) => ({ ...request, unsetMetadata: unsetMetadata as string[] }),
     (request) => ({
       aggregate: requiredName(request.aggregate, 'aggregate'),
-      name: name(request.name, 'name'),
-      setMetadata: metadataFromWire(request.setMetadata, 'set_metadata'),
+      name: requireVisibleName(name(request.name, 'name'), 'name'),
+      setMetadata: newMetadata(request.setMetadata, 'set_metadata'),
       unsetMetadata: list(request.unsetMetadata, 'unset_metadata', MAX_NAMES, requiredName),
     }),
   ),

@@ -1,5 +1,5 @@
 import { berth } from '#generated/berth';
-import { isFlavorName as isGroupName } from '../domain/names';
+import { isFlavorName as isGroupName, requireVisibleName } from '../domain/names';
 import { badName, list, missing, pageLimit, projectId, requiredProjectId, uuids, whole } from './checks';
 import { type Codec, codec, type Method, type Mutable } from './codec';
 import { MAX_PAGE } from './limits';
@@ -15,7 +15,10 @@ export const createGroupMethod: Method<CreateGroupRequest, GroupAnswer> = {
     'berth.group.v1.CreateGroupRequest',
     wire.CreateGroupRequest,
     ({ policy, spread, ...request }) => ({ ...request, policy: policyToWire(policy), spread: spreadToWire(spread) }),
-    (request) => ({ ...identityFromWire(request), ...settingsFromWire(request, '') }),
+    (request) => {
+      requireVisibleName(request.projectId, 'project_id');
+      return { ...identityFromWire(request), ...settingsFromWire(request, '') };
+    },
   ),
   response: answerCodec('berth.group.v1.CreateGroupResponse', wire.CreateGroupResponse),
 };

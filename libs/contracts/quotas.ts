@@ -1,6 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { isClassOrTraitName } from '../domain/names';
+import { requireResourceClass } from '../domain/known-names';
+import { isClassOrTraitName, requireVisibleName } from '../domain/names';
 import { PRIORITY_LIMIT, RECLAIM_LIMIT } from '../domain/queueing/admission';
 import { INSTANCES, MAX_LIMIT, type QuotaExcess, UNLIMITED } from '../domain/quotas/quota';
 import {
@@ -61,13 +62,17 @@ export const setQuotaMethod: Method<SetQuotaRequest, QuotaAnswer> = {
     'berth.quota.v1.SetQuotaRequest',
     wire.SetQuotaRequest,
     ({ cohort = null, lendLimits = {}, ...request }) => ({ ...request, lendLimits, cohort }),
-    (request) => ({
-      ...subjectFromWire(request),
-      limits: limits(request.limits, 'limits', UNLIMITED),
-      borrowLimits: limits(request.borrowLimits, 'borrow_limits', 0),
-      lendLimits: limits(request.lendLimits, 'lend_limits', 0),
-      cohort: request.cohort == null ? undefined : name(request.cohort, 'cohort'),
-    }),
+    (request) => {
+      const subject = subjectFromWire(request);
+      return {
+        ...subject,
+        projectId: requireVisibleName(subject.projectId, 'project_id'),
+        limits: newLimits(request.limits, 'limits', UNLIMITED),
+        borrowLimits: newLimits(request.borrowLimits, 'borrow_limits', 0),
+        lendLimits: newLimits(request.lendLimits, 'lend_limits', 0),
+        cohort: request.cohort == null ? undefined : requireVisibleName(name(request.cohort, 'cohort'), 'cohort'),
+      };
+    },
   ),
   response: answerCodec('berth.quota.v1.SetQuotaResponse', wire.SetQuotaResponse),
 };
@@ -163,6 +168,12 @@ function usageFromWire(value: berth.quota.v1.IProjectUsage, field: string): Proj
       return { day: requiredName(day, `${at}.day`), unitSeconds: pairs(unitSeconds, at, (amount) => amount) };
     }),
   };
+}
+
+/** What is set: of classes that there may be. What was set before is shown, and taken away, whatever it is on. */
+function newLimits(values: Readonly<Record<string, number>>, field: string, least: number) {
+  for (const one in limits(values, field, least)) if (!OTHER_LIMITS.includes(one)) requireResourceClass(one, field);
+  return values;
 }
 
 /** Limits by resource class, and of `instances`. */

@@ -30,6 +30,18 @@ export function isFlavorName(text: string): boolean {
   return FLAVOR.test(text);
 }
 
+/**
+ * A name that people give and read: without spaces at its ends and control characters, by which two names look alike.
+ *
+ * @throws BerthError `invalid_argument / malformed_name` with the name as JSON shows it.
+ */
+export function requireVisibleName(text: string, field: string): string {
+  if (!/^\s|\s$|\p{Cc}/u.test(text)) return text;
+  const shown = JSON.stringify(text.slice(0, 64));
+  const message = `${field} must have no space at its ends and no control character, not ${shown}`;
+  throw invalidArgument('malformed_name', message, field);
+}
+
 /** The uuid, lower case; throws `invalid_argument / malformed_uuid` naming the field when it is none. */
 export function requireUuid(text: string, field: string): string {
   const uuid = text.toLowerCase();

@@ -1,7 +1,6 @@
 import { type BerthError, invalidArgument } from '../errors';
 import { MAX_AMOUNT } from '../inventory';
-import { isClassOrTraitName } from '../names';
-import { isStandardResourceClass, isStandardTrait } from '../standard-names';
+import { hintFor, isResourceClass, isTrait } from '../known-names';
 
 /** An amount of a class, of the request's own group (suffix '') or of one that a single provider meets. */
 export interface AmountSpec {
@@ -79,8 +78,8 @@ export function parseExtraSpecs(extraSpecs: Readonly<Record<string, string>>, er
   return { amounts, preferredAmounts, traits, groupPolicy, hardware, aggregateFacts };
 
   function knownTrait(key: string, name: string): string {
-    if (isClassOrTraitName(name) && (isStandardTrait(name) || name.startsWith('CUSTOM_'))) return name;
-    throw error('unknown_extra_spec', key, `names no trait: '${name}' is not a standard one and has no CUSTOM_`);
+    if (isTrait(name)) return name;
+    throw error('unknown_extra_spec', key, `names no trait: '${name}'; ${hintFor(name, 'trait')}`);
   }
 
   function wishOf(key: string, suffix: string, value: string): TraitSpec['wish'] {
@@ -90,8 +89,8 @@ export function parseExtraSpecs(extraSpecs: Readonly<Record<string, string>>, er
   }
 
   function amountOf(key: string, name: string, value: string, least: 0 | 1) {
-    if (!isClassOrTraitName(name) || !(isStandardResourceClass(name) || name.startsWith('CUSTOM_'))) {
-      throw error('unknown_extra_spec', key, `names no resource class: '${name}' is not standard and has no CUSTOM_`);
+    if (!isResourceClass(name)) {
+      throw error('unknown_extra_spec', key, `names no resource class: '${name}'; ${hintFor(name, 'resource class')}`);
     }
     const amount = Number(value);
     if (!/^\d{1,10}$/.test(value) || amount < least || amount > MAX_AMOUNT) {

@@ -1,5 +1,6 @@
 import { type BerthError, invalidArgument } from '../errors';
 import type { Resources } from '../inventory';
+import { requireResourceClass, requireTrait } from '../known-names';
 import type { RequestGroup, RequestSpec } from '../request-spec';
 import { type ExtraSpecError, extraSpecError, type ParsedExtraSpecs, parseExtraSpecs } from './parse';
 import { type Topology, topologyOf } from './topology';
@@ -26,16 +27,38 @@ export const NO_ORIGINS: ExtraSpecOrigins = { resources: {}, traits: {}, groups:
  * memory. Left in `extraSpecs` are the facts that aggregates must have.
  *
  * @param field  the path of the spec, for errors
- * @throws BerthError `invalid_argument / unknown_extra_spec`, `bad_extra_spec`, `conflicting_extra_specs`, `missing_field`
+ * @throws BerthError `invalid_argument / unknown_resource_class`, `unknown_trait`, `unknown_extra_spec`, `bad_extra_spec`, `conflicting_extra_specs`, `missing_field`
  *   (it asks for no resources), or `flavor_not_resolved` (it names a flavor only).
  */
 export function resolveSpec(spec: RequestSpec, field: string): ResolvedSpec {
   if (spec.flavor?.version === 0) throw notResolved(`${field}.flavor`);
   const resolved = hasKeys(spec.extraSpecs) ? withExtraSpecs(spec, field) : { ...spec, origins: NO_ORIGINS };
+  requireKnownNames(spec, field);
   const isAsking = [resolved, ...resolved.requestGroups].some(({ resources }) => hasKeys(resources));
   if (!isAsking) throw invalidArgument('missing_field', `${field}.resources is missing`, `${field}.resources`);
   return resolved;
 }
+
+/** Every request passes here, by whichever door it comes: a name that can be no host's is refused by its field. */
+function requireKnownNames(spec: RequestSpec, field: string): void {
+  for (const name in spec.resources) requireResourceClass(name, `${field}.resources`);
+  for (const name in spec.preferredResources) requireResourceClass(name, `${field}.preferred_resources`);
+  for (const [list, name] of TRAIT_LISTS) for (const one of spec[list]) requireTrait(one, `${field}.${name}`);
+  for (const [n, group] of spec.requestGroups.entries()) {
+    const at = `${field}.request_groups[${n}]`;
+    for (const name in group.resources) requireResourceClass(name, `${at}.resources`);
+    for (const one of group.requiredTraits.flat()) requireTrait(one, `${at}.required_traits`);
+    for (const one of group.forbiddenTraits) requireTrait(one, `${at}.forbidden_traits`);
+  }
+}
+
+const TRAIT_LISTS = [
+  ['requiredTraits', 'required_traits'],
+  ['forbiddenTraits', 'forbidden_traits'],
+  ['preferredTraits', 'preferred_traits'],
+  ['rootRequiredTraits', 'root_required_traits'],
+  ['rootForbiddenTraits', 'root_forbidden_traits'],
+] as const;
 
 function withExtraSpecs(spec: RequestSpec, field: string): ResolvedSpec {
   const error = extraSpecError(`${field}.extra_specs`);

@@ -1,6 +1,7 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { ProjectQuotaView } from '#libs/contracts/messages';
 import { OTHER_LIMITS } from '#libs/contracts/quotas';
+import { hintFor, isResourceClass } from '#libs/domain/known-names';
 import { isClassOrTraitName } from '#libs/domain/names';
 import { MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
 import { answerCommand, showAnswer } from '../answers/answer';
@@ -176,7 +177,10 @@ function borrowOfClass(text: string): readonly [name: string, limit: number] {
 function classAndNumber(text: string, least: number): readonly [name: string, limit: number] {
   const [, name = '', number = ''] = /^([^=]+)=(-?\d+)$/.exec(text) ?? [];
   const limit = Number(number);
-  const isName = OTHER_LIMITS.includes(name) || isClassOrTraitName(name);
+  const isName = OTHER_LIMITS.includes(name) || isResourceClass(name);
+  if (!isName && isClassOrTraitName(name)) {
+    throw new InvalidArgumentError(`There is no resource class '${name}'; ${hintFor(name, 'resource class')}.`);
+  }
   if (isName && number !== '' && limit >= least && limit <= MAX_LIMIT) return [name, limit];
   throw new InvalidArgumentError(
     `It must be a resource class, ${OTHER_LIMITS.join(' or ')}, =, and a whole number from ${least} to ${MAX_LIMIT}.`,

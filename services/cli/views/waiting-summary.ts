@@ -11,7 +11,9 @@ export function waitingSummary(clock: Pick<Clock, 'now'>, { waiting }: InstanceV
   const hosts = [preemptingOn, ...preemptingOnFurther].join(', ');
   if (victims.length > 0) parts.push(`${reclaims ? 'takes back' : 'takes'} the place of ${victims.length} on ${hosts}`);
   else if (expectedAtMs > 0) parts.push(`room expected in ${timeTo(clock, expectedAtMs)}`);
-  parts.push(`gives up in ${timeTo(clock, untilMs)}`);
+  // Who makes room for it has time to go, beyond the time that it was told to wait.
+  const isMakingRoom = victims.length > 0;
+  parts.push(isMakingRoom ? `${timeTo(clock, untilMs)} for them to go` : `gives up in ${timeTo(clock, untilMs)}`);
   return parts.join(', ');
 }
 

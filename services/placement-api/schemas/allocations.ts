@@ -6,11 +6,11 @@ import {
   keyed,
   NAMED_GROUP,
   type Schema,
-  shortText,
   text,
   UUID_KEY,
   uuid,
   type Versioned,
+  visibleName,
 } from './parts';
 
 const resources = keyed(CLASS_NAME, { type: 'integer', minimum: 1 }, { minProperties: 1 });
@@ -24,7 +24,7 @@ const asList = {
   },
 };
 const byProvider = keyed(UUID_KEY, exactly({ generation: integer, resources }, ['resources']));
-const owner = { project_id: shortText, user_id: shortText };
+const owner = { project_id: visibleName, user_id: visibleName };
 const ownerNames = ['allocations', 'project_id', 'user_id'];
 
 const some: Schema = strictly({ allocations: { ...byProvider, minProperties: 1 }, ...owner }, ownerNames);

@@ -18,6 +18,10 @@ export const uuid: Schema = { type: 'string', format: 'uuid' };
 export const integer: Schema = { type: 'integer' };
 export const text: Schema = { type: 'string' };
 export const shortText: Schema = { type: 'string', minLength: 1, maxLength: 255 };
+/** By spaces at its ends and control characters a name looks like another, and is none. */
+const VISIBLE = '[^\\s\\u0000-\\u001f\\u007f-\\u009f]';
+const SPACED = '[^\\u0000-\\u001f\\u007f-\\u009f]';
+export const visibleName: Schema = { ...shortText, pattern: `^${VISIBLE}(${SPACED}*${VISIBLE})?$` };
 
 /** A whole amount from `minimum` to Placement's maximum. */
 export function amount(minimum: number): Schema {

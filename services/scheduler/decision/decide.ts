@@ -20,6 +20,7 @@ import type { CompleteRequest } from './complete-request';
 import { diagnose } from './diagnose';
 import { type Grounds, noteGrounds } from './grounds';
 import { claimsHeld } from './held-claims';
+import { namingWhatNobodyHas } from './nobody-has';
 import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
 import { decidePreemption } from './preemption/decide-preemption';
 import type { FoundPreemption, NominatedPlace } from './preemption/find-preemption';
@@ -104,7 +105,12 @@ export function decide(
   const { held, unclaimed } = claimsHeld(request, fleet, snapshot);
   const isOpen = placesOf(request.equivalenceClass, settings);
   const nominations = nominationsBefore(request, fleet.view, nowMs);
-  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, { refusedClaims, nominations });
+  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, {
+    refusedClaims,
+    isMove: request.move !== undefined,
+    nominations,
+    leaves: request.move?.sourceHost,
+  });
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
@@ -115,7 +121,7 @@ export function decide(
   if (picked.kind === 'refused') {
     const before = { placed: picked.picks.length, of: unclaimed.length };
     const feasibility = rankHosts(equivalenceClass, picked.snapshot).feasibility(picked.constraints);
-    const diagnosis = diagnose(feasibility, beyond, before);
+    const diagnosis = namingWhatNobodyHas(diagnose(feasibility, beyond, before), spec, fleet);
     const refused = { request, unclaimed, equivalenceClass, snapshot, located, nominations, picked };
     const preemption = request.mayPreempt ? decidePreemption(refused, random, parts) : undefined;
     return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis), preemption };

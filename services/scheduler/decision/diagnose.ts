@@ -76,7 +76,7 @@ function summarise(
 }
 
 /** A phrase for many hosts, for one host if there is one: `is disabled`. */
-function agreeing(count: number, phrase: string): string {
+export function agreeing(count: number, phrase: string): string {
   return count === 1 ? phrase.replace(/^\w+/, (verb) => SINGULARS[verb] ?? verb) : phrase;
 }
 

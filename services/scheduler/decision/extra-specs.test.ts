@@ -79,7 +79,7 @@ it('says which extra spec refuses a host: traits, amounts and groups', async () 
   };
   expect(why({ 'trait:HW_CPU_X86_AVX2': 'required' })).toEqual([
     'traits: wants trait HW_CPU_X86_AVX2 (extra spec trait:HW_CPU_X86_AVX2), the host lacks it',
-    '0 of 1 host fit: 1 lacks trait HW_CPU_X86_AVX2 (extra spec trait:HW_CPU_X86_AVX2) (missing_trait_hw_cpu_x86_avx2)',
+    'nobody offers trait HW_CPU_X86_AVX2. 0 of 1 host fit: 1 lacks trait HW_CPU_X86_AVX2 (extra spec trait:HW_CPU_X86_AVX2) (missing_trait_hw_cpu_x86_avx2)',
   ]);
   expect(why({ 'resources:VGPU': '1' })[0]).toBe(
     'capacity: wants 1 VGPU (extra spec resources:VGPU), the host has none',
@@ -88,8 +88,8 @@ it('says which extra spec refuses a host: traits, amounts and groups', async () 
     'capacity: wants 2 PCPU (extra spec hw:cpu_policy), the host has none',
   );
   expect(why({ 'hw:numa_nodes': '1' })).toEqual([
-    'candidates: no providers of the host give all groups what they ask: none meets _numa0 (extra spec hw:numa_nodes)',
-    '0 of 1 host fit: 1 has no providers that give all groups what they ask (extra spec hw:numa_nodes) (no_candidate)',
+    'candidates: no providers of the host give all groups what they ask: none meets _numa0: 2 VCPU (extra spec hw:numa_nodes)',
+    '0 of 1 host fit: 1 has no providers that give all groups what they ask (_numa0: 2 VCPU) (extra spec hw:numa_nodes) (no_candidate)',
   ]);
 });
 

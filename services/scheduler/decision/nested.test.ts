@@ -124,7 +124,7 @@ it('refuses a host that has enough in all but not where it is needed, says so, a
     filters: [{ filter: 'candidates', refused: 1, reasons: { no_candidate: 1 } }],
   });
   expect(scheduler.explain(spec, 'split').hosts[0]?.refusals).toEqual([
-    'candidates: no providers of the host give all groups what they ask: none meets _0',
+    'candidates: no providers of the host give all groups what they ask: none meets _0: 1024 MEMORY_MB, 2 VCPU',
   ]);
 });
 

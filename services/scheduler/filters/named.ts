@@ -9,12 +9,19 @@ export const forcedHostsFilter = namedFilter('force_hosts', 'forceHosts', {
   describe: ({ spec }) => `the request wants ${spec.forceHosts.join(', ')}`,
 });
 
-/** ignore_hosts: none of the hosts that the request names. Reason: `ignored`. */
+/** ignore_hosts: none of the hosts that the request names, nor that a move leaves. Reason: `ignored`. */
 export const ignoredHostsFilter = namedFilter('ignore_hosts', 'ignoreHosts', {
   kind: 'except',
-  reason: { symbol: 'ignored', phrase: 'are ignored by the request' },
-  describe: () => 'the request ignores the host',
+  reason: ({ spec: { ignoreHosts }, leaves }) => ({ symbol: 'ignored', phrase: ignoredPhrase(ignoreHosts, leaves) }),
+  describe: ({ leaves }, _, { host }) =>
+    host.name === leaves ? 'it is to leave the host' : 'the request ignores the host',
 });
+
+/** Who has asked for a move has ignored no host: the host that it leaves is called so. */
+function ignoredPhrase(ignored: readonly string[], leaves: string | undefined): string {
+  if (!leaves || !ignored.includes(leaves)) return 'are ignored by the request';
+  return ignored.length === 1 ? `are left by the move (${leaves})` : `are left by the move (${leaves}), or ignored`;
+}
 
 /**
  * same_host: only hosts of one of the instances that the request names.
@@ -39,8 +46,8 @@ export const differentHostFilter = namedFilter('different_host', 'differentHost'
 
 interface Terms {
   readonly kind: Constraint['kind'];
-  readonly reason: Reason;
-  readonly describe: (request: LocatedRequest, hosts: readonly HostState[]) => string;
+  readonly reason: Reason | ((request: LocatedRequest) => Reason);
+  readonly describe: (request: LocatedRequest, hosts: readonly HostState[], host: HostState) => string;
 }
 
 /** A filter by one of the spec's lists of names; it constrains nothing when the list is empty. */
@@ -52,7 +59,8 @@ function namedFilter(name: string, list: keyof NamedHosts, { kind, reason, descr
       if (request.spec[list].length === 0) return undefined;
       const named = request.named[list];
       const hosts = new Set(named.map(({ index }) => index));
-      return { kind, hosts, reason, describe: () => describe(request, named) };
+      const said = typeof reason === 'function' ? reason(request) : reason;
+      return { kind, hosts, reason: said, describe: (host) => describe(request, named, host) };
     },
   };
 }

@@ -37,6 +37,8 @@ export interface LocatedRequest {
   readonly quotaExceeded: readonly QuotaExcess[];
   /** Hosts, by index, where others make room for somebody who comes first. */
   readonly nominatedHosts: ReadonlySet<number>;
+  /** The host that a move leaves. */
+  readonly leaves?: string | undefined;
 }
 
 /** A request whose group, if it names one, has its rules. */
@@ -55,10 +57,13 @@ export type NamedHosts = Readonly<
 /** What most requests do not have. */
 interface LocateTerms {
   readonly refusedClaims?: RefusedClaims | undefined;
+  readonly isMove?: boolean;
   /** Those that come before the request. */
   readonly nominations?: readonly PlaceLease[];
   /** Members of an affinity group that leave their host together: they do not hold one another back. */
   readonly together?: ReadonlySet<string> | undefined;
+  /** The host that a move leaves. */
+  readonly leaves?: string | undefined;
 }
 
 /**
@@ -71,7 +76,7 @@ export function locate(
   fleet: Fleet,
   snapshot: FleetSnapshot,
   isOpen: (host: HostState) => boolean,
-  { refusedClaims = NO_REFUSED_CLAIMS, nominations = [], together }: LocateTerms = {},
+  { refusedClaims = NO_REFUSED_CLAIMS, isMove = false, nominations = [], together, leaves }: LocateTerms = {},
 ): LocatedRequest {
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
@@ -92,6 +97,7 @@ export function locate(
     },
     refusedClaims,
     quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { nominations }),
+    leaves,
     nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, fleet, snapshot),
   };
 }

@@ -21,18 +21,36 @@ export interface HostCandidate extends Candidate {
 export const CANDIDATES = 'candidates';
 
 /** Why the search refuses a host that passes all filters. */
-export function noCandidate({ origins }: EquivalenceClass): Reason {
+export function noCandidate({ origins, resources, requestGroups }: EquivalenceClass): Reason {
   const keys = [...new Set(Object.values(origins.groups).flat())];
   const by = askedBy(keys.length > 0 ? keys : undefined);
-  return { symbol: 'no_candidate', phrase: `have no providers that give all groups what they ask${by}` };
+  const groups = [...(Object.keys(resources).length > 0 ? [{ suffix: '', resources }] : []), ...requestGroups];
+  const asked = groups.slice(0, MAX_GROUPS_SAID).map(wordsOf).join('; ');
+  const more = groups.length > MAX_GROUPS_SAID ? '; …' : '';
+  return {
+    symbol: 'no_candidate',
+    phrase: `have no providers that give all groups what they ask (${asked}${more})${by}`,
+  };
 }
+
+/** `_gpu: 2 VGPU`; what is asked without a group stands by itself. */
+function wordsOf({ suffix, resources }: { readonly suffix: string; readonly resources: Resources }): string {
+  const amounts = Object.entries(resources).map(([name, amount]) => `${amount} ${name}`);
+  return `${suffix === '' ? '' : `${suffix}: `}${amounts.join(', ') || 'no amount'}`;
+}
+
+/** Groups that a sentence names. */
+const MAX_GROUPS_SAID = 4;
 
 /** The same for one host, with the groups that no provider of it can meet. */
 export function noCandidateSentence(equivalenceClass: EquivalenceClass, host: HostState): string {
   const { requestGroups, origins } = equivalenceClass;
   const alone = { ...withoutPreferred(equivalenceClass), resources: {}, sameSubtrees: [] };
   const unmet = requestGroups.filter((group) => !searchOn({ ...alone, requestGroups: [group] }, host));
-  const names = unmet.map(({ suffix }) => `${suffix}${askedBy(origins.groups[suffix])}`);
+  const names = unmet.map((group) => `${wordsOf(group)}${askedBy(origins.groups[group.suffix])}`);
+  const own = { ...withoutPreferred(equivalenceClass), requestGroups: [], sameSubtrees: [] };
+  const { resources } = equivalenceClass;
+  if (Object.keys(resources).length > 0 && !searchOn(own, host)) names.unshift(wordsOf({ suffix: '', resources }));
   const why = names.length > 0 ? `none meets ${names.join(', ')}` : 'each group by itself is met, not all together';
   return `${CANDIDATES}: no providers of the host give all groups what they ask: ${why}`;
 }

@@ -29,7 +29,7 @@ function candidate(summary: CellSummary): CellCandidate {
   return { ...known, summary, refusedSince: never, refusedCount: never };
 }
 
-const TRAITS = ['A', 'B', 'C', 'D', 'E', 'F', 'G'];
+const TRAITS = ['CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C', 'CUSTOM_D', 'CUSTOM_E', 'CUSTOM_F', 'CUSTOM_G'];
 const hosts = fc.array(
   fc.record({
     free: fc.record({ VCPU: fc.nat(4_000), MEMORY_MB: fc.nat(1_000_000) }),
@@ -79,10 +79,10 @@ it('is small, and refuses no request that one of the hosts would take', () => {
 
 it('10,000 hosts that are alike are one class of some 100 bytes', () => {
   const summary = summariseHosts(
-    Array.from({ length: 10_000 }, (_, n) => aHost({ VCPU: 33 + (n % 15) }, 'east', ['A'])),
+    Array.from({ length: 10_000 }, (_, n) => aHost({ VCPU: 33 + (n % 15) }, 'east', ['CUSTOM_A'])),
   );
   expect(summary.classes).toMatchObject([{ zone: 'east', hostCount: 10_000, free: { VCPU: { most: 47 } } }]);
-  expect([...summary.commonTraits]).toEqual(['A']);
+  expect([...summary.commonTraits]).toEqual(['CUSTOM_A']);
   expect(cellSummaryCodec.encode(summary).length).toBeLessThan(120);
 });
 
@@ -92,7 +92,7 @@ it('is of bounded size where each host has traits and resource classes of its ow
     aHost(
       { VCPU: 4, [`CUSTOM_CLASS_THAT_SOME_HAVE_${n % 250}`]: 3, [`CUSTOM_CLASS_${n}`]: 1 },
       `z${Math.floor(n / 20)}`,
-      ['A', ...common(n), `CUSTOM_TRAIT_${n}`],
+      ['CUSTOM_A', ...common(n), `CUSTOM_TRAIT_${n}`],
     ),
   );
   const encoded = cellSummaryCodec.encode(summariseHosts(rows));
@@ -104,16 +104,19 @@ it('is of bounded size where each host has traits and resource classes of its ow
     return rankCells(cellRequestOf(resolveSpec(spec, 'spec')), 1, [candidate(summary)], seededRandom(1)).ranked;
   };
   for (let n = 0; n < 2_000; n += 100) {
-    expect(rank({ VCPU: 4, [`CUSTOM_CLASS_${n}`]: 1 }, ['A', `CUSTOM_TRAIT_${n}`])).toEqual(['a']);
+    expect(rank({ VCPU: 4, [`CUSTOM_CLASS_${n}`]: 1 }, ['CUSTOM_A', `CUSTOM_TRAIT_${n}`])).toEqual(['a']);
     expect(rank({ [`CUSTOM_CLASS_${n}`]: 1 }, [])).toEqual(['a']);
   }
-  expect(rank({ VCPU: 5 }, ['A'])).toEqual([]);
+  expect(rank({ VCPU: 5 }, ['CUSTOM_A'])).toEqual([]);
   expect(rank({ CUSTOM_CLASS_THAT_SOME_HAVE_7: 4 }, [])).toEqual([]);
 });
 
 it('tells amounts apart where the sets of traits are too many to be told apart', () => {
   const rows = Array.from({ length: 400 }, (_, n) =>
-    aHost(n % 2 ? { VCPU: 64, MEMORY_MB: 1_024 } : { VCPU: 1, MEMORY_MB: 262_144 }, 'east', ['A', `T${n % 200}`]),
+    aHost(n % 2 ? { VCPU: 64, MEMORY_MB: 1_024 } : { VCPU: 1, MEMORY_MB: 262_144 }, 'east', [
+      'CUSTOM_A',
+      `CUSTOM_T${n % 200}`,
+    ]),
   );
   const summary = summariseHosts(rows);
   const most = summary.classes.map(({ free }) => `${free['VCPU']?.most} ${free['MEMORY_MB']?.most}`);

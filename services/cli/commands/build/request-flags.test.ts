@@ -12,7 +12,7 @@ function parse(...args: string[]) {
 it('turns flags into a request spec', () => {
   const uuid = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
   const line = `--vcpu 2 --memory-mb 512 --resource VGPU=1 --resource CUSTOM_GOLD=2
-    --trait HW_A --trait HW_B --forbid-trait HW_C --prefer-trait HW_D --prefer-resource DISK_GB=100
+    --trait CUSTOM_HW_A --trait CUSTOM_HW_B --forbid-trait CUSTOM_HW_C --prefer-trait CUSTOM_HW_D --prefer-resource DISK_GB=100
     --zone east --group web:anti-affinity:2 --same-host ${uuid}
     --image-property hw_architecture=x86_64 --extra-spec tier=a=b --project p --user u`;
   const spec = parse(...line.split(/\s+/));
@@ -20,9 +20,9 @@ it('turns flags into a request spec', () => {
     projectId: 'p',
     userId: 'u',
     resources: { VCPU: 2, MEMORY_MB: 512, VGPU: 1, CUSTOM_GOLD: 2 },
-    requiredTraits: ['HW_A', 'HW_B'],
-    forbiddenTraits: ['HW_C'],
-    preferredTraits: ['HW_D'],
+    requiredTraits: ['CUSTOM_HW_A', 'CUSTOM_HW_B'],
+    forbiddenTraits: ['CUSTOM_HW_C'],
+    preferredTraits: ['CUSTOM_HW_D'],
     preferredResources: { DISK_GB: 100 },
     availabilityZone: 'east',
     group: { id: 'web', policy: 'anti-affinity', maxPerHost: 2 },
@@ -55,28 +55,28 @@ it('names a flavor instead of resources and extra specs', () => {
 
 it('turns request groups into those of the spec', () => {
   const [tree, red, blue] = ['1', '2', '3'].map((digit) => `aaaaaaaa-0000-4000-8000-00000000000${digit}`);
-  const line = `--disk-gb 1 --request-group numa:resources=VCPU:2,MEMORY_MB:512,required=HW_A,!HW_B,required=in:HW_C,HW_D
+  const line = `--disk-gb 1 --request-group numa:resources=VCPU:2,MEMORY_MB:512,required=CUSTOM_HW_A,!CUSTOM_HW_B,required=in:CUSTOM_HW_C,CUSTOM_HW_D
     --request-group net:resources=SRIOV_NET_VF:1,member_of=${red},${blue},member_of=!${tree},in_tree=${tree}
-    --isolate-groups --same-subtree numa,net --root-trait HW_E --forbid-root-trait HW_F`;
+    --isolate-groups --same-subtree numa,net --root-trait CUSTOM_HW_E --forbid-root-trait CUSTOM_HW_F`;
   expect(parse(...line.split(/\s+/))).toMatchObject({
     requestGroups: [
       {
         suffix: 'numa',
         resources: { VCPU: 2, MEMORY_MB: 512 },
-        requiredTraits: [['HW_A'], ['HW_C', 'HW_D']],
-        forbiddenTraits: ['HW_B'],
+        requiredTraits: [['CUSTOM_HW_A'], ['CUSTOM_HW_C', 'CUSTOM_HW_D']],
+        forbiddenTraits: ['CUSTOM_HW_B'],
       },
       { suffix: 'net', memberOf: [[red, blue]], forbiddenAggregates: [tree], inTree: tree },
     ],
     groupPolicy: 'isolate',
     sameSubtrees: [['numa', 'net']],
-    rootRequiredTraits: ['HW_E'],
-    rootForbiddenTraits: ['HW_F'],
+    rootRequiredTraits: ['CUSTOM_HW_E'],
+    rootForbiddenTraits: ['CUSTOM_HW_F'],
   });
 });
 
 it('keeps nothing from one parse to the next', () => {
-  parse('--vcpu', '1', '--trait', 'HW_A', '--resource', 'VGPU=1');
+  parse('--vcpu', '1', '--trait', 'CUSTOM_HW_A', '--resource', 'VGPU=1');
   expect(parse('--vcpu', '1')).toMatchObject({ resources: { VCPU: 1 }, requiredTraits: [] });
 });
 
@@ -85,8 +85,8 @@ it.each([
   [['--vcpu', '1.5'], 'whole number from 1'],
   [['--vcpu', '-1'], 'whole number from 1'],
   [['--resource', 'VGPU'], 'CLASS=N'],
-  [['--resource', 'vgpu=1'], 'Resource classes are upper case'],
-  [['--trait', 'fast disk'], 'Traits are upper case'],
+  [['--resource', 'vgpu=1'], 'did you mean VGPU?'],
+  [['--trait', 'fast disk'], 'There is no trait'],
   [['--group', 'web:near'], 'NAME:POLICY'],
   [['--same-host', 'host-1'], 'UUID'],
   [['--extra-spec', '=x'], 'key=value'],

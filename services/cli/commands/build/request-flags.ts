@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Resources } from '#libs/domain/inventory';
-import { isClassOrTraitName, isFlavorName, isHostName, isUuid } from '#libs/domain/names';
+import { hintFor, isResourceClass, isTrait } from '#libs/domain/known-names';
+import { isFlavorName, isHostName, isUuid } from '#libs/domain/names';
 import { REBUILD_POLICIES, type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type NamedGroup } from '#libs/domain/server-group';
 import { usageError } from '../../failure';
@@ -161,15 +162,16 @@ function instanceUuid(text: string): string {
 
 /** The parser of traits' names. */
 export function traitName(text: string): string {
-  if (isClassOrTraitName(text)) return text;
-  throw new InvalidArgumentError('Traits are upper case letters, digits and underscores, such as HW_CPU_X86_AVX2.');
+  if (isTrait(text)) return text;
+  throw new InvalidArgumentError(`There is no trait '${text}'; ${hintFor(text, 'trait')}.`);
 }
 
 /** The parser of amounts of any class. */
 export function amountOfClass(text: string): [resourceClass: string, amount: number] {
   const [resourceClass, value] = splitPair(text, 'CLASS=N, such as VGPU=1');
-  if (isClassOrTraitName(resourceClass)) return [resourceClass, amount(value)];
-  throw new InvalidArgumentError('Resource classes are upper case letters, digits and underscores, such as VGPU.');
+  if (isResourceClass(resourceClass)) return [resourceClass, amount(value)];
+  const hint = hintFor(resourceClass, 'resource class');
+  throw new InvalidArgumentError(`There is no resource class '${resourceClass}'; ${hint}.`);
 }
 
 /** Any other would be asked of no host, and taken in silence. */

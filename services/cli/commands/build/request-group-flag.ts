@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { isClassOrTraitName, isUuid } from '#libs/domain/names';
+import { hintFor, isResourceClass, isTrait } from '#libs/domain/known-names';
+import { isUuid } from '#libs/domain/names';
 import type { RequestGroup } from '#libs/domain/request-spec';
 import { amountsIn, parseGroup } from '../group-flag';
 import { amount } from '../number-flags';
@@ -34,13 +35,15 @@ function parseNames(value: string): { anyOf: string[][]; each: string[]; not: st
 
 function amountOf(text: string): [string, number] {
   const [name = '', value = ''] = text.split(':');
-  if (!isClassOrTraitName(name)) throw new InvalidArgumentError(`'${name}' is no resource class, such as VGPU.`);
+  if (!isResourceClass(name)) {
+    throw new InvalidArgumentError(`There is no resource class '${name}'; ${hintFor(name, 'resource class')}.`);
+  }
   return [name, amount(value)];
 }
 
 function asTraits(names: readonly string[]): readonly string[] {
-  const wrong = names.find((name) => !isClassOrTraitName(name));
-  if (wrong !== undefined) throw new InvalidArgumentError(`'${wrong}' is no trait, such as HW_CPU_X86_AVX2.`);
+  const wrong = names.find((name) => !isTrait(name));
+  if (wrong !== undefined) throw new InvalidArgumentError(`There is no trait '${wrong}'; ${hintFor(wrong, 'trait')}.`);
   return names;
 }
 

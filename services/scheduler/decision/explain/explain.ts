@@ -14,6 +14,7 @@ import type { ClassifiedSpec, EquivalenceClass } from '../../request/equivalence
 import { completeRequest } from '../complete-request';
 import type { DecisionParts } from '../decide';
 import { diagnose } from '../diagnose';
+import { namingWhatNobodyHas } from '../nobody-has';
 import { findDisplacement } from '../preemption/find-displacement';
 import { findPreemption } from '../preemption/find-preemption';
 import { verdictOn } from '../verdict';
@@ -64,7 +65,9 @@ export function explain(
     isRefused && mayDisplace ? findDisplacement(search, isOpen, new Set(stayingInstanceUuids)) : undefined;
   const prices = pricing.of(snapshot);
   return {
-    diagnosis: diagnose(feasibility, located.quotaExceeded),
+    diagnosis: isRefused
+      ? namingWhatNobodyHas(diagnose(feasibility, located.quotaExceeded), spec, fleet)
+      : diagnose(feasibility, located.quotaExceeded),
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints, prices)),
     ...relaxationsOf(refused),
     ...(preemption ? { preemption } : {}),

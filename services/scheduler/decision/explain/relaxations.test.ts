@@ -66,8 +66,8 @@ it('says what would fit, and by how much less, when no host does', async () => {
   const spec = { resources: { VCPU: 8, MEMORY_MB: 10_240 }, requiredTraits: ['CUSTOM_FAST'] };
   const { relaxations, conflict } = scheduler.explain(spec);
   expect(relaxations.map(({ sentence }) => sentence)).toEqual([
-    '1 host would fit, but lack free MEMORY_MB and lack trait CUSTOM_FAST; the smallest gap: 2048 MEMORY_MB, on large',
-    '1 host would fit, but have no MEMORY_MB and lack free VCPU; the smallest gap: 6 VCPU, on fast',
+    '1 host would fit, but it lacks free MEMORY_MB and lacks trait CUSTOM_FAST; the smallest gap: 2048 MEMORY_MB, on large',
+    '1 host would fit, but it has no MEMORY_MB and lacks free VCPU; the smallest gap: 6 VCPU, on fast',
   ]);
   expect(conflict).toEqual(['capacity_memory_mb', 'no_inventory_memory_mb']);
   const relaxed = { resources: { VCPU: 8, MEMORY_MB: 10_240 - 2_048 } };

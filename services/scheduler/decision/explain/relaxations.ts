@@ -3,6 +3,7 @@ import type { Resources } from '#libs/domain/inventory';
 import { counted } from '#libs/runtime/counted';
 import type { Reason } from '../../filters/filter';
 import type { HostState } from '../../fleet/host-state';
+import { agreeing } from '../diagnose';
 
 /** A host and all that is against it. */
 export interface RefusedHost {
@@ -73,7 +74,7 @@ function smallest(patterns: readonly Pattern[]): readonly Pattern[] {
 }
 
 function asRelaxation({ reasons, hosts, nearest }: Pattern): Relaxation {
-  const phrases = reasons.map(({ phrase }) => phrase).join(' and ');
+  const phrases = reasons.map(({ phrase }) => agreeing(hosts, phrase)).join(' and ');
   const less = Object.entries(nearest.lacks).map(([name, amount]) => `${amount} ${name}`);
   const name = nearest.host.host.name;
   const gap = less.length > 0 ? `; the smallest gap: ${less.join(' and ')}, on ${name}` : '';
@@ -82,7 +83,7 @@ function asRelaxation({ reasons, hosts, nearest }: Pattern): Relaxation {
     hosts,
     nearestHost: name,
     less: nearest.lacks,
-    sentence: `${counted(hosts, 'host')} would fit, but ${phrases}${gap}`,
+    sentence: `${counted(hosts, 'host')} would fit, but ${hosts === 1 ? 'it' : 'they'} ${phrases}${gap}`,
   };
 }
 

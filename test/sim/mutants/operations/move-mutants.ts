@@ -15,7 +15,7 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
       'that the place which a member of a group may go back to counts for its policy',
       moveClaim,
       'migrationWrite',
-      (original) => (move, held, view) => original(move, held, view, undefined),
+      (original) => (move, held, next, view) => original(move, held, { ...next, group: undefined }, view),
     ),
     'build beside a move',
   ),

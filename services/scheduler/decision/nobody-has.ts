@@ -1,0 +1,62 @@
+import type { Diagnosis } from '#libs/contracts/messages';
+import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
+import { closestTo } from '#libs/domain/known-names';
+import type { RequestSpec } from '#libs/domain/request-spec';
+import type { Fleet } from '../fleet/fleet';
+
+/**
+ * A refusal that begins with the names which nobody in the fleet has: a zone, a host, an aggregate, a class, a trait. Such a
+ * request waits for something else than room, and most often for nothing: it has a typing error.
+ */
+export function namingWhatNobodyHas(diagnosis: Diagnosis, spec: RequestSpec, fleet: Fleet): Diagnosis {
+  if (diagnosis.hostsConsidered === 0) return diagnosis;
+  const said = [
+    ...noZone(spec.availabilityZone, fleet),
+    ...noHosts(spec.forceHosts, fleet),
+    ...noAggregates(spec.memberOf, fleet),
+    ...nobodyOffers(spec, diagnosis),
+  ];
+  if (said.length === 0) return diagnosis;
+  return { ...diagnosis, summary: `${said.slice(0, MAX_SAID).join('; ')}. ${diagnosis.summary}` };
+}
+
+const MAX_SAID = 4;
+const MAX_ZONES = 10;
+
+function noZone(wanted: string | undefined, { view }: Fleet): string[] {
+  if (wanted === undefined) return [];
+  const zones = new Set([DEFAULT_ZONE]);
+  for (const { metadata } of view.aggregates()) zones.add(metadata[ZONE_KEY] ?? DEFAULT_ZONE);
+  if (zones.has(wanted)) return [];
+  const near = closestTo(wanted, zones);
+  const shown = [...zones].sort().slice(0, MAX_ZONES).join(', ');
+  return [
+    `no zone '${wanted}'${near ? `, did you mean '${near}'?` : ''}; zones: ${shown}${zones.size > MAX_ZONES ? ', …' : ''}`,
+  ];
+}
+
+/** Other hosts are not named: who asks may be a tenant. */
+function noHosts(wanted: readonly string[], fleet: Fleet): string[] {
+  return wanted.filter((name) => fleet.indexOfHost(name) === undefined).map((name) => `no host '${name}'`);
+}
+
+function noAggregates(wanted: RequestSpec['memberOf'], { view }: Fleet): string[] {
+  if (wanted.length === 0) return [];
+  const known = new Set<string>();
+  for (const { uuid } of view.aggregates()) known.add(uuid);
+  for (const { aggregates } of view.providers()) for (const uuid of aggregates) known.add(uuid);
+  const none = wanted.filter((anyOf) => !anyOf.some((uuid) => known.has(uuid)));
+  return none.map((anyOf) => `nothing is in aggregate ${anyOf.join(' or ')}`);
+}
+
+/** What every host was refused for. */
+function nobodyOffers(spec: RequestSpec, { filters, hostsConsidered }: Diagnosis): string[] {
+  const counts = new Map(filters.flatMap(({ reasons }) => Object.entries(reasons)));
+  const isNowhere = (symbol: string) => counts.get(symbol) === hostsConsidered;
+  const classes = new Set([spec, ...spec.requestGroups].flatMap(({ resources }) => Object.keys(resources)));
+  const traits = new Set(spec.requiredTraits);
+  return [
+    ...[...classes].filter((name) => isNowhere(`no_inventory_${name.toLowerCase()}`)),
+    ...[...traits].filter((name) => isNowhere(`missing_trait_${name.toLowerCase()}`)).map((name) => `trait ${name}`),
+  ].map((name) => `nobody offers ${name}`);
+}
