@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { requireResourceClass } from '../domain/known-names';
 import { isClassOrTraitName, requireVisibleName } from '../domain/names';
+import { requireResourceClass } from '../domain/naming/known-names';
 import { PRIORITY_LIMIT, RECLAIM_LIMIT } from '../domain/queueing/admission';
 import { INSTANCES, MAX_LIMIT, type QuotaExcess, UNLIMITED } from '../domain/quotas/quota';
 import {

@@ -1,6 +1,6 @@
 import { type BerthError, invalidArgument } from '../errors';
 import { MAX_AMOUNT } from '../inventory';
-import { hintFor, isResourceClass, isTrait } from '../known-names';
+import { hintFor, isResourceClass, isTrait } from '../naming/known-names';
 
 /** An amount of a class, of the request's own group (suffix '') or of one that a single provider meets. */
 export interface AmountSpec {

@@ -1,6 +1,6 @@
 import { type BerthError, invalidArgument } from '../errors';
 import type { Resources } from '../inventory';
-import { requireResourceClass, requireTrait } from '../known-names';
+import { requireResourceClass, requireTrait } from '../naming/known-names';
 import type { RequestGroup, RequestSpec } from '../request-spec';
 import { type ExtraSpecError, extraSpecError, type ParsedExtraSpecs, parseExtraSpecs } from './parse';
 import { type Topology, topologyOf } from './topology';

@@ -1,8 +1,8 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { ProjectQuotaView } from '#libs/contracts/messages';
 import { OTHER_LIMITS } from '#libs/contracts/quotas';
-import { hintFor, isResourceClass } from '#libs/domain/known-names';
 import { isClassOrTraitName } from '#libs/domain/names';
+import { hintFor, isResourceClass } from '#libs/domain/naming/known-names';
 import { MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
 import { answerCommand, showAnswer } from '../answers/answer';
 import { ownProject, useClient } from '../client/with-client';

@@ -1,6 +1,6 @@
 import type { Diagnosis } from '#libs/contracts/messages';
 import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
-import { closestTo } from '#libs/domain/known-names';
+import { closestTo } from '#libs/domain/naming/known-names';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Fleet } from '../fleet/fleet';
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Resources } from '#libs/domain/inventory';
-import { hintFor, isResourceClass, isTrait } from '#libs/domain/known-names';
 import { isFlavorName, isHostName, isUuid } from '#libs/domain/names';
+import { hintFor, isResourceClass, isTrait } from '#libs/domain/naming/known-names';
 import { REBUILD_POLICIES, type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type NamedGroup } from '#libs/domain/server-group';
 import { usageError } from '../../failure';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
-import { hintFor, isResourceClass, isTrait } from '#libs/domain/known-names';
 import { isUuid } from '#libs/domain/names';
+import { hintFor, isResourceClass, isTrait } from '#libs/domain/naming/known-names';
 import type { RequestGroup } from '#libs/domain/request-spec';
 import { amountsIn, parseGroup } from '../group-flag';
 import { amount } from '../number-flags';

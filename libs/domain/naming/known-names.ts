@@ -1,6 +1,11 @@
-import { type BerthError, invalidArgument } from './errors';
-import { isClassOrTraitName } from './names';
-import { isStandardResourceClass, isStandardTrait, STANDARD_RESOURCE_CLASSES, STANDARD_TRAITS } from './standard-names';
+import { type BerthError, invalidArgument } from '../errors';
+import { isClassOrTraitName } from '../names';
+import {
+  isStandardResourceClass,
+  isStandardTrait,
+  STANDARD_RESOURCE_CLASSES,
+  STANDARD_TRAITS,
+} from '../standard-names';
 
 /** A standard resource class, or one of somebody's own: whether a host has it is another question. */
 export function isResourceClass(name: string): boolean {
