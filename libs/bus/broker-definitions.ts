@@ -3,7 +3,7 @@ import { cellOf, inCell, queueInCell, withoutCell } from '../contracts/cells';
 import { CONSOLE_USER, identityOf, isRestricted } from '../contracts/identity';
 import { agentQueue, EVENTS_EXCHANGE, type QueueSpec, REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../contracts/queues';
 import { type BrokerRights, rightsOf, type ServiceUser, serviceRightsOf } from './broker-users';
-import { DEAD_LETTER_QUEUE } from './handling/dead-letter';
+import { DEAD_LETTER_QUEUE, MAX_DEAD_LETTER_BYTES } from './handling/dead-letter';
 import { queueArguments } from './queue-arguments';
 
 /**
@@ -39,6 +39,7 @@ export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, stri
     })),
     permissions: rights.map(({ user, configure, write, read }) => ({ user, vhost, configure, write, read })),
     topic_permissions: rights.flatMap(({ user, topics }) => topics.map((topic) => ({ user, vhost, ...topic }))),
+    policies: POLICIES.map((policy, priority) => ({ vhost, 'apply-to': 'queues', priority, ...policy })),
     exchanges: exchanges.map((name) => {
       return { name, vhost, type: 'topic', durable: true, auto_delete: false, internal: false, arguments: {} };
     }),
@@ -67,6 +68,28 @@ function rightsOfUser(user: string): BrokerRights | undefined {
 
 const SERVICES: readonly ServiceUser[] = ['scheduler', 'conductor', CONSOLE_USER, 'operator'];
 const EXCHANGES = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE];
+
+/**
+ * Bounds in bytes, also of queues that a broker had before: above them a queue refuses, or by its own argument drops the oldest. Together
+ * with `disk_free_limit` they keep one who floods a queue from stopping everybody by the disk alarm. The later goes first.
+ */
+const POLICIES = [
+  {
+    name: 'berth-private',
+    pattern: '^private\\.',
+    definition: { 'max-length-bytes': 268_435_456 },
+  },
+  {
+    name: 'berth-queues',
+    pattern: '^(cell\\.[^.]+\\.)?(build\\.(requests|results)|rpc\\.(scheduler|conductor)|stats|agent\\..+)$',
+    definition: { 'max-length-bytes': 1_073_741_824 },
+  },
+  {
+    name: 'berth-dead-letters',
+    pattern: '^(cell\\.[^.]+\\.)?dead-letters$',
+    definition: { 'max-length-bytes': MAX_DEAD_LETTER_BYTES },
+  },
+] as const;
 
 function bindingOf({ name, entrance }: QueueSpec, vhost: string): object[] {
   if (entrance === undefined) return [];

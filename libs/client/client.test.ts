@@ -199,3 +199,14 @@ it('ends every wait when it is closed', async () => {
   await client.close();
   expect(await waiting).toMatchObject({ code: 'aborted', reason: 'interrupted' });
 });
+
+it('builds when a broker that was built anew has its queues again', async () => {
+  const { bus, service, client, clock } = await open(30_000);
+  await service.remove(BUILD_REQUESTS.name);
+  const building = client.build({ spec: SPEC });
+  await clock.advance(1_000);
+  await service.declare(BUILD_REQUESTS);
+  await clock.advance(10_000);
+  expect((await building).instanceUuids).toHaveLength(1);
+  expect(await bus.depth(BUILD_REQUESTS.name)).toBe(1);
+});

@@ -585,10 +585,15 @@ export class Client {
       clock,
       random,
       signal: this.#closing.signal,
-      isRetryable: (thrown) => clock.elapsed() < untilMs && isRetryable(BerthError.from(thrown)),
+      isRetryable: (thrown) => clock.elapsed() < untilMs && mayComeBack(BerthError.from(thrown)),
       onFailure: () => {},
     });
   }
+}
+
+/** A broker that was built anew has no queues until the services have declared them again. */
+function mayComeBack(error: BerthError): boolean {
+  return isRetryable(error) || error.reason === 'no_such_queue';
 }
 
 /** The error for an instance, or several, that Berth does not know. */

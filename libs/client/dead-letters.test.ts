@@ -47,3 +47,14 @@ it('sends those that are meant to their queue again, and keeps the others', asyn
   });
   expect(await got).toBe('nonsense');
 });
+
+it('discards those that are meant, and keeps the others', async () => {
+  const { clock, bus } = await busWithTwoDeadLetters();
+  await visitDeadLetters(bus, clock, 10, ({ reason }) => (reason === 'rubbish' ? 'discard' : 'leave'));
+  const left: string[] = [];
+  await visitDeadLetters(bus, clock, 10, ({ reason }) => {
+    left.push(reason);
+    return 'leave';
+  });
+  expect(left).toEqual(['nonsense']);
+});

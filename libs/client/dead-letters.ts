@@ -24,8 +24,8 @@ export interface Refused {
   readonly error: BerthError;
 }
 
-/** What to do with a dead letter: leave it, or send it to its queue again. */
-export type Action = 'leave' | 'requeue';
+/** What to do with a dead letter: leave it, send it to its queue again, or delete it. */
+export type Action = 'leave' | 'requeue' | 'discard';
 
 /** The queue counts as empty when no message came for this long. */
 const QUIET_MS = 500;
@@ -54,7 +54,9 @@ export async function visitDeadLetters(
     visited.count += 1;
     visited.lastMs = clock.elapsed();
     const letter = letterOf(message);
-    if (decide(letter) === 'leave' || letter.queue === '') return ended;
+    const action = decide(letter);
+    if (action === 'discard') return ACK;
+    if (action === 'leave' || letter.queue === '') return ended;
     const { type, body, sender, id, identity } = message;
     const options = { id, onBehalfOf: identity };
     const outgoing = { type, body, ...(sender === '' ? {} : { sender }) };

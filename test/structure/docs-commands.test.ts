@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
@@ -7,6 +8,7 @@ import { takeGlobalFlags } from '../../services/cli/contexts/global-flags';
 import { createTerminal } from '../../services/cli/views/terminal';
 import { commandLines } from '../docs-site/command-lines';
 import { readSources } from '../docs-site/repository';
+import { pathsBelow } from './source-files';
 
 /* Every command line of `berth` that stands in a code block of any Markdown file: there is such a command, and it has such flags. */
 
@@ -55,6 +57,42 @@ it('names commands and flags that there are', async () => {
   }
   expect(found).toEqual([]);
   expect(lines.length).toBeGreaterThan(100);
+});
+
+/** A command of two words, or in quotes, in a message, a hint or a comment of the sources. */
+const NAMED = /(?<quote>['`]?)\bberth (?<command>[a-z][a-z-]*(?: [a-z][a-z-]*)?)/g;
+
+/** Names that only look like one: the seed of a uuid. */
+const NO_COMMANDS = ['nested'];
+
+/** The name as far as there can be a command of it: the next word of a sentence is none. */
+async function problemOfName(name: string, isQuoted: boolean): Promise<string | undefined> {
+  const [first = '', second = ''] = name.split(' ');
+  const entry = CATALOGUE.flatMap(({ commands }) => commands).find((one) => one.name === first);
+  if (entry === undefined) return isQuoted && !NO_COMMANDS.includes(first) ? `no command ${first}` : undefined;
+  const command: CommandUnknownOpts = await entry.load(context);
+  if (command.commands.length === 0 || second === '') return undefined;
+  return command.commands.some((one) => one.name() === second) ? undefined : `no command ${name}`;
+}
+
+it('names in messages of the sources only commands that there are', async () => {
+  const found: string[] = [];
+  let count = 0;
+  for (const path of pathsBelow('libs', 'services')) {
+    if (path.includes('/generated/') || path.endsWith('.test.ts')) continue;
+    for (const { groups } of readFileSync(join(ROOT, path), 'utf8').matchAll(NAMED)) {
+      count++;
+      const problem = await problemOfName(groups?.command ?? '', groups?.quote !== '');
+      if (problem !== undefined) found.push(`${path}: berth ${groups?.command}: ${problem}`);
+    }
+  }
+  expect(found).toEqual([]);
+  expect(count).toBeGreaterThan(100);
+});
+
+it('finds a name of no command', async () => {
+  expect(await problemOfName('allocation list', false)).toBe('no command allocation list');
+  expect(await problemOfName('hosts', true)).toBe('no command hosts');
 });
 
 it.each([

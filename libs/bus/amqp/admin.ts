@@ -1,55 +1,162 @@
 import type { Channel, ChannelModel } from 'amqplib';
-import { sendsByEntrances } from '../../contracts/identity';
-import type { QueueSpec } from '../../contracts/queues';
+import { cellOf, inCell, queueInCell } from '../../contracts/cells';
+import { identityOf, sendsByEntrances } from '../../contracts/identity';
+import { EVENTS_EXCHANGE, type QueueSpec, REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
+import type { Random } from '../../domain/random';
 import { endsWithin } from '../../runtime/ends-within';
 import type { Log } from '../../runtime/log';
 import type { Surroundings } from '../../runtime/service';
+import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
+import { isDeadLetters } from '../port';
 import type { Attachment } from './connection';
 import { closeQuietly } from './reopening-channel';
 import {
   ANSWER_TIMEOUT_MS,
   bindEntrance,
-  declareBase,
+  bindEvents,
+  declareEventQueue,
+  declareEvents,
   declareQueue,
   findQueue,
   noAnswer,
   notConnected,
 } from './topology';
 
+/** How often it is looked whether all is still there, about. */
+const CHECK_MS = 5_000;
+
 /**
  * Declares and asks, one thing after the other on a channel of its own, because the broker answers a wrong question by
- * closing the channel. Remembers what was declared, and declares it again on each new connection. For a user who
- * sends by entrances services declare: queues are only looked for.
+ * closing the channel. Remembers what was declared, and declares it again on each new connection, and every few seconds: somebody
+ * may delete an exchange, a queue or a binding while the connection lives, and of a binding the broker tells nobody. For a user who
+ * sends by entrances services declare: exchanges and queues are only looked for.
  */
 export class Admin implements Attachment {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #cell: string;
   readonly #declares: boolean;
+  readonly #exchanges: readonly string[];
+  readonly #random: Random;
   readonly #declared = new Map<string, QueueSpec>();
+  /** Queues that an older version declared otherwise. To ask again costs a channel, and a line in the broker's log. */
+  readonly #ofOldVersion = new Set<string>();
+  /** The queues of events of this connection, with what each is to hear. */
+  readonly #hearing = new Map<string, string>();
   #model: ChannelModel | undefined;
   #channel: Channel | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  #isWhole = true;
+  #isClosed = false;
+  #isChecking = false;
+  #cancelCheck: (() => void) | undefined;
 
-  constructor(user: string, cell: string, { log, clock }: Surroundings) {
+  constructor(user: string, cell: string, { log, clock, random }: Surroundings) {
     this.#cell = cell;
     this.#log = log;
     this.#clock = clock;
+    this.#random = random;
     this.#declares = !sendsByEntrances(user);
+    this.#exchanges = exchangesOf(user).map((name) => inCell(cell, name));
+  }
+
+  /** Whether all exchanges that this user needs were there when they were last looked for. */
+  get isWhole(): boolean {
+    return this.#isWhole;
   }
 
   async attach(model: ChannelModel): Promise<void> {
     this.#model = model;
     this.#channel = undefined;
-    if (!this.#declares) return;
+    // Those of the connection before went with it.
+    this.#hearing.clear();
+    this.#checkLater();
+    if (!this.#declares) {
+      this.#isWhole = true;
+      return;
+    }
     const declareAgain = (queue: string, work: () => Promise<void>) =>
       work().catch((error: unknown) =>
         this.#log.error({ event: 'bus_declare_failed', queue, error }, 'could not declare a queue'),
       );
-    await declareAgain('dead-letters', () => this.run('dead-letters', (channel) => declareBase(channel, this.#cell)));
+    await declareAgain('events', () => this.run('events', (channel) => declareEvents(channel, this.#cell)));
+    const deadLetters = queueInCell(this.#cell, DEAD_LETTER_QUEUE);
+    await declareAgain(deadLetters.name, () => this.#ensure(deadLetters));
     for (const spec of this.#declared.values()) await declareAgain(spec.name, () => this.#ensure(spec));
+    this.#isWhole = true;
+  }
+
+  /**
+   * Looks for what is to be there, and declares it again. Called every few seconds, and when the broker closes a channel, as it does
+   * when a message is published to an exchange that is gone. Never rejects.
+   */
+  async check(): Promise<void> {
+    if (this.#isChecking || this.#isClosed || this.#model === undefined) return;
+    this.#isChecking = true;
+    const model = this.#model;
+    try {
+      if (!(await this.#hasExchanges())) {
+        this.#isWhole = false;
+        this.#log.warn({ event: 'bus_topology_missing' }, 'an exchange is gone from the broker');
+      }
+      if (this.#declares) await this.#declareAll();
+      for (const [queue, pattern] of this.#hearing) await this.#bindAgain(queue, pattern);
+      if (!this.#isWhole && (await this.#hasExchanges())) {
+        this.#isWhole = true;
+        this.#log.info({ event: 'bus_topology_restored' }, 'the exchanges are there again');
+      }
+    } catch (error) {
+      this.#log.debug({ event: 'bus_check_failed', error }, 'could not look after exchanges and queues, tries again');
+    } finally {
+      this.#isChecking = false;
+      if (this.#model === model) this.#checkLater();
+    }
+  }
+
+  /** A queue whose listener was cancelled is gone with it. */
+  async #bindAgain(queue: string, pattern: string): Promise<void> {
+    try {
+      await this.run(queue, (channel) => bindEvents(channel, queue, this.#cell, pattern));
+    } catch (error) {
+      if (/no queue/.test((error as Error).message)) this.#hearing.delete(queue);
+      else throw error;
+    }
+  }
+
+  async #hasExchanges(): Promise<boolean> {
+    const entrances = [...this.#declared.values()].flatMap(({ entrance }) => (entrance ? [entrance.exchange] : []));
+    for (const name of new Set([...this.#exchanges, ...entrances])) {
+      const isThere = await this.run(name, (channel) => channel.checkExchange(name)).then(
+        () => true,
+        (error: unknown) => {
+          if ((error as { code?: unknown }).code === 404) return false;
+          throw error;
+        },
+      );
+      if (!isThere) return false;
+    }
+    return true;
+  }
+
+  async #declareAll(): Promise<void> {
+    await this.run('events', (channel) => declareEvents(channel, this.#cell));
+    for (const spec of [queueInCell(this.#cell, DEAD_LETTER_QUEUE), ...this.#declared.values()])
+      await this.#ensure(spec);
+  }
+
+  #checkLater(): void {
+    this.#cancelCheck?.();
+    if (this.#isClosed) return;
+    this.#cancelCheck = this.#clock.after(CHECK_MS * (0.75 + this.#random.next() / 2), () => void this.check());
+  }
+
+  /** Declares a queue of this connection that hears topics, and keeps it bound. */
+  async hear(name: string, pattern: string): Promise<string> {
+    const queue = await this.run(pattern, (channel) => declareEventQueue(channel, name, this.#cell, pattern));
+    this.#hearing.set(queue, pattern);
+    return queue;
   }
 
   /** @throws BerthError `failed_precondition / queue_mismatch`, `unavailable`. */
@@ -76,20 +183,23 @@ export class Admin implements Attachment {
 
   /** Makes sure that a queue to consume from is there. @throws BerthError as `declare`; `not_found / no_such_queue`. */
   async provide(spec: QueueSpec): Promise<void> {
-    if (this.#declares) await this.#ensure(spec);
+    if (this.#declares) await this.declare(spec);
     else await this.run(spec.name, (channel) => findQueue(channel, spec));
   }
 
-  /** A queue of calls may still be there as versions before 0.1 declared it: it is used as it is until it goes. */
+  /** A queue of calls, or of dead letters, may still be there as an older version declared it: it is used as it is until it goes. */
   async #ensure(spec: QueueSpec): Promise<void> {
+    if (this.#isChecking && this.#ofOldVersion.has(spec.name)) {
+      return this.run(spec.name, (channel) => bindEntrance(channel, spec));
+    }
     try {
       await this.run(spec.name, (channel) => declareQueue(channel, spec));
     } catch (thrown) {
-      if (spec.kind !== 'transient' || BerthError.from(thrown).reason !== 'queue_mismatch') throw thrown;
-      this.#log.warn(
-        { event: 'bus_queue_of_old_version', queue: spec.name },
-        'uses a queue as an older version made it',
-      );
+      const isOfOldVersion = BerthError.from(thrown).reason === 'queue_mismatch';
+      if (!isOfOldVersion || (spec.kind !== 'transient' && !isDeadLetters(spec.name))) throw thrown;
+      const fields = { event: 'bus_queue_of_old_version', queue: spec.name };
+      this.#log.warn(fields, 'uses a queue as an older version made it');
+      this.#ofOldVersion.add(spec.name);
       await this.run(spec.name, (channel) => bindEntrance(channel, spec));
     }
   }
@@ -130,6 +240,16 @@ export class Admin implements Attachment {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelCheck?.();
     await closeQuietly(this.#channel);
   }
+}
+
+/** The exchanges that a user publishes to, or whose queues hear them. */
+function exchangesOf(user: string): readonly string[] {
+  const identity = identityOf(user, cellOf(user));
+  if (identity.kind === 'agent') return [REPORTS_EXCHANGE];
+  if (identity.kind === 'project') return [REQUESTS_EXCHANGE, EVENTS_EXCHANGE];
+  return sendsByEntrances(user) ? [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE] : [EVENTS_EXCHANGE];
 }

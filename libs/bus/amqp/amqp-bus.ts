@@ -28,7 +28,7 @@ import type { Connections } from './connection';
 import { Consumer, type ConsumerRole } from './consumer';
 import { ConsumerChannel } from './consumer-channel';
 import { privateQueuePrefix } from './origin';
-import { brokerBlocked, declareEventQueue, refusalOf } from './topology';
+import { brokerBlocked, refusalOf } from './topology';
 
 /** Consumers share this many channels. */
 const MAX_CONSUMER_CHANNELS = 16;
@@ -59,8 +59,9 @@ export class AmqpBus implements Bus {
     consuming.add(this.#admin);
     this.#metrics = busMetrics(around.metrics, this);
     consuming.onReconnect = () => this.#metrics.reconnects.inc();
-    this.#caster = new Caster(publishing, config, this.#metrics, around);
-    this.#caller = new Caller(connections, config, this.#metrics, around);
+    const lost = () => void this.#admin.check();
+    this.#caster = new Caster(publishing, config, this.#metrics, around, lost);
+    this.#caller = new Caller(connections, config, this.#metrics, around, lost);
     this.#answers = new Answers(publishing, around);
   }
 
@@ -103,10 +104,7 @@ export class AmqpBus implements Bus {
       queue: pattern,
       prefetch: 0,
       noAck: true,
-      declare: () =>
-        this.#admin.run(pattern, (channel) =>
-          declareEventQueue(channel, this.#newPrivateName(), this.#config.cell, pattern),
-        ),
+      declare: () => this.#admin.hear(this.#newPrivateName(), pattern),
       frames: undefined,
       bury: async () => {},
       postpone: async () => {},
@@ -151,6 +149,7 @@ export class AmqpBus implements Bus {
     return (
       this.#isOpen &&
       this.#connections.consuming.isUp &&
+      this.#admin.isWhole &&
       !this.#connections.publishing.isBlocked &&
       this.#caster.publisher.isReady &&
       this.#caller.isReady

@@ -30,12 +30,22 @@ export class Caller {
   readonly publisher: BatchingPublisher;
   #answerQueue = '';
 
-  constructor({ publishing, consuming }: Connections, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
+  /** @param onLost  called when the broker has closed the channel, as for an exchange that is gone */
+  constructor(
+    { publishing, consuming }: Connections,
+    config: BusConfig,
+    metrics: BusMetrics,
+    around: Surroundings,
+    onLost: () => void,
+  ) {
     this.#metrics = metrics;
     this.#around = around;
     this.#user = publishing.user;
     this.#pending = new PendingCalls(around.clock);
-    const lost = () => this.#pending.failAll(outcomeUnknown());
+    const lost = () => {
+      this.#pending.failAll(outcomeUnknown());
+      onLost();
+    };
     const create = (model: ChannelModel) => model.createChannel();
     const prepare = (channel: Channel) => this.#listen(channel);
     this.#listening = new ReopeningChannel<Channel>(consuming, { name: 'answers', create, prepare, lost }, around);

@@ -32,12 +32,13 @@ export class Caster {
   readonly #events: string;
   readonly publisher: BatchingPublisher;
 
-  constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings) {
+  /** @param lost  called when the broker has closed the channel, as for an exchange that is gone */
+  constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings, lost: () => void) {
     this.#metrics = metrics;
     this.#user = connection.user;
     this.#events = inCell(config.cell, EVENTS_EXCHANGE);
     this.#around = around;
-    const settings = { ...config, name: 'casts', noQueue: noSuchQueue, outcomeUnknown: connectionLost };
+    const settings = { ...config, name: 'casts', noQueue: noSuchQueue, outcomeUnknown: connectionLost, lost };
     this.publisher = new BatchingPublisher(connection, settings, around);
   }
 

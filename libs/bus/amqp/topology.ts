@@ -1,9 +1,8 @@
 import type { Channel } from 'amqplib';
-import { inCell, queueInCell } from '../../contracts/cells';
+import { inCell } from '../../contracts/cells';
 import { EVENTS_EXCHANGE, type QueueSpec } from '../../contracts/queues';
 import { BerthError, invalidArgument } from '../../domain/errors';
 import { noSuchQueue, queueMismatch } from '../errors';
-import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
 import { queueArguments } from '../queue-arguments';
 
 /** A listener that is slower than the events loses the oldest above this many. */
@@ -12,10 +11,14 @@ const MAX_UNHEARD_EVENTS = 100_000;
 /** How long the broker may keep a question about a queue or a channel open. */
 export const ANSWER_TIMEOUT_MS = 10_000;
 
-/** What must be there before anything else in a cell: the exchange of events and the queue of dead letters. */
-export async function declareBase(channel: Channel, cell: string): Promise<void> {
+/** The exchange of a cell's events. */
+export async function declareEvents(channel: Channel, cell: string): Promise<void> {
   await channel.assertExchange(inCell(cell, EVENTS_EXCHANGE), 'topic', { durable: true });
-  await declareQueue(channel, queueInCell(cell, DEAD_LETTER_QUEUE));
+}
+
+/** Lets a queue of this connection hear topics of a cell. */
+export async function bindEvents(channel: Channel, queue: string, cell: string, pattern: string): Promise<void> {
+  await channel.bindQueue(queue, inCell(cell, EVENTS_EXCHANGE), pattern);
 }
 
 /** Declares a queue and its entrance. @throws BerthError `failed_precondition / queue_mismatch`; the channel is closed then. */
@@ -59,7 +62,7 @@ export async function declareEventQueue(
 ): Promise<string> {
   const options = { exclusive: true, durable: false, autoDelete: true, maxLength: MAX_UNHEARD_EVENTS };
   const { queue } = await channel.assertQueue(name, options);
-  await channel.bindQueue(queue, inCell(cell, EVENTS_EXCHANGE), pattern);
+  await bindEvents(channel, queue, cell, pattern);
   return queue;
 }
 

@@ -61,7 +61,13 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
     [`${name}.tcp.ip`, '127.0.0.1'],
   ]);
   const own = Object.fromEntries(listeners) as Record<string, string | number>;
-  const settings = { 'log.file.level': 'warning', 'disk_free_limit.absolute': '50MB', ...own, ...config };
+  const settings = {
+    'log.file.level': 'warning',
+    'disk_free_limit.absolute': '50MB',
+    max_message_size: 4_194_304,
+    ...own,
+    ...config,
+  };
   const names = plugins.map(({ name }) => `rabbitmq_${name}`);
   const env = {
     ...rabbitmqEnvironment(command, folder, port, distPort, names),

@@ -2,13 +2,17 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type DeadLetter, visitDeadLetters } from '#libs/client/dead-letters';
 import { useBus } from '../client/with-client';
 import type { Context } from '../context';
+import { usageError } from '../failure';
 import { addHelp } from '../help-text';
 import { type Listing, listingCommand, showListing } from '../views/listing';
 import { wholeFrom } from './number-flags';
 
-/** `berth dead-letters list | requeue` */
+/** `berth dead-letters list | requeue | discard` */
 export function deadLettersCommand(context: Context): CommandUnknownOpts {
-  return new Command('dead-letters').addCommand(listCommand(context)).addCommand(requeueCommand(context));
+  return new Command('dead-letters')
+    .addCommand(listCommand(context))
+    .addCommand(requeueCommand(context))
+    .addCommand(discardCommand(context));
 }
 
 function listCommand(context: Context): CommandUnknownOpts {
@@ -67,5 +71,33 @@ function requeueCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [
     ['berth dead-letters requeue', 'all of them'],
     ['berth dead-letters requeue --reason delivery_limit', 'those that were tried too often'],
+  ]);
+}
+
+function discardCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('discard')
+    .description('Delete dead letters for good: of these, say which by --id or --reason, or --all.')
+    .option('--id <message>', 'only this message')
+    .option('--reason <reason>', 'only those with this reason')
+    .option('--all', 'whatever they are', false)
+    .option('--limit <n>', 'look at so many at most', wholeFrom(1), 100)
+    .option('--json', 'print one JSON value', false);
+  useBus(context, command, async (bus, { id, reason, all, limit, json }) => {
+    if (!all && id === undefined && reason === undefined) {
+      throw usageError('which dead letters?', 'say --id, --reason or --all; berth dead-letters list shows them');
+    }
+    const discarded: string[] = [];
+    await visitDeadLetters(bus, context.clock, limit, (letter) => {
+      if ((id ?? letter.id) !== letter.id || (reason ?? letter.reason) !== letter.reason) return 'leave';
+      discarded.push(letter.id);
+      return 'discard';
+    });
+    if (json) context.terminal.json({ discarded });
+    else context.terminal.print(`${discarded.length} discarded`);
+  });
+  return addHelp(command, [
+    ['berth dead-letters discard --reason unknown_sender', 'those that nobody vouches for'],
+    ['berth dead-letters discard --id 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'one of them'],
+    ['berth dead-letters discard --all', 'the oldest hundred, whatever they are'],
   ]);
 }

@@ -39,7 +39,7 @@ export async function deleteHost(
       throw noSuchHost(host);
     case 'in_use': {
       await releaseFence(c, host);
-      const message = `${result.key} has allocations of consumers that are not on record as instances of ${host}; berth allocation list shows them`;
+      const message = `${result.key} has allocations of consumers that are not on record as instances of ${host}; berth provider show ${result.key} says how much`;
       throw new BerthError('failed_precondition', 'host_in_use', message, { details: { host, provider: result.key } });
     }
     default:

@@ -54,6 +54,8 @@ async function step(t: TopConductor, record: Instance, cell: CellOfInstance, mov
   const timedOut = { reason: 'move_timed_out', message: `not ACTIVE in cell ${move.to} in time` };
   switch (move.phase) {
     case 'selecting': {
+      // Nothing was done yet: a cell that does not answer must not keep it from being operated on.
+      if (isLate) return endMove(t, record, timedOut);
       // Its name is taken there as long as the cell remembers it from before.
       if (await viewIn(t, move.to, record.uuid)) return endMove(t, record, remembered(move));
       const { destinations, fault } = await selectThere(t, record, move);

@@ -74,6 +74,22 @@ it('is not stopped when the other cell has no room', async () => {
   expect(world.a.operations).toEqual([]);
 });
 
+it('stays where it is when the other cell does not answer in time', async () => {
+  world.select = () => {
+    throw new BerthError('unavailable', 'cell_unreachable', 'cell b does not answer');
+  };
+  await move();
+  await world.clock.advance(200_000);
+  expect(await world.only()).toMatchObject({
+    state: 'active',
+    host: 'h1-a',
+    fault: { reason: 'move_timed_out' },
+    cell: { name: 'a' },
+  });
+  expect((await world.only()).cell?.move).toBeUndefined();
+  expect([world.a.operations, world.b.requests]).toEqual([[], []]);
+});
+
 it('is started again where it was when it can not be built in the other cell', async () => {
   world.b.builds = false;
   await move();

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { type Channel, type ChannelModel, type ConsumeMessage, connect } from 'amqplib';
 import { frameCodec, unframed } from '#libs/bus/amqp/batching/frame';
 import { type OpenBusConfig, openBus } from '#libs/bus/open';
 import { ACK, type Bus, type CastOptions, type IncomingMessage, REQUEUE } from '#libs/bus/port';
 import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
 import type { QueueSpec } from '#libs/contracts/queues';
+import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics, type Metrics } from '#libs/runtime/metrics';
@@ -567,4 +569,59 @@ it('tells its metrics what it did', async () => {
   expect(text).toContain('berth_bus_connected 1');
   expect(text).toContain('berth_bus_not_sent_total{reason="no_such_queue"} 2');
   expect(text).toContain('berth_bus_messages_unconfirmed 0');
+});
+
+describe('what somebody deletes on the broker', () => {
+  const settings = { cell: 'heals' };
+
+  it('is declared again while the process lives, and readiness tells meanwhile', async () => {
+    const bus = await open(settings);
+    const heard = new Inbox<string>();
+    await bus.subscribe('a.#', (_topic, { body }) => heard.put(textOf(body)));
+    await bus.publish('a.b', aMessage('before'));
+    expect(await heard.has(1)).toEqual(['before']);
+    await channel.deleteExchange('cell.heals.berth.events');
+    expect(await failureOf(bus.publish('a.b', aMessage('lost')))).toMatchObject({ code: 'unavailable' });
+    expect(bus.isConnected()).toBe(false);
+    await until(() => bus.isConnected());
+    await until(async () => {
+      await bus.publish('a.b', aMessage('after')).catch(() => {});
+      return heard.items.includes('after');
+    });
+  });
+
+  it('is declared again though nobody sends anything: an entrance, a binding, a queue', async () => {
+    const bus = await open(settings);
+    const entrance = { exchange: `test.${randomUUID()}`, pattern: 'way.in.#' };
+    const queue = aQueue('host', { entrance });
+    await bus.declare(queue);
+    const name = `cell.heals.${queue.name}`;
+    const isReachable = async () => {
+      const probe = await stranger.createConfirmChannel();
+      probe.on('error', () => {});
+      let isReturned = false;
+      probe.on('return', () => {
+        isReturned = true;
+      });
+      try {
+        probe.publish(`cell.heals.${entrance.exchange}`, 'way.in.x', Buffer.from('x'), { mandatory: true });
+        await probe.waitForConfirms();
+        return !isReturned;
+      } catch {
+        return false;
+      }
+    };
+    expect(await isReachable()).toBe(true);
+    await channel.unbindQueue(name, `cell.heals.${entrance.exchange}`, entrance.pattern);
+    await until(isReachable);
+    await channel.deleteExchange(`cell.heals.${entrance.exchange}`);
+    await until(isReachable);
+    await channel.deleteQueue(name);
+    await until(isReachable);
+  });
+
+  /** Asks again until it is so; the test's own time is its limit. */
+  async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+    while (!(await isSo())) await sleep(systemClock(), 100);
+  }
 });
