@@ -7,6 +7,7 @@ import type { ServiceProcess } from '#libs/runtime/run-service';
 import { nodeSource } from './drivers/baremetal/open-nodes';
 import { driverFromConfig } from './drivers/open-driver';
 import { type FormerRun, noFormerRun, openFormerRun } from './holding/former-run';
+import { ownState } from './holding/state-owner';
 import { hostNames } from './host/host-facts';
 import { type AgentConfig, agentOptions } from './options';
 import type { PoolNodes } from './pool/open-node';
@@ -35,7 +36,9 @@ export const computeAgent: ServiceProcess<typeof tables> = {
   async start(config, opening) {
     refuseTop(config.agent.cell);
     const bus = await opening.open('bus', openBus(config.bus, opening));
+    const { stateDir, cell, host } = config.agent;
     const formerRun = await opening.open('state folder', formerRunOf(config.agent));
+    if (stateDir !== '') await ownState(stateDir, { cell, host });
     const nodes = await poolNodes(config.agent);
     return startComputeAgent({
       ...opening,

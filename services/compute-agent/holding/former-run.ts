@@ -54,6 +54,14 @@ export async function openFormerRun(folder: string): Promise<FormerRun> {
   };
 }
 
+/** Whether a process that lives has a lock; not when there is none, or nothing here can lock. */
+export async function isLocked(file: string): Promise<boolean> {
+  if (!(await stat(file).catch(() => undefined))) return false;
+  const unlock = await lock(file);
+  await unlock?.();
+  return unlock === undefined;
+}
+
 /** Resolves to how the lock is given back; undefined when another process has it, or nothing here can lock. */
 async function lock(file: string): Promise<(() => Promise<void>) | undefined> {
   // It ends with its input, which ends with this process, however this process ends. Away from the terminal's signals.
