@@ -11,6 +11,8 @@ type ProjectUsage = Tables['project_usage'];
 type Days = ProjectUsage['accrued'];
 
 export const DAY_MS = 86_400_000;
+/** A bound on one count, however far a clock jumps. */
+const MAX_COUNTED_DAYS = 32;
 
 /** How a command changes what projects hold, by project key: what it writes, less what the consumers held. */
 export function growthOf(writes: readonly ConsumerWrite[], olds: readonly (Consumer | undefined)[]): Growth {
@@ -60,12 +62,14 @@ export function grownUsages(growth: Growth, state: AllocationState, atMs: number
 
 /**
  * A project's row with what it held until now counted, day by day. The commit that changes what a project holds counts it,
- * so that nothing is counted twice, whoever commits or dies. A clock that is behind the last commit's counts nothing.
+ * so that nothing is counted twice, whoever commits or dies. A clock that is behind the last commit's counts nothing, up to a
+ * day; one that is further behind was set back, or ahead before: counting begins anew with it. Of what lies further back than
+ * `MAX_COUNTED_DAYS` only so much is counted: a project is settled each day, so it is a clock that jumped.
  */
 export function accrued(row: ProjectUsage, atMs: number): ProjectUsage {
   const held = Object.entries(row.used).filter(([, amount]) => amount > 0);
   const days: Record<string, Record<string, number>> = { ...row.accrued };
-  let fromMs = held.length === 0 ? atMs : row.atMs;
+  let fromMs = held.length === 0 ? atMs : Math.max(row.atMs, atMs - MAX_COUNTED_DAYS * DAY_MS);
   while (fromMs < atMs) {
     const day = Math.floor(fromMs / DAY_MS);
     const toMs = Math.min(atMs, (day + 1) * DAY_MS);
@@ -74,7 +78,8 @@ export function accrued(row: ProjectUsage, atMs: number): ProjectUsage {
     days[day] = sum;
     fromMs = toMs;
   }
-  return { used: row.used, atMs: Math.max(row.atMs, atMs), accrued: days };
+  const isSetBack = row.atMs - atMs > DAY_MS;
+  return { used: row.used, atMs: isSetBack ? atMs : Math.max(row.atMs, atMs), accrued: days };
 }
 
 /**
