@@ -48,9 +48,9 @@ export function isForgotten(record: Instance | undefined, running: RunningInstan
  *
  * The naive way is to take any seal for proof: its host keeps the seals of instances that ended, and shows them when nobody knows
  * of those any more. So a seal counts only where its claim is younger than what the store still knows: it was sealed by a
- * revision that was lost, or so shortly before the loss that its record, had it ended before, would still be there. And only for
- * as long after the loss as records of what ended are kept: what ended since is on record so long, and no seal is good twice. Of
- * what comes later, and of seals that do not say when they were made, an operator decides.
+ * revision that was lost, or so shortly before the loss that its record, had it ended before, would still be there. And only for a
+ * day after the loss, or as long as records of what ended are kept: a host that was away then is heard by that time. Of what comes
+ * later, and of seals that do not say when they were made, an operator decides.
  */
 export function mayBeForgotten(
   { sealedAtMs, storeRevision }: Sealing,
@@ -59,7 +59,7 @@ export function mayBeForgotten(
 ): boolean {
   return losses.some(({ last, next }) => {
     const lostAtMs = next / 1_000;
-    if (nowMs - lostAtMs > retentionMs) return false;
+    if (nowMs - lostAtMs > Math.max(retentionMs, HEAL_MS)) return false;
     if (sealedAtMs === undefined) return last === undefined;
     if ((storeRevision ?? 0) >= next || sealedAtMs > lostAtMs + CLOCKS_APART_MS) return false;
     const isLost = last === undefined || (storeRevision ?? 0) > last;
@@ -67,6 +67,8 @@ export function mayBeForgotten(
   });
 }
 
+/** How long after a loss hosts are heard of what was lost, at least. */
+const HEAL_MS = 86_400_000;
 /** So far the clocks of a scheduler and of the store may be from each other. */
 const CLOCKS_APART_MS = 1_000;
 

@@ -8,10 +8,11 @@ import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance, powerStateToBuild } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
-import type { Provider } from '#libs/domain/provider';
+import { type Provider, SHARING_TRAIT } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
+import { LIE_AGGREGATE } from './actions/liars';
 import { RACK_NAMES, RACKS } from './actions/racks';
 import type { Fleet } from './fleet';
 import type { MachineEvent } from './machine';
@@ -108,6 +109,8 @@ export class Checker {
   /** What clients asked for, and how they ask again. */
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
   readonly hosts = new Map<string, Host>();
+  /** Providers that Nova has brought, which are no host's. */
+  readonly ofNova = new Set<string>();
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
   readonly queue: QueueWatch;
@@ -487,7 +490,10 @@ export class Checker {
     for (const provider of this.#providers.values()) {
       if (this.#isAboveCapacity(provider)) this.#aboveCapacityAtMs.set(provider.uuid, this.fleet.time.nowMs);
     }
-    for (const provider of change.providers ?? []) this.#providers.set(provider.uuid, provider);
+    for (const provider of change.providers ?? []) {
+      this.#checkOwner(provider, by);
+      this.#providers.set(provider.uuid, provider);
+    }
     for (const host of change.hosts ?? []) this.#onHost(host);
     for (const host of change.deletedHosts ?? []) this.#onHostDeleted(host);
     for (const { providerUuid, used, generation } of change.usages ?? []) {
@@ -582,6 +588,15 @@ export class Checker {
         return isOn && state !== 'deleted' && state !== 'error' && !this.forgiven.has(uuid);
       });
     if (there) this.fail('claims are what runs', `${name} is deleted, and ${there.uuid} is ${there.state} there`);
+  }
+
+  /** An agent writes its own providers only, and neither shares them nor puts them where operators have not. */
+  #checkOwner({ uuid, name, traits, aggregates }: Provider, by: string): void {
+    const isTaken = this.ofNova.has(uuid) && by !== 'nova';
+    if (isTaken) this.fail('nobody acts for another', `${by} changed ${name} of nova`);
+    if (traits.includes(SHARING_TRAIT) || aggregates.includes(LIE_AGGREGATE)) {
+      this.fail('nobody acts for another', `${name} is shared, or in an aggregate, by the word of its agent`);
+    }
   }
 
   /** A provider goes only when nothing is claimed on it. */

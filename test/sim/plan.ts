@@ -19,8 +19,10 @@ import {
   claimsOthersInstances,
   inventsInstances,
   leavesOutInstances,
+  replaysSeals,
   reportsForAnother,
   reportsOfEarlierEpoch,
+  takesProviders,
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { decide, move, moveForeign, moveTogether } from './actions/moves';
@@ -115,6 +117,8 @@ const KINDS = {
   'instances left out': kind(0.5, 8, leavesOutInstances),
   'stats for another host': kind(0.3, 4, reportsForAnother),
   'stats of an earlier holder': kind(0.3, 4, reportsOfEarlierEpoch),
+  'providers of others reported': kind(0.3, 5, takesProviders),
+  'seals shown again': kind(0.4, 12, replaysSeals),
   'agent away for long': kind(0.3, 3, agentAwayForLong),
   'conductors stop while the store is away': kind(0.3, 3, stopDuringOutage),
   'nova moves': kind(0.4, 4, novaMoves),

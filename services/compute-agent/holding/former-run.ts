@@ -73,8 +73,8 @@ async function lock(file: string): Promise<(() => Promise<void>) | undefined> {
     helper.once('error', () => resolve());
     helper.once('exit', () => resolve());
   });
-  const isLocked = await Promise.race([once(helper.stdout, 'data').then(() => true), exited.then(() => false)]);
-  if (!isLocked) return undefined;
+  const isOurs = await Promise.race([once(helper.stdout, 'data').then(() => true), exited.then(() => false)]);
+  if (!isOurs) return undefined;
   helper.unref();
   return async () => {
     helper.stdin.end();

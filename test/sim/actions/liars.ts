@@ -2,9 +2,14 @@ import { callMethod } from '#libs/bus/typed-calls';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { agentSender, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { inventory } from '#libs/domain/inventory';
+import { SHARING_TRAIT } from '#libs/domain/provider';
 import { type Random, randomInt } from '#libs/domain/random';
 import type { Machine } from '../machine';
 import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
+
+/** No operator has an aggregate of this uuid. */
+export const LIE_AGGREGATE = '11e00000-0000-4000-8000-000000000000';
 
 /** Where a lie stands among what its host says: after all the rest. */
 export const LIE_POSITION = Number.MAX_SAFE_INTEGER;
@@ -59,6 +64,58 @@ export function reportsOfEarlierEpoch(random: Random): Perform {
   return (world) => report(world, host, ({ epoch }) => ({ instances: [], epoch: isUnknown ? 0 : epoch - 1 }));
 }
 
+/** An agent reports another's provider as its host's, or what others are to draw from. */
+export function takesProviders(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  const kind = pick(random, ['a node of nova', 'another host', 'an aggregate', 'shares'] as const);
+  const uuid = random.uuid();
+  return (world) => {
+    const { checker } = world;
+    const lie = (fields: Partial<UpdateResourceStatsRequest>) => report(world, host, () => fields);
+    const more = { VCPU: inventory(1_000) };
+    switch (kind) {
+      case 'a node of nova':
+        return void novaBrings(world, uuid).then(() => lie({ providerUuid: uuid, inventories: more }));
+      case 'another host': {
+        const other = [...checker.hosts.values()].find(({ name }) => name !== host);
+        return other && lie({ providerUuid: other.providerUuid, inventories: more });
+      }
+      case 'an aggregate':
+        return lie({ aggregates: [LIE_AGGREGATE] });
+      case 'shares':
+        return lie({ traits: [SHARING_TRAIT] });
+    }
+  };
+}
+
+async function novaBrings({ fleet, checker }: World, uuid: string): Promise<void> {
+  const { stores, process } = fleet.member('nova');
+  const commit = (command: Parameters<typeof stores.placement.commit>[0]) => stores.placement.commit(command);
+  const about = { atMs: process.clock.now(), parentUuid: undefined, name: `nova-${uuid}` };
+  try {
+    const result = await commit({ kind: 'put_provider', mode: 'create', uuid, ...about });
+    if (result.kind === 'committed') checker.ofNova.add(uuid);
+  } catch {
+    // The store is away.
+  }
+}
+
+/** Of each machine, what ran there once: an agent keeps what was sealed for it. */
+const kept = new WeakMap<Machine, Map<string, RunningInstance>>();
+
+/** An agent shows again what was sealed for instances that ended, by claims that it makes up. */
+export function replaysSeals(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  return (world) =>
+    report(world, host, ({ told }, machine) => {
+      const seals = kept.get(machine) ?? new Map<string, RunningInstance>();
+      kept.set(machine, seals);
+      for (const instance of told) seals.set(instance.instanceUuid, instance);
+      const ended = [...seals.values()].filter(({ instanceUuid }) => !machine.disk.has(instanceUuid));
+      return { instances: [...told, ...ended.map((instance) => ({ ...instance, claimToken: 1 }))] };
+    });
+}
+
 interface Truth {
   readonly told: readonly RunningInstance[];
   readonly epoch: number;
@@ -68,7 +125,7 @@ interface Truth {
 function report(
   { fleet, checker }: World,
   host: string,
-  lie: (truth: Truth) => Partial<UpdateResourceStatsRequest>,
+  lie: (truth: Truth, machine: Machine) => Partial<UpdateResourceStatsRequest>,
   sender = agentOf(host),
 ): void {
   const row = checker.hosts.get(host);
@@ -91,7 +148,7 @@ function report(
     externalUsage: {},
     externalInstances: 0,
     ioOps: 0,
-    ...lie({ told: runsOn(machine), epoch }),
+    ...lie({ told: runsOn(machine), epoch }, machine),
   } as UpdateResourceStatsRequest;
   const options = { timeoutMs: 1_000, sender: agentSender(host) };
   const { bus, process } = fleet.member(sender);
