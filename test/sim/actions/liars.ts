@@ -71,7 +71,8 @@ export function takesProviders(random: Random): Perform {
   const uuid = random.uuid();
   return (world) => {
     const { checker } = world;
-    const lie = (fields: Partial<UpdateResourceStatsRequest>) => report(world, host, () => fields);
+    const lie = (fields: Partial<UpdateResourceStatsRequest>) =>
+      report(world, host, ({ told }) => ({ instances: told, ...fields }));
     const more = { VCPU: inventory(1_000) };
     switch (kind) {
       case 'a node of nova':

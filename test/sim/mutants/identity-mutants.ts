@@ -3,10 +3,9 @@ import type { CastOptions } from '#libs/bus/port';
 import * as identity from '#libs/contracts/identity';
 import * as serverGroup from '#libs/domain/server-group';
 import * as allocations from '#libs/placement/commands/allocations';
-import * as lostWrites from '../../../services/conductor/lost-writes';
 import * as claims from '../../../services/conductor/steps/claims';
 import * as grants from '../../../services/scheduler/nodes/report-grants';
-import { type Mutant, mutant, mutants } from './mutant';
+import { type Mutant, mutant, mutants, withFocus } from './mutant';
 
 export const IDENTITY_MUTANTS: readonly Mutant[] = [
   mutant(
@@ -18,14 +17,13 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
   ),
   mutant('anybody-orders', 'who may order an agent', identity, 'speaksForServiceHost', () => () => true),
   mutant('anybody-reports', 'which host may report for which', identity, 'requireHost', () => () => {}),
-  mutant('no-host-is-free', 'whose a provider is that is no host’s', grants, 'mayTake', () => () => true),
-  mutant('anybody-shares', 'who may share what he reports', grants, 'requireSharingGranted', () => () => {}),
-  mutant(
-    'seals-are-good-for-ever',
-    'when what was sealed may be forgotten',
-    lostWrites,
-    'mayBeForgotten',
-    () => () => true,
+  withFocus(
+    mutant('no-host-is-free', 'whose a provider is that is no host’s', grants, 'mayTake', () => () => true),
+    'providers of others reported',
+  ),
+  withFocus(
+    mutant('anybody-shares', 'who may share what he reports', grants, 'requireSharingGranted', () => () => {}),
+    'providers of others reported',
   ),
   mutant(
     'put-back-as-service',
