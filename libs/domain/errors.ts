@@ -55,6 +55,21 @@ export function invalidArgument(reason: string, message: string, field?: string)
   return new BerthError('invalid_argument', reason, message, field === undefined ? {} : { details: { field } });
 }
 
+/**
+ * Whether this process itself made what was thrown, in its own code or by what it was given, and no peer: the engine's
+ * errors (`Invalid string length`, `Maximum call stack size exceeded`, a value of another type) and those of Node's for
+ * its arguments. The same work fails the same way again, however long a peer is away: this is never `unavailable`.
+ */
+export function isOwnFault(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return true;
+  const { name, code } = thrown as NodeJS.ErrnoException;
+  return ENGINE_ERRORS.includes(name) || OWN_CODES.test(code ?? '');
+}
+
+/** By name: one that another realm made is no `instanceof`. */
+const ENGINE_ERRORS = ['RangeError', 'TypeError', 'SyntaxError', 'ReferenceError', 'URIError', 'EvalError'];
+const OWN_CODES = /^ERR_(STRING_TOO_LONG|BUFFER_|INVALID_ARG|INVALID_RETURN|MISSING_ARGS|OUT_OF_RANGE|ASSERTION)/;
+
 /** True for errors after which the same request may be sent again and can succeed. */
 export function isRetryable(error: BerthError): boolean {
   return error.code === 'unavailable' || error.code === 'deadline_exceeded' || error.code === 'aborted';

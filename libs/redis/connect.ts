@@ -1,6 +1,6 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Cluster, Redis, RedisCommander } from 'ioredis';
-import { BerthError } from '../domain/errors';
+import { BerthError, invalidArgument } from '../domain/errors';
 import type { Log } from '../runtime/log';
 import { parseStoreUrl, type StoreAddress } from './address';
 import { type ClientSettings, openClient } from './open-client';
@@ -22,6 +22,12 @@ export interface RedisClientOptions extends ClientSettings {
   /** How many replicas must have what a script wrote before it counts as done; none by default. */
   readonly replicas?: number;
 }
+
+/**
+ * Bytes of the arguments of one run of a script. While Redis reads them and the script works on them it does nothing else, and
+ * above its own limit (`proto-max-bulk-len`) it hangs up, which would look as if it were away.
+ */
+const MAX_SCRIPT_BYTES = 33_554_432;
 
 /** The commands of Redis: what one server, a failover group and a Cluster have in common. */
 export type Commands = Pick<Redis, keyof RedisCommander | 'pipeline' | 'defineCommand'>;
@@ -93,7 +99,7 @@ export class RedisClient {
    * Runs a script by its hash, with its text when the server does not know it. One that writes is done when as many
    * replicas have it as are asked for.
    *
-   * @throws BerthError as `run`; `unavailable / not_replicated` when it was done here and may be lost in a failover.
+   * @throws BerthError as `run`; `invalid_argument / too_large_for_store`; `unavailable / not_replicated` when it was done here and may be lost in a failover.
    */
   async runScript(script: LuaScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     if (keys.length !== script.keyCount) {
@@ -103,6 +109,7 @@ export class RedisClient {
         `${script.name} takes ${script.keyCount} keys, not ${keys.length}`,
       );
     }
+    checkScriptBytes(script.name, args);
     if (script.isReadOnly) return this.run((redis) => readByScript(redis, script, [...keys, ...args]));
     const reply = await this.run((redis) => {
       if (!this.#defined.has(script.name)) {
@@ -188,6 +195,14 @@ export class RedisClient {
     this.#isReported = false;
     this.#lastError = undefined;
   }
+}
+
+function checkScriptBytes(name: string, args: readonly (string | number)[]): void {
+  let bytes = 0;
+  for (const arg of args) if (typeof arg === 'string') bytes += arg.length;
+  if (bytes <= MAX_SCRIPT_BYTES) return;
+  const message = `${bytes} bytes for the store at once (${name}) are above the limit of ${MAX_SCRIPT_BYTES}: ask for less`;
+  throw invalidArgument('too_large_for_store', message);
 }
 
 /** By the commands that a user who may only read is let use. ioredis' own scripts know the others alone. */

@@ -8,3 +8,33 @@ it("says in plain words what Redis' client says of a connection that is down", (
     message: "the store can't be reached: the connection to it is down",
   });
 });
+
+it.each([
+  ['a text that is too long', () => 'x'.repeat(2 ** 29).repeat(4)],
+  ['too many arguments', () => Math.max(...new Array<number>(2_000_000))],
+  ['a value of another type', () => (undefined as unknown as string).length],
+  ['bytes that become no text', () => Buffer.alloc(1).readUInt32LE(9)],
+  ["Node's limit of a text", () => failWith(Object.assign(new Error('too long'), { code: 'ERR_STRING_TOO_LONG' }))],
+  ['no error at all', () => failWith('what')],
+])('never takes %s for a store that is away', (_, make) => {
+  expect(storeError(thrownBy(make))).toMatchObject({ code: 'internal', reason: 'store_request' });
+});
+
+it.each(['Connection is closed.', 'Command timed out', 'Socket timeout. Expecting data', 'read ECONNRESET'])(
+  'takes "%s" for a store that is away',
+  (message) => {
+    expect(storeError(new Error(message))).toMatchObject({ code: 'unavailable', reason: 'outcome_unknown' });
+  },
+);
+
+function thrownBy(make: () => unknown): unknown {
+  try {
+    return make();
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+function failWith(thrown: unknown): never {
+  throw thrown;
+}

@@ -1,4 +1,4 @@
-import { BerthError } from '../domain/errors';
+import { BerthError, isOwnFault } from '../domain/errors';
 
 /** What ioredis says of a command that it did not send, or that every node sent on to another one. */
 const NOT_DONE = /^(Stream isn't writeable|Cluster isn't ready|None of startup nodes|Too many Cluster redirections)/;
@@ -14,11 +14,17 @@ const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid username-password pair/;
  * - `unavailable / not_replicated`   it was done, but fewer replicas have it than asked for: a failover may lose it
  * - `permission_denied / store_credentials`
  * - `internal / store_reply`         the server rejected the command: a defect in Berth
+ * - `internal / store_request`       the command could not even be made: of arguments that are too many or too long, or a defect
  */
 export function storeError(thrown: unknown): BerthError {
   if (thrown instanceof BerthError) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const { message } = error;
+  if (isOwnFault(thrown)) {
+    return new BerthError('internal', 'store_request', `no command of the store could be made: ${message}`, {
+      cause: error,
+    });
+  }
   if (REFUSED.test(message)) {
     const hint = 'check user and password in BERTH_STORE_URL';
     return new BerthError('permission_denied', 'store_credentials', `the store refuses: ${message}; ${hint}`);

@@ -1,7 +1,7 @@
 import type { Channel } from 'amqplib';
 import { inCell } from '../../contracts/cells';
 import { EVENTS_EXCHANGE, type QueueSpec } from '../../contracts/queues';
-import { BerthError, invalidArgument } from '../../domain/errors';
+import { BerthError, invalidArgument, isOwnFault } from '../../domain/errors';
 import { noSuchQueue, queueMismatch } from '../errors';
 import { queueArguments } from '../queue-arguments';
 
@@ -69,8 +69,8 @@ export async function declareEventQueue(
 /** What the broker says about a queue, in Berth's words. Its codes are those of AMQP 0-9-1. */
 export function refusalOf(thrown: unknown, queue: string): BerthError {
   if (thrown instanceof BerthError) return thrown;
-  // amqplib's, before anything is sent.
-  if (thrown instanceof TypeError)
+  // amqplib's or the engine's, before anything is sent.
+  if (thrown instanceof Error && isOwnFault(thrown))
     return invalidArgument('not_encodable', `'${queue.slice(0, 64)}' can not be sent: ${thrown.message}`);
   const { code, message } = thrown as { code?: unknown; message?: string };
   switch (code) {

@@ -23,3 +23,9 @@ it.each([
   const conductor = { bus: { call }, config: { selectTimeoutMs: 1_000 } } as unknown as Conductor;
   await expect(callScheduler(conductor, newMethod, '')).rejects.toMatchObject(expected);
 });
+
+it('does not ask again for an answer that was too large', async () => {
+  const call: Bus['call'] = () => Promise.reject(new BerthError('resource_exhausted', 'answer_too_large', 'too large'));
+  const conductor = { bus: { call }, config: { selectTimeoutMs: 1_000 } } as unknown as Conductor;
+  await expect(callScheduler(conductor, newMethod, '')).rejects.toMatchObject({ code: 'failed_precondition' });
+});

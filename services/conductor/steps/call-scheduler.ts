@@ -21,6 +21,9 @@ export async function callScheduler<Q, A>(c: Conductor, method: Method<Q, A>, re
         throw new BerthError('unavailable', 'no_scheduler', 'no scheduler runs yet');
       case 'unknown_type':
         throw new BerthError('unavailable', 'scheduler_outdated', `a scheduler is too old for this: ${error.message}`);
+      case 'answer_too_large':
+        // It is as large the next time.
+        throw new BerthError('failed_precondition', error.reason, error.message);
       default:
         throw error;
     }
