@@ -13,7 +13,8 @@ import {
   requestExpired,
 } from '../store';
 import { redisDoubtStore } from './doubt-store';
-import { fromEvents, fromRecord, toRecord } from './record';
+import { fromEvents } from './record';
+import { SharedSpecs } from './shared-specs';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-write',
@@ -36,6 +37,8 @@ const INDEXED_AT_ONCE = 100;
 
 /** Records in one run of the script that writes, beyond those of its first operation: Redis does nothing else meanwhile. */
 const MAX_WRITES = 128;
+/** A long record counts as several: a run has a megabyte of them beyond its first operation. */
+const BYTES_OF_ONE = 8_192;
 
 /** What `lua/instance-write.lua` takes: a create, an update or a publication, and how many instances it is about. */
 interface Write {
@@ -60,15 +63,16 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
   const ended = `${records}:deleted`;
   const outbox = `${records}:outbox`;
   const forgotten = `${records}:forgotten`;
+  const specs = `${records}:specs`;
+  const shared = new SharedSpecs((requestIds) => client.run((redis) => redis.hmget(specs, ...requestIds)));
 
   const page = async (prefix: string, marker: string, limit: number) => {
     const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
-    return (answer as string[]).map(fromRecord);
+    return shared.fromRecords(answer as string[]);
   };
 
-  const countOf = ({ count }: Write) => count;
-  const write = batchPerTick(MAX_WRITES, countOf, async (writes) => {
-    const keys = [requests, records, index, due, ended, outbox, forgotten];
+  const write = batchPerTick(MAX_WRITES, weightOf, async (writes) => {
+    const keys = [requests, records, index, due, ended, outbox, forgotten, specs];
     const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
@@ -84,7 +88,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     const found: Instance[] = [];
     for (let from = 0; from < uuids.length; from += PAGE) {
       const answer = await read(uuids.slice(from, from + PAGE));
-      for (const record of answer) if (record !== null) found.push(fromRecord(record));
+      found.push(...(await shared.fromRecords(answer.filter((record) => record !== null))));
     }
     return found;
   };
@@ -135,27 +139,30 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     ...redisDoubtStore(client, cell),
 
     async create(requestId, instances, publishedAtMs) {
-      const rows = instances.flatMap((one) => [one.uuid, one.projectId, toRecord(one)]);
-      const args = ['create', requestId, publishedAtMs ?? '', instances.length, ...rows];
+      const spec = shared.sharedBy(instances);
+      const rows = instances.flatMap((one) => [one.uuid, one.projectId, shared.toRecord(one, spec)]);
+      const specText = spec === undefined ? '' : Buffer.from(spec).toString('base64');
+      const args = ['create', requestId, publishedAtMs ?? '', specText, instances.length, ...rows];
       const [outcome, ...details] = await write({ args, count: instances.length });
       if (outcome === 'exists') throw instanceExists(details[0] ?? '');
       if (outcome === 'expired') throw requestExpired(requestId);
       if (outcome === 'full') throw outboxFull();
-      return outcome === 'created'
-        ? { created: true, instances: [...instances] }
-        : { created: false, instances: details.map(fromRecord) };
+      if (outcome !== 'created') return { created: false, instances: await shared.fromRecords(details) };
+      if (spec !== undefined) shared.share(requestId, spec);
+      return { created: true, instances: [...instances] };
     },
 
     get,
 
     async update(next) {
-      const args = ['update', next.uuid, toRecord(next)];
+      const args = ['update', next.uuid, shared.toRecord(next)];
       const [outcome, detail] = await write({ args, count: 1 });
       if (outcome === 'updated') {
         const before = detail === undefined ? [] : fromEvents(detail);
         return { updated: true, instance: next, unpublished: [...before, next] };
       }
-      return { updated: false, instance: detail === undefined ? undefined : fromRecord(detail), unpublished: [] };
+      const [instance] = await shared.fromRecords(detail === undefined ? [] : [detail]);
+      return { updated: false, instance, unpublished: [] };
     },
 
     async markPublished(uuid, version) {
@@ -207,7 +214,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     async takeDue(nowMs, leaseMs, limit) {
       const args = [nowMs, nowMs + leaseMs, limit];
       const answer = await client.runScript(scripts['instance-take-due'], [due, records], args);
-      return (answer as string[]).map(fromRecord);
+      return shared.fromRecords(answer as string[]);
     },
 
     async nextDue(afterMs, limit) {
@@ -230,12 +237,18 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
         throw thrown;
       });
       await oldErrors;
-      const keys = [ended, records, index, requests, due, outbox, forgotten];
+      const keys = [ended, records, index, requests, due, outbox, forgotten, specs];
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },
 
     close: () => client.close(),
   };
+}
+
+function weightOf({ args, count }: Write): number {
+  let length = 0;
+  for (const arg of args) if (typeof arg === 'string') length += arg.length;
+  return count + Math.floor(length / BYTES_OF_ONE);
 }
 
 /** The most selective index for a filter, and whether all that it finds match. */

@@ -2,10 +2,12 @@ import type { Instance, InstanceState } from '../../domain/instance';
 
 /**
  * An instance as one text: a line of words that scripts read ("version state host updated_at_ms due_at_ms", then the bytes
- * in base64), then JSON that only Berth reads. Only this file and `lua/include/record.lua` know the format. Field by field,
+ * in base64, or a word that refers to the spec), then JSON that only Berth reads. Only this file and `lua/include/record.lua` know the format. Field by field,
  * because every step of a build passes here, and spreading so many fields takes longer than writing them.
+ *
+ * @param specWord  in place of the request spec in base64: which of those beside the records it is (`SharedSpecs`)
  */
-export function toRecord(instance: Instance): string {
+export function toRecord(instance: Instance, specWord = toBase64(instance.requestSpec)): string {
   const { version, state, host = NONE, updatedAtMs, dueAtMs = NONE } = instance;
   const body: Body = {
     uuid: instance.uuid,
@@ -27,12 +29,16 @@ export function toRecord(instance: Instance): string {
     migration: instance.migration,
     cell: instance.cell,
   };
-  const { requestSpec, alternates, allocationRequest } = instance;
-  const bytes = `${toBase64(requestSpec)} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
+  const { alternates, allocationRequest } = instance;
+  const bytes = `${specWord} ${toBase64(alternates)} ${toBase64(allocationRequest)}`;
   return `${version} ${state} ${host} ${updatedAtMs} ${dueAtMs} ${bytes}\n${JSON.stringify(body)}`;
 }
 
-/** The instance of a record. Fields that JSON left out, or an older version did not know, are undefined or empty. */
+/** How the word of a spec that is stored beside the records begins: not as base64 does. */
+export const REFERS = '=';
+const NO_BYTES = new Uint8Array();
+
+/** The instance of a record, without the spec that it only refers to. Fields that JSON left out, or an older version did not know, are undefined or empty. */
 export function fromRecord(record: string): Instance {
   const endOfHead = record.indexOf('\n');
   const [version, state, host, updatedAtMs, dueAtMs, requestSpec = '', alternates = '', request = ''] = record
@@ -50,7 +56,7 @@ export function fromRecord(record: string): Instance {
     claimToken: body.claimToken,
     attempts: body.attempts.map((attempt) => ({ ...attempt, endedAtMs: attempt.endedAtMs })),
     fault: body.fault,
-    requestSpec: fromBase64(requestSpec),
+    requestSpec: requestSpec.startsWith(REFERS) ? NO_BYTES : fromBase64(requestSpec),
     alternates: fromBase64(alternates),
     allocationRequest: fromBase64(request),
     activeAt: body.activeAt,
@@ -67,6 +73,11 @@ export function fromRecord(record: string): Instance {
     createdAtMs: body.createdAtMs,
     updatedAtMs: Number(updatedAtMs),
   };
+}
+
+/** What a record has of its request spec: base64, or what refers to it. */
+export function specWordOf(record: string): string {
+  return record.slice(0, record.indexOf('\n')).split(' ', 6)[5] ?? '';
 }
 
 /** The versions in the outbox of one instance, oldest first: records without the bytes in their first line. */

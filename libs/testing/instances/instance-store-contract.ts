@@ -125,6 +125,27 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         expect((await store.create(requestId, [other])).created).toBe(true);
       });
 
+      it('gives each instance of a request its spec, however large, and to one that is resized its own', async () => {
+        const requestId = randomUUID();
+        const requestSpec = Uint8Array.from({ length: 5_000 }, (_, n) => n % 251);
+        const [one, other, third] = Array.from({ length: 3 }, () => anInstance({ requestId, requestSpec, dueAtMs: 5 }));
+        if (!one || !other || !third) throw new Error('three were made');
+        await store.create(requestId, [one, other, third]);
+        const resized = nextVersion(one, { requestSpec: Uint8Array.from({ length: 4_000 }, (_, n) => n % 13) });
+        await store.update(resized);
+        const [read] = await store.get([other.uuid]);
+        const built = nextVersion(read ?? other, { state: 'building', host: 'h1' });
+        await store.update(built);
+        const all = [resized, built, third];
+        expect(await store.get(all.map(({ uuid }) => uuid))).toEqual(all);
+        expect((await store.create(requestId, all)).instances).toEqual(all);
+        expect((await store.update(third)).instance).toEqual(third);
+        const byUuid = [...all].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
+        expect(await store.list({ requestId }, undefined, 10)).toEqual(byUuid);
+        const due = await store.takeDue(5, 1, 10);
+        expect(due.map(({ requestSpec: spec }) => spec.length).sort()).toEqual([4_000, 5_000, 5_000]);
+      });
+
       it('stores a thousand instances of one request', async () => {
         const requestId = randomUUID();
         const many = Array.from({ length: 1000 }, () => anInstance({ requestId }));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pass } from 'node:timers/promises';
+import type { Instance } from '#libs/domain/instance';
 import { redisFlavorStore } from '#libs/instances/redis/flavor-store';
 import { redisInstanceStore } from '#libs/instances/redis/instance-store';
 import { redisLeaseStore } from '#libs/instances/redis/lease-store';
@@ -111,6 +112,33 @@ describe('what it costs', () => {
 
   it('is bounded for what travels together', async () => {
     expect(await costOf(1_000)).toEqual({ writes: 8, reads: 2 });
+  });
+
+  it('is for a thousand instances of a request one large spec, and nothing stands still for it', async () => {
+    const requestId = randomUUID();
+    const cell = randomUUID();
+    const [writer, reader] = [redisInstanceStore(client, cell), redisInstanceStore(client, cell)];
+    const requestSpec = new Uint8Array(250_000).fill(7);
+    const many = Array.from({ length: 1_000 }, () => anInstance({ requestId, requestSpec, dueAtMs: 1 }));
+    const usedBytes = async () =>
+      Number(/used_memory:(\d+)/.exec(await observer.run((redis) => redis.info('memory')))?.[1]);
+    const before = await usedBytes();
+    await observer.run((redis) => redis.slowlog('RESET'));
+    await observer.run((redis) => redis.config('SET', 'slowlog-log-slower-than', '100000'));
+    await writer.create(requestId, many);
+    expect((await usedBytes()) - before).toBeLessThan(3_000_000);
+    expect(await observer.run((redis) => redis.slowlog('LEN'))).toBe(0);
+    const read = await reader.get(many.map(({ uuid }) => uuid));
+    const withoutSpec = (instances: readonly Instance[]) => instances.map(({ requestSpec: _, ...rest }) => rest);
+    expect(withoutSpec(read)).toEqual(withoutSpec(many));
+    expect([...new Set(read.map((one) => one.requestSpec))].map((one) => Buffer.compare(one, requestSpec))).toEqual([
+      0,
+    ]);
+    await Promise.all(read.map((one) => reader.update(nextVersion(one, { state: 'deleted', dueAtMs: undefined }))));
+    expect((await usedBytes()) - before).toBeLessThan(5_000_000);
+    await Promise.all(many.map(({ uuid }) => reader.markPublished(uuid, 2)));
+    expect(await reader.forget((many[0]?.updatedAtMs ?? 0) + 1, 2_000)).toBe(1_000);
+    expect(await observer.run((redis) => redis.keys(`{${cell}}*`))).toEqual([`{${cell}}:instances:forgotten`]);
   });
 
   it('is of unknown outcome when the connection breaks meanwhile, and is not sent again', async () => {

@@ -7,6 +7,7 @@
 --- KEYS[5] due       sorted set: uuid by due time
 --- KEYS[6] outbox    hash: uuid to its events that are not published
 --- KEYS[7] forgotten string: when the newest of the instances that were forgotten was created
+--- KEYS[8] specs     hash: request id to the spec that its records refer to
 --- ARGV[1] before    time, not included
 --- ARGV[2] limit
 --- @return how many
@@ -39,6 +40,9 @@ for request_id in pairs(touched) do
       break
     end
   end
-  if is_empty then redis.call('HDEL', KEYS[4], request_id) end
+  if is_empty then
+    redis.call('HDEL', KEYS[4], request_id)
+    redis.call('HDEL', KEYS[8], request_id)
+  end
 end
 return count

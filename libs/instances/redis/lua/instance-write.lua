@@ -9,9 +9,10 @@
 --- KEYS[5] ended     sorted set: uuid by the time it was deleted or ended in error
 --- KEYS[6] outbox    hash: uuid to what of it is not published (include/outbox.lua)
 --- KEYS[7] forgotten string: when the newest of the instances that were forgotten was created
+--- KEYS[8] specs     hash: request id to the spec that its records refer to
 --- ARGV[1]   limit   instances in the outbox above which nothing is created
---- ARGV[2..] for each: 'create', request id, when it was published ('' for not known), count, and for each instance uuid,
----           project id, record;
+--- ARGV[2..] for each: 'create', request id, when it was published ('' for not known), the spec that its records refer to
+---           ('' when they have it themselves), count, and for each instance uuid, project id, record;
 ---           or 'update', uuid, record;
 ---           or 'published', uuid, version: its events up to that version leave the outbox
 --- @return an outcome for each. Of a create, which stores all instances of a request or none:
@@ -37,7 +38,7 @@ end
 
 -- To be written, by request id, uuid and entry; false: to be removed.
 
-local requests, records, entries, due_times, ended, outbox = {}, {}, {}, {}, {}, {}
+local requests, specs, records, entries, due_times, ended, outbox = {}, {}, {}, {}, {}, {}, {}
 
 local function request_of(id)
   return requests[id] or redis.call('HGET', KEYS[1], id)
@@ -64,7 +65,7 @@ end
 local operations = {}
 
 function operations.create()
-  local request_id, published_at_ms, rows, uuids = next_arg(), tonumber(next_arg()), {}, {}
+  local request_id, published_at_ms, spec, rows, uuids = next_arg(), tonumber(next_arg()), next_arg(), {}, {}
   for n = 1, tonumber(next_arg()) do
     rows[n] = { uuid = next_arg(), project = next_arg(), record = next_arg() }
     uuids[n] = rows[n].uuid
@@ -82,6 +83,7 @@ function operations.create()
   if redis.call('HLEN', KEYS[6]) >= tonumber(ARGV[1]) then return {'full'} end
 
   requests[request_id] = table.concat(uuids, ',')
+  if spec ~= '' then specs[request_id] = spec end
   for _, row in ipairs(rows) do
     local uuid, new = row.uuid, head(row.record)
     records[uuid] = row.record
@@ -173,4 +175,5 @@ set_scores(KEYS[3], entries)
 set_scores(KEYS[4], due_times)
 set_scores(KEYS[5], ended)
 set_fields(KEYS[6], outbox)
+set_fields(KEYS[8], specs)
 return outcomes
