@@ -341,6 +341,11 @@ describe('a build request', () => {
       { requestSpec: anEncodedSpec({ resources: { vcpu: 1 } }) },
       ['malformed_name', 'request_spec.resources'],
     ],
+    [
+      'whose spec is too long for its instances',
+      { count: 1_000, requestSpec: new Uint8Array(70_000) },
+      ['too_long', 'request_spec'],
+    ],
     ['for too many instances', { count: MAX_INSTANCES_PER_REQUEST + 1 }, ['too_many', 'count']],
   ])('%s is refused with the field to blame', (_what, changed, expected) => {
     expect(refusal(changed)).toEqual(expected);

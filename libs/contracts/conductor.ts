@@ -4,7 +4,7 @@ import { admissionFromWire, admissionToWire } from './admission';
 import { list, missing, name, projectId, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
-import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES } from './limits';
+import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES, MAX_SPEC_BYTES_PER_REQUEST } from './limits';
 import type { BuildAccepted, BuildRefused, BuildRequest, Destination, TerminateInstance } from './messages';
 import { cutField } from './opaque-field';
 import { codecAroundSpec } from './request-spec';
@@ -37,6 +37,7 @@ export const buildRequestCodec: Codec<BuildRequest> = codecAroundSpec(
     if (count > MAX_INSTANCES_PER_REQUEST) {
       throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');
     }
+    checkSpecBytes(requestSpec.length, count);
     const { minCount } = request;
     if (minCount > count) {
       const message = `min_count may be at most count: ${minCount} of ${count} can not become ACTIVE`;
@@ -101,6 +102,15 @@ export const terminateInstanceCodec: Codec<TerminateInstance> = codec(
     projectId: projectId(terminate.projectId, 'project_id'),
   }),
 );
+
+function checkSpecBytes(bytes: number, count: number): void {
+  if (bytes * count <= MAX_SPEC_BYTES_PER_REQUEST) return;
+  const most = Math.floor(MAX_SPEC_BYTES_PER_REQUEST / bytes);
+  const message =
+    `request_spec has ${bytes} bytes, for each of ${count} instances; in all there may be ` +
+    `${MAX_SPEC_BYTES_PER_REQUEST}: ask for at most ${most} instances at once, or say less of them`;
+  throw invalidArgument('too_long', message, 'request_spec');
+}
 
 function selectedFor(values: readonly berth.scheduler.v1.IDestination[], count: number): readonly Destination[] {
   return list(values, 'destinations', count, destinationFromWire);

@@ -3,6 +3,7 @@ import type { EncodedRequestSpec } from '../contracts/messages';
 import { requestSpecCodec } from '../contracts/request-spec';
 import { invalidArgument } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
+import type { Resources } from '../domain/inventory';
 import { requireVisibleName } from '../domain/names';
 import type { RequestSpec } from '../domain/request-spec';
 import { type FlavorDeps, requireFlavor } from './serve-flavors';
@@ -11,6 +12,8 @@ import { type FlavorDeps, requireFlavor } from './serve-flavors';
 export interface ReadSpec {
   readonly projectId: string;
   readonly userId: string;
+  /** Of one instance; without what a flavor has yet to say. */
+  readonly resources: Resources;
   /** The name of the flavor to be filled in. */
   readonly flavor: string | undefined;
 }
@@ -22,7 +25,7 @@ export interface ReadSpec {
  *   that says which version of a flavor it is made from: that is the conductor's to say.
  */
 export const readSpec: (encoded: EncodedRequestSpec) => ReadSpec = internedSpecs((spec) => {
-  const { projectId, userId, flavor } = spec;
+  const { projectId, userId, resources, flavor } = spec;
   requireVisibleName(projectId, 'request_spec.project_id');
   requireVisibleName(userId, 'request_spec.user_id');
   if (flavor === undefined) resolveSpec(spec, 'request_spec');
@@ -30,7 +33,7 @@ export const readSpec: (encoded: EncodedRequestSpec) => ReadSpec = internedSpecs
     const message = 'request_spec.flavor.version is for the conductor to say: name the flavor, or spell it out';
     throw invalidArgument('flavor_version_given', message, 'request_spec.flavor.version');
   }
-  return { projectId, userId, flavor: flavor?.name };
+  return { projectId, userId, resources, flavor: flavor?.name };
 });
 
 /**

@@ -490,3 +490,17 @@ it('answers what it refuses, and leaves a dead letter only of what it could not 
   expect(refusals.slice(3).sort()).toEqual(['missing_type', 'unknown_type']);
   expect(await world.bus.depth('dead-letters')).toBe(2);
 });
+
+it('refuses several instances that the quota of their project can not hold, before any is on record', async () => {
+  const refusals: string[] = [];
+  await world.bus.subscribe('request.refused.*', (_topic, { body }) => {
+    refusals.push(buildRefusedCodec.decode(body).error.reason);
+  });
+  world.defaultLimits = { instances: 4, VCPU: 1_000 };
+  await world.request(5);
+  await world.clock.advance(10);
+  expect([await world.all(), refusals]).toEqual([[], ['quota_exceeded']]);
+  await world.request(2);
+  await world.clock.advance(10);
+  expect(await world.all()).toHaveLength(2);
+});

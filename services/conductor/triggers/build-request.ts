@@ -16,6 +16,7 @@ import { reconcileLoop } from '../reconcile-loop';
 import { claimedHostOf } from '../steps/select-destinations';
 import { requirePriority } from './priority-allowed';
 import { refuseRequest } from './settle-message';
+import { requireQuota } from './within-quota';
 
 /**
  * A build request: stores its instances, answers the client, and looks at them.
@@ -118,6 +119,7 @@ async function createOnce(c: Conductor, request: BuildRequest) {
   const { requestId, requestSpec } = request;
   const { flavor } = readSpec(requestSpec);
   const publishedAtMs = publishedAtEarliest(c, request);
+  await requireQuota(c, request);
   const isQueued = await goesBehindOthers(c, request);
   const create = (spec: EncodedRequestSpec) =>
     createRecords(c, requestId, firstVersions(c, request, spec, isQueued), publishedAtMs);
