@@ -43,7 +43,8 @@ function rootTraitsOf(query: Query) {
     throw badRequest("Query parameter 'root_required' may be specified only once.", ERROR_CODE.duplicateKey);
   }
   const traits = traitsIn(value, SINCE.forbiddenTraits);
-  const both = traits.required.flat().filter((trait) => traits.forbidden.includes(trait));
+  const forbidden = new Set(traits.forbidden);
+  const both = traits.required.flat().filter((trait) => forbidden.has(trait));
   if (both.length === 0) return traits;
   const detail = `Conflicting required and forbidden traits found in root_required: ${both.join(', ')}`;
   throw badRequest(detail, ERROR_CODE.badValue);
@@ -95,7 +96,8 @@ function requireSubtreesOfGroups(groups: readonly RequestGroup[], sameSubtrees: 
     throw badRequest(detail, ERROR_CODE.badValue);
   }
   const suffixes = groups.map(({ suffix }) => suffix);
-  const unreal = [...named].filter((suffix) => !suffixes.includes(suffix));
+  const real = new Set(suffixes);
+  const unreal = [...named].filter((suffix) => !real.has(suffix));
   if (unreal.length > 0) {
     const detail = `Real suffixes should be specified in \`same_subtree\`: ${repr(unreal)} not found in ${repr(suffixes)}.`;
     throw badRequest(detail, ERROR_CODE.badValue);
@@ -124,11 +126,12 @@ function requireResources(groups: readonly RequestGroup[]): void {
 }
 
 function requireNoContradiction(groups: readonly RequestGroup[]): void {
-  const contradictions = groups.flatMap(({ suffix, requiredTraits, forbiddenTraits }) =>
-    requiredTraits
-      .filter((anyOf) => anyOf.every((trait) => forbiddenTraits.includes(trait)))
-      .map((anyOf) => `required${suffix}: (${anyOf.toSorted().join(', ')})`),
-  );
+  const contradictions = groups.flatMap(({ suffix, requiredTraits, forbiddenTraits }) => {
+    const forbidden = new Set(forbiddenTraits);
+    return requiredTraits
+      .filter((anyOf) => anyOf.every((trait) => forbidden.has(trait)))
+      .map((anyOf) => `required${suffix}: (${anyOf.toSorted().join(', ')})`);
+  });
   if (contradictions.length === 0) return;
   throw badRequest(
     `Conflicting required and forbidden traits found in the following traits keys: ${contradictions.sort().join(', ')}`,

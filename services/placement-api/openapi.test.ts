@@ -1,5 +1,7 @@
 import SwaggerParser from '@apidevtools/swagger-parser';
+import { readConfig } from '#libs/runtime/config';
 import { openApiDocument } from './openapi';
+import { placementApiOptions } from './options';
 import { ROUTES } from './routes';
 
 interface Document {
@@ -30,4 +32,11 @@ test('no two operations have the same id', () => {
     Object.values(path).map(({ operationId }) => operationId),
   );
   expect(new Set(ids).size).toBe(ROUTES.length);
+});
+
+test('what bounds a request is said, as it is set', () => {
+  const config = { ...readConfig(placementApiOptions, {}), maxBodyEntries: 17 };
+  expect(openApiDocument(config)).toMatchObject({
+    info: { 'x-limits': { maxBodyEntries: 17, maxAllocations: 5_000 } },
+  });
 });

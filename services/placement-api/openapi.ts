@@ -1,5 +1,7 @@
+import { readConfig } from '#libs/runtime/config';
 import type { ErrorStatus } from './http/http-error';
 import { NEWEST, VERSION_HEADER } from './http/microversion';
+import { type PlacementApiConfig, placementApiOptions } from './options';
 import { RULES } from './policy/rules';
 import { ROUTES, type Route } from './routes';
 import { at, exactly, integer, type Schema, text, type Versioned } from './schemas/parts';
@@ -10,7 +12,7 @@ type Operation = Readonly<Record<string, unknown>>;
  * The API as an OpenAPI 3.1 document, generated from the route table, its schemas and its policy rules. Bodies have a form
  * for each microversion that changed them, newest first.
  */
-export function openApiDocument(): object {
+export function openApiDocument(limits: Limits = readConfig(placementApiOptions, {})): object {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of ROUTES) {
     const operations = (paths[route.path] ??= {});
@@ -22,6 +24,7 @@ export function openApiDocument(): object {
       title: 'Berth placement API',
       version: `1.${NEWEST}`,
       description: "OpenStack Placement's API: providers, inventories, traits, candidates, allocations and usages.",
+      'x-limits': Object.fromEntries(LIMITS.map((name) => [name, limits[name]])) as object,
     },
     security: [{ token: [] }],
     paths,
@@ -39,6 +42,20 @@ export function openApiDocument(): object {
     },
   };
 }
+
+/** The settings that bound a request. */
+const LIMITS = [
+  'maxBodyBytes',
+  'maxBodyEntries',
+  'maxBodyValues',
+  'maxBodyDepth',
+  'maxAllocations',
+  'maxHeaderBytes',
+  'maxQueryParameters',
+  'maxRequestGroups',
+  'maxCandidates',
+] as const satisfies readonly (keyof PlacementApiConfig)[];
+type Limits = Pick<PlacementApiConfig, (typeof LIMITS)[number]>;
 
 const error: Schema = exactly(
   { status: integer, title: text, detail: text, code: text, request_id: text, max_version: text, min_version: text },
@@ -101,6 +118,9 @@ function bodyOf(versions: Versioned<Schema | undefined>): Operation {
   return { required: isAlwaysThere, content: { 'application/json': { schema } } };
 }
 
+const TOO_MUCH =
+  'The body is too large, or has more in it than `info.x-limits` says (then with the code `berth.too_many`).';
+
 function responsesOf(route: Route): Record<string, Operation> {
   const isRead = route.method === 'GET';
   const takesBody = route.input !== undefined && !isRead;
@@ -110,7 +130,7 @@ function responsesOf(route: Route): Record<string, Operation> {
     404: 'No such thing, or not in this microversion.',
     406: 'An unknown microversion, or JSON is not accepted.',
     ...(isRead ? {} : { 409: 'It is in use, does not fit, or somebody else was faster; the code says which.' }),
-    ...(takesBody ? { 413: 'The body is too large.', 415: 'The body is not application/json.' } : {}),
+    ...(takesBody ? { 413: TOO_MUCH, 415: 'The body is not application/json.' } : {}),
     503: 'The store or the identity service is unavailable; try again.',
   };
   const refused = Object.entries(refusals).map(([status, description]) => [

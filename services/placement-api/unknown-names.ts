@@ -75,9 +75,10 @@ function isMetBySome(
   namesOf: (provider: Provider) => readonly string[],
 ): boolean {
   if (wanted.length === 0) return true;
+  const sets = wanted.map((anyOf) => new Set(anyOf));
   for (const provider of view.providers()) {
     const names = namesOf(provider);
-    if (wanted.every((anyOf) => anyOf.some((name) => names.includes(name)))) return true;
+    if (sets.every((anyOf) => names.some((name) => anyOf.has(name)))) return true;
   }
   return false;
 }

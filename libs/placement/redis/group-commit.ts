@@ -25,6 +25,9 @@ import { decodeRow, encodeBody } from './row-format';
 /** Consumers in one run of the script, beyond those of its first commit: Redis does nothing else meanwhile. */
 const MAX_CONSUMERS = 128;
 
+/** Providers of one consumer up to which it counts as one. */
+const PROVIDERS_OF_ONE = 4;
+
 /** A command, what it writes, and the bodies of the consumers' rows. */
 interface Commit {
   readonly command: AllocationCommand;
@@ -65,7 +68,7 @@ export function groupCommit(
     k.project_usage,
     k.nomination,
   ];
-  const sizeOf = ({ write }: Commit) => write.consumers.length;
+  const sizeOf = ({ write: { consumers } }: Commit) => consumers.reduce((sum, one) => sum + weightOf(one), 0);
   const commit = batchPerTick(MAX_CONSUMERS, sizeOf, async (batch): Promise<CommitResult[]> => {
     const args = [streamLength, batch.length, ...batch.flatMap(argsOf)];
     return resultsOf(batch, (await client.runScript(script, keys, args)) as ClaimReply);
@@ -74,6 +77,12 @@ export function groupCommit(
     const write = asWrite(command);
     return commit({ command, write, bodies: write.consumers.map((one) => bodyOf(one, command.atMs)) });
   };
+}
+
+function weightOf({ allocations }: ConsumerWrite): number {
+  let count = 0;
+  for (const _ in allocations) count++;
+  return Math.max(1, count / PROVIDERS_OF_ONE);
 }
 
 function resultsOf(

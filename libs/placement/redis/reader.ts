@@ -5,6 +5,8 @@ import type { Keys } from './keys';
 import { decodeRow } from './row-format';
 
 const SCAN_COUNT = 1_000;
+/** Keys of one command: Redis does nothing else meanwhile. */
+const KEYS_AT_ONCE = 1_000;
 
 /** Reads rows from Redis: for transactions decoded, for snapshots as texts. */
 export class RedisReader implements Reader {
@@ -20,13 +22,19 @@ export class RedisReader implements Reader {
 
   /** Row texts, null for those that are not there. */
   async texts(table: TableName, keys: readonly string[]): Promise<(string | null)[]> {
-    if (keys.length === 0) return [];
-    return this.client.run((redis) => redis.hmget(this.keys[table], ...keys));
+    const texts: (string | null)[] = [];
+    for (const some of inChunks(keys)) {
+      texts.push(...(await this.client.run((redis) => redis.hmget(this.keys[table], ...some))));
+    }
+    return texts;
   }
 
   async counts(names: readonly string[]): Promise<number[]> {
-    const counts = await this.client.run((redis) => redis.hmget(this.keys.counters, ...names));
-    return counts.map(Number);
+    const counts: number[] = [];
+    for (const some of inChunks(names)) {
+      counts.push(...(await this.client.run((redis) => redis.hmget(this.keys.counters, ...some))).map(Number));
+    }
+    return counts;
   }
 
   silentHosts(silentSinceMs: number, limit: number): Promise<string[]> {
@@ -59,4 +67,9 @@ export class RedisReader implements Reader {
       cursor = next;
     } while (cursor !== '0');
   }
+}
+
+function* inChunks(keys: readonly string[]): Iterable<readonly string[]> {
+  if (keys.length > 0 && keys.length <= KEYS_AT_ONCE) yield keys;
+  else for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) yield keys.slice(from, from + KEYS_AT_ONCE);
 }

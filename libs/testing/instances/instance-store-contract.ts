@@ -143,7 +143,7 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         const byUuid = [...all].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
         expect(await store.list({ requestId }, undefined, 10)).toEqual(byUuid);
         const due = await store.takeDue(5, 1, 10);
-        expect(due.map(({ requestSpec: spec }) => spec.length).sort()).toEqual([4_000, 5_000, 5_000]);
+        expect(due.map(({ requestSpec: spec }) => `${spec.length}`).sort()).toEqual(['4000', '5000', '5000']);
       });
 
       it('stores a thousand instances of one request', async () => {

@@ -1,6 +1,7 @@
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Resources } from '#libs/domain/inventory';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
+import { tooMany } from '../http/body-bounds';
 import { type Microversion, SINCE } from '../http/microversion';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
@@ -35,12 +36,17 @@ function isList(allocations: ConsumerBody['allocations']): allocations is Listed
   return Array.isArray(allocations);
 }
 
-/** The store's command parts for bodies by consumer. Fields that an old microversion does not have stay as they are. */
+/**
+ * The store's command parts for bodies by consumer. Fields that an old microversion does not have stay as they are.
+ *
+ * @throws HttpError 413 when they allocate more amounts than one commit takes
+ */
 export async function consumerWrites(
   bodies: Readonly<Record<string, ConsumerBody>>,
   version: Microversion,
   placement: Placement,
 ): Promise<ConsumerWrite[]> {
+  requireFew(bodies, placement.config.maxAllocations);
   const isNew = (body: ConsumerBody) => version >= SINCE.consumerGeneration && body.consumer_generation === null;
   // Most claims are for new consumers: nothing has to be read for those.
   const view = Object.values(bodies).every(isNew) ? placement.recent : await placement.now();
@@ -60,6 +66,14 @@ export async function consumerWrites(
       expect: guardOf(body, version),
     };
   });
+}
+
+function requireFew(bodies: Readonly<Record<string, ConsumerBody>>, most: number): void {
+  let count = 0;
+  for (const body of Object.values(bodies)) {
+    for (const resources of Object.values(allocationsOf(body))) count += Object.keys(resources).length;
+  }
+  if (count > most) throw tooMany(`${count} amounts to allocate; at most ${most}`, 'BERTH_PLACEMENT_MAX_ALLOCATIONS');
 }
 
 function guardOf({ consumer_generation: generation }: ConsumerBody, version: Microversion): ConsumerGuard {

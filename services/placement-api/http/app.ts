@@ -93,7 +93,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
-  const document = JSON.stringify(openApiDocument());
+  const document = JSON.stringify(openApiDocument(config));
   app.get(OPENAPI_PATH, async (_request, reply) => reply.send(jsonBytes(reply, document)));
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const routes = ROUTES.filter((route) => route.path === path);

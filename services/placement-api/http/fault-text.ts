@@ -17,6 +17,9 @@ export interface Fault {
 /** Longer values and schemas are cut in texts. */
 const MAX_SHOWN = 5_000;
 
+/** What is nested counts for so many characters at each level, so that it ends before the stack does. */
+const CHARACTERS_OF_LEVEL = 10;
+
 /** What jsonschema says of a value that breaks a keyword; `{limit}` is what the schema has there. */
 const WORDS: Readonly<Record<string, string>> = {
   type: 'is not of type {limit}',
@@ -38,7 +41,13 @@ export function messageOf(error: ErrorObject, errors: readonly ErrorObject[]): s
   const { keyword, params, data, schema } = error;
   if (keyword === 'required') return `${repr(params['missingProperty'])} is a required property`;
   if (keyword === 'additionalProperties') return strangersMessage(error, errors);
-  const limit = keyword === 'type' ? [schema].flat().map(repr).join(', ') : repr(schema);
+  const limit =
+    keyword === 'type'
+      ? [schema]
+          .flat()
+          .map((one) => repr(one))
+          .join(', ')
+      : repr(schema);
   const words = WORDS[keyword] ?? error.message ?? 'is not valid';
   return `${shown(data)} ${words.replace('{limit}', () => limit)}`;
 }
@@ -69,23 +78,44 @@ function indexesOf(path: readonly string[]): string {
 }
 
 function listed(names: readonly string[]): string {
-  return names.toSorted().map(repr).join(', ');
+  return cut(
+    names
+      .toSorted()
+      .map((name) => repr(name))
+      .join(', '),
+  );
 }
 
 function shown(value: unknown): string {
-  const text = repr(value);
+  return cut(repr(value, MAX_SHOWN));
+}
+
+function cut(text: string): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
 }
 
-/** A JSON value as Python prints it, because clients compare error texts with Placement's. */
-export function repr(value: unknown): string {
-  if (typeof value === 'string') return quoted(value);
+/**
+ * A JSON value as Python prints it, because clients compare error texts with Placement's.
+ *
+ * @param enough  of it so many characters are needed: what comes after them is left out
+ */
+export function repr(value: unknown, enough = Infinity): string {
+  if (typeof value === 'string') return quoted(value.length > enough ? value.slice(0, enough) : value);
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(repr).join(', ')}]`;
   if (typeof value === 'number') return String(value);
-  const entries = Object.entries(value).map(([key, inner]) => `${repr(key)}: ${repr(inner)}`);
-  return `{${entries.join(', ')}}`;
+  if (enough <= 0) return '...';
+  const isList = Array.isArray(value);
+  const parts: string[] = [];
+  let length = 0;
+  for (const [key, inner] of Object.entries(value as object)) {
+    if (length > enough) break;
+    const text = repr(inner, enough - length - CHARACTERS_OF_LEVEL);
+    const part = isList ? text : `${repr(key, enough - length)}: ${text}`;
+    length += part.length + 2;
+    parts.push(part);
+  }
+  return isList ? `[${parts.join(', ')}]` : `{${parts.join(', ')}}`;
 }
 
 function quoted(text: string): string {

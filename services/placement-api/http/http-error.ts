@@ -15,8 +15,9 @@ export const ERROR_CODE = {
   duplicateKey: 'placement.query.duplicate_key',
   badValue: 'placement.query.bad_value',
   missingValue: 'placement.query.missing_value',
-  /** Berth's own. */
+  /** Berth's own, as the next. */
   quotaExceeded: 'berth.quota_exceeded',
+  tooMany: 'berth.too_many',
 } as const;
 
 export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];

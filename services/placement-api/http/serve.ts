@@ -6,6 +6,7 @@ import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
+import { type BodyBounds, checkBody } from './body-bounds';
 import { JSON_TYPE, mediaTypeOf, QUOTA_HEADER } from './headers';
 import { badRequest, ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
@@ -55,7 +56,7 @@ export async function serve(
       params: request.params as ApiRequest['params'],
       query,
       isWithinQuota: config.enforceQuotas || enforcesQuotas(request.headers),
-      body: () => validBody(request.body, schema),
+      body: () => validBody(request.body, config, schema),
     },
     placement,
   );
@@ -68,13 +69,14 @@ function enforcesQuotas(headers: FastifyRequest['headers']): boolean {
   return asked === 'true';
 }
 
-function validBody(bytes: unknown, schema: Schema = {}): unknown {
+function validBody(bytes: unknown, bounds: BodyBounds, schema: Schema = {}): unknown {
   let value: unknown;
   try {
     value = parseJson(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
   } catch (thrown) {
     throw badRequest(`Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }
+  checkBody(value, bounds);
   const invalid = whyInvalid(value, schema);
   if (invalid !== undefined) throw badRequest(`JSON does not validate: ${invalid}`);
   return value;

@@ -58,3 +58,25 @@ test('whole numbers with a point are integers, true is not', () => {
 test('of a value that would fill pages, the beginning is shown', () => {
   expect(whyInvalid({ name: 'x'.repeat(1_000_000) }, thing)?.length).toBeLessThan(20_000);
 });
+
+test('of tens of thousands of wrong values one is told, at once', () => {
+  const inner = exactly({
+    resources: keyed('^[A-Z_]+$', { ...integer, minimum: 1 }),
+    parent: { anyOf: [uuid, integer] },
+  });
+  const schema = keyed('^[0-9]+$', exactly({ allocations: keyed('^[0-9]+$', inner) }, ['allocations']));
+  const wrong = (n: number) => ({
+    allocations: { 1: { resources: { VCPU: 0, vcpu: 1 }, parent: `x${n}` } },
+    [`y${n}`]: 1,
+  });
+  const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [n, wrong(n)]));
+  const startedMs = performance.now();
+  expect(told(many, schema)).toBe("Additional properties are not allowed ('y0' was unexpected)");
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  expect(whyInvalid(many, schema)).toBe(whyInvalid(many, schema));
+});
+
+test('what is nested deeper than anybody can say is told as well', () => {
+  const deep = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000)) as unknown;
+  expect(told(deep, thing)).toMatch(/^\[\[\[\[.*is not of type 'object'$/);
+});

@@ -17,8 +17,28 @@ const ajv = new Ajv({
 export function whyInvalid(value: unknown, schema: Schema): string | undefined {
   const validate = ajv.compile(schema);
   if (validate(value)) return undefined;
-  const [worst] = faultsIn(validate.errors ?? [], schema).toSorted(byRelevance);
+  const [worst] = faultsIn(firstOfEach(validate.errors ?? []), schema).toSorted(byRelevance);
   return worst && textOf(reasonOf(worst));
+}
+
+/**
+ * Of the errors of each kind those of the first value that has them. Of thousands of wrong values one is told, the first of the
+ * most relevant kind; and what is told of the others would take time that grows with their square.
+ */
+function firstOfEach(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const firsts = new Map<string, string>();
+  const kept = errors.filter(({ schemaPath, instancePath }) => {
+    const kind = `${instancePath.split('/').length} ${schemaPath}`;
+    const first = firsts.get(kind) ?? instancePath;
+    firsts.set(kind, first);
+    return first === instancePath;
+  });
+  const choicePaths = new Set(errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => schemaPath));
+  const choices = kept.filter(({ keyword }) => keyword === 'anyOf');
+  // What stands below a choice goes with it.
+  const isBelowChoice = (error: ErrorObject) =>
+    [...choicePaths].some((schemaPath) => error.schemaPath.startsWith(`${schemaPath}/`));
+  return kept.filter((error) => !isBelowChoice(error) || choices.some((choice) => isWithin(error, choice)));
 }
 
 /** Nearest to the root first; at the same depth `anyOf` last; then wrong types first. */

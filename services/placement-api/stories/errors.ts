@@ -3,6 +3,24 @@ import type { Story } from '../testing/story';
 
 const NOWHERE = '/resource_providers/00000000-0000-4000-8000-000000000000';
 
+const uuidOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+/** An object of so many of the same value. */
+const many = (count: number, value: unknown, keyOf: (n: number) => string = uuidOf) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [keyOf(n), value]));
+const classOf = (n: number) => `CUSTOM_C${n}`;
+
+/** Bodies that no client of Placement sends, and where to. */
+const TOO_MANY: readonly (readonly [what: string, path: string, body: () => unknown])[] = [
+  ['thousands of wrong consumers', '/allocations', () => many(20_000, {})],
+  ['thousands of consumers', '/allocations', () => many(2_000, consumerBody({ [uuidOf(1)]: { VCPU: 1 } }))],
+  ['thousands of inventories', `${NOWHERE}/inventories`, () => ({ inventories: many(5_000, { total: 1 }, classOf) })],
+  ['thousands of traits', `${NOWHERE}/traits`, () => ({ traits: Array.from({ length: 5_000 }, (_, n) => classOf(n)) })],
+  ['thousands of aggregates', `${NOWHERE}/aggregates`, () => ({ aggregates: Object.keys(many(5_000, 1)) })],
+  ['a reshape of thousands', '/reshaper', () => ({ inventories: {}, allocations: many(5_000, {}) })],
+  ['many lists of many', '/allocations', () => many(200, { allocations: many(200, { resources: {} }) })],
+  ['what is nested without end', '/allocations', () => `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`],
+];
+
 /** Refusals: status, error document and their texts. */
 export function errorStories(story: Story): void {
   story('tells an error as the one of a list, with the id of the request', async (api) => {
@@ -188,6 +206,28 @@ export function errorStories(story: Story): void {
     },
     { BERTH_PLACEMENT_MAX_BODY_BYTES: '1024' },
   );
+
+  for (const [what, path, body] of TOO_MANY) {
+    story(`refuses ${what} at once, with a code of its own`, async (api) => {
+      const startedMs = performance.now();
+      const there = path.replace(NOWHERE, `/resource_providers/${await aProvider(api)}`);
+      const answered = await (there === path ? api.post(path, body()) : api.put(there, body()));
+      expect(errorOf(answered)).toMatchObject({ status: 413, code: 'berth.too_many' });
+      expect(errorOf(answered).detail).toContain('BERTH_PLACEMENT_MAX_');
+      expect(performance.now() - startedMs).toBeLessThan(5_000);
+    });
+  }
+
+  story('takes a thousand consumers at once, and refuses more amounts than it works on in one step', async (api) => {
+    const provider = await aProvider(api, { inventories: { VCPU: 1_000, MEMORY_MB: 10_000, DISK_GB: 10_000 } });
+    const bodies = (count: number, amounts: object) =>
+      Object.fromEntries(
+        Array.from({ length: count }, () => [api.uuid(), consumerBody({ [provider]: { ...amounts } })]),
+      );
+    expect((await api.post('/allocations', bodies(1_000, { VCPU: 1 }))).status).toBe(204);
+    const most = { VCPU: 1, MEMORY_MB: 1, DISK_GB: 1, A: 1, B: 1 };
+    expect((await api.post('/allocations', bodies(1_001, most))).status).toBe(413);
+  });
 
   story(
     'refuses a query string with more parameters than it looks at',

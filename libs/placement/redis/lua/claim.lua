@@ -270,19 +270,25 @@ local function is_forbidden(write)
   return write.policy == 'anti-affinity' and here + kept_here >= math.max(1, write.max_per_host)
 end
 
--- By how much a commit raises what is used, over all its consumers.
+-- By how much a commit raises what is used, over all its consumers. Summed up once, when it is asked for the first time.
 local function growth_by(commit, provider, class)
-  local growth = 0
-  local function add(takes, by)
-    for _, take in ipairs(takes) do
-      if take.provider == provider and take.class == class then growth = growth + by * take.amount end
+  local growth = commit.growth
+  if not growth then
+    growth = {}
+    commit.growth = growth
+    local function add(takes, by)
+      for _, take in ipairs(takes) do
+        local classes = growth[take.provider] or {}
+        growth[take.provider] = classes
+        classes[take.class] = (classes[take.class] or 0) + by * take.amount
+      end
+    end
+    for _, write in ipairs(commit.writes) do
+      add(write.takes, 1)
+      if write.old then add(write.old.takes, -1) end
     end
   end
-  for _, write in ipairs(commit.writes) do
-    add(write.takes, 1)
-    if write.old then add(write.old.takes, -1) end
-  end
-  return growth
+  return growth[provider] and growth[provider][class] or 0
 end
 
 -- By how much a commit raises what projects hold.
