@@ -108,7 +108,7 @@ export function repr(value: unknown, enough = Infinity): string {
   const isList = Array.isArray(value);
   const parts: string[] = [];
   let length = 0;
-  for (const [key, inner] of Object.entries(value as object)) {
+  for (const [key, inner] of Object.entries(value)) {
     if (length > enough) break;
     const text = repr(inner, enough - length - CHARACTERS_OF_LEVEL);
     const part = isList ? text : `${repr(key, enough - length)}: ${text}`;

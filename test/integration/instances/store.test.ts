@@ -129,7 +129,7 @@ describe('what it costs', () => {
     expect((await usedBytes()) - before).toBeLessThan(3_000_000);
     expect(await observer.run((redis) => redis.slowlog('LEN'))).toBe(0);
     const read = await reader.get(many.map(({ uuid }) => uuid));
-    const withoutSpec = (instances: readonly Instance[]) => instances.map(({ requestSpec: _, ...rest }) => rest);
+    const withoutSpec = (instances: readonly Instance[]) => instances.map((one) => ({ ...one, requestSpec: 0 }));
     expect(withoutSpec(read)).toEqual(withoutSpec(many));
     expect([...new Set(read.map((one) => one.requestSpec))].map((one) => Buffer.compare(one, requestSpec))).toEqual([
       0,
