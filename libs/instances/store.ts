@@ -49,8 +49,8 @@ export interface InstanceStore extends DoubtStore {
    */
   scanOutbox(minAgeMs: number, onRows: (rows: readonly (readonly Instance[])[]) => Promise<void>): Promise<OutboxSize>;
 
-  /** How many instances are PENDING, without reading them. */
-  countPending(): Promise<number>;
+  /** How many instances are PENDING, of all projects or of one, without reading them. */
+  countPending(projectId?: string): Promise<number>;
 
   /** The uuids of instances that are PENDING, in order, at most `limit`, without reading them. */
   pendingUuids(limit: number): Promise<string[]>;

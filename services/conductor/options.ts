@@ -152,7 +152,15 @@ export const conductorOptions = {
     min: 0,
     max: 100_000,
     unit: 'instances',
-    help: 'Instances that wait for capacity at once; one more ends in ERROR (pending_full).',
+    help: 'Instances of all projects that wait for capacity at once; one more ends in ERROR (pending_full).',
+  }),
+  pendingShare: intOption({
+    env: 'BERTH_CONDUCTOR_PENDING_SHARE',
+    default: 20,
+    min: 1,
+    max: 100,
+    unit: '%',
+    help: 'Of the places of those who wait for capacity, how many one project may have; one more instance of it ends in ERROR (pending_full).',
   }),
   pendingIntervalMs: durationOption({
     env: 'BERTH_CONDUCTOR_PENDING_INTERVAL_MS',

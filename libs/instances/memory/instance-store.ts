@@ -98,8 +98,9 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       return size;
     },
 
-    async countPending() {
-      return pending.size;
+    async countPending(projectId) {
+      if (projectId === undefined) return pending.size;
+      return present([...pending]).filter((instance) => instance.projectId === projectId).length;
     },
 
     async pendingUuids(limit) {

@@ -183,7 +183,10 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       }
     },
 
-    countPending: () => client.run((redis) => redis.zlexcount(index, `(${PENDING}`, `(${PENDING}~`)),
+    countPending(projectId) {
+      const prefix = projectId === undefined ? PENDING : `pending:${projectId}\0`;
+      return client.run((redis) => redis.zlexcount(index, `(${prefix}`, `(${prefix}~`));
+    },
 
     async pendingUuids(limit) {
       const found = await client.run((redis) =>

@@ -38,6 +38,22 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         expect([await store.countPending(), await store.pendingUuids(10)]).toEqual([1, [third.uuid]]);
       });
 
+      it('counts those of a project, whatever it is called', async () => {
+        const projectId = 'a b:c\u0001{}é';
+        const [one, other] = [await pending({ projectId }), await createOne({ projectId, dueAtMs: 5 })];
+        await pending();
+        await pending({ projectId: 'a b:c' });
+        expect(await store.countPending(projectId)).toBe(1);
+        await store.update(nextVersion(other, { state: 'pending' }));
+        expect([await store.countPending(projectId), await store.countPending()]).toEqual([2, 4]);
+        const built = nextVersion(one, { state: 'building', host: 'h1' });
+        await store.update(built);
+        expect(await store.countPending(projectId)).toBe(1);
+        await store.update(nextVersion(built, { state: 'pending', host: undefined }));
+        expect(await store.countPending(projectId)).toBe(2);
+        expect(await store.countPending('nobody')).toBe(0);
+      });
+
       it('lists them by their state as any others, each once', async () => {
         const all = [await pending(), await pending()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
         expect(await store.list({ state: 'pending' }, undefined, 10)).toEqual(all);

@@ -2,6 +2,7 @@ import type { Clock } from '#libs/domain/clock';
 import type { Instance } from '#libs/domain/instance';
 import { inQueueOrder, type Waiter } from '#libs/domain/queueing/queue-order';
 import type { InstanceStore } from '#libs/instances/store';
+import type { ConductorConfig } from '../options';
 import { groupByRequest } from '../steps/select-destinations';
 import { type Places, placesOf } from './places';
 
@@ -16,6 +17,16 @@ export interface WaitingRequest extends Waiter {
   readonly preempts: boolean;
   /** Whether its records say what it waits for. */
   readonly isTold: boolean;
+}
+
+/** How many may wait, of all projects and of one. */
+export type PlacesConfig = Pick<ConductorConfig, 'maxPending' | 'pendingShare'>;
+/** Which of the bounds is reached. */
+export type FullPlaces = 'all' | 'project';
+
+/** Places that one project may have of those who wait: so that no one can take them all. */
+export function placesOfProject({ maxPending, pendingShare }: PlacesConfig): number {
+  return Math.max(1, Math.floor((maxPending * pendingShare) / 100));
 }
 
 /** Instances that are read at once. */
@@ -36,6 +47,9 @@ export class PendingQueue {
   /** Of projects that wait, when one of theirs left the queue last: whose turn it was. */
   readonly #served = new Map<string, number>();
   #servedCount = 0;
+  /** Places that were granted and may not be written yet. */
+  readonly #granted = new Map<string, number>();
+  #grantedCount = 0;
   #ordered: readonly WaitingRequest[] | undefined = [];
   #readAtMs = -Infinity;
   /** What was shown last, and of which order. */
@@ -47,6 +61,31 @@ export class PendingQueue {
     private readonly instances: InstanceStore,
     private readonly clock: Clock,
   ) {}
+
+  /**
+   * Takes places for instances of a project that are about to be written as waiting. What this process has granted and not yet
+   * seen written counts, too: a thousand instances of one request ask at once.
+   *
+   * @returns  what is full, if anything is; when nothing is, `written` is to be called in any case
+   */
+  async reserve(projectId: string, count: number, config: PlacesConfig): Promise<FullPlaces | undefined> {
+    const { instances } = this;
+    const [all, own] = await Promise.all([instances.countPending(), instances.countPending(projectId)]);
+    const granted = this.#granted.get(projectId) ?? 0;
+    if (all + this.#grantedCount + count > config.maxPending) return 'all';
+    if (own + granted + count > placesOfProject(config)) return 'project';
+    this.#granted.set(projectId, granted + count);
+    this.#grantedCount += count;
+    return undefined;
+  }
+
+  /** The instances for which places were taken are on record, or will not be. */
+  written(projectId: string, count: number): void {
+    const left = (this.#granted.get(projectId) ?? 0) - count;
+    if (left > 0) this.#granted.set(projectId, left);
+    else this.#granted.delete(projectId);
+    this.#grantedCount -= count;
+  }
 
   /** Reads who waits now, unless that was done within `maxAgeMs`. */
   async refresh(maxAgeMs = 0): Promise<void> {

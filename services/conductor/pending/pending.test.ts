@@ -198,3 +198,24 @@ it('lets nobody who may wait overtake those who do', async () => {
   // It was not tried itself: what it waits for is what the other of its shape was refused for.
   expect((await recordOf(newcomer))?.waiting?.waitsFor).toEqual(['capacity_vcpu']);
 });
+
+it('gives no project more than its share of the places, and says so', async () => {
+  await conductors.pop()?.close();
+  const settings = { BERTH_CONDUCTOR_MAX_PENDING: '10', BERTH_CONDUCTOR_PENDING_SHARE: '30' };
+  conductors.push(await world.conductor(undefined, settings));
+  await request();
+  const ofOne = [];
+  for (let n = 0; n < 5; n++) ofOne.push(await request(WAITS));
+  expect(await Promise.all(ofOne.map(stateOf))).toEqual(['pending', 'pending', 'pending', 'error', 'error']);
+  expect((await recordOf(ofOne[4] ?? ''))?.fault).toMatchObject({
+    reason: 'pending_full',
+    message: expect.stringContaining('BERTH_CONDUCTOR_PENDING_SHARE') as string,
+  });
+  expect(await stateOf(await request(WAITS, 'project-2'))).toBe('pending');
+  // All of one request ask at once.
+  const before = new Set((await world.all()).map(({ uuid }) => uuid));
+  await world.request(5, undefined, undefined, { admission: WAITS, projectId: 'project-3' });
+  await world.clock.advance(10);
+  const states = (await world.all()).filter(({ uuid }) => !before.has(uuid)).map(({ state }) => state);
+  expect(states.toSorted()).toEqual(['error', 'error', 'pending', 'pending', 'pending']);
+});

@@ -2,6 +2,7 @@ import type { Attempt, Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { NO_BYTES, writeRecord } from '../lifecycle';
 import type { Fault, Look, NoHost } from '../observation';
+import { type FullPlaces, placesOfProject } from '../pending/pending-queue';
 import type { Step } from '../step';
 import { after } from './after';
 import { readClaim, release } from './claims';
@@ -14,12 +15,26 @@ export async function recordPending(
   c: Conductor,
   look: Look,
   record: Instance,
-  { fault, waitsFor, preemption }: Extract<Step, { kind: 'record_pending' }>,
+  step: PendingStep,
+): Promise<Look | undefined> {
+  if (record.state === 'pending') return writePending(c, look, record, step);
+  const { projectId } = record;
+  const full = await c.pending.reserve(projectId, 1, c.config);
+  if (full !== undefined) return { ...look, observed: queueIsFull(c, projectId, full, step.fault) };
+  try {
+    return await writePending(c, look, record, step);
+  } finally {
+    c.pending.written(projectId, 1);
+  }
+}
+
+async function writePending(
+  c: Conductor,
+  look: Look,
+  record: Instance,
+  { fault, waitsFor, preemption }: PendingStep,
 ): Promise<Look | undefined> {
   const isNew = record.state !== 'pending';
-  if (isNew && (await c.instances.countPending()) >= c.config.maxPending) {
-    return { ...look, observed: queueIsFull(c, fault) };
-  }
   const nowMs = c.clock.now();
   const { sinceMs, untilMs } = record.waiting ?? waitFrom(record, nowMs);
   // Whose place it takes may need all its time to go; but whoever does not go can't be waited for without end.
@@ -38,6 +53,8 @@ export async function recordPending(
   }
   return after(look, result, undefined);
 }
+
+type PendingStep = Extract<Step, { kind: 'record_pending' }>;
 
 /** Records that an instance is to make room for another; then its host is told to destroy it. */
 export async function recordPreempting(
@@ -85,7 +102,11 @@ function waitFrom({ admission }: Instance, sinceMs: number) {
   return { sinceMs, untilMs: sinceMs + (admission?.waitForCapacityMs ?? 0) };
 }
 
-function queueIsFull({ config: { maxPending } }: Conductor, { message }: Fault): NoHost {
-  const full = `${maxPending} instances wait for capacity already (BERTH_CONDUCTOR_MAX_PENDING); ${message}`;
+function queueIsFull({ config }: Conductor, projectId: string, which: FullPlaces, { message }: Fault): NoHost {
+  const full =
+    which === 'all'
+      ? `${config.maxPending} instances wait for capacity already (BERTH_CONDUCTOR_MAX_PENDING): ask again later; ${message}`
+      : `project '${projectId}' has its ${placesOfProject(config)} places of those who wait for capacity already ` +
+        `(BERTH_CONDUCTOR_PENDING_SHARE): end some of them, or ask again later; ${message}`;
   return { kind: 'no_host', fault: { reason: 'pending_full', message: full }, passedOver: [] };
 }

@@ -44,9 +44,10 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   await c.instances.scan(async (records) => {
     const active = records.filter((record) => isActive(record) && isSettled(record));
     const building = records.filter((record) => record.state === 'building' && isSettled(record));
+    const deleting = records.filter(({ state, migration }) => state === 'deleting' && migration === undefined);
     const [holders, hosts] = await Promise.all([
       c.placement.consumers(active.map(({ uuid }) => uuid)),
-      c.placement.hosts([...new Set([...active, ...building].map(({ host = '' }) => host))]),
+      c.placement.hosts([...new Set([...active, ...building, ...deleting].map(({ host = '' }) => host))]),
     ]);
     const held = new Set(holders.filter(({ owner }) => owner === 'conductor').map(({ uuid }) => uuid));
     const byName = new Map(hosts.map((host) => [host.name, host]));
@@ -60,6 +61,10 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
     await reconcileLoop(c, [
       ...looks.filter((look) => look !== undefined),
       ...stuck.map((record) => lookAt(record, { kind: 'audited', hostIs: 'down' })),
+      // It died after it was told: nobody else would say so before the time-out.
+      ...deleting
+        .filter(({ host = '' }) => byName.get(host)?.up === false)
+        .map((record) => lookAt(record, { kind: 'host_down' })),
     ]);
     await destroyBeforeForgetting(c, records, forgetBeforeMs);
   });

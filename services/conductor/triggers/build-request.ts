@@ -14,9 +14,9 @@ import { createRecords } from '../lifecycle';
 import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { claimedHostOf } from '../steps/select-destinations';
-import { requirePriority } from './priority-allowed';
+import { requirePriority } from './admission/priority-allowed';
+import { requireQuota } from './admission/within-quota';
 import { refuseRequest } from './settle-message';
-import { requireQuota } from './within-quota';
 
 /**
  * A build request: stores its instances, answers the client, and looks at them.
@@ -117,26 +117,29 @@ function publishedAtEarliest(c: Conductor, { publishedAtMs = 0 }: BuildRequest):
  */
 async function createOnce(c: Conductor, request: BuildRequest) {
   const { requestId, requestSpec } = request;
-  const { flavor } = readSpec(requestSpec);
+  const { flavor, projectId } = readSpec(requestSpec);
   const publishedAtMs = publishedAtEarliest(c, request);
   await requireQuota(c, request);
-  const isQueued = await goesBehindOthers(c, request);
-  const create = (spec: EncodedRequestSpec) =>
-    createRecords(c, requestId, firstVersions(c, request, spec, isQueued), publishedAtMs);
-  if (flavor === undefined) return create(requestSpec);
-  const instances = await c.instances.list({ requestId }, undefined, request.count);
-  if (instances.length > 0) return { created: false, instances };
-  return create(await fillInFlavor(c, requestSpec, flavor));
+  const isQueued = await goesBehindOthers(c, request, projectId);
+  try {
+    const create = (spec: EncodedRequestSpec) =>
+      createRecords(c, requestId, firstVersions(c, request, spec, isQueued), publishedAtMs);
+    if (flavor === undefined) return await create(requestSpec);
+    const instances = await c.instances.list({ requestId }, undefined, request.count);
+    if (instances.length > 0) return { created: false, instances };
+    return await create(await fillInFlavor(c, requestSpec, flavor));
+  } finally {
+    if (isQueued) c.pending.written(projectId, request.count);
+  }
 }
 
 /**
  * Whether a request that may wait has others before it: then it takes its place among them, instead of what was freed for
  * them. Where as many wait as may it is tried at once, and refused if there is no room.
  */
-async function goesBehindOthers(c: Conductor, { admission, count }: BuildRequest): Promise<boolean> {
-  if (!admission?.waitForCapacityMs) return false;
-  const waiting = await c.instances.countPending();
-  return waiting > 0 && waiting + count <= c.config.maxPending;
+async function goesBehindOthers(c: Conductor, { admission, count }: BuildRequest, projectId: string): Promise<boolean> {
+  if (!admission?.waitForCapacityMs || (await c.instances.countPending()) === 0) return false;
+  return (await c.pending.reserve(projectId, count, c.config)) === undefined;
 }
 
 /** @param requestSpec  what the records keep: as it came, or with its flavor filled in */

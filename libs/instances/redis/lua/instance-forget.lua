@@ -23,7 +23,7 @@ local function forget(uuid)
   redis.call('HDEL', KEYS[2], uuid)
   local old = head(record)
   redis.call('ZREM', KEYS[3], by('all', '', uuid), by('project', rest.projectId, uuid),
-    by('state', old.state, uuid), by('host', old.host, uuid))
+    by('state', old.state, uuid), by('host', old.host, uuid), by('pending', rest.projectId, uuid))
   redis.call('ZREM', KEYS[1], uuid)
   redis.call('ZREM', KEYS[5], uuid)
   count = count + 1

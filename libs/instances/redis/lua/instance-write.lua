@@ -91,6 +91,7 @@ function operations.create()
     entries[by('project', row.project, uuid)] = 0
     move(false, by_state(new, uuid))
     move(false, by_host(new, uuid))
+    move(false, new.state == 'pending' and by('pending', row.project, uuid))
     if new.due_at_ms ~= '-' then due_times[uuid] = new.due_at_ms end
     put_first(uuid, new.version)
     if has_ended(new) then ended[uuid] = new.updated_at_ms end
@@ -109,6 +110,11 @@ function operations.update()
   due_times[uuid] = new.due_at_ms ~= '-' and new.due_at_ms
   move(by_state(old, uuid), by_state(new, uuid))
   move(by_host(old, uuid), by_host(new, uuid))
+  -- Those who wait are counted by their projects.
+  if (old.state == 'pending') ~= (new.state == 'pending') then
+    local project = cjson.decode(string.match(record, '\n(.*)$')).projectId
+    entries[by('pending', project, uuid)] = new.state == 'pending' and 0
+  end
   if has_ended(new) then ended[uuid] = new.updated_at_ms
   elseif has_ended(old) then ended[uuid] = false end
   local waiting = waiting_of(uuid)

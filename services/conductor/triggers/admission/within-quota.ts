@@ -4,8 +4,8 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { INSTANCES, type QuotaExcess, sentenceOf, UNLIMITED } from '#libs/domain/quotas/quota';
 import { readSpec } from '#libs/flavors/fill-in-flavor';
-import type { Conductor } from '../context';
-import { callScheduler } from '../steps/call-scheduler';
+import type { Conductor } from '../../context';
+import { callScheduler } from '../../steps/call-scheduler';
 
 /**
  * Refuses a request of several instances that its project's quota can't hold: before a record of any is written, for a thousand

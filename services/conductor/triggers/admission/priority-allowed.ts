@@ -2,8 +2,8 @@ import { listQuotasMethod } from '#libs/contracts/quotas';
 import { BerthError } from '#libs/domain/errors';
 import { type Admission, PRIORITY_LIMIT } from '#libs/domain/queueing/admission';
 import { UNLIMITED } from '#libs/domain/quotas/quota';
-import type { Conductor } from '../context';
-import { callScheduler } from '../steps/call-scheduler';
+import type { Conductor } from '../../context';
+import { callScheduler } from '../../steps/call-scheduler';
 
 /**
  * Refuses a priority above the limit of the project's quota; where no quota says one, above the setting. Up to 0 is
