@@ -504,3 +504,20 @@ it('refuses several instances that the quota of their project can not hold, befo
   await world.clock.advance(10);
   expect(await world.all()).toHaveLength(2);
 });
+
+it('ends what was terminated on a host that died after it was told, when the host is known to be down', async () => {
+  await closeAll();
+  const settings = { BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS: '3600000', BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '10000' };
+  conductors = [await world.conductor(undefined, settings)];
+  await world.request();
+  await world.clock.advance(100);
+  const { uuid } = await world.only();
+  world.heedsDestroy = false;
+  await world.terminate(uuid);
+  await world.clock.advance(30_000);
+  expect(await world.only()).toMatchObject({ state: 'deleting' });
+  await world.setUp('h1', false);
+  await world.clock.advance(15_000);
+  expect(await world.only()).toMatchObject({ state: 'deleted' });
+  expect(await world.claims()).toEqual([]);
+});

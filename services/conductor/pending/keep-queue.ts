@@ -1,3 +1,4 @@
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
@@ -7,7 +8,7 @@ import { type Fault, lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { makeRoom } from './make-room';
 import type { WaitingRequest } from './pending-queue';
-import { couldHelp, ReliefWatch } from './relief';
+import { couldHelp, peerOfGroup, ReliefWatch } from './relief';
 
 /** The lease of the conductor that keeps the queue. */
 export const PENDING_LEASE = 'pending';
@@ -22,7 +23,8 @@ const LEASE_MS = 10_000;
  * which most are refused again for the same reason, and what was freed stands idle. So, while anybody waits, the keeper
  * follows the store's changes, and what they made better opens only the *shapes* of requests that could fit by it. Of a
  * shape one is tried at a time, in order; the first that is refused closes the shape, for the others would be refused alike.
- * What a turn costs is so bounded by what was freed and by the number of shapes, not by how many wait. (Kubernetes' queueing
+ * What a turn costs is so bounded by what was freed and by the number of shapes, not by how many wait. Whoever waits for others
+ * to make room holds up nobody: that room is nominated for it, so that those behind it get other room, and not that. (Kubernetes' queueing
  * hints, and its scheduling equivalence classes.) A scheduler must have seen the change that opened the shape. What time
  * alone changes (a quarantine that ends) is found by trying everybody once in a while.
  */
@@ -43,9 +45,18 @@ interface Shape {
   /** One of them is to be tried. */
   isOpen: boolean;
   waitsFor: readonly string[];
+  /** The instances that its requests want to be with or away from, and their group. */
+  readonly peers: ReadonlySet<string>;
   /** Why the last of them was refused. */
   fault: Fault | undefined;
   triedAtMs: number;
+}
+
+function newShape(requestSpec: Uint8Array, nowMs: number): Shape {
+  const { sameHost, differentHost, group, projectId } = requestSpecCodec.decode(requestSpec);
+  const groups = group === undefined ? [] : [peerOfGroup(projectId, group.id)];
+  const peers = new Set([...sameHost, ...differentHost, ...groups]);
+  return { isOpen: true, waitsFor: [], peers, fault: undefined, triedAtMs: nowMs };
 }
 
 /** How changes are followed, and whether that has ended by itself. */
@@ -124,18 +135,18 @@ class QueueKeeper {
     this.#openShapes(requests);
     if (requests.length === 0) return;
     const lost = await readLostWrites(c);
-    let tries = 0;
+    let [tries, looks] = [0, 0];
     for (const request of requests) {
       if (c.stopping.aborted || tries >= c.config.pendingTries) return;
       const shape = this.#shapes.get(request.shape);
       if (shape === undefined) continue;
+      // Who waits for others to go costs reads, and not a scheduler: it takes nobody's try.
+      if (request.preempts && looks++ >= c.config.pendingTries) continue;
       if (!shape.isOpen && !request.preempts) {
         if (!request.isTold) tries += await this.#tell(request, shape, lost);
         continue;
       }
-      tries++;
-      // Those after it would take the room that is made for it.
-      if ((await this.#turnOf(request, shape, lost)) === 'is making room') return;
+      if ((await this.#turnOf(request, shape, lost)) === 'tried') tries++;
     }
   }
 
@@ -146,11 +157,10 @@ class QueueKeeper {
     const nowMs = c.clock.elapsed();
     const present = new Set(requests.map(({ shape }) => shape));
     for (const key of this.#shapes.keys()) if (!present.has(key)) this.#shapes.delete(key);
-    for (const key of present) {
+    for (const { shape: key, requestSpec } of requests) {
       const shape = this.#shapes.get(key);
-      if (shape === undefined)
-        this.#shapes.set(key, { isOpen: true, waitsFor: [], fault: undefined, triedAtMs: nowMs });
-      else if (relief === 'all' || (relief && couldHelp(relief, shape.waitsFor))) shape.isOpen = true;
+      if (shape === undefined) this.#shapes.set(key, newShape(requestSpec, nowMs));
+      else if (relief === 'all' || (relief && couldHelp(relief, shape.waitsFor, shape.peers))) shape.isOpen = true;
       else if (nowMs - shape.triedAtMs >= c.config.pendingRetryMs) shape.isOpen = true;
     }
   }
@@ -175,7 +185,7 @@ class QueueKeeper {
     shape.isOpen = false;
     shape.waitsFor = still.waiting?.waitsFor ?? [];
     shape.fault = still.fault;
-    return still.waiting?.preemption === undefined ? 'tried' : 'is making room';
+    return 'tried';
   }
 
   /** What is away now interrupts the queue; what is wrong with one request does not hold up the others. */

@@ -194,3 +194,51 @@ it('refuses a priority above what the project may use', async () => {
   expect((await world.all()).length).toBe(before + 1);
   expect(await world.bus.depth(BUILD_REQUESTS.name)).toBe(0);
 });
+
+it('holds up nobody who fits elsewhere while a host does not make room', async () => {
+  const low = await request();
+  offer(low);
+  const high = await request(HIGH);
+  world.heedsDestroy = false;
+  await world.clock.advance(2_000);
+  world.preemption = undefined;
+  const other = await request({ waitForCapacityMs: 600_000 });
+  await world.clock.advance(2_000);
+  expect([await stateOf(low), await stateOf(high), await stateOf(other)]).toEqual(['deleting', 'pending', 'pending']);
+  await world.open({ h2: 1 });
+  world.hosts = ['h2'];
+  const asked = world.asked.length;
+  await world.clock.advance(2_000);
+  expect(await stateOf(other)).toBe('active');
+  expect(world.asked.slice(asked).flat()).not.toContain(high);
+  expect(await stateOf(high)).toBe('pending');
+});
+
+it('does not wait for a host that is known to be down', async () => {
+  const low = await request();
+  offer(low);
+  const high = await request(HIGH);
+  world.heedsDestroy = false;
+  await world.clock.advance(2_000);
+  expect(await stateOf(low)).toBe('deleting');
+  await world.setUp('h1', false);
+  await world.open({ h2: 1 });
+  world.hosts = ['h2'];
+  await world.clock.advance(2_000);
+  expect([await stateOf(low), await stateOf(high)]).toEqual(['deleted', 'active']);
+});
+
+it('lets one preempt behind another that can never fit', async () => {
+  const low = await request();
+  await world.request(1, undefined, undefined, { admission: { ...HIGH, priority: 60 }, ignoreHosts: ['h1'] });
+  await world.clock.advance(2_000);
+  const never = (await world.all()).filter(({ uuid }) => uuid !== low).map(({ uuid }) => uuid);
+  expect(await Promise.all(never.map(stateOf))).toEqual(['pending']);
+  offer(low);
+  const preempting = world.preemption;
+  world.preemptionFor = (uuids) => (uuids.some((uuid) => never.includes(uuid)) ? undefined : preempting);
+  const later = await request(HIGH);
+  await world.clock.advance(5_000);
+  expect([await stateOf(low), await stateOf(later)]).toEqual(['deleted', 'active']);
+  expect(await Promise.all(never.map(stateOf))).toEqual(['pending']);
+});

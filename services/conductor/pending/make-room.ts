@@ -26,7 +26,20 @@ export async function makeRoom(c: Conductor, { uuid: instanceUuid, admission, wa
     const after = LEAVING.includes(before.state) ? before : await readRecord(c, uuid);
     if (after !== undefined && !GONE.includes(after.state)) left.push(after);
   }
-  // One that stays after all, or whose host is silent: nobody knows when it makes room.
-  const isInVain = left.some(({ state, dueAtMs = 0 }) => !LEAVING.includes(state) || dueAtMs <= c.clock.now());
-  return left.length === 0 || isInVain;
+  if (left.length === 0) return true;
+  const down = await downHosts(c, left);
+  // A host that is down takes no order: what was terminated there is gone from the books, as it would be if it were told now.
+  const onDown = left.filter(({ host = '' }) => down.has(host));
+  await reconcileLoop(
+    c,
+    onDown.filter(({ state }) => state === 'deleting').map((record) => lookAt(record, { kind: 'host_down' })),
+  );
+  // One that stays after all, or whose host is down or silent: nobody knows when it makes room.
+  const isStaying = ({ state, dueAtMs = 0 }: Instance) => !LEAVING.includes(state) || dueAtMs <= c.clock.now();
+  return onDown.length > 0 || left.some(isStaying);
+}
+
+async function downHosts(c: Conductor, records: readonly Instance[]): Promise<ReadonlySet<string>> {
+  const hosts = await c.placement.hosts([...new Set(records.map(({ host = '' }) => host))]);
+  return new Set(hosts.filter(({ up }) => !up).map(({ name }) => name));
 }

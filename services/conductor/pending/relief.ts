@@ -1,3 +1,4 @@
+import { groupKey } from '#libs/domain/server-group';
 import type { Change } from '#libs/placement/port/placement-store';
 
 /**
@@ -11,14 +12,30 @@ export interface Relief {
   readonly isFleetOther: boolean;
   /** Somebody holds less, or quotas are others. */
   readonly isLessHeld: boolean;
+  /** Who holds something new or elsewhere, and the groups of those (`peerOfGroup`); `*` for anybody. */
+  readonly peers: ReadonlySet<string>;
+}
+
+/** How a group is named among the peers of those who wait. */
+export function peerOfGroup(projectId: string, groupId: string): string {
+  return `group ${groupKey(projectId, groupId)}`;
 }
 
 /**
  * Whether a change could help a request that these symbols refused on all hosts. A host may lack several things, and one
  * change may give the last: so it is enough that it touches one of them.
+ *
+ * @param peers  the instances that it wants to be with or away from, and its group; without them, all
  */
-export function couldHelp({ classes, isFleetOther, isLessHeld }: Relief, waitsFor: readonly string[]): boolean {
+export function couldHelp(
+  { classes, isFleetOther, isLessHeld, peers: moved }: Relief,
+  waitsFor: readonly string[],
+  peers?: ReadonlySet<string>,
+): boolean {
+  const hasPeerMoved =
+    moved.size > 0 && (peers === undefined || moved.has(ANYBODY) || [...peers].some((peer) => moved.has(peer)));
   return waitsFor.some((symbol) => {
+    if (hasPeerMoved && BESIDE_OTHERS.includes(symbol)) return true;
     const ofClass = CAPACITY.find((prefix) => symbol.startsWith(prefix));
     if (ofClass !== undefined) return classes.has(symbol.slice(ofClass.length)) || classes.has(ANY_CLASS);
     return isFleetOther || (HELD_BY_OTHERS.includes(symbol) && (isLessHeld || classes.size > 0));
@@ -26,6 +43,7 @@ export function couldHelp({ classes, isFleetOther, isLessHeld }: Relief, waitsFo
 }
 
 const ANY_CLASS = '*';
+const ANYBODY = '*';
 const CAPACITY = ['capacity_', 'no_inventory_', 'min_unit_', 'max_unit_', 'step_size_'];
 /** What ends when somebody else leaves. */
 const HELD_BY_OTHERS = [
@@ -34,15 +52,31 @@ const HELD_BY_OTHERS = [
   'group_is_elsewhere',
   'group_is_uneven',
   'nominated',
+  'node_taken',
   'same_host_as_other',
   'too_many_instances',
   'too_many_builds',
   'no_candidate',
   'claim_refused',
 ];
+/** What ends when somebody else comes, or moves: a peer to be with, a member where a group has fewest. */
+const BESIDE_OTHERS = [
+  'not_same_host',
+  'same_host_as_other',
+  'group_is_here',
+  'group_is_elsewhere',
+  'group_is_uneven',
+  'no_candidate',
+  'claim_refused',
+];
+
+/** Peers that are named; of more, anybody is meant. */
+const MAX_PEERS = 10_000;
+
+const SHARES = 'MISC_SHARES_VIA_AGGREGATE';
 
 /** Providers and hosts that are remembered; then all are forgotten, and the next change of each could help anybody. */
-const MAX_REMEMBERED = 200_000;
+const MAX_REMEMBERED = 400_000;
 
 /**
  * Tells what became better with changes. They carry rows as they are, not differences: so it remembers of each row that it
@@ -52,9 +86,12 @@ export class ReliefWatch {
   readonly #used = new Map<string, Readonly<Record<string, number>>>();
   readonly #capacities = new Map<string, Readonly<Record<string, number>>>();
   readonly #facts = new Map<string, string>();
+  readonly #links = new Map<string, string>();
+  readonly #busy = new Map<string, number>();
   #classes = new Set<string>();
   #isFleetOther = false;
   #isLessHeld = false;
+  #peers = new Set<string>();
   #isAll = true;
   /** Of the last change that it saw. */
   revision = 0;
@@ -62,13 +99,20 @@ export class ReliefWatch {
   /** What became better since the last call; `all` when something may have been missed. */
   take(): Relief | 'all' | undefined {
     const isAll = this.#isAll;
-    const relief = { classes: this.#classes, isFleetOther: this.#isFleetOther, isLessHeld: this.#isLessHeld };
+    const relief: Relief = {
+      classes: this.#classes,
+      isFleetOther: this.#isFleetOther,
+      isLessHeld: this.#isLessHeld,
+      peers: this.#peers,
+    };
     this.#classes = new Set();
     this.#isFleetOther = false;
     this.#isLessHeld = false;
+    this.#peers = new Set();
     this.#isAll = false;
     if (isAll) return 'all';
-    return relief.classes.size > 0 || relief.isFleetOther || relief.isLessHeld ? relief : undefined;
+    const { classes, isFleetOther, isLessHeld, peers } = relief;
+    return classes.size > 0 || isFleetOther || isLessHeld || peers.size > 0 ? relief : undefined;
   }
 
   /** Changes up to a revision may have been missed. */
@@ -77,24 +121,30 @@ export class ReliefWatch {
     this.#used.clear();
     this.#capacities.clear();
     this.#facts.clear();
+    this.#links.clear();
+    this.#busy.clear();
     this.#isAll = true;
   }
 
   see(change: Change): void {
     if (this.#used.size + this.#facts.size > MAX_REMEMBERED) this.missed(change.revision);
     this.revision = change.revision;
-    for (const { uuid, inventories, traits, aggregates, parentUuid } of change.providers ?? []) {
-      const capacities: Record<string, number> = {};
-      for (const [name, { total, reserved, allocationRatio }] of Object.entries(inventories)) {
-        capacities[name] = (total - reserved) * allocationRatio;
-      }
-      this.#better(this.#capacities.get(uuid) ?? {}, capacities);
-      this.#capacities.set(uuid, capacities);
-      const units = Object.values(inventories).map(({ minUnit, maxUnit, stepSize }) => [minUnit, maxUnit, stepSize]);
-      this.#note(`provider ${uuid}`, JSON.stringify([traits, aggregates, parentUuid, units]));
-    }
-    for (const { name, up, enabled, aggregates, failuresInARow, capabilities } of change.hosts ?? []) {
+    for (const provider of change.providers ?? []) this.#seeProvider(provider);
+    for (const {
+      name,
+      up,
+      enabled,
+      aggregates,
+      failuresInARow,
+      capabilities,
+      ioOps,
+      externalInstances,
+    } of change.hosts ?? []) {
       this.#note(`host ${name}`, JSON.stringify([up, enabled, aggregates, failuresInARow, capabilities]));
+      // What is done there, and is not Berth's, counts against the limits of a host, too.
+      const busy = ioOps + externalInstances;
+      if (busy < (this.#busy.get(name) ?? busy)) this.#isLessHeld = true;
+      this.#busy.set(name, busy);
     }
     for (const { providerUuid, used } of change.usages ?? []) {
       const before = this.#used.get(providerUuid);
@@ -104,9 +154,36 @@ export class ReliefWatch {
       this.#used.set(providerUuid, used);
     }
     if ((change.deletedConsumers ?? []).length + (change.deletedLeases ?? []).length > 0) this.#isLessHeld = true;
+    for (const { uuid, projectId, groupId } of change.consumers ?? []) {
+      this.#peers.add(this.#peers.size < MAX_PEERS ? uuid : ANYBODY);
+      if (groupId !== undefined) this.#peers.add(peerOfGroup(projectId, groupId));
+    }
+    for (const { kind, consumerUuid, places } of change.leases ?? []) {
+      if (kind === 'nomination' && this.#isOther(`lease ${consumerUuid}`, JSON.stringify(places)))
+        this.#isLessHeld = true;
+    }
     if ((change.quotas ?? []).length + (change.deletedQuotas ?? []).length > 0) this.#isLessHeld = true;
     const others = [change.aggregates, change.deletedAggregates, change.serverGroups, change.deletedServerGroups];
     if (others.some((rows) => rows !== undefined && rows.length > 0)) this.#isFleetOther = true;
+  }
+
+  #seeProvider({ uuid, inventories, traits, aggregates, parentUuid }: NonNullable<Change['providers']>[number]): void {
+    const capacities: Record<string, number> = {};
+    for (const [name, { total, reserved, allocationRatio, minUnit, maxUnit, stepSize }] of Object.entries(
+      inventories,
+    )) {
+      capacities[name] = (total - reserved) * allocationRatio;
+      // An amount that was refused as it is may be taken by other units.
+      const units = JSON.stringify([minUnit, maxUnit, stepSize]);
+      if (this.#isOther(`units ${uuid} ${name}`, units)) this.#classes.add(name.toLowerCase());
+    }
+    this.#better(this.#capacities.get(uuid) ?? {}, capacities);
+    this.#capacities.set(uuid, capacities);
+    // What one shares, or has below it, is others' to use: of any class.
+    const links = JSON.stringify([aggregates, parentUuid, traits.includes(SHARES)]);
+    if ((this.#links.get(uuid) ?? links) !== links) this.#classes.add(ANY_CLASS);
+    this.#links.set(uuid, links);
+    this.#note(`provider ${uuid}`, JSON.stringify([traits, aggregates, parentUuid]));
   }
 
   /** Classes of which there is more than there was. */
@@ -115,8 +192,13 @@ export class ReliefWatch {
   }
 
   #note(key: string, facts: string): void {
-    if (this.#facts.get(key) === facts) return;
+    if (this.#isOther(key, facts)) this.#isFleetOther = true;
+  }
+
+  /** Whether something is otherwise than it was remembered; the first time, too. */
+  #isOther(key: string, facts: string): boolean {
+    if (this.#facts.get(key) === facts) return false;
     this.#facts.set(key, facts);
-    this.#isFleetOther = true;
+    return true;
   }
 }

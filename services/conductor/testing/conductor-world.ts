@@ -125,6 +125,8 @@ export class ConductorWorld {
   defaultLimits: Resources = {};
   /** Whose place its scheduler finds for what may preempt. */
   preemption: PreemptionView | undefined;
+  /** Likewise, where not the same for all. */
+  preemptionFor: (instanceUuids: readonly string[]) => PreemptionView | undefined = () => this.preemption;
   /** The instances that its scheduler was asked for, each time. */
   readonly asked: (readonly string[])[] = [];
   /** What its scheduler says when a quota refuses. */
@@ -484,7 +486,7 @@ export class ConductorWorld {
             : await this.#claimFirst(instanceUuid, hosts);
       if (!claimed) {
         const noValidHost = { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: this.quotaExceeded };
-        const preemption = mayPreempt ? this.preemption : undefined;
+        const preemption = mayPreempt ? this.preemptionFor(instanceUuids) : undefined;
         return { destinations: destinations.length >= minCount ? destinations : [], noValidHost, preemption };
       }
       const others = hosts.filter((host) => host !== claimed.host);

@@ -63,10 +63,13 @@ it('rewrites a thousand consumers of a provider that is over its capacity withou
 
 it('takes the largest body that the placement API takes without standing still', async () => {
   const classes = { VCPU: inventory(10_000), MEMORY_MB: inventory(10_000), DISK_GB: inventory(10_000) };
-  const providers = await Promise.all(Array.from({ length: 9 }, () => aProvider(store, classes)));
+  const provider = await aProvider(store, classes);
   const resources = { VCPU: 1, MEMORY_MB: 1, DISK_GB: 1 };
-  const allocations = Object.fromEntries(providers.map((uuid) => [uuid, resources]));
-  const consumers = Array.from({ length: 1_000 }, () => aWrite(allocations, { owner: 'api' }));
+  const [first, other] = [provider, await aProvider(store, classes)];
+  // 5,000 amounts of 1,024 consumers.
+  const consumers = Array.from({ length: 1_024 }, (_, n) =>
+    aWrite({ [first]: resources, ...(n < 642 ? { [other]: resources } : {}) }, { owner: 'api' }),
+  );
   const us = await longestUs(async () => {
     expect((await commit(store, { kind: 'write_allocations', consumers })).kind).toBe('committed');
     expect((await commit(store, { kind: 'write_allocations', consumers })).kind).toBe('committed');
