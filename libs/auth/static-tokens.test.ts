@@ -6,7 +6,7 @@ import { fakeClock } from '#libs/testing/fake-clock';
 import { openStaticTokens } from './static-tokens';
 import { sha256Of } from './token-file';
 
-const nova = { token: 'nova-secret', user_id: 'nova', project_id: 'service', roles: ['Service'] };
+const nova = { token: 'nova-secret-of-16-and-more', user_id: 'nova', project_id: 'service', roles: ['Service'] };
 const eve = { token_sha256: sha256Of('eve-secret').toString('hex').toUpperCase(), user_id: 'eve', roles: [] };
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-tokens-'));
@@ -28,7 +28,7 @@ async function openTokens(content: unknown = [nova, eve]) {
 
 it('knows tokens by themselves and by their hash', async () => {
   const { authenticate } = await openTokens();
-  expect(await authenticate('nova-secret')).toEqual({
+  expect(await authenticate('nova-secret-of-16-and-more')).toEqual({
     userId: 'nova',
     projectId: 'service',
     roles: new Set(['service']),
@@ -37,27 +37,29 @@ it('knows tokens by themselves and by their hash', async () => {
   expect(await authenticate('eve-secret')).toMatchObject({ userId: 'eve', projectId: undefined, roles: new Set() });
 });
 
-it.each(['', 'nova', 'nova-secret2', eve.token_sha256])("refuses the token '%s'", async (token) => {
+it.each(['', 'nova', 'nova-secret-of-16-and-more2', eve.token_sha256])("refuses the token '%s'", async (token) => {
   const { authenticate } = await openTokens();
   await expect(authenticate(token)).rejects.toMatchObject({ status: 401 });
 });
 
 it('sees a change of the file after the check interval, whoever asks at once', async () => {
   const { authenticate, clock, lines } = await openTokens();
-  write([{ ...nova, token: 'renewed' }]);
-  expect(await authenticate('nova-secret')).toMatchObject({ userId: 'nova' });
+  write([{ ...nova, token: 'renewed-of-16-and-more' }]);
+  expect(await authenticate('nova-secret-of-16-and-more')).toMatchObject({ userId: 'nova' });
   await clock.advance(1_000);
-  const asked = await Promise.allSettled(['nova-secret', 'renewed', 'nova-secret'].map(authenticate));
+  const asked = await Promise.allSettled(
+    ['nova-secret-of-16-and-more', 'renewed-of-16-and-more', 'nova-secret-of-16-and-more'].map(authenticate),
+  );
   expect(asked.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
   expect(lines).toEqual(['token file changed and read']);
 });
 
 it('sees a file that another one is renamed to', async () => {
   const { authenticate, clock } = await openTokens();
-  writeFileSync(`${path}.new`, JSON.stringify([{ ...nova, token: 'nova-public' }]));
+  writeFileSync(`${path}.new`, JSON.stringify([{ ...nova, token: 'nova-public-of-16-and-more' }]));
   renameSync(`${path}.new`, path);
   await clock.advance(1_000);
-  expect(await authenticate('nova-public')).toMatchObject({ userId: 'nova' });
+  expect(await authenticate('nova-public-of-16-and-more')).toMatchObject({ userId: 'nova' });
 });
 
 it('keeps the old tokens while the file is broken or gone, says so once each, and takes it up when it is good', async () => {
@@ -65,14 +67,14 @@ it('keeps the old tokens while the file is broken or gone, says so once each, an
   write('[{"token": "half');
   for (let look = 0; look < 3; look++) {
     await clock.advance(1_000);
-    expect(await authenticate('nova-secret')).toMatchObject({ userId: 'nova' });
+    expect(await authenticate('nova-secret-of-16-and-more')).toMatchObject({ userId: 'nova' });
   }
   rmSync(path);
   await clock.advance(1_000);
-  expect(await authenticate('nova-secret')).toMatchObject({ userId: 'nova' });
+  expect(await authenticate('nova-secret-of-16-and-more')).toMatchObject({ userId: 'nova' });
   write([eve]);
   await clock.advance(1_000);
-  await expect(authenticate('nova-secret')).rejects.toMatchObject({ status: 401 });
+  await expect(authenticate('nova-secret-of-16-and-more')).rejects.toMatchObject({ status: 401 });
   expect(lines).toEqual([
     expect.stringMatching(/keeping the old tokens.*is not JSON$/),
     expect.stringMatching(/keeping the old tokens.*ENOENT/),
@@ -86,7 +88,7 @@ it.each([
   ['nonsense', undefined, 'is not JSON'],
   [Array.from({ length: 1_001 }, () => nova), undefined, 'at most 1000'],
   [['nova'], '[0]', 'must be an object'],
-  [[nova, { ...nova, token: 'b', user_id: '' }], '[1].user_id', 'must be a text'],
+  [[nova, { ...nova, token: 'b-of-16-letters-or-more', user_id: '' }], '[1].user_id', 'must be a text'],
   [[{ ...nova, project_id: 7 }], '[0].project_id', 'must be a text'],
   [[{ ...nova, project: 'p' }], '[0].project', 'is not a field'],
   [[{ ...nova, roles: 'admin' }], '[0].roles', 'must be a list of names'],

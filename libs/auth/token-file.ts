@@ -11,7 +11,9 @@ export interface StaticToken {
 
 const MAX_TOKENS = 1_000;
 const FIELDS = ['token', 'token_sha256', 'user_id', 'project_id', 'roles'];
-const TOKEN = /^[\x21-\x7e]{1,1024}$/;
+/** Shorter ones are found by trying; `openssl rand -hex 32` makes one. */
+const MIN_TOKEN_LENGTH = 16;
+const TOKEN = new RegExp(`^[\\x21-\\x7e]{${MIN_TOKEN_LENGTH},1024}$`);
 const SHA256 = /^[0-9a-f]{64}$/i;
 
 /**
@@ -69,7 +71,9 @@ function hashOf(path: string, at: string, fields: Readonly<Record<string, unknow
   if ((token === undefined) === (sha256 === undefined)) return wrong(path, at, 'needs either token or token_sha256');
   if (sha256 === undefined) {
     const isToken = typeof token === 'string' && TOKEN.test(token);
-    return isToken ? sha256Of(token) : wrong(path, `${at}.token`, 'must be 1 to 1024 visible ASCII characters');
+    return isToken
+      ? sha256Of(token)
+      : wrong(path, `${at}.token`, `must be ${MIN_TOKEN_LENGTH} to 1024 visible ASCII characters`);
   }
   const isHash = typeof sha256 === 'string' && SHA256.test(sha256);
   return isHash ? Buffer.from(sha256, 'hex') : wrong(path, `${at}.token_sha256`, 'must be 64 hexadecimal digits');

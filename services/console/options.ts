@@ -1,4 +1,11 @@
-import { type ConfigOf, durationOption, intOption, listOption, stringOption } from '#libs/runtime/config';
+import {
+  booleanOption,
+  type ConfigOf,
+  durationOption,
+  intOption,
+  listOption,
+  stringOption,
+} from '#libs/runtime/config';
 
 /** Settings of the console. Who signs in is checked as the placement API does it, by its settings (`libs/auth`). */
 export const consoleOptions = {
@@ -25,6 +32,16 @@ export const consoleOptions = {
     default: '',
     range: 'a PEM file, or empty',
     help: 'The private key of that certificate.',
+  }),
+  proxies: listOption({
+    env: 'BERTH_CONSOLE_PROXIES',
+    default: [],
+    help: 'Addresses or networks of proxies before the console, such as 10.0.0.0/8: what they say of the sender is believed.',
+  }),
+  secureCookies: booleanOption({
+    env: 'BERTH_CONSOLE_SECURE_COOKIES',
+    default: false,
+    help: 'Marks cookies Secure although the console serves HTTP: for a proxy before it that serves HTTPS.',
   }),
   actRoles: listOption({
     env: 'BERTH_CONSOLE_ACT_ROLES',
@@ -58,6 +75,14 @@ export const consoleOptions = {
     max: 10_000,
     unit: 'pages',
     help: 'Pages that may be open at once; further ones are told to try again.',
+  }),
+  maxStreamsPerUser: intOption({
+    env: 'BERTH_CONSOLE_MAX_STREAMS_PER_USER',
+    default: 20,
+    min: 1,
+    max: 10_000,
+    unit: 'pages',
+    help: 'Pages that one user may have open at once. A tenth of all pages is kept for those who may act.',
   }),
   maxDrains: intOption({
     env: 'BERTH_CONSOLE_MAX_DRAINS',

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ACK, drop } from '#libs/bus/port';
@@ -9,9 +11,9 @@ import { Browse } from './testing/browse';
 import { openWorld, type World } from './testing/world';
 
 const TOKENS = [
-  { token: 'the-admin', user_id: 'ann', project_id: 'ops', roles: ['admin'] },
-  { token: 'the-reader', user_id: 'rob', project_id: 'ops', roles: ['reader'] },
-  { token: 'the-tenant', user_id: 'tom', project_id: 'shop', roles: ['member'] },
+  { token: 'token-of-the-admin', user_id: 'ann', project_id: 'ops', roles: ['admin'] },
+  { token: 'token-of-the-reader', user_id: 'rob', project_id: 'ops', roles: ['reader'] },
+  { token: 'token-of-the-tenant', user_id: 'tom', project_id: 'shop', roles: ['member'] },
 ];
 const DISABLE = ['POST', '/api/hosts/host-1/actions', { action: 'disable', reason: 'disks' }] as const;
 
@@ -34,7 +36,7 @@ describe('a session', () => {
   it('begins with a token that the placement API would take, in a cookie that no script and no other site gets', async () => {
     const browse = new Browse(world.url);
     expect(await browse.ask('GET', '/api/session')).toMatchObject({ status: 401, body: { reason: 'not_signed_in' } });
-    const { status, headers, body } = await browse.ask('POST', '/api/session', { token: 'the-admin' });
+    const { status, headers, body } = await browse.ask('POST', '/api/session', { token: 'token-of-the-admin' });
     expect([status, body]).toEqual([
       200,
       {
@@ -54,7 +56,7 @@ describe('a session', () => {
 
   it.each([
     ['an unknown token', { token: 'no-such' }, 401, 'not_signed_in'],
-    ['a user without a role', { token: 'the-tenant' }, 403, 'no_role'],
+    ['a user without a role', { token: 'token-of-the-tenant' }, 403, 'no_role'],
     ['no token', {}, 400, 'bad_token'],
     ['a number', { token: 7 }, 400, 'bad_token'],
     ['a text beyond all tokens', { token: 'x'.repeat(3_000) }, 400, 'bad_token'],
@@ -72,6 +74,38 @@ describe('a session', () => {
   );
 });
 
+describe('a stranger', () => {
+  it('may guess so often only, by which nobody is signed out', async () => {
+    const own = await openWorld({
+      BERTH_PLACEMENT_AUTH: 'tokens',
+      BERTH_PLACEMENT_TOKENS_FILE: join(folder, 'tokens.json'),
+      BERTH_CONSOLE_SECURE_COOKIES: 'true',
+    });
+    const ann = new Browse(own.url);
+    const { headers } = await ann.ask('POST', '/api/session', { token: 'token-of-the-admin' });
+    // A proxy serves HTTPS, the console says so.
+    for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; Secure/);
+    const guess = (n: number) => new Browse(own.url).ask('POST', '/api/session', { token: `guess-${n}` });
+    const answers = [];
+    for (let n = 0; n < 22; n++) answers.push(await guess(n));
+    expect(answers.map(({ status }) => status)).toEqual([...Array(20).fill(401), 429, 429]);
+    expect(answers.at(-1)?.body).toMatchObject({ reason: 'too_many_guesses' });
+    expect(await ann.ask('GET', '/api/session')).toMatchObject({ status: 200 });
+    await own.close();
+  });
+
+  it('holds no connection with half a request', async () => {
+    const { port } = new URL(world.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    const ended = once(socket, 'close');
+    socket.write(
+      'POST /api/session HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',
+    );
+    socket.resume();
+    await ended;
+  }, 30_000);
+});
+
 describe('an action', () => {
   it('is refused to a reader, and told with who asked', async () => {
     const told = new Promise((resolve) => {
@@ -80,7 +114,7 @@ describe('an action', () => {
       );
     });
     const browse = new Browse(world.url);
-    const csrf = await browse.signIn('the-reader');
+    const csrf = await browse.signIn('token-of-the-reader');
     const answer = await browse.ask(...DISABLE, { 'x-csrf-token': csrf });
     expect(answer).toMatchObject({ status: 403, body: { code: 'permission_denied', reason: 'read_only' } });
     expect(await told).toMatchObject({
@@ -94,9 +128,11 @@ describe('an action', () => {
 
   it('needs the CSRF token of its session', async () => {
     const browse = new Browse(world.url);
-    await browse.signIn('the-admin');
+    await browse.signIn('token-of-the-admin');
     expect(await browse.ask(...DISABLE)).toMatchObject({ status: 403, body: { reason: 'csrf' } });
-    const other = await new Browse(world.url).signIn('the-admin');
+    // Not that of another session, even with the same secret in its cookie.
+    const other = await browse.signIn('token-of-the-reader');
+    await browse.signIn('token-of-the-admin');
     expect(await browse.ask(...DISABLE, { 'x-csrf-token': other })).toMatchObject({
       status: 403,
       body: { reason: 'csrf' },
@@ -107,7 +143,7 @@ describe('an action', () => {
     'is refused when another site sent it: %o',
     async (headers) => {
       const browse = new Browse(world.url);
-      const csrf = await browse.signIn('the-admin');
+      const csrf = await browse.signIn('token-of-the-admin');
       const answer = await browse.ask(...DISABLE, { 'x-csrf-token': csrf, ...headers });
       expect(answer).toMatchObject({ status: 403, body: { reason: 'other_site' } });
     },
@@ -126,7 +162,7 @@ it('shows dead letters, and sends one to its queue again', async () => {
   });
   await world.bus.cast(queue, { type: 'berth.test', body: new Uint8Array(3) }, { id: 'letter-1' });
   const browse = new Browse(world.url);
-  const csrf = await browse.signIn('the-admin');
+  const csrf = await browse.signIn('token-of-the-admin');
   const read = async () => (await browse.ask('GET', '/api/dead-letters')).body;
   expect(await read()).toMatchObject([
     { id: 'letter-1', queue: 'console.test', reason: 'malformed_message', bytes: 3 },
@@ -148,7 +184,7 @@ it.each([
   ['/api/dead-letters/actions', { action: 'requeue' }, 'missing_field'],
 ])('refuses what can not be meant: %s %o', async (path, body, reason) => {
   const browse = new Browse(world.url);
-  const csrf = await browse.signIn('the-admin');
+  const csrf = await browse.signIn('token-of-the-admin');
   expect(await browse.ask('POST', path, body, { 'x-csrf-token': csrf })).toMatchObject({
     status: 400,
     body: { reason },

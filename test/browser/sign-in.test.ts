@@ -10,8 +10,8 @@ let fleet: LivingFleet;
 let folder: string;
 let file: string;
 
-const ANN = { token: 'the-admin', user_id: 'ann', project_id: 'ops', roles: ['admin'] };
-const ROB = { token: 'the-reader', user_id: 'rob', project_id: 'ops', roles: ['reader'] };
+const ANN = { token: 'token-of-the-admin', user_id: 'ann', project_id: 'ops', roles: ['admin'] };
+const ROB = { token: 'token-of-the-reader', user_id: 'rob', project_id: 'ops', roles: ['reader'] };
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-console-'));
@@ -33,7 +33,7 @@ it('asks for a token, refuses a wrong one, and shows the page that was asked for
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('The token is not known.').waitFor();
-  await page.getByLabel('Token').fill('the-admin');
+  await page.getByLabel('Token').fill('token-of-the-admin');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'host-1', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Disable' }).waitFor();
@@ -47,7 +47,7 @@ it('asks for a token, refuses a wrong one, and shows the page that was asked for
 it('shows everything to a reader, and nothing to act with', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto('/hosts/host-1');
-  await page.getByLabel('Token').fill('the-reader');
+  await page.getByLabel('Token').fill('token-of-the-reader');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Resources' }).waitFor();
   await page.getByText('read only').waitFor();

@@ -13,7 +13,7 @@ import { registerActions } from './serve-actions';
 import { registerFiles } from './serve-files';
 import { registerQuestions } from './serve-questions';
 import { registerStream } from './serve-stream';
-import { registerSession, type SessionDeps } from './session';
+import { isSecure, registerSession, type SessionDeps, tokenOf } from './session';
 
 export interface AppParts extends ConsoleDeps, SessionDeps, Omit<ActionParts, 'clock' | 'bus'> {
   readonly live: Live;
@@ -21,6 +21,9 @@ export interface AppParts extends ConsoleDeps, SessionDeps, Omit<ActionParts, 'c
 
 /** Longer than any request for an explanation. */
 const MAX_BODY_BYTES = 65_536;
+/** For a whole request, its body included; streams of events have sent theirs. */
+const REQUEST_TIMEOUT_MS = 15_000;
+const SERVER = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 };
 
 /**
  * The HTTP application, not yet listening. No page loads anything from elsewhere, is framed, or runs a script that is not one of
@@ -33,8 +36,11 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance & { cl
     genReqId: () => `req-${random.uuid()}`,
     bodyLimit: MAX_BODY_BYTES,
     forceCloseConnections: true,
+    // What is sent slowly holds a connection no longer than this.
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    trustProxy: config.proxies.length > 0 ? [...config.proxies] : false,
     // Fastify has a type for each; nothing here depends on which it is.
-    ...(tls === undefined ? {} : ({ https: tls } as object)),
+    ...((tls === undefined ? { http: SERVER } : { https: { ...SERVER, ...tls } }) as object),
   });
   app.setErrorHandler((thrown, request, reply) => {
     const { status, problem } = refusalOf(thrown);
@@ -62,17 +68,20 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance & { cl
         frameAncestors: ["'none'"],
       },
     },
-    hsts: tls !== undefined,
+    hsts: isSecure(config),
     xFrameOptions: { action: 'deny' },
   });
   await app.register(cookie);
   await app.register(csrf, {
     cookieKey: 'berth_csrf',
-    cookieOpts: { path: '/', httpOnly: true, sameSite: 'strict', secure: tls !== undefined },
+    cookieOpts: { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure(config) },
+    // Of the session only: a token of one is worth nothing in another. What binds it is a secret itself.
+    getUserInfo: (request) => tokenOf(request, config.auth),
+    csrfOpts: { hmacKey: 'berth-console' },
     getToken: (request) => String(request.headers['x-csrf-token'] ?? ''),
   });
   const access = registerSession(app, parts);
-  const closeStreams = registerStream(app, live, access, config.maxStreams);
+  const closeStreams = registerStream(app, live, access, config);
   registerActions(app, parts, access);
   registerQuestions(app, parts, access);
   await registerFiles(app);

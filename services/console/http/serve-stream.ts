@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BerthError } from '#libs/domain/errors';
 import type { Live } from '../live/live';
 import { openPage } from '../live/open-page';
+import type { ConsoleConfig } from '../options';
 import { EventStream } from './event-stream';
 import { refusalOf } from './problem';
 import type { Access } from './session';
@@ -10,11 +11,24 @@ import type { Access } from './session';
 const CHECK_MS = 15_000;
 
 /** `GET /api/stream`: what one page shows, as long as it is open. */
-export function registerStream(app: FastifyInstance, live: Live, access: Access, maxStreams: number): () => void {
-  const open = new Set<() => void>();
+export function registerStream(
+  app: FastifyInstance,
+  live: Live,
+  access: Access,
+  { maxStreams, maxStreamsPerUser }: Pick<ConsoleConfig, 'maxStreams' | 'maxStreamsPerUser'>,
+): () => void {
+  const open = new Map<() => void, string>();
+  const countOf = (userId: string) => [...open.values()].filter((one) => one === userId).length;
   app.get('/api/stream', async (request, reply) => {
-    await access.reader(request);
-    if (open.size >= maxStreams) {
+    const principal = await access.reader(request);
+    const { userId } = principal;
+    if (countOf(userId) >= maxStreamsPerUser) {
+      const message = `${maxStreamsPerUser} pages of ${userId} are open (BERTH_CONSOLE_MAX_STREAMS_PER_USER)`;
+      throw new BerthError('resource_exhausted', 'too_many_pages', message);
+    }
+    // Whoever has to act finds a place, however many look on.
+    const kept = access.mayAct(principal) ? 0 : Math.floor(maxStreams / 10);
+    if (open.size >= maxStreams - kept) {
       const message = `${maxStreams} pages are open (BERTH_CONSOLE_MAX_STREAMS)`;
       throw new BerthError('resource_exhausted', 'too_many_pages', message);
     }
@@ -43,11 +57,11 @@ export function registerStream(app: FastifyInstance, live: Live, access: Access,
       }
     };
     cancelCheck = live.clock.after(CHECK_MS, () => void check());
-    open.add(close);
+    open.set(close, userId);
     reply.raw.on('close', close);
   });
   return () => {
-    for (const close of open) close();
+    for (const close of open.keys()) close();
   };
 }
 

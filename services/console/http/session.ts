@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticate, Principal } from '#libs/auth/auth';
+import { AuthError } from '#libs/auth/auth-error';
+import { guessLimit } from '#libs/auth/guess-limit';
 import type { AuthConfig } from '#libs/auth/options';
+import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Session } from '../api/session';
 import type { ConsoleConfig } from '../options';
@@ -13,6 +16,7 @@ const MAX_TOKEN_LENGTH = 2_048;
 
 export interface SessionDeps {
   readonly authenticate: Authenticate;
+  readonly clock: Clock;
   readonly config: ConsoleConfig & AuthConfig;
 }
 
@@ -22,6 +26,7 @@ export interface Access {
   reader(request: FastifyRequest): Promise<Principal>;
   /** Likewise, of who may act. */
   actor(request: FastifyRequest): Promise<Principal>;
+  mayAct(principal: Principal): boolean;
 }
 
 /**
@@ -30,18 +35,25 @@ export interface Access {
  */
 export function registerSession(app: FastifyInstance, deps: SessionDeps): Access {
   const { authenticate, config } = deps;
-  const isSecure = config.tlsCertFile !== '';
-  const cookie = { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure } as const;
+  const guesses = guessLimit(deps.clock);
+  const cookie = { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure(config) } as const;
 
-  const principalOf = async (token: string): Promise<Principal> => {
-    const principal = await authenticate({ 'x-auth-token': token });
+  const principalOf = async (token: string, { ip }: FastifyRequest): Promise<Principal> => {
+    const waitMs = guesses.waitMs(ip, token);
+    if (waitMs > 0) throw tooManyGuesses(waitMs);
+    const principal = await authenticate({ 'x-auth-token': token }).catch((thrown: unknown) => {
+      if (token !== '' && thrown instanceof AuthError && thrown.status === 401) guesses.failed(ip);
+      throw thrown;
+    });
+    guesses.passed(token);
     if (!hasAny(principal, [...config.actRoles, ...config.readRoles])) throw noRole(principal, config);
     return principal;
   };
   const access: Access = {
-    reader: (request) => principalOf(tokenOf(request, config.auth)),
+    reader: (request) => principalOf(tokenOf(request, config.auth), request),
+    mayAct: (principal) => hasAny(principal, config.actRoles),
     async actor(request) {
-      const principal = await principalOf(tokenOf(request, config.auth));
+      const principal = await principalOf(tokenOf(request, config.auth), request);
       if (!hasAny(principal, config.actRoles)) throw readOnly(principal, config);
       return principal;
     },
@@ -57,7 +69,7 @@ export function registerSession(app: FastifyInstance, deps: SessionDeps): Access
 
   app.get('/api/session', async (request, reply) => {
     const principal = await access.reader(request);
-    return sessionOf(principal, reply.generateCsrf());
+    return sessionOf(principal, reply.generateCsrf({ userInfo: tokenOf(request, config.auth) }));
   });
   app.post('/api/session', async (request, reply) => {
     const { token } = (request.body ?? {}) as { token?: unknown };
@@ -68,9 +80,9 @@ export function registerSession(app: FastifyInstance, deps: SessionDeps): Access
         `token must be a text of 1 to ${MAX_TOKEN_LENGTH} characters`,
       );
     }
-    const principal = await principalOf(token);
+    const principal = await principalOf(token, request);
     reply.setCookie(COOKIE, token, cookie);
-    return sessionOf(principal, reply.generateCsrf());
+    return sessionOf(principal, reply.generateCsrf({ userInfo: token }));
   });
   app.delete('/api/session', async (_request, reply) => {
     reply.clearCookie(COOKIE, cookie);
@@ -79,7 +91,18 @@ export function registerSession(app: FastifyInstance, deps: SessionDeps): Access
   return access;
 }
 
-function tokenOf(request: FastifyRequest, auth: AuthConfig['auth']): string {
+/** Whether browsers reach the console by HTTPS only. */
+export function isSecure({ tlsCertFile, secureCookies }: ConsoleConfig): boolean {
+  return tlsCertFile !== '' || secureCookies;
+}
+
+function tooManyGuesses(waitMs: number): BerthError {
+  const message = `too many unknown tokens came from this address: try again in ${Math.ceil(waitMs / 1_000)} s`;
+  return new BerthError('resource_exhausted', 'too_many_guesses', message);
+}
+
+/** By its header, else by its cookie. */
+export function tokenOf(request: FastifyRequest, auth: AuthConfig['auth']): string {
   const header = request.headers['x-auth-token'];
   if (typeof header === 'string' && header !== '') return header;
   return request.cookies[COOKIE] ?? (auth === 'noauth' ? NOAUTH_TOKEN : '');

@@ -37,13 +37,15 @@ const OPENAPI_PATH = '/openapi.json';
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const { config, random, log } = deps;
   const tls = readTlsFiles('BERTH_PLACEMENT_', config.tlsCertFile, config.tlsKeyFile);
-  const server = { maxHeaderSize: config.maxHeaderBytes };
+  const server = { maxHeaderSize: config.maxHeaderBytes, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
   const metrics = apiMetrics(deps.metrics);
   const known = new WeakMap<FastifyRequest, Known>();
   const app = fastify({
     genReqId: () => `req-${random.uuid()}`,
     exposeHeadRoutes: false,
     bodyLimit: config.maxBodyBytes,
+    // What is sent slowly holds a connection no longer than this.
+    requestTimeout: 30_000,
     // Fastify has a type for each; nothing here depends on which it is.
     ...((tls === undefined ? { http: server } : { https: { ...server, ...tls } }) as { http: typeof server }),
     routerOptions: { maxParamLength: config.maxHeaderBytes, querystringParser: () => ({}) },

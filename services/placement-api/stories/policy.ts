@@ -90,8 +90,8 @@ export function tokenStories(story: Story): void {
   const folder = mkdtempSync(join(tmpdir(), 'berth-tokens-'));
   const file = join(folder, 'tokens.json');
   const tokens = [
-    { token: 'token-of-nova', user_id: 'nova', project_id: 'service', roles: ['service'] },
-    { token: 'token-of-anna', user_id: 'anna', project_id: 'alpha', roles: ['member'] },
+    { token: 'the-token-of-nova', user_id: 'nova', project_id: 'service', roles: ['service'] },
+    { token: 'the-token-of-anna', user_id: 'anna', project_id: 'alpha', roles: ['member'] },
   ];
   writeFileSync(file, JSON.stringify(tokens), { mode: 0o600 });
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -100,8 +100,8 @@ export function tokenStories(story: Story): void {
   story(
     'knows who holds a token of its file, and believes no roles that a request claims',
     async (api) => {
-      expect((await api.get('/traits', { as: 'token-of-nova' })).status).toBe(200);
-      expect((await api.get('/traits', { as: 'token-of-anna', roles: 'admin' })).status).toBe(403);
+      expect((await api.get('/traits', { as: 'the-token-of-nova' })).status).toBe(200);
+      expect((await api.get('/traits', { as: 'the-token-of-anna', roles: 'admin' })).status).toBe(403);
       expect((await api.get('/traits', { as: 'admin' })).status).toBe(401);
       expect((await api.get('/', { as: null })).status).toBe(200);
     },
