@@ -102,7 +102,7 @@ describe('a stranger', () => {
       'POST /api/session HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',
     );
     socket.resume();
-    await ended;
+    expect(await ended).toEqual([false]);
   }, 30_000);
 });
 
