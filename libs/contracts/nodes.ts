@@ -87,6 +87,8 @@ export const readNodesMethod: Method<ReadNodesRequest, NodesResponse> = {
     (request) => ({
       serviceHost: requiredServiceHost(request.serviceHost, 'service_host'),
       hosts: list(request.hosts, 'hosts', MAX_HOSTS_PER_AGENT, hostName),
+      pool: name(request.pool, 'pool'),
+      marker: hostNameOrEmpty(request.marker, 'marker'),
     }),
   ),
   response: nodesCodec('berth.scheduler.v1.ReadNodesResponse', wire.ReadNodesResponse),
@@ -191,6 +193,11 @@ function nodeFromWire(node: berth.scheduler.v1.Node, field: string): NodeView {
       ? lastOrderFromWire(node.lastOrder as berth.scheduler.v1.LastOrder, `${field}.last_order`)
       : undefined,
     journal: text(node.journal, `${field}.journal`, MAX_NODE_JOURNAL_BYTES),
+    systemId: name(node.systemId, `${field}.system_id`),
+    health: text(node.health, `${field}.health`),
+    contactedAtMs: whole(node.contactedAtMs, `${field}.contacted_at_ms`),
+    tellsBoot: node.tellsBoot,
+    systemLink: name(node.systemLink, `${field}.system_link`),
   };
   return node.serviceHost === ''
     ? record

@@ -17,6 +17,11 @@ export function aNodeRecord(fields: Partial<NodeRecord> = {}): NodeRecord {
     updatedAtMs: 0,
     lastOrder: undefined,
     journal: '',
+    systemId: '',
+    health: '',
+    contactedAtMs: 0,
+    tellsBoot: false,
+    systemLink: '',
     ...fields,
   };
 }

@@ -1,15 +1,18 @@
 import { join } from 'node:path';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
+import type { Bus } from '#libs/bus/port';
 import { refuseTop } from '#libs/domain/cells/cell';
 import { addressOptions } from '#libs/runtime/options';
-import type { ServiceProcess } from '#libs/runtime/run-service';
+import type { Opening, ServiceProcess } from '#libs/runtime/run-service';
+import { serveHeartbeats } from './drivers/baremetal/heartbeats';
 import { nodeSource } from './drivers/baremetal/open-nodes';
 import { driverFromConfig } from './drivers/open-driver';
 import { type FormerRun, noFormerRun, openFormerRun } from './holding/former-run';
 import { ownState } from './holding/state-owner';
 import { hostNames } from './host/host-facts';
 import { type AgentConfig, agentOptions } from './options';
+import { listNodes } from './pool/list-nodes';
 import type { PoolNodes } from './pool/open-node';
 import { startComputeAgent } from './start';
 
@@ -20,10 +23,16 @@ function formerRunOf(config: AgentConfig): Promise<FormerRun> {
 }
 
 /** Of an agent that shares a pool. */
-async function poolNodes(config: AgentConfig): Promise<PoolNodes | undefined> {
+async function poolNodes(config: AgentConfig, opening: Opening, bus: Bus): Promise<PoolNodes | undefined> {
   if (config.driver !== 'baremetal') return undefined;
-  const source = nodeSource(config);
-  return { descriptions: await source.list(), controller: (name) => source.controller(name) };
+  const source = nodeSource(config, opening.clock);
+  const { heartbeatHost: host, heartbeatPort: port, heartbeatSecret: secret } = config;
+  const proof =
+    secret === ''
+      ? undefined
+      : await opening.open('heartbeats', serveHeartbeats({ host, port, secret, log: opening.log }));
+  const descriptions = await listNodes(source, { ...opening, bus, config });
+  return { descriptions, controller: (name) => source.controller(name), proof };
 }
 
 const tables = { bus: { busUrl: addressOptions.busUrl, ...busOptions }, agent: agentOptions } as const;
@@ -39,7 +48,7 @@ export const computeAgent: ServiceProcess<typeof tables> = {
     const { stateDir, cell, host } = config.agent;
     const formerRun = await opening.open('state folder', formerRunOf(config.agent));
     if (stateDir !== '') await ownState(stateDir, { cell, host });
-    const nodes = await poolNodes(config.agent);
+    const nodes = await poolNodes(config.agent, opening, bus);
     return startComputeAgent({
       ...opening,
       nodes,

@@ -29,6 +29,15 @@ export function agentMetrics(metrics: Metrics) {
       'Orders that went back to their queue: not_held, in_work.',
       ['reason'],
     ),
+    controllersAway: metrics.gauge(
+      'berth_agent_controllers_away',
+      'Nodes held by this process whose controllers do not serve: away, refusing the account, or of another machine.',
+    ),
+    controllerFailures: metrics.counter(
+      'berth_agent_controller_failures_total',
+      'Times that the controller of a node ceased to serve, by reason.',
+      ['reason'],
+    ),
     ordersMoved: metrics.counter(
       'berth_agent_orders_moved_total',
       'Orders for nodes that other agents of the pool hold, which conductors give again.',

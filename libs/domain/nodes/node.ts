@@ -47,6 +47,16 @@ export interface NodeRecord {
   readonly lastOrder: LastOrder | undefined;
   /** The journal of the agent: what the node's instance is, and what it was ordered. JSON. */
   readonly journal: string;
+  /** The machine, by what its firmware says and no tenant can change: its uuid, or `serial` and its number; '' while not known. */
+  readonly systemId: string;
+  /** Why its controller does not serve, or what of it is in doubt; '' when all is well. */
+  readonly health: string;
+  /** When its controller answered last, to a few minutes; 0 for never. */
+  readonly contactedAtMs: number;
+  /** Whether its controller has ever shown it switched on and not yet booted: what it says of a boot counts. */
+  readonly tellsBoot: boolean;
+  /** Where it stands at its service: `/redfish/v1/Systems/1`; '' when not known. */
+  readonly systemLink: string;
 }
 
 const CLASS = /^CUSTOM_BAREMETAL_[A-Z0-9_]{1,200}$/;

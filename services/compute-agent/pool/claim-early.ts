@@ -14,6 +14,8 @@ export type ClaimEarly = (
   lease: HostLease,
   controller: Pick<NodeController, 'claim' | 'status'>,
   signal: AbortSignal,
+  /** The machine that the node is, as far as it is known. */
+  systemId?: () => string,
 ) => Promise<void>;
 
 /**
@@ -26,7 +28,7 @@ export type ClaimEarly = (
  */
 export function claimEarly({ clock, random, config, log }: NodeStoreParts): ClaimEarly {
   const takeTurn = limitConcurrency(MAX_CLAIMS_AT_ONCE);
-  return async (lease, controller, signal) => {
+  return async (lease, controller, signal, systemId = () => '') => {
     const { host, epoch } = lease;
     const claim = () =>
       takeTurn(async () => {
@@ -34,12 +36,18 @@ export function claimEarly({ clock, random, config, log }: NodeStoreParts): Clai
         // It may be certain again with the next report.
         if (!lease.isCertainBy(epoch))
           throw new BerthError('unavailable', 'not_surely_held', `node ${host} may be another's`);
-        await controller.claim(epoch);
+        await controller.claim(epoch, { systemId: systemId(), isCertain: () => lease.isCertainBy(epoch) });
         // The session of a claim before may have been ended by another.
         await controller.status();
       });
-    const onFailure = (error: unknown) =>
+    let logged = '';
+    const onFailure = (error: unknown) => {
+      // A node is away for hours: one line for each reason, not one for each try.
+      const { reason } = BerthError.from(error);
+      if (reason === logged) return;
+      logged = reason;
       log.warn({ event: 'node_not_claimed', host, error }, 'the controller of a node could not be claimed, retrying');
+    };
     const isRetryable = (thrown: unknown) => !isFenced(thrown);
     const pauses = { firstMs: config.nodePollMs, maxMs: Math.max(config.nodePollMs, config.retryMaxMs) };
     try {

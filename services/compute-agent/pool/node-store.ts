@@ -25,7 +25,7 @@ export async function readNodes(parts: NodeStoreParts, hosts: readonly string[])
   const { bus, config, log } = parts;
   const found = new Map<string, NodeRecord>();
   for (let from = 0; from < hosts.length; from += READ_CHUNK) {
-    const request = { serviceHost: config.host, hosts: hosts.slice(from, from + READ_CHUNK) };
+    const request = { serviceHost: config.host, hosts: hosts.slice(from, from + READ_CHUNK), pool: '', marker: '' };
     const read = () => callMethod(bus, STATS, readNodesMethod, request, callOptions(config));
     const { nodes } = await retry(parts, read, (error) => {
       log.warn({ event: 'nodes_not_read', error }, 'what is remembered of nodes could not be read, retrying');
@@ -33,6 +33,23 @@ export async function readNodes(parts: NodeStoreParts, hosts: readonly string[])
     for (const node of nodes) found.set(node.host, node);
   }
   return found;
+}
+
+/** What is remembered of a pool's nodes, without their journals. Asks until it is answered. */
+export async function readPool(parts: NodeStoreParts): Promise<NodeRecord[]> {
+  const { bus, config, log } = parts;
+  const found: NodeRecord[] = [];
+  for (let marker = ''; ; ) {
+    const request = { serviceHost: config.host, hosts: [], pool: config.pool, marker };
+    const read = () => callMethod(bus, STATS, readNodesMethod, request, callOptions(config));
+    const { nodes } = await retry(parts, read, (error) => {
+      log.warn({ event: 'nodes_not_read', error }, 'what is remembered of the pool could not be read, retrying');
+    });
+    found.push(...nodes);
+    const last = nodes.at(-1);
+    if (last === undefined || last.host <= marker) return found;
+    marker = last.host;
+  }
 }
 
 /**

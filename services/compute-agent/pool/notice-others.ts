@@ -17,7 +17,7 @@ export function noticeOthers(controller: NodeController, onOther: (error: BerthE
     }
   }
   return {
-    claim: (epoch) => noticing(controller.claim(epoch)),
+    claim: (epoch, terms) => noticing(controller.claim(epoch, terms)),
     status: () => noticing(controller.status()),
     setPower: (order) => noticing(controller.setPower(order)),
     setBootDevice: (device, isOnce) => noticing(controller.setBootDevice(device, isOnce)),

@@ -1,6 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { openBaremetalDriver } from '../drivers/baremetal/baremetal-driver';
+import type { BootProof } from '../drivers/baremetal/boot-watch';
 import type { NodeController } from '../drivers/baremetal/node-controller';
 import { RememberedNode } from '../drivers/baremetal/remembered-node';
 import type { NodeDescription, NodeSource } from '../drivers/baremetal/sources/node-source';
@@ -15,6 +16,8 @@ import { type NodeStoreParts, nodeWriter } from './node-store';
 export interface PoolNodes {
   readonly descriptions: readonly NodeDescription[];
   readonly controller: NodeSource['controller'];
+  /** Hears from what nodes boot, where that is configured. */
+  readonly proof?: BootProof | undefined;
 }
 
 /** A node that this run holds, under the epoch of now. */
@@ -33,26 +36,39 @@ export interface KnownNode {
   readonly own: NodeRecord | undefined;
 }
 
+export interface OpenNodeParts extends NodeStoreParts {
+  readonly proof?: BootProof | undefined;
+  /** Hears why a node's controller does not serve, or that it serves again (''). */
+  readonly onHealth?: (host: string, health: string, reason: string) => void;
+}
+
+/** A new node is looked at within this time. */
+const MAX_FIRST_SYNC_MS = 1_000;
+
 /** Opens a node that was granted: as the store remembers it, or this run, or else as one that is seen for the first time. */
 export async function openNode(
-  parts: NodeStoreParts,
+  parts: OpenNodeParts,
   lease: HostLease,
   description: NodeDescription,
   controller: NodeController,
   { stored, own }: KnownNode,
 ): Promise<OpenNode> {
-  const { config, clock, log } = parts;
-  const { resourceClass, traits } = description;
+  const { config, clock, log, random, proof, onHealth } = parts;
+  const { resourceClass } = description;
   const { epoch } = lease;
   const first = stored ?? own ?? (await firstRecord(parts, lease, description, controller));
   const node = new RememberedNode(first, nodeWriter(parts, lease), () => clock.now());
   const { pool } = config;
+  const { traits = first.traits } = description;
   const isOther = first.pool !== pool || first.resourceClass !== resourceClass || first.traits.join() !== traits.join();
   if (!stored || isOther) await node.change({ pool, resourceClass, traits });
+  await noteMachine(node, description);
   const { resources } = description;
   const { nodeOffers: offers } = config;
   if (offers !== 'machine' && resourceClass !== '') await holdByClass(node);
   const { nodePollMs: pollMs, nodeShutdownMs: shutdownMs, nodeCleans: cleans } = config;
+  const { nodeBootTimeoutMs: bootTimeoutMs, nodeAwayMs: awayMs, reportIntervalMs: everyMs } = config;
+  const firstMs = random.next() * Math.min(everyMs, MAX_FIRST_SYNC_MS);
   return {
     node,
     journal: nodeJournal(node),
@@ -70,10 +86,32 @@ export async function openNode(
         pollMs,
         shutdownMs,
         cleans,
+        bootTimeoutMs,
+        awayMs,
+        proof,
+        sync: { firstMs, everyMs },
+        onHealth: (health, reason) => onHealth?.(description.name, health, reason),
       });
     },
   };
 }
+
+/** Which machine it is, where nobody has said before, and why it can't be used as the inventory shows it. */
+async function noteMachine(node: RememberedNode, description: NodeDescription): Promise<void> {
+  const { systemId = '', systemLink = '', problem = '' } = description;
+  const { record } = node;
+  const next = {
+    systemId: record.systemId || systemId,
+    systemLink: systemLink || record.systemLink,
+    // Of one that is not looked at.
+    health: record.state === 'enroll' || problem !== '' ? problem.slice(0, MOST_PROBLEM) : record.health,
+  };
+  const isNews =
+    next.systemId !== record.systemId || next.systemLink !== record.systemLink || next.health !== record.health;
+  if (isNews) await node.note(next);
+}
+
+const MOST_PROBLEM = 500;
 
 /**
  * What runs on a node that nobody remembers is not Berth's to switch off: it waits for an operator.
@@ -83,10 +121,10 @@ export async function openNode(
 async function firstRecord(
   { config, clock, log }: NodeStoreParts,
   { epoch }: HostLease,
-  { name: host, resourceClass, traits }: NodeDescription,
+  { name: host, resourceClass, traits = [], systemId = '', systemLink = '', problem = '' }: NodeDescription,
   controller: NodeController,
 ): Promise<NodeRecord> {
-  const unknown: NodeRecord = {
+  const unseen: NodeRecord = {
     host,
     pool: config.pool,
     resourceClass,
@@ -101,11 +139,17 @@ async function firstRecord(
     updatedAtMs: clock.now(),
     lastOrder: undefined,
     journal: '',
+    systemId,
+    health: problem.slice(0, MOST_PROBLEM),
+    contactedAtMs: 0,
+    tellsBoot: false,
+    systemLink,
   };
-  if (config.nodeStart === 'enroll') return unknown;
+  if (config.nodeStart === 'enroll') return unseen;
   try {
-    await controller.claim(epoch);
-    const { isOn } = await controller.status();
+    await controller.claim(epoch, { systemId });
+    const { isOn, systemId: shown = '' } = await controller.status();
+    const unknown = { ...unseen, systemId: systemId || shown, contactedAtMs: clock.now() };
     return isOn
       ? { ...unknown, isOn, reason: 'it was on when it was seen for the first time' }
       : { ...unknown, state: 'available' };
@@ -113,6 +157,6 @@ async function firstRecord(
     if (isFenced(thrown)) throw thrown;
     const error = BerthError.from(thrown);
     log.warn({ event: 'node_not_seen', host, error }, 'inspection of a new node failed: it waits for an operator');
-    return { ...unknown, reason: error.message };
+    return { ...unseen, reason: error.message.slice(0, MOST_PROBLEM), health: error.message.slice(0, MOST_PROBLEM) };
   }
 }

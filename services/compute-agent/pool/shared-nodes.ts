@@ -4,6 +4,7 @@ import { keysToGiveUp } from '#libs/ring/shares';
 import { type Carried, openHost } from '../carried-hosts';
 import type { NodeController } from '../drivers/baremetal/node-controller';
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
+import type { NodeDescription } from '../drivers/baremetal/sources/node-source';
 import { notSurelyHeld } from '../drivers/fenced';
 import type { HostLease } from '../holding/host-lease';
 import type { Host, HostParts } from '../host/host';
@@ -48,12 +49,14 @@ export type SharedNodesParts = NodeStoreParts &
   };
 
 export function shareNodes(parts: SharedNodesParts): SharedNodes {
-  const { nodes, config, clock, log, drainEnd, lostReports, giveUp } = parts;
+  const { nodes, config, clock, log, drainEnd, lostReports, giveUp, counters } = parts;
   const byName = new Map(nodes.descriptions.map((description) => [description.name, description]));
   const names = [...byName.keys()];
   const claim = claimEarly(parts);
   const remembered = new Map<string, RememberedNode>();
   void keepCompared(parts, remembered);
+  const away = new Set<string>();
+  const { proof } = nodes;
   let ring: Ring | undefined;
   let ringUntilMs = 0;
   let wanted: ReadonlySet<string> = new Set();
@@ -66,18 +69,18 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     const { epoch } = lease;
     const closing = new AbortController();
     const isOver = () => closing.signal.aborted || !lease.isCertainBy(epoch);
-    const around = { ...parts, isOver, drainEnd: AbortSignal.any([drainEnd, closing.signal]) };
+    const around = { ...parts, proof, onHealth, isOver, drainEnd: AbortSignal.any([drainEnd, closing.signal]) };
     one.closing = closing;
     const controller = noticeOthers(nodes.controller(identity.name), (error) => {
       if (closing.signal.aborted) return;
       log.warn({ event: 'node_claimed_by_other', host: identity.name, error }, 'another agent has claimed this node');
       giveUp(one);
     });
-    const opened = await openNode(around, lease, description, controller, { stored: known, own: one.known });
-    one.journal = opened.journal;
-    remembered.set(lease.host, opened.node);
-    one.host = await openHost(one, { ...around, driver: opened.openDriver }, lostReports);
-    const { host } = one;
+    const opened = await openWith(one, around, description, controller, known).catch(async (thrown: unknown) => {
+      await controller.close();
+      throw thrown;
+    });
+    const { host } = opened;
     host.driver.onCapacityChange?.(() => {
       one.known = opened.node.record;
       host.reportNow();
@@ -99,6 +102,32 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       carryOn(host, opened.node);
     });
     closing.signal.addEventListener('abort', stopListening, { once: true });
+  }
+
+  async function openWith(
+    one: Carried,
+    around: Parameters<typeof openNode>[0] & Omit<HostParts, 'driver' | 'facts' | 'journal' | 'lease'>,
+    description: NodeDescription,
+    controller: NodeController,
+    stored: NodeRecord | undefined,
+  ) {
+    const opened = await openNode(around, one.lease, description, controller, { stored, own: one.known });
+    one.journal = opened.journal;
+    remembered.set(one.lease.host, opened.node);
+    const host = await openHost(one, { ...around, driver: opened.openDriver }, lostReports);
+    one.host = host;
+    return { node: opened.node, host };
+  }
+
+  function onHealth(host: string, health: string, reason: string): void {
+    const isBack = away.has(host) && health === '';
+    if (health === '') away.delete(host);
+    else away.add(host);
+    counters.controllersAway.set(away.size);
+    if (health !== '') {
+      counters.controllerFailures.inc({ reason });
+      log.warn({ event: 'controller_away', host, reason, health }, 'the controller of a node does not serve');
+    } else if (isBack) log.info({ event: 'controller_back', host }, 'the controller of a node serves again');
   }
 
   /** Goes on with the builds that an earlier run began, until each has ended. */
@@ -123,9 +152,9 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
    * is not this run's, whatever the store says: it has gone back to before that. So it is given up, then or when an order finds it
    * out, and who is granted it next is so by a later epoch.
    */
-  function claimOpen(lease: HostLease, { record }: RememberedNode, controller: NodeController, signal: AbortSignal) {
+  function claimOpen(lease: HostLease, node: RememberedNode, controller: NodeController, signal: AbortSignal) {
     // Of a node that is not Berth's yet nothing is ordered, and nothing can be late.
-    if (record.state !== 'enroll') void claim(lease, controller, signal);
+    if (node.record.state !== 'enroll') void claim(lease, controller, signal, () => node.record.systemId);
   }
 
   function close(one: Carried): void {
@@ -133,6 +162,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     one.host = undefined;
     one.reports = undefined;
     remembered.delete(one.lease.host);
+    if (away.delete(one.lease.host)) counters.controllersAway.set(away.size);
     if (!host) return;
     host.builds.handBack();
     closing.abort();

@@ -24,6 +24,8 @@ import type { Running } from '#libs/runtime/service';
 import { fakeClock } from '#libs/testing/fake-clock';
 import type { NodeController } from '../drivers/baremetal/node-controller';
 import { redfishController } from '../drivers/baremetal/redfish/redfish-controller';
+import type { AskRedfish } from '../drivers/baremetal/redfish/redfish-http';
+import { redfishServices } from '../drivers/baremetal/redfish/redfish-service';
 import { agentOptions } from '../options';
 import { startComputeAgent } from '../start';
 import { aBuild } from './agent-world';
@@ -133,7 +135,8 @@ export class PoolWorld {
     const config = readConfig(agentOptions, { BERTH_AGENT_HOST: host, ...SETTINGS, ...settings });
     const driver = () => Promise.reject(new Error('an agent of a pool carries no hosts of its own'));
     const descriptions = this.nodeNames.map((name) => ({ name, resourceClass: GOLD, traits: [], resources: {} }));
-    const nodes = { descriptions, controller: (name: string) => this.controller(name) };
+    const services = this.#services();
+    const nodes = { descriptions, controller: (name: string) => this.controller(name, services) };
     const starting = startComputeAgent({ ...this.#around(), bus: this.#openBus(), config, driver, nodes });
     await this.clock.advance(3_000);
     const agent = await starting;
@@ -195,17 +198,18 @@ export class PoolWorld {
   }
 
   /** A node's controller, as an agent reaches it. */
-  controller(name = NODE): NodeController {
-    const login = { user: 'berth', password: 'secret', timeoutMs: 1_000 };
-    return redfishController(name, {
-      ...login,
-      system: ROOT + this.controllers.systemPath(name),
-      ask: async (url, { method = 'GET', token = '', ifMatch, body = {} }) => {
-        const sent = { method, path: url.slice(ROOT.length), token, ifMatch, body: body as Record<string, unknown> };
-        const { status, headers, body: answered = {} } = this.controllers.answer(sent);
-        return { status, headers: new Headers(headers), body: answered };
-      },
-    });
+  controller(name = NODE, services = this.#services()): NodeController {
+    return redfishController(name, ROOT + this.controllers.systemPath(name), services);
+  }
+
+  /** The services as one agent reaches them. */
+  #services() {
+    const ask: AskRedfish = async (url, { method = 'GET', token = '', ifMatch, body = {} }) => {
+      const sent = { method, path: url.slice(ROOT.length), token, ifMatch, body: body as Record<string, unknown> };
+      const { status, headers, body: answered = {} } = this.controllers.answer(sent);
+      return { status, headers: new Headers(headers), body: answered };
+    };
+    return redfishServices({ user: 'berth', password: 'secret', timeoutMs: 1_000, clock: this.clock, ask });
   }
 
   async close(): Promise<void> {

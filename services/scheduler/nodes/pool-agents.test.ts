@@ -80,7 +80,7 @@ async function agent(pool: string, serviceHost: string) {
       return epoch;
     },
     read: async (...hosts: string[]) =>
-      (await call(readNodesMethod, { serviceHost, hosts })).nodes.map(({ host }) => host),
+      (await call(readNodesMethod, { serviceHost, hosts, pool: '', marker: '' })).nodes.map(({ host }) => host),
     join: (of: { serviceHost?: string; pool?: string } = {}) =>
       call(joinPoolMethod, { serviceHost, agentRun, formerRun: '', pool, weight: 1, leaseMs: LEASE_MS, ...of }),
     leave: (of: { serviceHost?: string; pool?: string } = {}) =>

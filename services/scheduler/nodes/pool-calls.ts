@@ -1,5 +1,6 @@
 import { answer } from '#libs/bus/typed-calls';
 import { type Identity, isPoolAgent, requireHost, requireService, requireServiceHost } from '#libs/contracts/identity';
+import { MAX_PAGE } from '#libs/contracts/limits';
 import type { JoinPoolRequest, JoinPoolResponse, NodeView, WriteNodeRequest } from '#libs/contracts/messages';
 import { listNodesMethod, nodeCodec, readNodesMethod, writeNodeMethod } from '#libs/contracts/nodes';
 import { joinPoolMethod, leavePoolMethod } from '#libs/contracts/pools';
@@ -25,8 +26,12 @@ export function poolCalls({ placement, clock }: PoolDeps) {
       await placement.leavePool(request);
       return {};
     }),
-    ...answer(readNodesMethod, async ({ serviceHost, hosts }, { identity }) => {
+    ...answer(readNodesMethod, async ({ serviceHost, hosts, pool, marker }, { identity }) => {
       requireServiceHost(identity, serviceHost);
+      if (pool !== '') {
+        requirePool(identity, pool);
+        return { nodes: await pageOfPool(placement, pool, marker) };
+      }
       if (!isPoolAgent(identity)) for (const host of hosts) requireHost(identity, host);
       const nodes = await readNodes(placement, hosts);
       return { nodes: nodes.filter(({ pool }) => isReadable(identity, pool)) };
@@ -84,6 +89,18 @@ async function write(
 async function readNodes(placement: PlacementStore, hosts: readonly string[]): Promise<NodeView[]> {
   const contents = await placement.nodes(hosts);
   return contents.filter((text) => text !== undefined).map((text) => nodeCodec.decode(Buffer.from(text, 'base64')));
+}
+
+/** The nodes of a pool after a name, as many as a page has, without their journals. */
+async function pageOfPool(placement: PlacementStore, pool: string, marker: string): Promise<NodeView[]> {
+  const names = await placement.nodeNames();
+  const found: NodeView[] = [];
+  for (let from = marker === '' ? 0 : indexAfter(names, marker); from < names.length; from += MAX_PAGE) {
+    const nodes = (await readNodes(placement, names.slice(from, from + MAX_PAGE))).filter((node) => node.pool === pool);
+    found.push(...nodes.map((node) => ({ ...node, journal: '' })));
+    if (found.length >= MAX_PAGE) break;
+  }
+  return found.slice(0, MAX_PAGE);
 }
 
 async function pageOf(placement: PlacementStore, marker: string, limit: number): Promise<string[]> {

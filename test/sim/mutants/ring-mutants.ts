@@ -4,7 +4,11 @@ import { MemoryPools } from '#libs/placement/memory/pools';
 import * as shares from '#libs/ring/shares';
 import * as nodeWork from '../../../services/compute-agent/drivers/baremetal/node-work';
 import * as fencing from '../../../services/compute-agent/drivers/baremetal/redfish/fenced-session';
-import { openSession } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-http';
+import {
+  mustSucceed,
+  type RedfishRequest,
+} from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-http';
+import type { RedfishService } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-service';
 import type { RememberedNode } from '../../../services/compute-agent/drivers/baremetal/remembered-node';
 import * as early from '../../../services/compute-agent/pool/claim-early';
 import * as comparing from '../../../services/compute-agent/pool/keep-compared';
@@ -13,33 +17,30 @@ import * as opening from '../../../services/compute-agent/pool/open-node';
 import * as rights from '../../../services/scheduler/nodes/pool-rights';
 import { inWorld, type Mutant, mutant, mutants } from './mutant';
 
-type Address = ConstructorParameters<typeof fencing.FencedSession>[1];
-
 /** A session as any client has one: whoever opens one may order, for as long as it lives. */
 class UnfencedSession {
-  #token: Promise<string> | undefined;
+  readonly isMarkKept = true;
   #epoch = 0;
 
   constructor(
     private readonly node: string,
-    private readonly address: Address,
+    _system: string,
+    private readonly service: RedfishService,
   ) {}
 
   async claim(epoch: number): Promise<void> {
     this.#epoch = epoch;
   }
 
-  async ask(url: string, request: Parameters<NonNullable<Address['ask']>>[1] = {}) {
-    const { ask, system, timeoutMs } = this.address;
-    const root = system.slice(0, system.indexOf('/redfish/v1'));
-    this.#token ??= openSession(root, this.address, `berth ${this.node} ${this.#epoch}`).then(({ token }) => token);
-    const answer = await ask?.(
-      url.startsWith('/') ? root + url : url,
-      { ...request, token: await this.#token },
-      timeoutMs,
-    );
-    if (answer?.status === 401) this.#token = undefined;
-    return answer as NonNullable<typeof answer>;
+  async ask(link: string, request: RedfishRequest = {}) {
+    return mustSucceed(await this.send(link, request), link);
+  }
+
+  async send(link: string, request: RedfishRequest = {}) {
+    const credential = await this.service.session(`berth ${this.node} ${this.#epoch}`);
+    const answer = await this.service.send(link, request, credential);
+    if (answer.status === 401) this.service.ended(credential);
+    return answer;
   }
 
   async close(): Promise<void> {}

@@ -8,6 +8,7 @@ import {
   controllerAway,
   type RedfishRequest,
 } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-http';
+import { redfishServices } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-service';
 import type { PoolNodes } from '../../../services/compute-agent/pool/open-node';
 import {
   SimulatedControllers,
@@ -69,13 +70,12 @@ export class Rack {
 
   /** The nodes as an agent reaches them. */
   reachedBy(link: Link): PoolNodes {
-    const ask = this.#askOver(link);
+    const services = redfishServices({ ...LOGIN, clock: link.process.clock, ask: this.#askOver(link) });
     return {
       descriptions: Object.entries(NODES).map(([name, nodeClass]) => {
         return { name, resourceClass: classOf(nodeClass), traits: [], resources: {} };
       }),
-      controller: (name) =>
-        redfishController(name, { ...LOGIN, ask, system: ROOT + this.#controllers.systemPath(name) }),
+      controller: (name) => redfishController(name, ROOT + this.#controllers.systemPath(name), services),
     };
   }
 

@@ -9,6 +9,7 @@ import { RedfishSimulator } from '../../testing/redfish-simulator';
 import type { InstanceToBuild } from '../driver';
 import { openBaremetalDriver } from './baremetal-driver';
 import { redfishController } from './redfish/redfish-controller';
+import { redfishServices } from './redfish/redfish-service';
 import { RememberedNode } from './remembered-node';
 
 let simulator: RedfishSimulator;
@@ -21,12 +22,14 @@ let changes = 0;
 const clock = systemClock();
 const MACHINE = { VCPU: 64, MEMORY_MB: 262_144 };
 let offers: 'class' | 'both' | 'machine';
+let awayMs: number;
 
 beforeEach(async () => {
   simulator = await RedfishSimulator.start({ nodes: ['n1'], bootMs: 60 });
   stored = aNodeRecord({ traits: ['CUSTOM_SSD'] });
   holder = 1;
   offers = 'class';
+  awayMs = 2_000;
   onWrite = () => {};
 });
 afterEach(() => simulator.stop());
@@ -43,9 +46,10 @@ async function open(epoch: number) {
     stored = record;
   };
   const node = new RememberedNode(stored, write, () => ++changes);
-  const login = { user: 'berth', password: 'secret', timeoutMs: 5_000 };
-  const controller = redfishController('n1', { system: simulator.systemUrl('n1'), ...login });
-  const settings = { offers, resources: MACHINE, pollMs: 10, shutdownMs: 100, cleans: true };
+  const services = redfishServices({ user: 'berth', password: 'secret', timeoutMs: 5_000, clock });
+  const controller = redfishController('n1', simulator.systemUrl('n1'), services);
+  const times = { pollMs: 10, shutdownMs: 100, bootTimeoutMs: 10_000, awayMs };
+  const settings = { offers, resources: MACHINE, cleans: true, ...times };
   return openBaremetalDriver({
     node,
     controller,

@@ -7,8 +7,10 @@ import { isOffered, type NodeVerb, nextNodeState, nodeChanged, requirePowerFree 
 import type { Log } from '#libs/runtime/log';
 import type { Driver, NodeOrder } from '../driver';
 import { isFenced, notSurelyHeld } from '../fenced';
+import type { BootProof } from './boot-watch';
 import type { NodeController } from './node-controller';
-import { bootOnce, type NodeWorkParts, powerOff, shutDown } from './node-work';
+import { watchHealth } from './node-health';
+import { bootOnce, type NodeWorkParts, patiently, powerOff, powerOn, shutDown } from './node-work';
 import type { RememberedNode } from './remembered-node';
 
 export interface BaremetalParts {
@@ -29,6 +31,16 @@ export interface BaremetalParts {
   readonly shutdownMs: number;
   /** Whether a node boots its utilities, which remove what was on it, before it is given to somebody else. */
   readonly cleans: boolean;
+  /** How long a machine may take to switch, and to boot. */
+  readonly bootTimeoutMs: number;
+  /** How long a controller may be away until what is in progress has failed. */
+  readonly awayMs: number;
+  /** What boots says that it did; the controller's word counts unless given. */
+  readonly proof?: BootProof | undefined;
+  /** How often the power is looked at while nothing is in progress, and the pause before the first time; never unless given. */
+  readonly sync?: { readonly firstMs: number; readonly everyMs: number };
+  /** Hears why the controller does not serve, or that it serves again (''). */
+  readonly onHealth?: (health: string, reason: string) => void;
 }
 
 /**
@@ -53,7 +65,7 @@ const MOST_MESSAGE = 500;
 export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver> {
   const { node, controller, epoch, isCertain, clock, log, offers, resources, pollMs, shutdownMs, cleans } = parts;
   const closing = new AbortController();
-  const work: NodeWorkParts = { node, controller, clock, pollMs };
+  const { bootTimeoutMs, awayMs, proof, sync, onHealth } = parts;
   /** A power order that an operator was granted in one state is not to be done in the next: a node changes hands with it in between. */
   const takeTurn = limitConcurrency(1);
   let cleaning: Promise<void> | undefined;
@@ -61,7 +73,12 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   let onCapacityChange = () => {};
   node.onStateChange(() => onCapacityChange());
 
-  const claim = () => controller.claim(epoch);
+  const health = watchHealth({ node, clock, onHealth, onRefusal: () => onCapacityChange() });
+  const work: NodeWorkParts = { node, controller, clock, pollMs, bootTimeoutMs, awayMs, proof, note: health.note };
+
+  /** Another machine in its place is not ordered. */
+  const claim = () => controller.claim(epoch, { systemId: node.record.systemId, isCertain });
+  const claimPatiently = (signal: AbortSignal) => patiently(work, signal, claim);
 
   async function deploy(uuid: string, signal: AbortSignal): Promise<void> {
     const { state, instanceUuid } = node.record;
@@ -69,9 +86,9 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     if (state !== 'deploying' || instanceUuid !== uuid) {
       await takeTurn(() => node.move('deploy', { instanceUuid: uuid, step: '' }));
     }
-    await claim();
+    await claimPatiently(signal);
     await bootOnce(work, 'Pxe', signal);
-    await controller.setBootDevice('Hdd', false);
+    await patiently(work, signal, () => controller.setBootDevice('Hdd', false));
     await node.move('deployed', { step: '', isOn: true, bootDevice: 'Hdd' });
   }
 
@@ -138,7 +155,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   }
 
   async function cleanOnce(signal: AbortSignal): Promise<void> {
-    await claim();
+    await claimPatiently(signal);
     if (cleans) await bootOnce(work, 'Utilities', signal);
     await powerOff(work, signal);
     if (!signal.aborted && node.record.state === 'cleaning') {
@@ -148,6 +165,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
 
   async function cleaningFailed(error: BerthError): Promise<void> {
     log.error({ event: 'cleaning_failed', host: node.record.host, error }, 'a node could not be cleaned');
+    health.note('');
     await node.move('fail', { reason: `cleaning failed: ${error.message}`, step: '' }).catch(() => {});
   }
 
@@ -187,11 +205,50 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
 
   /** A node that was not Berth's is claimed first, and must answer (Ironic's `verifying`): from then on nobody else orders it. */
   async function manage({ done }: OrderNotes): Promise<void> {
-    if (node.record.state !== 'enroll') return node.move('manage', done);
-    await claim();
-    const { isOn } = await controller.status();
-    await node.move('manage', { isOn, ...done });
+    const { state, systemId: known, instanceUuid } = node.record;
+    nextNodeState(state, 'manage', undefined);
+    const isTakenOver = health.isRefused && instanceUuid === '';
+    if (state !== 'enroll' && !isTakenOver) return node.move('manage', done);
+    // Whichever machine is there now is the node, from an operator's word on.
+    await controller.claim(epoch, { systemId: instanceUuid === '' ? '' : known, isCertain });
+    const { isOn, systemId = '' } = await controller.status();
+    await node.move('manage', { isOn, systemId: systemId || known, ...done });
   }
+
+  /**
+   * Looks at a node with which nothing is in progress: what an operator switches at its button is shown, and so is a controller that is
+   * away. What an order does meanwhile is the later truth.
+   */
+  async function syncPower(): Promise<void> {
+    const isAtWork = () => isBusy() || takeTurn.activeCount + takeTurn.pendingCount > 0;
+    const { state, updatedAtMs } = node.record;
+    if (state === 'enroll' || isAtWork() || !isCertain()) return;
+    try {
+      await claim();
+      const status = await controller.status();
+      const isSame = node.record.updatedAtMs === updatedAtMs && !isAtWork();
+      if (!isSame) return;
+      health.heard(status);
+      if (status.isOn === node.record.isOn || status.isSwitching) return;
+      log.info(
+        { event: 'power_changed', host: node.record.host, is_on: status.isOn },
+        'the power of a node was switched',
+      );
+      await node.change({ isOn: status.isOn });
+    } catch (thrown) {
+      if (!isFenced(thrown) && !closing.signal.aborted) health.failed(BerthError.from(thrown));
+    }
+  }
+
+  async function keepSynced({ firstMs, everyMs }: NonNullable<typeof sync>): Promise<void> {
+    for (let pauseMs = firstMs; ; pauseMs = everyMs) {
+      await sleep(clock, pauseMs, closing.signal);
+      if (closing.signal.aborted) return;
+      await syncPower();
+    }
+  }
+
+  const isBusy = () => node.record.state === 'deploying' || cleaning !== undefined;
 
   const operations: Readonly<Record<NodeOperation, (order: NodeOrder, notes: OrderNotes) => Promise<void>>> = {
     manage: (_, notes) => manage(notes),
@@ -232,12 +289,14 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   };
 
   cleanIfDue();
+  if (sync) void keepSynced(sync);
   return {
     carriesOn: true,
 
     capacity() {
       const { resourceClass, traits, state, instanceUuid } = node.record;
-      const isFree = isOffered(state) || instanceUuid !== '';
+      // A controller that refuses would fail the build.
+      const isFree = instanceUuid !== '' || (isOffered(state) && !health.isRefused);
       const whole = (total: number) => ({
         ...inventory(total),
         reserved: isFree ? 0 : total,
@@ -266,7 +325,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
 
     async stop(uuid) {
       if (node.record.instanceUuid !== uuid) return;
-      await claim();
+      await claimPatiently(closing.signal);
       await shutDown(work, shutdownMs, closing.signal);
       await node.change({ isOn: false });
     },
@@ -275,7 +334,9 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       if (node.record.instanceUuid !== uuid) {
         throw new BerthError('not_found', 'instance_gone', `instance ${uuid} is not on node ${node.record.host}`);
       }
-      await setPower('on');
+      await claimPatiently(closing.signal);
+      await powerOn(work, closing.signal);
+      await node.change({ isOn: true });
     },
 
     async list() {
@@ -291,7 +352,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       onCapacityChange = listener;
     },
 
-    isBusy: () => node.record.state === 'deploying' || cleaning !== undefined,
+    isBusy,
 
     async operate(order) {
       const { verb, restsOnUpdatedAtMs } = order;

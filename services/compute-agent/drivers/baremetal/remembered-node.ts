@@ -1,6 +1,9 @@
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { type NodeVerb, nextNodeState } from '#libs/domain/nodes/node-state';
 
+/** What is known of a node's controller: operators see it, no order rests on it. */
+export type ControllerFacts = Pick<NodeRecord, 'health' | 'contactedAtMs' | 'tellsBoot' | 'systemId' | 'systemLink'>;
+
 /** Writes what is remembered of a node, fenced by the epoch by which it is held. */
 export type WriteNode = (record: NodeRecord) => Promise<void>;
 
@@ -42,6 +45,12 @@ export class RememberedNode {
     const updatedAtMs = Math.max(before.updatedAtMs + 1, this.nowMs());
     this.#record = { ...before, ...fields, updatedAtMs };
     if (before.state !== this.#record.state) this.#onStateChange();
+    return this.#writeSoon();
+  }
+
+  /** Notes what is known of the controller. The node has not changed by it: what was ordered of it as it was stays good. @throws as `change`. */
+  note(facts: Partial<ControllerFacts>): Promise<void> {
+    this.#record = { ...this.#record, ...facts };
     return this.#writeSoon();
   }
 

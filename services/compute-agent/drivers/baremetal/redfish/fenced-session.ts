@@ -1,79 +1,84 @@
 import { BerthError } from '#libs/domain/errors';
-import { type ListSessions, listTogether } from './list-sessions';
-import {
-  askRedfish,
-  mustSucceed,
-  openSession,
-  type RedfishAnswer,
-  type RedfishLogin,
-  type RedfishRequest,
-  SessionEnded,
-} from './redfish-http';
-
-/** How a node is reached at its Redfish service. */
-export interface RedfishAddress extends RedfishLogin {
-  /** Its ComputerSystem: `https://bmc-7/redfish/v1/Systems/1`. */
-  readonly system: string;
-}
+import { notSurelyHeld } from '../../fenced';
+import type { ClaimTerms } from '../node-controller';
+import { patchResource } from './patch-resource';
+import { mustSucceed, type RedfishAnswer, type RedfishRequest, SessionEnded } from './redfish-http';
+import { type Credential, OUR_CONTEXT, type RedfishService } from './redfish-service';
+import { systemIdOf } from './system-id';
 
 /** The epoch in a system's asset tag, behind what operators wrote there. */
 const MARK = / ?\[berth (\d+)\]$/;
-/** Tries to write it against others who write the system. */
-const MAX_MARK_TRIES = 10;
 /** Tries to claim a node whose sessions end. */
-const MAX_CLAIM_TRIES = 3;
-const SERVICE_ROOT = '/redfish/v1';
+const MAX_CLAIM_TRIES = 5;
 
 /**
  * The session by which one agent orders one node, under the epoch by which it holds it.
  *
  * The naive fence is to look into the store before each order. It fails when the agent is paused between the look and the order.
  * So the controller must refuse: a session's token is good until its session is deleted, and that is what the next manager does.
- * It claims the node in three steps: (1) it opens a session, whose `Context` names node and epoch; (2) it writes its epoch into the
- * system (the end of `AssetTag`, guarded by the ETag), unless there is a later one; (3) it deletes the sessions of earlier
- * epochs of the node. Only then it orders. An earlier manager has opened its session before (3), and then has it no more, or
- * after, and then finds the later epoch in its own step (2) and never orders. All of that is plain Redfish.
+ * It claims the node in three steps: (1) it has a session; (2) it writes its epoch into the system (the end of `AssetTag`, guarded by
+ * the ETag), unless there is a later one; (3) it deletes all sessions of others that managed nodes of the service before. Only then it
+ * orders, by the token that it has claimed the node with, and by no other. An earlier manager has opened its session before (3), and then
+ * has it no more, or after, and then finds the later epoch in its own step (2) and never orders. All of that is plain Redfish.
+ *
+ * An agent has one session for all nodes of a service. Whoever loses it because one of the nodes has another manager now opens another,
+ * and looks for the mark of each of the others before it orders them again; step (3) is not repeated for these. A node without a mark was
+ * nobody's: there is nothing to end.
  *
  * It costs two writes and a list of sessions, begun after (2), for each change of manager, and that the account is Berth's alone.
  * (Fencing tokens: Kleppmann, "How to do distributed locking"; announce, then look: Lamport's bakery.)
+ *
+ * Weaker fences, and when: a system that keeps no asset tag has no mark, so that an agent whose session has ended asks its lease before it
+ * opens another; a service without sessions has the mark only, which is read before each order.
  */
 export class FencedSession {
-  readonly #root: string;
-  /** How the `Context` of the node's sessions begins; their epoch follows. */
-  readonly #context: string;
   #epoch = 0;
-  #token: string | undefined;
-  #location = '';
+  #terms: ClaimTerms = {};
+  #isMarkKept = true;
+  /** The epoch under which steps (1) to (3) were done. */
+  #fencedUnder: number | undefined;
+  /** The session by which the node was claimed. */
+  #claimedBy: Credential | undefined;
   #claiming: Promise<void> | undefined;
 
-  /** @param listSessions  shared with other nodes of its service */
+  /**
+   * @param system   its ComputerSystem: `/redfish/v1/Systems/1`
+   * @param service  shared with the other nodes of it
+   */
   constructor(
     private readonly node: string,
-    private readonly address: RedfishAddress,
-    private readonly listSessions: ListSessions = listTogether(address),
-  ) {
-    const { system } = address;
-    this.#root = system.slice(0, system.indexOf(SERVICE_ROOT));
-    this.#context = `berth ${node} `;
+    private readonly system: string,
+    private readonly service: RedfishService,
+  ) {}
+
+  /** Whether the system keeps the mark. */
+  get isMarkKept(): boolean {
+    return this.#isMarkKept;
   }
 
-  /** Asks under the epoch that was claimed; claims it once more when the session has ended meanwhile. */
-  async ask(path: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
-    const token = await this.#claimedToken();
-    const first = await this.#fetch(path, { ...request, token });
-    if (first.status !== 401) return mustSucceed(first, path);
-    // Another request may have claimed it again meanwhile.
-    if (this.#token === token) this.#token = undefined;
-    const second = await this.#fetch(path, { ...request, token: await this.#claimedToken() });
+  /** Asks under the epoch that was claimed; claims it once more when the session has ended meanwhile. @throws BerthError as `mustSucceed` */
+  async ask(link: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
+    return mustSucceed(await this.send(link, request), link);
+  }
+
+  /** As `ask`, and returns also answers that say no. */
+  async send(link: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
+    const first = await this.#claimed();
+    if (first.kind === 'basic' && (request.method ?? 'GET') !== 'GET') await this.#mark(this.#epoch, first);
+    const answer = await this.service.send(link, request, first);
+    if (answer.status !== 401) return answer;
+    this.#ended(first);
+    const second = await this.service.send(link, request, await this.#claimed());
     if (second.status === 401) throw sessionsEnd(this.node);
-    return mustSucceed(second, path);
+    return second;
   }
 
   /** @throws BerthError as `NodeController.claim`. */
-  async claim(epoch: number): Promise<void> {
+  async claim(epoch: number, terms: ClaimTerms): Promise<void> {
+    this.#terms = terms;
     // One at a time: each claim ends the sessions of those before it.
     while (this.#claiming) await this.#claiming.catch(() => {});
-    if (this.#epoch === epoch && this.#token !== undefined) return;
+    if (this.#epoch === epoch && this.#isClaimed) return;
     this.#claiming = this.#claim(epoch).finally(() => {
       this.#claiming = undefined;
     });
@@ -81,9 +86,17 @@ export class FencedSession {
   }
 
   async close(): Promise<void> {
-    const [token, location] = [this.#token, this.#location];
-    this.#token = undefined;
-    if (token !== undefined) await this.#fetch(location, { method: 'DELETE', token }).catch(() => {});
+    this.#claimedBy = undefined;
+    await this.service.leave(this);
+  }
+
+  get #isClaimed(): boolean {
+    return this.#claimedBy !== undefined && this.service.isCurrent(this.#claimedBy);
+  }
+
+  #ended(credential: Credential): void {
+    this.service.ended(credential);
+    if (this.#claimedBy === credential) this.#claimedBy = undefined;
   }
 
   /**
@@ -95,78 +108,107 @@ export class FencedSession {
       try {
         return await this.#claimOnce(epoch);
       } catch (thrown) {
-        if (!(thrown instanceof SessionEnded)) throw thrown;
-        if (tries === MAX_CLAIM_TRIES) throw sessionsEnd(this.node);
+        if (thrown instanceof SessionEnded && tries < MAX_CLAIM_TRIES) continue;
+        await this.service.leave(this);
+        throw thrown instanceof SessionEnded ? sessionsEnd(this.node) : thrown;
       }
     }
   }
 
   async #claimOnce(epoch: number): Promise<void> {
-    await this.close();
+    const { isCertain = () => true } = this.#terms;
+    const isAgain = this.#fencedUnder === epoch;
+    // Nothing at the controller says that it has another manager since.
+    if (isAgain && !this.#isMarkKept && !isCertain()) throw notSurelyHeld(this.node, epoch);
     this.#epoch = epoch;
-    const { token, location } = await openSession(this.#root, this.address, `${this.#context}${epoch}`);
-    try {
-      await this.#mark(epoch, token);
-      await this.#endEarlier(epoch, token, location);
-    } catch (thrown) {
-      await this.#fetch(location, { method: 'DELETE', token }).catch(() => {});
-      throw thrown;
+    this.#claimedBy = undefined;
+    this.service.use(this);
+    const credential = await this.service.sessionFor(this.node, epoch, `${OUR_CONTEXT}${this.node} ${epoch}`);
+    const before = await this.#mark(epoch, credential);
+    const mayHaveOthers = !this.#isMarkKept || (before !== undefined && !isAgain);
+    if (mayHaveOthers && credential.kind === 'session') await this.#endOthers(credential);
+    this.#claimedBy = credential;
+    this.#fencedUnder = epoch;
+  }
+
+  /** Leaves the mark, and finds out whether it is kept. @returns the epoch that was marked before, if any was */
+  async #mark(epoch: number, credential: Credential): Promise<number | undefined> {
+    let before: number | undefined;
+    const access = {
+      read: (link: string) => this.#sendBy(credential, link),
+      send: (link: string, request: RedfishRequest) => this.#sendBy(credential, link, request),
+    };
+    const answer = await patchResource(this.system, access, ({ body }) => {
+      this.#requireSame(body);
+      const tag = tagOf(body);
+      before = markOf(tag);
+      if (before !== undefined && before > epoch) throw superseded(this.node, epoch, before);
+      return before === epoch ? undefined : { AssetTag: `${tag.replace(MARK, '')} [berth ${epoch}]`.trimStart() };
+    });
+    if (answer === undefined) return before;
+    // It can't be written, or is dropped without a word, or cut off.
+    const isRefused = answer.status >= 400 && answer.status < 500;
+    if (!isRefused) mustSucceed(answer, this.system);
+    const { body } = mustSucceed(await access.read(this.system), this.system);
+    const kept = markOf(tagOf(body));
+    if (kept !== undefined && kept > epoch) throw superseded(this.node, epoch, kept);
+    this.#isMarkKept = kept === epoch;
+    return before;
+  }
+
+  /** A machine in another's place is not marked, and not ordered. */
+  #requireSame(body: RedfishAnswer['body']): void {
+    const { systemId: expected = '' } = this.#terms;
+    const present = systemIdOf(body);
+    if (expected === '' || !isAnother(expected, present)) return;
+    throw systemChanged(this.node, expected, present);
+  }
+
+  async #endOthers(credential: Credential & { kind: 'session' }): Promise<void> {
+    for (const session of await this.service.listSessions(credential)) {
+      const isOwn = pathOf(session.link) === pathOf(credential.link);
+      if (isOwn || !this.service.isOurs(session)) continue;
+      const ended = await this.#sendBy(credential, session.link, { method: 'DELETE' });
+      if (ended.status !== 404 && ended.status !== 410) mustSucceed(ended, session.link);
     }
-    this.#token = token;
-    this.#location = location;
   }
 
-  /** Whoever writes the system in between makes the ETag another, and it is read again. */
-  async #mark(epoch: number, token: string): Promise<void> {
-    const { system } = this.address;
-    for (let tries = 0; tries < MAX_MARK_TRIES; tries++) {
-      const read = await this.#fetchAs(system, { token });
-      const { headers, body } = mustSucceed(read, system);
-      const { AssetTag: tag = '', '@odata.etag': odataTag = '*' } = body as SystemBody;
-      const present = Number(MARK.exec(tag)?.[1] ?? 0);
-      if (present > epoch) throw superseded(this.node, epoch, present);
-      if (present === epoch) return;
-      const AssetTag = `${tag.replace(MARK, '')} [berth ${epoch}]`.trimStart();
-      const ifMatch = headers.get('etag') ?? odataTag;
-      const answer = await this.#fetchAs(system, { method: 'PATCH', body: { AssetTag }, token, ifMatch });
-      if (answer.status !== 412) {
-        mustSucceed(answer, system);
-        return;
-      }
-    }
-    throw new BerthError('unavailable', 'controller_away', `others keep writing ${system}`);
+  async #claimed(): Promise<Credential> {
+    if (!this.#isClaimed) await this.claim(this.#epoch, this.#terms);
+    if (this.#claimedBy === undefined) throw sessionsEnd(this.node);
+    return this.#claimedBy;
   }
 
-  async #endEarlier(epoch: number, token: string, own: string): Promise<void> {
-    for (const { link, context } of await this.listSessions(this.#root, token)) {
-      if (this.#absolute(link) === this.#absolute(own) || !context.startsWith(this.#context)) continue;
-      if (Number(context.slice(this.#context.length)) > epoch) continue;
-      const ended = await this.#fetchAs(link, { method: 'DELETE', token });
-      if (ended.status !== 404) mustSucceed(ended, link);
-    }
+  /** With the session that the node is being claimed by. @throws SessionEnded */
+  async #sendBy(credential: Credential, link: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
+    const answer = await this.service.send(link, request, credential);
+    if (answer.status !== 401) return answer;
+    this.#ended(credential);
+    throw new SessionEnded();
   }
+}
 
-  async #claimedToken(): Promise<string | undefined> {
-    if (this.#token === undefined) await this.claim(this.#epoch);
-    return this.#token;
-  }
+/** Whether two are surely not one machine; one says its uuid and the other its serial number when firmware shows less than before. */
+export function isAnother(expected: string, present: string): boolean {
+  return present !== '' && expected !== present && expected.startsWith('serial ') === present.startsWith('serial ');
+}
 
-  /** With the session that is being opened. @throws SessionEnded */
-  async #fetchAs(link: string, request: RedfishRequest): Promise<RedfishAnswer> {
-    const answer = await this.#fetch(link, request);
-    if (answer.status === 401) throw new SessionEnded();
-    return answer;
-  }
+export function systemChanged(node: string, expected: string, present: string): BerthError {
+  const message = `node ${node} was the machine ${expected}, and ${present} answers in its place: put the first back, or take the new one over with berth node enroll ${node}`;
+  return new BerthError('failed_precondition', 'system_changed', message);
+}
 
-  #fetch(link: string, request: RedfishRequest): Promise<RedfishAnswer> {
-    const { ask = askRedfish, timeoutMs } = this.address;
-    return ask(this.#absolute(link), request, timeoutMs);
-  }
+function tagOf({ AssetTag }: RedfishAnswer['body']): string {
+  return typeof AssetTag === 'string' ? AssetTag : '';
+}
 
-  /** Links of a service begin with /redfish. */
-  #absolute(link: string): string {
-    return link.startsWith('/') ? this.#root + link : link;
-  }
+function markOf(tag: string): number | undefined {
+  const mark = MARK.exec(tag)?.[1];
+  return mark === undefined ? undefined : Number(mark);
+}
+
+function pathOf(link: string): string {
+  return link.slice(Math.max(0, link.indexOf('/redfish/')));
 }
 
 function superseded(node: string, epoch: number, present: number): BerthError {
@@ -177,9 +219,4 @@ function superseded(node: string, epoch: number, present: number): BerthError {
 /** A later manager may be ending them just now: the next claim finds its mark, and only that says so. */
 function sessionsEnd(node: string): BerthError {
   return new BerthError('unavailable', 'controller_away', `the controller of node ${node} ends each session at once`);
-}
-
-interface SystemBody {
-  readonly AssetTag?: string;
-  readonly '@odata.etag'?: string;
 }

@@ -1,28 +1,17 @@
-import {
-  askRedfish,
-  mustSucceed,
-  type RedfishAnswer,
-  type RedfishLogin,
-  SESSIONS_PATH,
-  SessionEnded,
-} from './redfish-http';
+import { listOf, mustSucceed, type RedfishAnswer, SessionEnded } from './redfish-http';
 
 /** A session that a service has open. */
 export interface ListedSession {
   readonly link: string;
   readonly context: string;
+  readonly userName: string;
 }
 
-/**
- * Lists the sessions that a service has open at some moment after it was asked.
- *
- * @param root  of the service: `https://bmc-7`
- * @throws SessionEnded by whose token it reads; BerthError as `askRedfish` and `mustSucceed`
- */
-export type ListSessions = (root: string, token: string) => Promise<readonly ListedSession[]>;
+/** So many pages are read at most. */
+const MAX_PAGES = 100;
 
 /**
- * Lists sessions for many claims at once.
+ * Lists for many at once.
  *
  * The naive way is that each claim reads all of them. Of a service with as many nodes as sessions that is quadratic, when an agent takes over
  * all its nodes. A list of before is no good to a claim either: it must see all who opened theirs before it left its mark. So a service is
@@ -30,24 +19,13 @@ export type ListSessions = (root: string, token: string) => Promise<readonly Lis
  *
  * It costs a claim the rest of one list at most; and when the session ends by which one is read, all who wait for it claim again.
  */
-export function listTogether(login: RedfishLogin): ListSessions {
-  const services = new Map<string, List>();
-  return (root, token) => {
-    const list = services.get(root) ?? oneAtATime((by) => listSessions(login, root, by));
-    services.set(root, list);
-    return list(token);
-  };
-}
-
-type List = (token: string) => ReturnType<ListSessions>;
-
-function oneAtATime(list: List): List {
+export function oneAtATime<B, T>(list: (by: B) => Promise<T>): (by: B) => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();
-  let next: ReturnType<List> | undefined;
-  return (token) => {
+  let next: Promise<T> | undefined;
+  return (by) => {
     next ??= running.then(() => {
       next = undefined;
-      const listing = list(token);
+      const listing = list(by);
       running = listing.catch(() => {});
       return listing;
     });
@@ -55,28 +33,31 @@ function oneAtATime(list: List): List {
   };
 }
 
-/** With one request a page, of a service that knows `$expand`; else with one for each session. */
-async function listSessions(
-  { ask = askRedfish, timeoutMs }: RedfishLogin,
-  root: string,
-  token: string,
+/**
+ * The sessions that a service has open: with one request a page, of a service that knows `$expand`; else with one for each session.
+ *
+ * @throws SessionEnded by whose token it reads; BerthError as `mustSucceed`
+ */
+export async function listSessions(
+  send: (link: string) => Promise<RedfishAnswer>,
+  path: string,
 ): Promise<readonly ListedSession[]> {
   const read = async (link: string): Promise<RedfishAnswer> => {
-    const answer = await ask(root + link, { token }, timeoutMs);
+    const answer = await send(link);
     if (answer.status === 401) throw new SessionEnded();
     return answer;
   };
   const sessions: ListedSession[] = [];
-  let page = await read(`${SESSIONS_PATH}?$expand=.`);
-  if (page.status >= 400) page = await read(SESSIONS_PATH);
-  for (;;) {
-    const { Members = [], 'Members@odata.nextLink': nextLink } = mustSucceed(page, SESSIONS_PATH).body as PageBody;
-    for (const member of Members) {
+  let page = await read(`${path}?$expand=.`);
+  if (page.status >= 400) page = await read(path);
+  for (let pages = 1; ; pages++) {
+    const { Members, 'Members@odata.nextLink': nextLink } = mustSucceed(page, path).body as PageBody;
+    for (const member of listOf<SessionBody>(Members)) {
       const link = member['@odata.id'];
-      const { Context: context = '' } = member.Id === undefined ? await readOne(link, read) : member;
-      sessions.push({ link, context });
+      const { Context, UserName } = member.Id === undefined ? await readOne(link, read) : member;
+      sessions.push({ link, context: Context ?? '', userName: UserName ?? '' });
     }
-    if (nextLink === undefined) return sessions;
+    if (nextLink === undefined || pages === MAX_PAGES) return sessions;
     page = await read(nextLink);
   }
 }
@@ -91,10 +72,11 @@ interface SessionBody {
   readonly '@odata.id': string;
   /** Each resource has one; references have not. */
   readonly Id?: string;
-  readonly Context?: string;
+  readonly Context?: string | null;
+  readonly UserName?: string | null;
 }
 
 interface PageBody {
-  readonly Members?: readonly SessionBody[];
+  readonly Members?: unknown;
   readonly 'Members@odata.nextLink'?: string;
 }

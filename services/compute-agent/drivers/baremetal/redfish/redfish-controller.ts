@@ -1,64 +1,137 @@
 import { BerthError } from '#libs/domain/errors';
 import type { NodeController } from '../node-controller';
-import { FencedSession, type RedfishAddress } from './fenced-session';
-import type { ListSessions } from './list-sessions';
+import { bootOf, knowsContinuous, overrideBoot } from './boot-override';
+import { FencedSession } from './fenced-session';
+import { listOf, mustSucceed, type RedfishAnswer } from './redfish-http';
+import { type RedfishService, splitAddress } from './redfish-service';
+import { systemIdOf } from './system-id';
 
 /** DMTF's `ResetType` for each order, those that are tried first before others that mean nearly the same. */
 const RESET_TYPES = {
   on: ['On', 'ForceOn'],
   off: ['ForceOff'],
   shutdown: ['GracefulShutdown', 'PushPowerButton', 'ForceOff'],
-  reboot: ['ForceRestart', 'PowerCycle'],
+  reboot: ['ForceRestart', 'PowerCycle', 'GracefulRestart'],
 } as const;
 
 /**
  * A node by its ComputerSystem (DMTF's schemas ComputerSystem and Session), under a fenced session.
  *
- * @param listSessions  shared with other nodes of its service
+ * @param address   of the system: `https://bmc-7/redfish/v1/Systems/1`
+ * @param services  shared with other nodes of the agent
+ * @param systemId  of a system whose uuid is also another's: what it is known by instead
  */
-export function redfishController(node: string, address: RedfishAddress, listSessions?: ListSessions): NodeController {
-  const session = new FencedSession(node, address, listSessions);
-  const { system } = address;
+export function redfishController(
+  node: string,
+  address: string,
+  services: (root: string) => RedfishService,
+  systemId = '',
+): NodeController {
+  const { root, link: system } = splitAddress(address);
+  const service = services(root);
+  const session = new FencedSession(node, system, service);
+  const at = { system, service };
+
+  async function read(): Promise<SystemBody> {
+    return (await session.ask(system)).body as SystemBody;
+  }
+
+  /** Where each time is refused, each boot is told where from: the last word of what was to be once is gone with it. */
+  async function keepDisk(body: SystemBody): Promise<void> {
+    const boot = bootOf(body as RedfishAnswer['body']);
+    const isPending = boot?.BootSourceOverrideEnabled === 'Once' || boot?.BootSourceOverrideEnabled === 'Continuous';
+    if (boot === undefined || knowsContinuous(boot) || isPending) return;
+    await overrideBoot(session, at, 'Hdd', true).catch((thrown: unknown) => {
+      if (BerthError.from(thrown).reason !== 'boot_device_refused') throw thrown;
+    });
+  }
+
   return {
-    claim: (epoch) => session.claim(epoch),
+    claim: (epoch, terms = {}) => session.claim(epoch, terms),
 
     async status() {
-      const { body } = await session.ask(system);
-      const { PowerState, BootProgress } = body as SystemBody;
-      const isOn = PowerState === 'On';
-      return { isOn, hasBooted: isOn && BootProgress?.LastState === 'OSRunning' };
+      const body = await read();
+      const { PowerState, BootProgress } = body;
+      const isOn = isOnBy(system, PowerState);
+      const progress = BootProgress?.LastState ?? undefined;
+      const boot = bootOf(body as RedfishAnswer['body']);
+      const isPending = boot?.BootSourceOverrideEnabled === 'Once';
+      return {
+        isOn,
+        isSwitching: PowerState === 'PoweringOn' || PowerState === 'PoweringOff',
+        hasBooted: progress === undefined ? undefined : isOn && progress === 'OSRunning',
+        ...(progress === undefined ? {} : { progress }),
+        pendingBoot: isPending ? (boot?.BootSourceOverrideTarget ?? undefined) : undefined,
+        systemId: systemId || systemIdOf(body as RedfishAnswer['body']),
+        weakness: session.isMarkKept ? '' : 'the system keeps no asset tag, by which earlier managers are kept off',
+      };
     },
 
     async setPower(order) {
-      const { body } = await session.ask(system);
-      const { Actions, PowerState } = body as SystemBody;
-      const isThere = (order === 'on' && PowerState === 'On') || (order === 'off' && PowerState === 'Off');
-      if (isThere || (order === 'shutdown' && PowerState === 'Off')) return;
-      const reset = Actions?.['#ComputerSystem.Reset'];
-      const allowed = reset?.['ResetType@Redfish.AllowableValues'];
-      const ResetType = RESET_TYPES[order].find((type) => allowed?.includes(type) ?? true);
-      if (!reset || ResetType === undefined) {
-        const message = `${system} can not be ordered ${RESET_TYPES[order].join(' or ')}`;
-        throw new BerthError('failed_precondition', 'controller_refused', message);
-      }
-      await session.ask(reset.target, { method: 'POST', body: { ResetType } });
+      const body = await read();
+      const { PowerState } = body;
+      const isOffSoon = PowerState === 'Off' || PowerState === 'PoweringOff';
+      const isOnSoon = PowerState === 'On' || PowerState === 'PoweringOn';
+      if (order === 'on' ? isOnSoon : order !== 'reboot' && isOffSoon) return;
+      if (order === 'on' || order === 'reboot') await keepDisk(body);
+      await reset(session, system, body, order);
     },
 
-    async setBootDevice(device, isOnce) {
-      const Boot = { BootSourceOverrideTarget: device, BootSourceOverrideEnabled: isOnce ? 'Once' : 'Continuous' };
-      await session.ask(system, { method: 'PATCH', body: { Boot } });
-    },
+    setBootDevice: (device, isOnce) => overrideBoot(session, at, device, isOnce),
 
     close: () => session.close(),
   };
 }
 
+/** Between on and off the power is on. @throws BerthError when nothing tells. */
+function isOnBy(system: string, state: string | null | undefined): boolean {
+  if (typeof state === 'string' && state !== '') return state !== 'Off';
+  throw new BerthError('failed_precondition', 'controller_refused', `${system} shows no PowerState`);
+}
+
+async function reset(
+  session: FencedSession,
+  system: string,
+  { Actions }: SystemBody,
+  order: keyof typeof RESET_TYPES,
+): Promise<void> {
+  const action = Actions?.['#ComputerSystem.Reset'];
+  const target = action?.target ?? `${system}/Actions/ComputerSystem.Reset`;
+  const allowed =
+    action?.['ResetType@Redfish.AllowableValues'] ?? (await allowedBy(session, action?.['@Redfish.ActionInfo']));
+  const types = RESET_TYPES[order].filter((type) => allowed?.includes(type) ?? true);
+  let last: RedfishAnswer | undefined;
+  for (const ResetType of types) {
+    last = await session.send(target, { method: 'POST', body: { ResetType } });
+    if (last.status === 412 || last.status === 428) {
+      last = await session.send(target, { method: 'POST', body: { ResetType }, ifMatch: '*' });
+    }
+    // One that is not known is refused as a whole.
+    if (last.status !== 400 && last.status !== 501) break;
+  }
+  if (last === undefined) {
+    const message = `${system} can not be ordered ${RESET_TYPES[order].join(' or ')}, only ${allowed?.join(', ')}`;
+    throw new BerthError('failed_precondition', 'controller_refused', message);
+  }
+  mustSucceed(last, target);
+}
+
+/** What the action's own resource says (`ActionInfo`), which may stand in place of the values. */
+async function allowedBy(session: FencedSession, link: string | undefined): Promise<readonly string[] | undefined> {
+  if (link === undefined) return undefined;
+  const { status, body } = await session.send(link);
+  if (status >= 300) return undefined;
+  const parameters = listOf<{ Name?: string; AllowableValues?: readonly string[] }>(body['Parameters']);
+  return parameters.find(({ Name }) => Name === 'ResetType')?.AllowableValues;
+}
+
 interface SystemBody {
-  readonly PowerState?: string;
-  readonly BootProgress?: { readonly LastState?: string };
+  readonly PowerState?: string | null;
+  readonly BootProgress?: { readonly LastState?: string | null } | null;
   readonly Actions?: {
     readonly '#ComputerSystem.Reset'?: {
-      readonly target: string;
+      readonly target?: string;
+      readonly '@Redfish.ActionInfo'?: string;
       readonly 'ResetType@Redfish.AllowableValues'?: readonly string[];
     };
   };

@@ -1,3 +1,8 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { BerthError } from '#libs/domain/errors';
 
 /** A session has ended by which something was asked. */
@@ -7,7 +12,7 @@ export class SessionEnded extends Error {}
 export interface RedfishAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The resource, or its extended error. */
+  /** The resource, or its extended error; {} of what is no JSON object, as the pages of proxies and of services that start. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -16,11 +21,13 @@ export interface RedfishRequest {
   readonly body?: unknown;
   /** X-Auth-Token of a session. */
   readonly token?: string | undefined;
-  readonly ifMatch?: string;
+  /** User and password instead, of a service without sessions. */
+  readonly basic?: { readonly user: string; readonly password: string } | undefined;
+  readonly ifMatch?: string | undefined;
 }
 
 /**
- * Asks a Redfish service (DMTF DSP0266) one thing.
+ * Asks a Redfish service (DMTF DSP0266) one thing, once.
  *
  * @param url  absolute
  * @returns also answers that say no
@@ -28,75 +35,183 @@ export interface RedfishRequest {
  */
 export type AskRedfish = (url: string, request: RedfishRequest, timeoutMs: number) => Promise<RedfishAnswer>;
 
-/** Over HTTP. Redirects are answers that say no: to follow one would send the session's token to whatever host it names. */
-export const askRedfish: AskRedfish = async (url, request, timeoutMs) => {
-  const { method = 'GET', body, token, ifMatch } = request;
+/** A resource is some ten KB; a service that sends more than this without end is cut off. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Over HTTP. Redirects are answers: whoever asked decides whether they lead to where the session's token may go.
+ *
+ * @param caFile  certificates in PEM that controllers are trusted by beside the public ones: of who signed theirs, or their own. One that
+ *   is in the file itself is trusted under whatever name it was issued: controllers sign for `localhost`, or for a serial number
+ * @throws BerthError `invalid_argument / bad_config` when the file can't be read
+ */
+export function askOverHttp(caFile = ''): AskRedfish {
+  const plain = new HttpAgent({ keepAlive: true });
+  const secure = new HttpsAgent({ keepAlive: true, ...(caFile === '' ? {} : trusting(caFile)) });
+  return async (url, request, timeoutMs) => {
+    const { body } = request;
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    try {
+      const isSecure = url.startsWith('https:');
+      const options: RequestOptions = {
+        method: request.method ?? 'GET',
+        headers: headersOf(request, text),
+        agent: isSecure ? secure : plain,
+        signal: AbortSignal.timeout(timeoutMs),
+      };
+      return await answerOf(isSecure ? httpsRequest : httpRequest, url, options, text);
+    } catch (cause) {
+      throw controllerAway(url, cause);
+    }
+  };
+}
+
+/** With the certificates that the machine trusts. */
+export const askRedfish: AskRedfish = askOverHttp();
+
+function headersOf({ token, basic, ifMatch }: RedfishRequest, text: string | undefined): Record<string, string> {
   const headers: Record<string, string> = { accept: 'application/json', 'odata-version': '4.0' };
-  if (body !== undefined) headers['content-type'] = 'application/json';
-  if (token !== undefined) headers['x-auth-token'] = token;
-  if (ifMatch !== undefined) headers['if-match'] = ifMatch;
-  try {
-    const text = body === undefined ? null : JSON.stringify(body);
-    const signal = AbortSignal.timeout(timeoutMs);
-    const response = await fetch(url, { method, headers, body: text, redirect: 'manual', signal });
-    const content = await response.text();
-    return { status: response.status, headers: response.headers, body: content === '' ? {} : JSON.parse(content) };
-  } catch (cause) {
-    throw controllerAway(url, cause);
+  if (text !== undefined) {
+    headers['content-type'] = 'application/json';
+    headers['content-length'] = String(Buffer.byteLength(text));
   }
-};
+  if (token !== undefined) headers['x-auth-token'] = token;
+  if (basic !== undefined)
+    headers['authorization'] = `Basic ${Buffer.from(`${basic.user}:${basic.password}`).toString('base64')}`;
+  if (ifMatch !== undefined) headers['if-match'] = ifMatch;
+  return headers;
+}
+
+function answerOf(
+  open: typeof httpRequest | typeof httpsRequest,
+  url: string,
+  options: RequestOptions,
+  text: string | undefined,
+): Promise<RedfishAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = open(url, options, (response) => {
+      readAll(response).then((content) => resolve(toAnswer(response, content)), reject);
+    });
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      // The service had closed a connection that was idle: nothing was asked.
+      const isStale = sent.reusedSocket && error.code === 'ECONNRESET';
+      if (isStale) answerOf(open, url, { ...options, agent: false }, text).then(resolve, reject);
+      else reject(error);
+    });
+    sent.end(text);
+  });
+}
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let byteCount = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    byteCount += chunk.length;
+    if (byteCount > MAX_ANSWER_BYTES) throw new Error(`more than ${MAX_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** The status is what counts: what a body is, an answer that refuses does not owe anybody. */
+function toAnswer({ statusCode = 0, headers: received }: IncomingMessage, content: string): RedfishAnswer {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(received)) {
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  return { status: statusCode, headers, body: parsed(content) };
+}
+
+function parsed(content: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(content);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : {};
+  } catch {
+    return {};
+  }
+}
+
+function trusting(caFile: string) {
+  let pem: string;
+  let own: ReadonlySet<string>;
+  try {
+    pem = readFileSync(caFile, 'utf8');
+    const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+    if (blocks.length === 0) throw new Error('it has no certificate');
+    own = new Set(blocks.map((block) => new X509Certificate(block).fingerprint256));
+  } catch (cause) {
+    const message = `BERTH_AGENT_REDFISH_CA_FILE must name certificates in PEM, not '${caFile}' (${BerthError.from(cause).message})`;
+    throw new BerthError('invalid_argument', 'bad_config', message, { cause });
+  }
+  return {
+    ca: pem,
+    checkServerIdentity: (host: string, certificate: PeerCertificate) =>
+      own.has(certificate.fingerprint256) ? undefined : checkServerIdentity(host, certificate),
+  };
+}
 
 export function controllerAway(url: string, cause?: unknown): BerthError {
-  return new BerthError('unavailable', 'controller_away', `no answer from ${url}`, { cause });
+  const { code = '', message = '' } = (cause ?? {}) as NodeJS.ErrnoException;
+  const isUntrusted = /CERT|SELF_SIGNED|ISSUER|ALTNAME/.test(code);
+  const hint = isUntrusted ? '; name its certificate, or that of its issuer, in BERTH_AGENT_REDFISH_CA_FILE' : '';
+  const why = code || message;
+  return new BerthError('unavailable', 'controller_away', `no answer from ${url}${why && ` (${why})`}${hint}`, {
+    cause,
+  });
 }
 
 /** @throws BerthError when the service refused, or was not able to answer. */
 export function mustSucceed(answer: RedfishAnswer, url: string): RedfishAnswer {
-  if (answer.status < 300) return answer;
-  const { error } = answer.body as { error?: { message?: string } };
-  const message = `${url} answered ${answer.status}: ${error?.message ?? 'without a message'}`;
-  if (answer.status >= 500) throw new BerthError('unavailable', 'controller_away', message);
+  const { status } = answer;
+  if (status < 300) return answer;
+  const message = `${url} answered ${status}: ${messageOf(answer) || 'without a message'}`;
+  if (isPassing(status)) throw new BerthError('unavailable', 'controller_away', message);
+  if (status === 409) throw new BerthError('unavailable', 'controller_busy', message);
   throw new BerthError('failed_precondition', 'controller_refused', message);
 }
 
-/** By whom sessions are opened. */
-export interface RedfishLogin {
-  readonly user: string;
-  readonly password: string;
-  readonly timeoutMs: number;
-  /** How services are asked; over HTTP unless given. */
-  readonly ask?: AskRedfish;
+/** What a service answers while it starts, is overloaded, or stumbles: the same may succeed a little later. */
+export function isPassing(status: number): boolean {
+  return status >= 500 ? status !== 501 && status !== 505 && status !== 507 : status === 408 || status === 429;
 }
 
-export interface RedfishSession {
-  readonly token: string;
-  /** Of the session itself; absolute, or from the root of its service. */
-  readonly location: string;
+/** The extended error's own words, shortened. */
+export function messageOf({ body }: RedfishAnswer): string {
+  const { error } = body as { error?: ExtendedError };
+  const details = detailsOf(error).flatMap(({ Message }) => Message || []);
+  const text = details.length > 0 ? details.join(' ') : (error?.message ?? '');
+  return String(text).slice(0, 300);
 }
 
-/** Below the root of a service. */
-export const SESSIONS_PATH = '/redfish/v1/SessionService/Sessions';
+/** The ids of its messages, as `Base.1.18.SessionLimitExceeded`. */
+export function messageIdsOf({ body }: RedfishAnswer): string {
+  const { error } = body as { error?: ExtendedError };
+  return [error?.code, ...detailsOf(error).map(({ MessageId }) => MessageId)].join(' ');
+}
 
-/**
- * @param root     of the service: `https://bmc-7`
- * @param context  what the session is for, if its collection is to say that
- * @throws BerthError as `askRedfish` and `mustSucceed`
- */
-export async function openSession(root: string, login: RedfishLogin, context?: string): Promise<RedfishSession> {
-  const { user: UserName, password: Password, timeoutMs, ask = askRedfish } = login;
-  const body = { UserName, Password, Context: context };
-  const answer = await ask(root + SESSIONS_PATH, { method: 'POST', body }, timeoutMs);
-  const { headers } = mustSucceed(answer, SESSIONS_PATH);
-  const token = headers.get('x-auth-token');
-  const location = headers.get('location');
-  if (token === null || location === null) {
-    throw new BerthError('failed_precondition', 'controller_refused', `${SESSIONS_PATH} opened no session`);
-  }
-  return { token, location };
+function detailsOf(error: ExtendedError | undefined): readonly ExtendedInfo[] {
+  return listOf<ExtendedInfo>(error?.['@Message.ExtendedInfo']);
+}
+
+interface ExtendedError {
+  readonly code?: string;
+  readonly message?: string;
+  readonly '@Message.ExtendedInfo'?: unknown;
+}
+
+interface ExtendedInfo {
+  readonly MessageId?: string;
+  readonly Message?: string;
 }
 
 /** The links of a collection, or of another list of references. */
 export function membersOf(body: Readonly<Record<string, unknown>>): string[] {
-  const members = (body['Members'] ?? []) as readonly { readonly '@odata.id': string }[];
-  return members.map((member) => member['@odata.id']);
+  return listOf<{ readonly '@odata.id'?: string }>(body['Members']).flatMap((member) => member['@odata.id'] ?? []);
+}
+
+/** What services ought to show as a list of objects. */
+export function listOf<T extends object>(value: unknown): readonly T[] {
+  return Array.isArray(value) ? value.filter((one): one is T => typeof one === 'object' && one !== null) : [];
 }

@@ -3,9 +3,9 @@ import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { isClassOrTraitName, isHostName } from '#libs/domain/names';
 import { isNodeClass } from '#libs/domain/nodes/node';
-import { listTogether } from '../redfish/list-sessions';
 import { redfishController } from '../redfish/redfish-controller';
-import type { RedfishLogin } from '../redfish/redfish-http';
+import { askOverHttp } from '../redfish/redfish-http';
+import { type RedfishLogin, type RedfishService, redfishServices } from '../redfish/redfish-service';
 import type { NodeDescription, NodeSource } from './node-source';
 
 /** One node of the file: `{"name": "node-1", "class": "GOLD", "traits": [], "redfish": "https://bmc-1/redfish/v1/Systems/1"}`. */
@@ -14,6 +14,8 @@ interface FileNode {
   readonly class?: string;
   readonly traits?: readonly string[];
   readonly redfish: string;
+  /** A file of certificates by which its controller is trusted; that of the configuration unless given. */
+  readonly ca?: string;
   /** What the machine has: `{"VCPU": 64, "MEMORY_MB": 262144, "DISK_GB": 4000}`. */
   readonly resources?: Resources;
 }
@@ -24,15 +26,25 @@ interface FileNode {
  * @param resourceClass  of those whose class it does not say; '' for none
  */
 export function fileSource(path: string, resourceClass: string, login: RedfishLogin): NodeSource {
-  const systems = new Map<string, string>();
-  const listSessions = listTogether(login);
+  const reached = new Map<string, { readonly url: string; readonly services: (root: string) => RedfishService }>();
+  const shared = redfishServices(login);
+  const byCa = new Map<string, (root: string) => RedfishService>();
+  const servicesBy = (ca: string | undefined) => {
+    if (ca === undefined) return shared;
+    const services = byCa.get(ca) ?? redfishServices({ ...login, ask: askOverHttp(ca) });
+    byCa.set(ca, services);
+    return services;
+  };
   return {
     async list() {
       const nodes = parseNodes(path, await readFile(path, 'utf8').catch((cause: unknown) => refuse(path, cause)));
-      for (const { name, redfish } of nodes) systems.set(name, redfish);
+      for (const { name, redfish: url, ca } of nodes) reached.set(name, { url, services: servicesBy(ca) });
       return nodes.map((node) => describe(node, resourceClass));
     },
-    controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }, listSessions),
+    controller(name) {
+      const { url = '', services = shared } = reached.get(name) ?? {};
+      return redfishController(name, url, services);
+    },
   };
 }
 
@@ -48,7 +60,14 @@ function parseNodes(path: string, text: string): readonly FileNode[] {
   const seen = new Set<string>();
   for (const [index, node] of nodes.entries()) {
     const where = `${path}: node ${index}`;
-    const { name, class: resourceClass = '', traits = [], redfish, resources = {} } = (node ?? {}) as Partial<FileNode>;
+    const {
+      name,
+      class: resourceClass = '',
+      traits = [],
+      redfish,
+      ca,
+      resources = {},
+    } = (node ?? {}) as Partial<FileNode>;
     if (typeof name !== 'string' || !isHostName(name)) throw badNodes(`${where} must have a name that is a host name`);
     if (seen.has(name)) throw badNodes(`${where} is ${name} a second time`);
     seen.add(name);
@@ -62,6 +81,8 @@ function parseNodes(path: string, text: string): readonly FileNode[] {
       throw badNodes(`${where} (${name}): resources must be amounts by class, such as {"VCPU": 64}`);
     if (typeof redfish !== 'string' || !/^https?:\/\/.+\/redfish\/v1\/Systems\/.+/.test(redfish))
       throw badNodes(`${where} (${name}): redfish must be the URL of a system, http(s)://HOST/redfish/v1/Systems/ID`);
+    if (ca !== undefined && typeof ca !== 'string')
+      throw badNodes(`${where} (${name}): ca must name a file of certificates in PEM`);
   }
   return nodes as readonly FileNode[];
 }

@@ -1,68 +1,138 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
-import { isHostName } from '#libs/domain/names';
-import { listTogether } from '../redfish/list-sessions';
+import type { NodeController } from '../node-controller';
 import { redfishController } from '../redfish/redfish-controller';
-import { askRedfish, membersOf, mustSucceed, openSession, type RedfishLogin } from '../redfish/redfish-http';
+import { membersOf, mustSucceed } from '../redfish/redfish-http';
+import { OUR_CONTEXT, type RedfishLogin, type RedfishService, redfishServices } from '../redfish/redfish-service';
+import { serialOf, systemIdOf } from '../redfish/system-id';
+import { nameMachines } from './name-machines';
 import type { NodeDescription, NodeSource } from './node-source';
 
+/** A system that its service lists. */
+interface ListedSystem {
+  readonly link: string;
+  /** {} of one that could not be read. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly systemId: string;
+  readonly problem: string;
+}
+
+const MAX_PAGES = 1_000;
+
 /**
- * All systems of one Redfish service, such as a rack's or a chassis manager's. A node is called as its system's `HostName`, or
- * else its `Id`; its class is the one that is configured, and its trait tells the model: `CUSTOM_MODEL_<Model>`.
+ * All systems of one Redfish service, such as a rack's or a chassis manager's. Their names are those of `nameMachines`; their class is the
+ * one that is configured, and a trait tells the model: `CUSTOM_MODEL_<Model>`. A system that can't be read, or that can't be told from
+ * another, is a node with a problem: the others are served.
  *
- * @param service        `https://rack-7`
+ * @param root           `https://rack-7`
  * @param resourceClass  of all its nodes; '' for none
  */
-export function redfishSource(service: string, resourceClass: string, login: RedfishLogin): NodeSource {
-  const systems = new Map<string, string>();
-  const listSessions = listTogether(login);
+export function redfishSource(root: string, resourceClass: string, login: RedfishLogin): NodeSource {
+  const services = redfishServices(login);
+  const found = new Map<string, ListedSystem>();
   return {
-    async list() {
-      const found: NodeDescription[] = [];
-      for (const { link, body } of await readSystems(service, login)) {
-        const name = String(body['HostName'] || body['Id']);
-        if (!isHostName(name) || systems.has(name)) {
-          const message = `${service}${link}: its name '${name}' is no host name, or another system's`;
-          throw new BerthError('invalid_argument', 'bad_nodes', message);
-        }
-        systems.set(name, service + link);
-        found.push({ name, resourceClass, traits: modelTraits(body['Model']), resources: sizeOf(body) });
-      }
-      return found;
+    async list(recall) {
+      const systems = withoutTwins(await readSystems(services(root)));
+      const hostNames = systems.map(({ body }) => textOf(body['HostName']));
+      const known = await recall(hostNames.filter((name) => name !== ''));
+      const machines = systems.map(({ link, body, systemId }, n) => {
+        const id = textOf(body['Id']) || (link.split('/').findLast((part) => part !== '') ?? '');
+        return { link, id, systemId, hostName: hostNames[n] ?? '' };
+      });
+      const names = nameMachines(machines, known);
+      return systems.map((system, n): NodeDescription => {
+        const name = names[n] as string;
+        found.set(name, system);
+        const { body, systemId, link: systemLink, problem } = system;
+        const isRead = Object.keys(body).length > 0;
+        const traits = isRead ? modelTraits(body['Model']) : undefined;
+        return { name, resourceClass, traits, resources: sizeOf(body), systemId, systemLink, problem };
+      });
     },
-    controller: (name) => redfishController(name, { ...login, system: systems.get(name) ?? '' }, listSessions),
+    controller(name) {
+      const { link = '', systemId = '', problem = '', body = {} } = found.get(name) ?? {};
+      if (problem !== '' && Object.keys(body).length > 0) return refusingController(problem);
+      return redfishController(name, root + link, services, systemId);
+    },
   };
 }
 
-async function readSystems(service: string, login: RedfishLogin) {
-  const { timeoutMs } = login;
-  const { token, location } = await openSession(service, login);
-  const ask = async (link: string) =>
-    mustSucceed(await askRedfish(service + link, { token }, timeoutMs), service + link);
+async function readSystems(service: RedfishService): Promise<ListedSystem[]> {
+  const reader = {};
+  service.use(reader);
+  const ask = async (link: string) => {
+    for (let tries = 1; ; tries++) {
+      const credential = await service.session(`${OUR_CONTEXT}inventory`);
+      const answer = await service.send(link, {}, credential);
+      if (answer.status !== 401 || tries === 2) return mustSucceed(answer, service.root + link);
+      service.ended(credential);
+    }
+  };
   try {
     const links: string[] = [];
-    for (let next: string | undefined = '/redfish/v1/Systems'; next !== undefined; ) {
+    let next: string | undefined = '/redfish/v1/Systems';
+    for (let pages = 0; next !== undefined && pages < MAX_PAGES; pages++) {
       const page: Readonly<Record<string, unknown>> = (await ask(next)).body;
       links.push(...membersOf(page));
       next = page['Members@odata.nextLink'] as string | undefined;
     }
-    const systems = [];
-    for (const link of links) systems.push({ link, body: (await ask(link)).body });
+    const systems: ListedSystem[] = [];
+    for (const link of new Set(links)) {
+      const read = await ask(link).catch((thrown: unknown) => BerthError.from(thrown));
+      if (read instanceof BerthError) systems.push({ link, body: {}, systemId: '', problem: read.message });
+      else systems.push({ link, body: read.body, systemId: systemIdOf(read.body), problem: '' });
+    }
     return systems;
   } finally {
-    await askRedfish(new URL(location, service).href, { method: 'DELETE', token }, timeoutMs).catch(() => {});
+    await service.leave(reader);
   }
+}
+
+/** Boards that were swapped, or never given a number, show the uuid of another: then serial numbers tell, or nothing does. */
+function withoutTwins(systems: readonly ListedSystem[]): ListedSystem[] {
+  const differing = systems.map((system) => {
+    const isTwin = systems.some((other) => other !== system && other.systemId === system.systemId);
+    return isTwin && system.systemId !== ''
+      ? { ...system, systemId: serialOf(system.body) || system.systemId }
+      : system;
+  });
+  return differing.map((system) => {
+    if (system.systemId === '') return system;
+    const twins = differing.filter(({ systemId }) => systemId === system.systemId).map(({ link }) => link);
+    if (twins.length < 2) return system;
+    const problem = `${twins.join(' and ')} both say that they are ${system.systemId}: nothing tells them apart; give each its own uuid or serial number`;
+    return { ...system, systemId: '', problem };
+  });
+}
+
+/** Of a machine that may be another than it says. */
+function refusingController(problem: string): NodeController {
+  const refuse = async () => {
+    throw new BerthError('failed_precondition', 'ambiguous_system', problem);
+  };
+  return { claim: refuse, status: refuse, setPower: refuse, setBootDevice: refuse, async close() {} };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : '';
 }
 
 /** DMTF's `ProcessorSummary` and `MemorySummary`; what it does not say is left out, and disks are. */
 function sizeOf(system: Readonly<Record<string, unknown>>): Resources {
-  const { LogicalProcessorCount: vcpus = 0 } = (system['ProcessorSummary'] ?? {}) as { LogicalProcessorCount?: number };
-  const { TotalSystemMemoryGiB: gib = 0 } = (system['MemorySummary'] ?? {}) as { TotalSystemMemoryGiB?: number };
-  const memoryMb = Math.floor(gib * 1024);
+  const { LogicalProcessorCount } = (system['ProcessorSummary'] ?? {}) as { LogicalProcessorCount?: number | null };
+  const { TotalSystemMemoryGiB } = (system['MemorySummary'] ?? {}) as { TotalSystemMemoryGiB?: number | null };
+  const vcpus = wholeOf(LogicalProcessorCount);
+  const memoryMb = wholeOf((TotalSystemMemoryGiB ?? 0) * 1024);
   return { ...(vcpus > 0 ? { VCPU: vcpus } : {}), ...(memoryMb > 0 ? { MEMORY_MB: memoryMb } : {}) };
 }
 
+function wholeOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? Math.floor(value) : 0;
+}
+
 function modelTraits(model: unknown): string[] {
-  if (typeof model !== 'string' || model === '') return [];
-  return [`CUSTOM_MODEL_${model.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`];
+  const text = textOf(model)
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, '_');
+  return text === '' ? [] : [`CUSTOM_MODEL_${text}`.slice(0, 255)];
 }

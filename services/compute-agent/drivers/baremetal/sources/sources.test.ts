@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '#libs/runtime/config';
+import { systemClock } from '#libs/runtime/system';
 import { RedfishSimulator } from '../../../testing/redfish-simulator';
 import { baremetalOptions } from '../baremetal-options';
 import { nodeSource } from '../open-nodes';
@@ -11,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const sourceOf = (settings: Readonly<Record<string, string>>) => {
   const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`BERTH_AGENT_${name}`, value]));
-  return nodeSource(readConfig(baremetalOptions, { BERTH_AGENT_REDFISH_PASSWORD: 'secret', ...env }));
+  return nodeSource(readConfig(baremetalOptions, { BERTH_AGENT_REDFISH_PASSWORD: 'secret', ...env }), systemClock());
 };
 
 function fileOf(content: unknown): string {
@@ -20,6 +21,7 @@ function fileOf(content: unknown): string {
   return path;
 }
 
+const nothingKnown = async () => [];
 const redfish = 'https://bmc-1/redfish/v1/Systems/1';
 
 it('reads nodes from a file, with their classes and traits', async () => {
@@ -27,14 +29,13 @@ it('reads nodes from a file, with their classes and traits', async () => {
     { name: 'n1', class: 'GOLD', traits: ['CUSTOM_SSD'], redfish, resources: { VCPU: 64 } },
     { name: 'n2', redfish },
   ];
-  expect(await sourceOf({ NODES: fileOf(nodes), NODE_CLASS: 'IRON' }).list()).toEqual([
+  expect(await sourceOf({ NODES: fileOf(nodes), NODE_CLASS: 'IRON' }).list(nothingKnown)).toEqual([
     { name: 'n1', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_SSD'], resources: { VCPU: 64 } },
     { name: 'n2', resourceClass: 'CUSTOM_BAREMETAL_IRON', traits: [], resources: {} },
   ]);
-  expect((await sourceOf({ NODES: fileOf(nodes) }).list()).map(({ resourceClass }) => resourceClass)).toEqual([
-    'CUSTOM_BAREMETAL_GOLD',
-    '',
-  ]);
+  expect(
+    (await sourceOf({ NODES: fileOf(nodes) }).list(nothingKnown)).map(({ resourceClass }) => resourceClass),
+  ).toEqual(['CUSTOM_BAREMETAL_GOLD', '']);
 });
 
 it.each<[unknown, string]>([
@@ -54,7 +55,7 @@ it.each<[unknown, string]>([
   [[{ name: 'n1', redfish: 'https://bmc-1/' }], '(n1): redfish must be'],
   [[{ name: 'n1' }], '(n1): redfish must be'],
 ])('refuses a file of %j, and says what is wrong', async (content, message) => {
-  await expect(sourceOf({ NODES: fileOf(content) }).list()).rejects.toMatchObject({
+  await expect(sourceOf({ NODES: fileOf(content) }).list(nothingKnown)).rejects.toMatchObject({
     reason: 'bad_nodes',
     message: expect.stringContaining(message),
   });
@@ -62,13 +63,15 @@ it.each<[unknown, string]>([
 
 it('refuses to start without nodes, or with a file that is not there', async () => {
   expect(() => sourceOf({})).toThrow('BERTH_AGENT_NODES must name the nodes');
-  await expect(sourceOf({ NODES: join(folder, 'none.json') }).list()).rejects.toMatchObject({ reason: 'bad_nodes' });
+  await expect(sourceOf({ NODES: join(folder, 'none.json') }).list(nothingKnown)).rejects.toMatchObject({
+    reason: 'bad_nodes',
+  });
 });
 
 it('finds the systems of a Redfish service, and reaches each', async () => {
   const simulator = await RedfishSimulator.start({ nodes: ['n1', 'n2'], isShared: true });
   const source = sourceOf({ NODES: `redfish+${simulator.url}/`, NODE_CLASS: 'GOLD' });
-  expect(await source.list()).toEqual([
+  expect(await source.list(nothingKnown)).toMatchObject([
     { name: 'n1', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_MODEL_3500RX'], resources: {} },
     { name: 'n2', resourceClass: 'CUSTOM_BAREMETAL_GOLD', traits: ['CUSTOM_MODEL_3500RX'], resources: {} },
   ]);

@@ -1,0 +1,141 @@
+import type { Clock } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import type { NodeStatus } from './node-controller';
+import type { RememberedNode } from './remembered-node';
+
+/** Hears from what has booted on machines that it is up, and has done what it is for. */
+export interface BootProof {
+  /** Begins to await word of a boot; nothing counts that was said before. */
+  expect(boot: ExpectedBoot): Expectation;
+}
+
+export interface ExpectedBoot {
+  readonly node: string;
+  /** As `NodeRecord.systemId`. */
+  readonly systemId: () => string;
+  /** From what it is to boot. */
+  readonly device: string;
+}
+
+export interface Expectation {
+  /** What was said: nothing yet, that it is done, or why it failed. */
+  readonly word: { readonly kind: 'none' | 'done' } | { readonly kind: 'failed'; readonly why: string };
+  end(): void;
+}
+
+export type BootVerdict =
+  | { readonly kind: 'booted' }
+  /** It has no power, and is to be switched on. */
+  | { readonly kind: 'off' }
+  /** `doubt` tells operators why; '' while all is as usual. */
+  | { readonly kind: 'wait'; readonly doubt: string };
+
+export interface BootWatch {
+  /** @throws BerthError `failed_precondition / boot_unproven`, `/ boot_failed` */
+  judge(status: NodeStatus): BootVerdict;
+  switchedOn(): void;
+  end(): void;
+}
+
+export interface BootWatchParts {
+  readonly node: RememberedNode;
+  readonly clock: Clock;
+  readonly bootTimeoutMs: number;
+  readonly proof?: BootProof | undefined;
+}
+
+/** Looks until a machine that shows nothing of its boot, or a boot without a beginning, is not believed any more. */
+const DOUBT_LOOKS = 12;
+/** Looks at a machine that another agent switched on, until one that is up is not what was up before that. */
+const STEADY_LOOKS = 3;
+
+/**
+ * Whether a machine has booted from what it was told to.
+ *
+ * Proof comes from what has booted (`BootProof`), where that is configured: then nothing else counts. Else the controller's word counts as
+ * far as it can be believed, and no single sign of it does. `BootProgress` is optional (DSP0268); there are controllers that
+ * show `OSRunning` whenever the power is on, or still that of the boot before, and others that accept a boot device and ignore it, so that the
+ * disk boots. So it counts when the machine was seen on and not yet up since it was switched on, and its one-time boot is used up. Of a boot
+ * that another agent began, the beginning may have passed: then a controller is believed that has ever shown one.
+ *
+ * What can't be told is not given out: the build or cleaning fails, and says what is missing.
+ */
+export function watchBoot(
+  { node, clock, bootTimeoutMs, proof }: BootWatchParts,
+  device: string,
+  isBegun: boolean,
+): BootWatch {
+  const { host } = node.record;
+  const untilMs = clock.elapsed() + bootTimeoutMs;
+  const expectation = proof?.expect({ node: host, systemId: () => node.record.systemId, device });
+  let isOrdered = false;
+  let wasOn = false;
+  let looks = 0;
+  let hasBegun = false;
+  let steadyLooks = 0;
+
+  function judge(status: NodeStatus): BootVerdict {
+    looks++;
+    if (!status.isOn) {
+      if (status.isSwitching || (isOrdered && !wasOn && looks <= DOUBT_LOOKS)) return wait('waits for it to switch on');
+      return { kind: 'off' };
+    }
+    wasOn = true;
+    const { word } = expectation ?? {};
+    if (word?.kind === 'failed') throw bootFailed(`what booted from ${device} on node ${host} failed: ${word.why}`);
+    if (word?.kind === 'done') return { kind: 'booted' };
+    const verdict = expectation ? wait(`waits for word of what boots from ${device} (heartbeat)`) : believe(status);
+    if (verdict.kind === 'wait' && clock.elapsed() >= untilMs) {
+      const shown = status.progress ? `; the controller shows ${status.progress}` : '';
+      throw bootFailed(
+        `node ${host} has not booted from ${device} within ${Math.round(bootTimeoutMs / 1_000)} s: ${verdict.doubt || 'it is still starting'}${shown}`,
+      );
+    }
+    return verdict;
+  }
+
+  function believe({ hasBooted, pendingBoot, progress = '' }: NodeStatus): BootVerdict {
+    if (hasBooted === undefined) {
+      return doubt('the controller shows no BootProgress: nothing tells whether it has booted');
+    }
+    if (!hasBooted) {
+      hasBegun = true;
+      steadyLooks = 0;
+      if (!node.record.tellsBoot) node.note({ tellsBoot: true }).catch(() => {});
+      return wait(looks > DOUBT_LOOKS ? `waits for it to boot from ${device}: the controller shows ${progress}` : '');
+    }
+    steadyLooks++;
+    if (pendingBoot === device) {
+      return doubt(`it is up, and its one-time boot from ${device} still waits to be used: something else has booted`);
+    }
+    const enough = isBegun && !isOrdered ? STEADY_LOOKS : DOUBT_LOOKS;
+    if (hasBegun || (node.record.tellsBoot && steadyLooks >= enough)) return { kind: 'booted' };
+    return doubt(`the controller shows ${progress} and never showed it starting: that tells nothing`);
+  }
+
+  function doubt(why: string): BootVerdict {
+    if (looks < DOUBT_LOOKS) return wait(why);
+    const message = `node ${host}, booting from ${device}: ${why}; have what boots report itself (BERTH_AGENT_HEARTBEAT_SECRET)`;
+    throw new BerthError('failed_precondition', 'boot_unproven', message);
+  }
+
+  return {
+    judge,
+    switchedOn() {
+      isOrdered = true;
+      wasOn = false;
+      hasBegun = false;
+      looks = 0;
+      steadyLooks = 0;
+    },
+    end: () => expectation?.end(),
+  };
+}
+
+function wait(doubt: string): BootVerdict {
+  return { kind: 'wait', doubt };
+}
+
+function bootFailed(message: string): BerthError {
+  return new BerthError('failed_precondition', 'boot_failed', message);
+}

@@ -1,0 +1,332 @@
+import { type Clock, sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { type ListedSession, listSessions, oneAtATime } from './list-sessions';
+import { type LoginGate, loginGate } from './login-gate';
+import {
+  type AskRedfish,
+  askRedfish,
+  isPassing,
+  messageIdsOf,
+  messageOf,
+  mustSucceed,
+  type RedfishAnswer,
+  type RedfishRequest,
+} from './redfish-http';
+
+/** By whom services are asked, and how. */
+export interface RedfishLogin {
+  readonly user: string;
+  readonly password: string;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  /** Over HTTP unless given. */
+  readonly ask?: AskRedfish;
+}
+
+/** By what a service knows who asks: a session, or, where it has none, user and password with each request. */
+export type Credential =
+  | { readonly kind: 'session'; readonly token: string; readonly link: string }
+  | { readonly kind: 'basic' };
+
+/** How the `Context` of all sessions begins that Berth opens. */
+export const OUR_CONTEXT = 'berth ';
+
+const SERVICE_ROOT = '/redfish/v1';
+const SESSIONS_PATH = `${SERVICE_ROOT}/SessionService/Sessions`;
+const MAX_TRIES = 3;
+const FIRST_PAUSE_MS = 100;
+/** A service that wants more time than this is away: whoever asked decides. */
+const MAX_PAUSE_MS = 30_000;
+const MAX_REDIRECTS = 5;
+/** A task that is longer under way was taken: what becomes of it is seen at the system. */
+const MAX_TASK_MS = 60_000;
+const TASK_POLL_MS = 1_000;
+const FINISHED_TASK = ['Completed', undefined];
+const FAILED_TASK = ['Exception', 'Killed', 'Cancelled', 'Interrupted'];
+
+/** All services that one agent reaches by one account. */
+export function redfishServices(login: RedfishLogin): (root: string) => RedfishService {
+  const gate = loginGate(login.clock, login.user);
+  const services = new Map<string, RedfishService>();
+  return (root) => {
+    const service = services.get(root) ?? new RedfishService(root, login, gate);
+    services.set(root, service);
+    return service;
+  };
+}
+
+/** Splits the address of a resource: `https://bmc-7` and `/redfish/v1/Systems/1`. */
+export function splitAddress(url: string): { readonly root: string; readonly link: string } {
+  const at = url.indexOf(SERVICE_ROOT);
+  return { root: url.slice(0, at), link: url.slice(at) };
+}
+
+/**
+ * One Redfish service, a BMC or the manager of a chassis, and this agent's one session there: managers of chassis have fewer sessions
+ * than systems.
+ *
+ * It is asked as the standard lets services be (DSP0266): what passes (503, 429, a connection that is cut) is tried again, after the time
+ * that the service names; redirects are followed within the service, never to another host, which would hear the session's token; what
+ * is done by a task is waited for.
+ */
+export class RedfishService {
+  /** Sessions that the service has open at some moment after this was called; for many at once. @throws SessionEnded */
+  readonly listSessions: (credential: Credential) => Promise<readonly ListedSession[]>;
+  #current: Credential | undefined;
+  #opening: Promise<Credential> | undefined;
+  #sessionsPath: string | undefined;
+  /** Under which epoch each node was claimed by the present session. */
+  readonly #claims = new Map<string, number>();
+  readonly #users = new Set<object>();
+
+  constructor(
+    readonly root: string,
+    private readonly login: RedfishLogin,
+    private readonly gate: LoginGate = loginGate(login.clock, login.user),
+  ) {
+    this.listSessions = oneAtATime((credential) =>
+      listSessions((link) => this.send(link, {}, credential), this.#sessionsPath ?? SESSIONS_PATH),
+    );
+  }
+
+  /** The present session, or else a new one. @param context  says what it is for @throws BerthError also `login_refused` */
+  async session(context: string): Promise<Credential> {
+    if (this.#current) return this.#current;
+    this.#opening ??= this.#open(context).finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  /**
+   * The session by which a node is claimed. One by which the same node was claimed under another epoch is ended first: what was sent
+   * under that one and is late is refused.
+   */
+  async sessionFor(node: string, epoch: number, context: string): Promise<Credential> {
+    const claimedUnder = this.#claims.get(node);
+    if (claimedUnder !== undefined && claimedUnder !== epoch) await this.close();
+    const credential = await this.session(context);
+    this.#claims.set(node, epoch);
+    return credential;
+  }
+
+  get clock(): Clock {
+    return this.login.clock;
+  }
+
+  isCurrent(credential: Credential): boolean {
+    return this.#current === credential;
+  }
+
+  /** The service has refused the session. @returns whether another may be opened */
+  ended(credential: Credential): void {
+    if (this.#current === credential) this.#forget();
+    if (credential.kind === 'basic') throw this.gate.refused(this.root, '401');
+  }
+
+  /** Whether a session was opened by this account for Berth; a service that keeps no `Context` tells by its user. */
+  isOurs({ context, userName }: ListedSession): boolean {
+    return context.startsWith(OUR_CONTEXT) || (context === '' && userName === this.login.user);
+  }
+
+  use(user: object): void {
+    this.#users.add(user);
+  }
+
+  /** Gives the session back when nobody uses it any more. */
+  async leave(user: object): Promise<void> {
+    this.#users.delete(user);
+    if (this.#users.size === 0) await this.close();
+  }
+
+  async close(): Promise<void> {
+    const credential = this.#current;
+    this.#forget();
+    if (credential?.kind === 'session')
+      await this.#follow(credential.link, { method: 'DELETE' }, credential).catch(() => {});
+  }
+
+  /**
+   * @param link  from the root of the service, or absolute
+   * @returns also answers that say no
+   * @throws BerthError `unavailable / controller_away`, `failed_precondition / controller_refused`
+   */
+  async send(link: string, request: RedfishRequest, credential?: Credential): Promise<RedfishAnswer> {
+    const { clock } = this.login;
+    const isPost = request.method === 'POST';
+    for (let tries = 1; ; tries++) {
+      let pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
+      try {
+        const answer = await this.#follow(link, request, credential);
+        // Whether the order of a 500 was done is not known; what is refused for now was not.
+        const isRetryable = isPassing(answer.status) && (!isPost || [429, 503].includes(answer.status));
+        const askedMs = retryAfterMs(answer, clock);
+        if (!isRetryable || tries === MAX_TRIES || (askedMs ?? 0) > MAX_PAUSE_MS) {
+          return answer.status === 202 ? await this.#task(answer, credential) : answer;
+        }
+        pauseMs = askedMs ?? pauseMs;
+      } catch (thrown) {
+        if (isPost || tries === MAX_TRIES || !isCut(thrown)) throw thrown;
+      }
+      await sleep(clock, pauseMs);
+    }
+  }
+
+  async #follow(link: string, request: RedfishRequest, credential: Credential | undefined): Promise<RedfishAnswer> {
+    const { user, password, timeoutMs, ask = askRedfish } = this.login;
+    const sent: RedfishRequest = {
+      ...request,
+      token: credential?.kind === 'session' ? credential.token : undefined,
+      basic: credential?.kind === 'basic' ? { user, password } : undefined,
+    };
+    let url = this.#absolute(link);
+    for (let hops = 0; ; hops++) {
+      const answer = await ask(url, sent, timeoutMs);
+      const location = answer.headers.get('location');
+      const keepsMethod = answer.status === 307 || answer.status === 308;
+      const isFollowed = keepsMethod || (sent.method ?? 'GET') === 'GET';
+      if (answer.status < 301 || answer.status > 308 || location === null || !isFollowed) return answer;
+      const next = this.#within(location, url);
+      if (next === undefined || hops === MAX_REDIRECTS) {
+        const message = `${url} redirects to ${location.slice(0, 200)}: only redirects within the service are followed, ${MAX_REDIRECTS} at most`;
+        throw new BerthError('failed_precondition', 'controller_refused', message);
+      }
+      url = next;
+    }
+  }
+
+  /** Where a redirect leads, if that is the same service: the same origin, or its HTTPS in place of its HTTP. */
+  #within(location: string, from: string): string | undefined {
+    const here = new URL(from);
+    if (location.startsWith(SERVICE_ROOT)) return this.root + location;
+    if (!URL.canParse(location, from)) return undefined;
+    const there = new URL(location, here);
+    if (there.origin === here.origin) return there.href;
+    const isUpgrade = here.protocol === 'http:' && there.protocol === 'https:';
+    return isUpgrade && there.hostname === here.hostname && here.port === '' && there.port === ''
+      ? there.href
+      : undefined;
+  }
+
+  /** Waits for what a task monitor, or the task itself, says of an order that was taken (202). */
+  async #task(taken: RedfishAnswer, credential: Credential | undefined): Promise<RedfishAnswer> {
+    const { clock } = this.login;
+    const link = taken.headers.get('location') ?? (taken.body['@odata.id'] as string | undefined);
+    if (link === undefined) return taken;
+    const untilMs = clock.elapsed() + MAX_TASK_MS;
+    for (let last = taken; ; ) {
+      const pauseMs = Math.min(retryAfterMs(last, clock) ?? TASK_POLL_MS, MAX_PAUSE_MS);
+      if (clock.elapsed() + pauseMs > untilMs) return taken;
+      await sleep(clock, pauseMs);
+      const answer = await this.#follow(link, {}, credential);
+      const { TaskState, Messages } = answer.body as { TaskState?: string; Messages?: unknown };
+      if (FAILED_TASK.includes(TaskState ?? '')) {
+        const body = { error: { '@Message.ExtendedInfo': Messages, message: `the task ended as ${TaskState}` } };
+        return { ...answer, status: 400, body };
+      }
+      // A monitor goes when it was read, and so may the task of a service that restarts.
+      if (answer.status === 404 || answer.status === 410) return taken;
+      const isDone = answer.status !== 202 && FINISHED_TASK.includes(TaskState);
+      if (!isPassing(answer.status) && (answer.status >= 400 || isDone)) return answer;
+      last = answer;
+    }
+  }
+
+  async #open(context: string): Promise<Credential> {
+    this.gate.check(this.root);
+    const path = await this.#pathOfSessions();
+    const credential = path === undefined ? ({ kind: 'basic' } as const) : await this.#login(path, context);
+    this.#claims.clear();
+    this.#current = credential;
+    return credential;
+  }
+
+  async #login(path: string, context: string): Promise<Credential> {
+    const { user: UserName, password: Password } = this.login;
+    const post = (body: object) => this.send(path, { method: 'POST', body });
+    let answer = await post({ UserName, Password, Context: context });
+    // Context came to the schema late.
+    if (answer.status === 400 && !isOverLimit(answer)) answer = await post({ UserName, Password });
+    if (isOverLimit(answer)) {
+      await this.#endOurs(path);
+      answer = await post({ UserName, Password, Context: context });
+    }
+    if (answer.status === 401 || answer.status === 403) {
+      throw this.gate.refused(this.root, `${answer.status} ${messageOf(answer)}`.trim());
+    }
+    if ([404, 405, 501].includes(answer.status)) return { kind: 'basic' };
+    const { headers, body } = mustSucceed(answer, this.root + path);
+    const token = headers.get('x-auth-token');
+    const link = headers.get('location') ?? (body['@odata.id'] as string | undefined);
+    if (token === null || link === undefined) {
+      throw new BerthError('failed_precondition', 'controller_refused', `${this.root}${path} opened no session`);
+    }
+    this.gate.accepted(this.root);
+    return { kind: 'session', token, link };
+  }
+
+  /** Undefined of a service that says itself that it has no sessions. */
+  async #pathOfSessions(): Promise<string | undefined> {
+    if (this.#sessionsPath !== undefined) return this.#sessionsPath;
+    const { status, body } = await this.send(`${SERVICE_ROOT}/`, {});
+    const { Links, SessionService, RedfishVersion } = body as RootBody;
+    const linked = Links?.Sessions?.['@odata.id'];
+    if (status < 300 && RedfishVersion !== undefined && linked === undefined && SessionService === undefined) {
+      return undefined;
+    }
+    const path = linked ?? SESSIONS_PATH;
+    if (status < 300) this.#sessionsPath = path;
+    return path;
+  }
+
+  /**
+   * All sessions of the service are taken: those that Berth has left open, as when an agent was killed, are ended with the password. Who
+   * lives of those that lose one opens another.
+   */
+  async #endOurs(path: string): Promise<void> {
+    const basic = { kind: 'basic' } as const;
+    const sessions = await listSessions((link) => this.send(link, {}, basic), path).catch(() => []);
+    for (const one of sessions) {
+      if (this.isOurs(one)) await this.send(one.link, { method: 'DELETE' }, basic);
+    }
+  }
+
+  #forget(): void {
+    this.#current = undefined;
+    this.#claims.clear();
+  }
+
+  /** Links of a service begin with /redfish. */
+  #absolute(link: string): string {
+    return link.startsWith('/') ? this.root + link : link;
+  }
+}
+
+/** A connection that a service cut: it restarts, or has closed one that was idle. */
+function isCut(thrown: unknown): boolean {
+  const { cause } = BerthError.from(thrown);
+  return ['ECONNRESET', 'EPIPE'].includes((cause as NodeJS.ErrnoException | undefined)?.code ?? '');
+}
+
+function isOverLimit(answer: RedfishAnswer): boolean {
+  return (
+    answer.status >= 400 && /SessionLimitExceeded|ResourceAtUri.*Limit|CreateLimitReached/.test(messageIdsOf(answer))
+  );
+}
+
+/** `Retry-After` in seconds or as a date; undefined when it names neither. */
+function retryAfterMs({ headers }: RedfishAnswer, clock: Clock): number | undefined {
+  const value = headers.get('retry-after');
+  if (value === null) return undefined;
+  if (/^\d+$/.test(value.trim())) return Number(value) * 1_000;
+  // By its own clock, which may be set to anything.
+  const nowMs = Date.parse(headers.get('date') ?? '') || clock.now();
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
+
+interface RootBody {
+  readonly RedfishVersion?: string;
+  readonly SessionService?: unknown;
+  readonly Links?: { readonly Sessions?: { readonly '@odata.id'?: string } };
+}
