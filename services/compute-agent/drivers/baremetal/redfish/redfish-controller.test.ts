@@ -1,5 +1,4 @@
 import { systemClock } from '#libs/runtime/system';
-import { systemClock } from '#libs/runtime/system';
 import { RedfishSimulator } from '../../../testing/redfish-simulator';
 import type { ControllerOptions } from '../../../testing/simulated-controllers';
 import { redfishController } from './redfish-controller';
