@@ -134,7 +134,7 @@ class Tally {
       if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
       this.raised.add(providerUuid);
       const [first] = Object.keys(resources);
-      if (first !== undefined && this.isTakenNode(write, providerUuid, inventories)) {
+      if (first !== undefined && this.isTakenNode(providerUuid, inventories)) {
         const usage = this.present(providerUuid);
         return { kind: 'capacity', providerUuid, resourceClass: first, refusal: 'capacity', usage };
       }
@@ -186,8 +186,8 @@ class Tally {
   }
 
   /** Whether another consumer has some of a node of bare metal: it is one consumer's, whatever it shows of itself. */
-  private isTakenNode({ owner }: ConsumerWrite, providerUuid: string, inventories: Inventories): boolean {
-    if (owner !== 'conductor' || this.terms.force || !Object.keys(inventories).some(isNodeClass)) return false;
+  private isTakenNode(providerUuid: string, inventories: Inventories): boolean {
+    if (this.terms.force || !Object.keys(inventories).some(isNodeClass)) return false;
     return Object.values(this.usedOf(providerUuid)).some((amount) => amount > 0);
   }
 

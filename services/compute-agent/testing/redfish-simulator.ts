@@ -49,6 +49,11 @@ export class RedfishSimulator {
     return this.#controllers.sessions(node);
   }
 
+  /** Logins that were refused. */
+  get refusedLogins(): number {
+    return this.#controllers.refusedLogins;
+  }
+
   /** Ends all sessions, as controllers do with those that are idle. */
   expireSessions(): void {
     this.#controllers.expireSessions();
@@ -67,15 +72,21 @@ export class RedfishSimulator {
       const text = Buffer.concat(chunks).toString();
       const { method = '', url: path = '', headers: sent } = request;
       await this.onRequest(method, path);
-      const { status, body, headers } = this.#controllers.answer({
+      const {
+        status,
+        body,
+        headers,
+        text: page,
+      } = this.#controllers.answer({
         method,
         path,
         token: String(sent['x-auth-token'] ?? ''),
         ifMatch: sent['if-match'],
+        authorization: sent['authorization'],
         body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
       });
       response.writeHead(status, { 'content-type': 'application/json', 'odata-version': '4.0', ...headers });
-      response.end(body && JSON.stringify(body));
+      response.end(page ?? (body && JSON.stringify(body)));
     } catch {
       response.destroy();
     }

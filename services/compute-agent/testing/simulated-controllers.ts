@@ -1,5 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import type { Random } from '#libs/domain/random';
+import type { ControllerQuirks } from './controller-quirks';
 
 /** An order that a simulated controller took, and under which session. */
 export interface TakenOrder {
@@ -20,6 +21,13 @@ export interface SimulatedSystem {
   /** From what it was switched on, each time. */
   readonly boots: string[];
   etag: number;
+  /** As its firmware says. */
+  uuid: string;
+  serial: string;
+  /** As whoever runs on it says. */
+  hostName: string;
+  /** Until when it is switching off, or not shown as on. */
+  switchingUntilMs: number;
 }
 
 interface Session {
@@ -41,12 +49,15 @@ export interface ControllerRequest {
   readonly path: string;
   readonly token: string;
   readonly ifMatch: string | undefined;
+  readonly authorization?: string | undefined;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
 export interface ControllerAnswer {
   readonly status: number;
-  readonly body?: Readonly<Record<string, unknown>>;
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** In place of a body: what is no JSON. */
+  readonly text?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -60,6 +71,7 @@ export interface ControllerOptions {
   readonly bootMs?: number;
   readonly user?: string;
   readonly password?: string;
+  readonly quirks?: ControllerQuirks;
 }
 
 /** Where their time comes from, and the names of sessions. */
@@ -82,8 +94,16 @@ export class SimulatedControllers {
     options: ControllerOptions,
     private readonly around: ControllerSurroundings,
   ) {
-    this.#options = { isShared: false, canExpand: true, bootMs: 0, user: 'berth', password: 'secret', ...options };
-    for (const name of options.nodes) {
+    this.#options = {
+      quirks: {},
+      isShared: false,
+      canExpand: true,
+      bootMs: 0,
+      user: 'berth',
+      password: 'secret',
+      ...options,
+    };
+    for (const [n, name] of options.nodes.entries()) {
       const key = this.#options.isShared ? '' : name;
       const service = this.#services.get(key) ?? { systems: new Map(), sessions: new Map() };
       this.#services.set(key, service);
@@ -97,6 +117,10 @@ export class SimulatedControllers {
         bootedAtMs: 0,
         boots: [],
         etag: 1,
+        uuid: `0badcafe-0000-4000-8000-${String(n + 1).padStart(12, '0')}`,
+        serial: `SN${n + 1}`,
+        hostName: name,
+        switchingUntilMs: 0,
       });
     }
   }
@@ -122,7 +146,31 @@ export class SimulatedControllers {
     for (const { sessions } of this.#services.values()) sessions.clear();
   }
 
+  /** Logins that were refused. */
+  refusedLogins = 0;
+  #answered = 0;
+  #taskCount = 0;
+
+  /** @throws Error when the connection is to be cut */
   answer(request: ControllerRequest): ControllerAnswer {
+    const { busyEach, cutEach, redirects, htmlErrors, tasks } = this.#options.quirks;
+    this.#answered++;
+    if (cutEach !== undefined && this.#answered % cutEach === 0) throw new Error('cut');
+    if (busyEach !== undefined && this.#answered % busyEach === 0) {
+      return { ...fail(503, 'busy'), headers: { 'retry-after': '0' } };
+    }
+    if (redirects && !request.path.endsWith('/') && !request.path.includes('?')) {
+      return send(308, undefined, { location: `${request.path}/` });
+    }
+    const answer = this.#plain({ ...request, path: request.path.replace(/(.)\/$/, '$1') });
+    if (htmlErrors && answer.status === 401) return { ...answer, body: undefined, text: '<html>401</html>' };
+    const isTask = tasks && answer.status === 204 && (request.method === 'PATCH' || request.path.includes('/Actions/'));
+    if (!isTask) return answer;
+    return send(202, { TaskState: 'Running' }, { location: `${TASKS_PATH}/${++this.#taskCount}`, 'retry-after': '0' });
+  }
+
+  #plain(request: ControllerRequest): ControllerAnswer {
+    const { quirks } = this.#options;
     const {
       node = '',
       path = '',
@@ -131,10 +179,17 @@ export class SimulatedControllers {
     const service = this.#services.get(node);
     if (!service) return fail(404, 'no such service');
     const { method, token, body } = request;
-    const session = [...service.sessions.values()].find((one) => one.token === token);
-    if (path === '/redfish/v1' || path === '/redfish/v1/') return send(200, SERVICE_ROOT);
+    const bySession = [...service.sessions.values()].find((one) => one.token === token);
+    if (path === '/redfish/v1') {
+      const { SessionService: _service, Links: _links, ...without } = SERVICE_ROOT;
+      return send(200, quirks.noSessionService ? without : SERVICE_ROOT);
+    }
+    if (quirks.noSessionService && path.startsWith('/redfish/v1/SessionService')) return fail(404, `no ${path}`);
     if (path === SESSIONS_PATH && method === 'POST') return this.#openSession(service, body);
+    const isBasic = quirks.noSessionService && request.authorization === this.#basic;
+    const session = bySession ?? (isBasic ? { id: '', token: '', userName: 'berth', context: 'basic 0' } : undefined);
     if (!session) return fail(401, 'no valid session');
+    if (path.startsWith(TASKS_PATH)) return send(200, { TaskState: 'Completed' });
     if (path === SESSIONS_PATH && query === undefined) return send(200, collection(path, [...service.sessions.keys()]));
     if (path === SESSIONS_PATH) {
       if (query !== '$expand=.' || !this.#options.canExpand) return fail(501, `no ${query}`);
@@ -156,19 +211,51 @@ export class SimulatedControllers {
     const system = service.systems.get(id);
     if (!kind || !system) return fail(404, `no ${path}`);
     if (kind === 'Chassis') return send(200, this.#chassisBody(path, system));
+    if (quirks.broken?.includes(system.name)) return fail(500, 'something went wrong');
+    if (action === '/ResetActionInfo') {
+      return send(200, { Parameters: [{ Name: 'ResetType', AllowableValues: RESET_TYPES }] });
+    }
+    if (action === '/Settings') return this.#settings(request, path, system, session);
     if (action === '/Actions/ComputerSystem.Reset' && method === 'POST') {
       return this.#reset(system, String(body['ResetType']), session);
     }
     if (action !== '') return fail(404, `no ${path}`);
     if (method === 'PATCH') return this.#patch(request, system, session);
-    return send(200, this.#systemBody(path, system), { etag: `"${system.etag}"` });
+    return send(200, this.#systemBody(path, system), { etag: this.#etagOf(system) });
+  }
+
+  get #basic(): string {
+    const { user, password } = this.#options;
+    return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  }
+
+  #etagOf({ etag }: SimulatedSystem): string {
+    return `${this.#options.quirks.etags === 'weak' ? 'W/' : ''}"${etag}"`;
+  }
+
+  #settings(request: ControllerRequest, path: string, system: SimulatedSystem, session: Session): ControllerAnswer {
+    if (!this.#options.quirks.settingsResource) return fail(404, `no ${path}`);
+    if (request.method === 'PATCH') return this.#patch(request, system, session, true);
+    return send(200, { '@odata.id': path, Boot: this.#bootBody(system) }, { etag: this.#etagOf(system) });
+  }
+
+  /** Whether the guard of a write lets it pass; else the answer. */
+  #refusalOfGuard(ifMatch: string | undefined, { etag }: SimulatedSystem): ControllerAnswer | undefined {
+    const { etags } = this.#options.quirks;
+    if (ifMatch === undefined) return etags === 'required' ? fail(428, 'If-Match is required') : undefined;
+    const isMatch = ifMatch === '*' || (ifMatch === `"${etag}"` && etags !== 'never');
+    return isMatch ? undefined : fail(412, 'the ETag is another');
   }
 
   #openSession({ sessions }: Service, body: Readonly<Record<string, unknown>>): ControllerAnswer {
+    const { maxSessions = Infinity, noContext } = this.#options.quirks;
+    if (noContext && body['Context'] !== undefined) return fail(400, 'Context is not known');
     const { UserName = '', Password, Context = '' } = body as Record<string, string | undefined>;
     if (UserName !== this.#options.user || Password !== this.#options.password) {
+      this.refusedLogins++;
       return fail(401, 'wrong user or password');
     }
+    if (sessions.size >= maxSessions) return fail(503, 'no session is left', 'Base.1.18.SessionLimitExceeded');
     const { random } = this.around;
     const id = random.uuid();
     const session = { id, token: random.uuid(), userName: UserName, context: Context };
@@ -178,29 +265,48 @@ export class SimulatedControllers {
 
   #reset(system: SimulatedSystem, type: string, session: Session): ControllerAnswer {
     if (!RESET_TYPES.includes(type)) return fail(400, `ResetType ${type} is not allowed`);
+    const { slowOffMs = 0, slowOnMs = 0 } = this.#options.quirks;
+    const nowMs = this.around.clock.elapsed();
+    if (nowMs < system.switchingUntilMs && slowOffMs > 0) return fail(409, 'in transition');
     this.#note(system, `Reset ${type}`, session);
+    if (system.isOn && type !== 'On' && slowOffMs > 0) system.switchingUntilMs = nowMs + slowOffMs;
+    if (!system.isOn && type === 'On' && slowOnMs > 0) system.switchingUntilMs = nowMs + slowOnMs;
     const isSwitchedOn = (type === 'On' && !system.isOn) || type === 'ForceRestart';
     system.isOn = type === 'On' || type === 'ForceRestart';
     if (isSwitchedOn) {
-      system.boots.push(system.bootEnabled === 'Disabled' ? 'Hdd' : system.bootTarget);
+      const isIgnored = this.#options.quirks.bootDevice !== undefined;
+      system.boots.push(system.bootEnabled === 'Disabled' || isIgnored ? 'Hdd' : system.bootTarget);
       system.bootedAtMs = this.around.clock.elapsed() + this.#options.bootMs;
-      if (system.bootEnabled === 'Once') system.bootEnabled = 'Disabled';
+      if (system.bootEnabled === 'Once' && !isIgnored) system.bootEnabled = 'Disabled';
     }
     system.etag++;
     return send(204);
   }
 
-  #patch({ ifMatch, body }: ControllerRequest, system: SimulatedSystem, session: Session): ControllerAnswer {
-    if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== `"${system.etag}"`) {
-      return fail(412, 'the ETag is another');
+  #patch(
+    { ifMatch, body }: ControllerRequest,
+    system: SimulatedSystem,
+    session: Session,
+    isSettings = false,
+  ): ControllerAnswer {
+    const { quirks } = this.#options;
+    const refusal = this.#refusalOfGuard(ifMatch, system);
+    if (refusal) return refusal;
+    const asked = body['Boot'] as Readonly<Record<string, string | undefined>> | undefined;
+    if (asked && quirks.settingsResource && !isSettings) return fail(405, 'Boot is written at the settings resource');
+    if (asked && quirks.modeRequired && asked['BootSourceOverrideMode'] === undefined) {
+      return fail(400, 'BootSourceOverrideMode is required');
+    }
+    if (asked?.['BootSourceOverrideEnabled'] === 'Continuous' && quirks.refusesContinuous) {
+      return fail(400, 'BootSourceOverrideEnabled can not be Continuous');
     }
     const { AssetTag } = body as { AssetTag?: string };
     if (AssetTag !== undefined) {
       this.#note(system, 'AssetTag', session);
-      system.assetTag = AssetTag;
+      if (!quirks.dropsAssetTag) system.assetTag = AssetTag;
     }
     const boot = body['Boot'] as { BootSourceOverrideTarget?: string; BootSourceOverrideEnabled?: string } | undefined;
-    if (boot) {
+    if (boot && quirks.bootDevice !== 'dropped') {
       this.#note(system, `Boot ${boot.BootSourceOverrideTarget}`, session);
       system.bootTarget = boot.BootSourceOverrideTarget ?? system.bootTarget;
       system.bootEnabled = boot.BootSourceOverrideEnabled ?? system.bootEnabled;
@@ -213,26 +319,45 @@ export class SimulatedControllers {
     this.onOrder({ node: system.name, what, context }, system);
   }
 
+  #bootBody({ bootTarget, bootEnabled }: SimulatedSystem) {
+    const mode = this.#options.quirks.modeRequired ? { BootSourceOverrideMode: 'UEFI' } : {};
+    return { BootSourceOverrideTarget: bootTarget, BootSourceOverrideEnabled: bootEnabled, ...mode };
+  }
+
+  #powerOf({ isOn, switchingUntilMs }: SimulatedSystem): string {
+    if (this.around.clock.elapsed() >= switchingUntilMs) return isOn ? 'On' : 'Off';
+    return isOn ? 'Off' : 'PoweringOff';
+  }
+
   #systemBody(path: string, system: SimulatedSystem) {
-    const hasBooted = system.isOn && this.around.clock.elapsed() >= system.bootedAtMs;
+    const { quirks } = this.#options;
+    const isUp = system.isOn && this.around.clock.elapsed() >= system.bootedAtMs;
+    const hasBooted = system.isOn && (isUp || quirks.bootProgress === 'running');
     return {
       '@odata.type': '#ComputerSystem.v1_20_0.ComputerSystem',
       '@odata.id': path,
       Id: path.slice(path.lastIndexOf('/') + 1),
       Name: 'System',
       SystemType: 'Physical',
-      HostName: system.name,
+      UUID: system.uuid,
+      SerialNumber: system.serial,
+      HostName: system.hostName,
       Model: '3500RX',
       AssetTag: system.assetTag,
-      PowerState: system.isOn ? 'On' : 'Off',
-      Boot: { BootSourceOverrideTarget: system.bootTarget, BootSourceOverrideEnabled: system.bootEnabled },
-      BootProgress: { LastState: hasBooted ? 'OSRunning' : 'None' },
+      PowerState: this.#powerOf(system),
+      Boot: this.#bootBody(system),
+      ...(quirks.bootProgress === 'absent' ? {} : { BootProgress: { LastState: hasBooted ? 'OSRunning' : 'None' } }),
+      ...(quirks.settingsResource
+        ? { '@Redfish.Settings': { SettingsObject: { '@odata.id': `${path}/Settings` } } }
+        : {}),
       Status: { State: 'Enabled', Health: 'OK' },
       Links: { Chassis: [{ '@odata.id': path.replace('/Systems/', '/Chassis/') }] },
       Actions: {
         '#ComputerSystem.Reset': {
           target: `${path}/Actions/ComputerSystem.Reset`,
-          'ResetType@Redfish.AllowableValues': RESET_TYPES,
+          ...(quirks.actionInfo
+            ? { '@Redfish.ActionInfo': `${path}/ResetActionInfo` }
+            : { 'ResetType@Redfish.AllowableValues': RESET_TYPES }),
         },
       },
     };
@@ -252,6 +377,7 @@ export class SimulatedControllers {
 }
 
 const SESSIONS_PATH = '/redfish/v1/SessionService/Sessions';
+const TASKS_PATH = '/redfish/v1/TaskService/Tasks';
 const RESET_TYPES = ['On', 'ForceOff', 'GracefulShutdown', 'ForceRestart'];
 const SERVICE_ROOT = {
   '@odata.type': '#ServiceRoot.v1_16_0.ServiceRoot',
@@ -282,6 +408,6 @@ function send(
   return { status, headers, ...(body && { body }) };
 }
 
-function fail(status: number, message: string): ControllerAnswer {
-  return send(status, { error: { code: 'Base.1.18.GeneralError', message } });
+function fail(status: number, message: string, code = 'Base.1.18.GeneralError'): ControllerAnswer {
+  return send(status, { error: { code, message } });
 }

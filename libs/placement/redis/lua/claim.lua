@@ -364,7 +364,7 @@ local function refusal_of_take(take, write, commit, is_first)
   local provider, class, amount = take.provider, take.class, take.amount
   local all = inventories_of(provider)
   if not all then return { 'not_found', 'provider', provider } end
-  if is_first and write.owner == 'conductor' and not commit.force and is_taken_node(provider) then
+  if is_first and not commit.force and is_taken_node(provider) then
     return { 'capacity', provider, class, 'capacity' }
   end
   local inventory = all[class]

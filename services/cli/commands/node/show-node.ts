@@ -20,12 +20,27 @@ export function printNode(context: Context, node: NodeView, json: boolean): void
       ['traits', node.traits.join(' ') || '-'],
       ['power', `${node.isOn ? 'on' : 'off'}, boots from ${node.bootDevice}`],
       ['instance', node.instanceUuid || '-'],
+      ['machine', node.systemId || 'not known yet'],
+      ['controller', node.health || 'ok'],
+      ['last contact', contactOf(context, node.contactedAtMs)],
       ...(node.lastOrder ? [['last order', orderOf(context, node.lastOrder)] as [string, string]] : []),
       ['pool / agent', `${node.pool} / ${node.serviceHost || '-'}`],
       ['last change', `${ageOf(clock, node.updatedAtMs)} ago`],
     ]),
   );
 }
+
+/** When its controller answered last: an agent notes it every few minutes, and when the controller ceases to answer. */
+export function contactOf({ clock }: Context, contactedAtMs: number): string {
+  return contactedAtMs === 0 ? '-' : `${ageOf(clock, contactedAtMs)} ago`;
+}
+
+/** As much of a message as a row of a list has room for. */
+export function shortened(text: string): string {
+  return text.length <= MOST_OF_ROW ? text : `${text.slice(0, MOST_OF_ROW - 1)}…`;
+}
+
+const MOST_OF_ROW = 60;
 
 /** What an operator ordered last; one that has only begun may be under way, or its agent has died. */
 function orderOf({ clock }: Context, { verb, outcome, begunAtMs, message }: LastOrder): string {

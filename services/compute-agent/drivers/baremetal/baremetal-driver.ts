@@ -84,6 +84,8 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     const { state, instanceUuid } = node.record;
     if (state === 'active' && instanceUuid === uuid) return;
     if (state !== 'deploying' || instanceUuid !== uuid) {
+      // A controller that refuses is found out before anything is begun that would have to be undone by it.
+      await claimPatiently(signal);
       await takeTurn(() => node.move('deploy', { instanceUuid: uuid, step: '' }));
     }
     await claimPatiently(signal);

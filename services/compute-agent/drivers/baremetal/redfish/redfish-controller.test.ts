@@ -212,3 +212,24 @@ it('says that a controller does not answer, or refuses', async () => {
   };
   await expect(controllerOf('n1').claim(7)).rejects.toMatchObject({ code: 'unavailable', reason: 'controller_away' });
 });
+
+it('needs one session for ten systems of a chassis that has eight, and ends those that a killed agent left', async () => {
+  const nodes = Array.from({ length: 10 }, (_, n) => `n${n}`);
+  await start({ nodes, isShared: true, quirks: { maxSessions: 8 } });
+  // Agents that were killed.
+  for (let n = 0; n < 8; n++)
+    await agent()('n0')
+      .claim(n + 1)
+      .catch(() => {});
+  const after = agent();
+  await Promise.all(nodes.map((node) => after(node).claim(20)));
+  for (const node of nodes) await after(node).claim(20);
+  expect(simulator.sessions('n1')).toHaveLength(1);
+});
+
+it('logs in with a wrong password once a minute at most', async () => {
+  await start();
+  const controller = controllerOf('n1', 'wrong');
+  for (let n = 0; n < 20; n++) await expect(controller.claim(7)).rejects.toMatchObject({ reason: 'login_refused' });
+  expect(simulator.refusedLogins).toBe(1);
+});

@@ -143,7 +143,7 @@ export class RedfishService {
     const credential = this.#current;
     this.#forget();
     if (credential?.kind === 'session')
-      await this.#follow(credential.link, { method: 'DELETE' }, credential).catch(() => {});
+      await this.send(credential.link, { method: 'DELETE' }, credential).catch(() => {});
   }
 
   /**

@@ -82,3 +82,16 @@ it('finds the systems of a Redfish service, and reaches each', async () => {
   expect([simulator.system('n1').isOn, simulator.system('n2').isOn]).toEqual([false, true]);
   await simulator.stop();
 });
+
+it('serves the others of a service of which one system is broken and two can not be told apart, and says so', async () => {
+  const nodes = ['n1', 'n2', 'n3', 'n4'];
+  const simulator = await RedfishSimulator.start({ nodes, isShared: true, quirks: { broken: ['n2'] } });
+  Object.assign(simulator.system('n4'), { uuid: simulator.system('n3').uuid, serial: 'Default string' });
+  Object.assign(simulator.system('n3'), { serial: '' });
+  const source = sourceOf({ NODES: `redfish+${simulator.url}` });
+  const problems = (await source.list(nothingKnown)).map(({ problem = '' }) => problem);
+  expect(problems).toEqual(['', expect.stringContaining('500'), ...Array(2).fill(expect.stringContaining('apart'))]);
+  await expect(source.controller('n3').claim(1)).rejects.toMatchObject({ reason: 'ambiguous_system' });
+  await source.controller('n1').claim(1);
+  await simulator.stop();
+});

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { BerthError } from '#libs/domain/errors';
+import type { NodeRecord } from '#libs/domain/nodes/node';
+import { randomInt, seededRandom } from '#libs/domain/random';
+import { requestSpec } from '#libs/domain/request-spec';
+import { silentLog } from '#libs/runtime/log';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { aNodeRecord } from '#libs/testing/node-record';
+import type { ControllerQuirks } from '../../testing/controller-quirks';
+import { SimulatedControllers } from '../../testing/simulated-controllers';
+import { openBaremetalDriver } from './baremetal-driver';
+import { redfishController } from './redfish/redfish-controller';
+import { type AskRedfish, controllerAway } from './redfish/redfish-http';
+import { redfishServices } from './redfish/redfish-service';
+import { RememberedNode } from './remembered-node';
+
+/* A build, a destroy and a cleaning with controllers as they are sold: the table of README.md, a row each. */
+
+const clock = systemClock();
+const ROOT = 'http://rack';
+const never = new AbortController().signal;
+
+/** What a controller may be like and serve all the same. */
+const SERVED: Readonly<Record<string, ControllerQuirks>> = {
+  'none at all': {},
+  'If-Match required': { etags: 'required' },
+  'weak ETags': { etags: 'weak' },
+  'ETags that never match': { etags: 'never' },
+  'Continuous refused': { refusesContinuous: true },
+  'boot at the settings resource': { settingsResource: true },
+  'mode with the target': { modeRequired: true },
+  'asset tag dropped': { dropsAssetTag: true },
+  redirects: { redirects: true },
+  'no session service': { noSessionService: true },
+  'sessions without a context': { noContext: true },
+  'errors that are pages': { htmlErrors: true },
+  'often busy': { busyEach: 3 },
+  'connections cut': { cutEach: 7 },
+  'slow to switch off': { slowOffMs: 80 },
+  'slow to switch on': { slowOnMs: 60 },
+  tasks: { tasks: true },
+  'reset types by ActionInfo': { actionInfo: true },
+};
+
+/** What nothing can be told by: it is not given out, and somebody is told why. */
+const DOUBTED: Readonly<Record<string, readonly [ControllerQuirks, string]>> = {
+  'no BootProgress': [{ bootProgress: 'absent' }, 'no BootProgress'],
+  'always OSRunning': [{ bootProgress: 'running' }, 'never showed it starting'],
+  'boot device ignored': [{ bootDevice: 'ignored' }, 'something else has booted'],
+  'boot device dropped': [{ bootDevice: 'dropped' }, 'does not show it'],
+};
+
+async function open(quirks: ControllerQuirks, systemId = '') {
+  const controllers = new SimulatedControllers({ nodes: ['n1'], bootMs: 120, quirks }, { clock, random: systemRandom });
+  const ask: AskRedfish = async (url, { method = 'GET', token = '', ifMatch, body = {}, basic }) => {
+    const authorization = basic && `Basic ${Buffer.from(`${basic.user}:${basic.password}`).toString('base64')}`;
+    const path = url.slice(ROOT.length);
+    try {
+      const sent = { method, path, token, ifMatch, authorization, body: body as Record<string, unknown> };
+      const answer = controllers.answer(sent);
+      return { status: answer.status, headers: new Headers(answer.headers), body: answer.body ?? {} };
+    } catch {
+      throw controllerAway(url, Object.assign(new Error('cut'), { code: 'ECONNRESET' }));
+    }
+  };
+  const services = redfishServices({ user: 'berth', password: 'secret', timeoutMs: 1_000, clock, ask });
+  const controller = redfishController('n1', ROOT + controllers.systemPath('n1'), services);
+  let stored: NodeRecord = aNodeRecord({ systemId });
+  const write = async (record: NodeRecord) => {
+    stored = record;
+  };
+  const node = new RememberedNode(stored, write, () => clock.now());
+  const times = { pollMs: 5, shutdownMs: 50, bootTimeoutMs: 5_000, awayMs: 5_000 };
+  const around = { node, controller, epoch: 7, isCertain: () => true, clock, log: silentLog };
+  const driver = await openBaremetalDriver({ ...around, ...times, offers: 'class', resources: {}, cleans: true });
+  const system = controllers.system('n1');
+  const isAvailable = async () => {
+    while (node.record.state === 'cleaning') await new Promise((resolve) => setTimeout(resolve, 5));
+    return node.record.state;
+  };
+  return { driver, system, node, controllers, isAvailable, stored: () => stored };
+}
+
+const anInstance = () => ({
+  uuid: randomUUID(),
+  name: 'db-1',
+  projectId: 'p',
+  resources: { CUSTOM_BAREMETAL_GOLD: 1 },
+  requestSpec: requestSpec({ CUSTOM_BAREMETAL_GOLD: 1 }, { projectId: 'p', userId: 'u' }),
+  claimed: {},
+  mappings: {},
+});
+
+async function serves(quirks: ControllerQuirks): Promise<void> {
+  const { driver, system, isAvailable, controllers } = await open(quirks);
+  const instance = anInstance();
+  await driver.build(instance, never);
+  expect(clock.elapsed()).toBeGreaterThanOrEqual(system.bootedAtMs);
+  expect(system).toMatchObject({ isOn: true, boots: ['Pxe'] });
+  await driver.stop(instance.uuid);
+  await driver.start(instance.uuid);
+  controllers.expireSessions();
+  await driver.destroy(instance.uuid);
+  expect([await isAvailable(), system.isOn]).toEqual(['available', false]);
+  expect(system.boots).toEqual(['Pxe', 'Hdd', 'Utilities']);
+  await driver.close();
+  expect(controllers.sessions('n1')).toEqual([]);
+}
+
+it.each(Object.keys(SERVED))('builds, stops, starts, destroys and cleans: %s', async (name) => {
+  await serves(SERVED[name] ?? {});
+});
+
+it.each([1, 2, 3, 4, 5, 6])('serves what has several of these at once (seed %i)', async (seed) => {
+  const random = seededRandom(seed);
+  const names = Object.keys(SERVED);
+  const drawn = Array.from({ length: 4 }, () => SERVED[names[randomInt(random, names.length)] ?? ''] ?? {});
+  await serves(Object.assign({}, ...drawn) as ControllerQuirks);
+});
+
+it.each(Object.keys(DOUBTED))('gives nothing out that nothing proves, and says why: %s', async (name) => {
+  const [quirks, why] = DOUBTED[name] ?? [{}, ''];
+  const { driver, node, isAvailable } = await open(quirks);
+  const refusal = await driver.build(anInstance(), never).catch((thrown: unknown) => BerthError.from(thrown));
+  expect(refusal).toMatchObject({ code: 'failed_precondition', message: expect.stringContaining(why) });
+  expect([await isAvailable(), node.record.instanceUuid]).toEqual(['error', '']);
+  expect(node.record.reason).toContain(why);
+  await driver.close();
+});
+
+it('orders nothing of another machine in its place, until an operator takes it over', async () => {
+  const { driver, system, node } = await open({}, '11111111-0000-4000-8000-000000000001');
+  await expect(driver.build(anInstance(), never)).rejects.toMatchObject({ reason: 'system_changed' });
+  expect([system.boots, system.assetTag, node.record.systemId]).toEqual([
+    [],
+    '',
+    '11111111-0000-4000-8000-000000000001',
+  ]);
+  await driver.close();
+});
