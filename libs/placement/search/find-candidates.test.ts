@@ -23,6 +23,14 @@ function mappingsOf(query: CandidateQuery): Record<string, string[]>[] {
   );
 }
 
+it('leaves out a node of bare metal of which somebody has another class', async () => {
+  await plant(
+    { name: 'n1', has: { CUSTOM_BAREMETAL_GOLD: 1, CUSTOM_BAREMETAL_SILVER: 1 }, used: { CUSTOM_BAREMETAL_GOLD: 1 } },
+    { name: 'n2', has: { CUSTOM_BAREMETAL_SILVER: 1 } },
+  );
+  expect(find(aQuery([aGroup('', { CUSTOM_BAREMETAL_SILVER: 1 })]))).toEqual(['n2 CUSTOM_BAREMETAL_SILVER:1']);
+});
+
 describe('with flat hosts', () => {
   beforeEach(() =>
     plant(

@@ -1,4 +1,5 @@
-import { refusalOf } from '../../domain/inventory';
+import { type Resources, refusalOf } from '../../domain/inventory';
+import { isNodeClass } from '../../domain/nodes/node';
 import type { Provider } from '../../domain/provider';
 import type { RequestGroup } from '../../domain/request-spec';
 import type { ProviderForest } from '../port/placement-view';
@@ -17,10 +18,17 @@ export function hasEach(names: readonly string[], lists: readonly (readonly stri
 /** Whether the provider has inventory for each of the demands, and capacity for it now. */
 export function offers(view: ProviderForest, provider: Provider, demands: readonly Demand[]): boolean {
   const used = demands.length === 0 ? {} : view.usage(provider.uuid);
+  if (isTakenNode(provider, used)) return false;
   return demands.every(({ resourceClass, amount }) => {
     const inventory = provider.inventories[resourceClass];
     return inventory !== undefined && refusalOf(inventory, used[resourceClass] ?? 0, amount) === undefined;
   });
+}
+
+/** A node of bare metal is one consumer's, whatever else it shows of itself: a claim of any of it would be refused. */
+function isTakenNode({ inventories }: Provider, used: Resources): boolean {
+  const isUsed = Object.values(used).some((amount) => amount > 0);
+  return isUsed && Object.keys(inventories).some(isNodeClass);
 }
 
 /** Whether the provider by itself has the traits and aggregates that the group wants. */

@@ -150,11 +150,12 @@ export function describePools(open: () => PlacementStoreWorld): void {
       const first = await claim(by, amounts);
       expect(first.kind).toBe('committed');
       for (const resources of [{ CUSTOM_BAREMETAL_GOLD: 1 }, { MEMORY_MB: 1_024 }, amounts]) {
-        expect(await claim(other, resources)).toMatchObject({
-          kind: 'capacity',
-          refusal: 'capacity',
-          providerUuid: node,
-        });
+        for (const owner of ['conductor', 'api'] as const)
+          expect(await claim(other, resources, { owner })).toMatchObject({
+            kind: 'capacity',
+            refusal: 'capacity',
+            providerUuid: node,
+          });
       }
       const { claimToken = 0 } = first as { claimToken?: number };
       const healed = await claim(by, { CUSTOM_BAREMETAL_GOLD: 1 }, { expect: { kind: 'claim', claimToken } });
