@@ -26,11 +26,11 @@ export function poolCalls({ placement, clock }: PoolDeps) {
       await placement.leavePool(request);
       return {};
     }),
-    ...answer(readNodesMethod, async ({ serviceHost, hosts, pool, marker }, { identity }) => {
+    ...answer(readNodesMethod, async ({ serviceHost, hosts, pool: asked, marker }, { identity }) => {
       requireServiceHost(identity, serviceHost);
-      if (pool !== '') {
-        requirePool(identity, pool);
-        return { nodes: await pageOfPool(placement, pool, marker) };
+      if (asked !== '') {
+        requirePool(identity, asked);
+        return { nodes: await pageOfPool(placement, asked, marker) };
       }
       if (!isPoolAgent(identity)) for (const host of hosts) requireHost(identity, host);
       const nodes = await readNodes(placement, hosts);

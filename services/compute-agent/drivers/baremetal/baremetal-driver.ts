@@ -74,7 +74,16 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   node.onStateChange(() => onCapacityChange());
 
   const health = watchHealth({ node, clock, onHealth, onRefusal: () => onCapacityChange() });
-  const work: NodeWorkParts = { node, controller, clock, pollMs, bootTimeoutMs, awayMs, proof, note: health.note };
+  const work: NodeWorkParts = {
+    node,
+    controller,
+    clock,
+    pollMs,
+    bootTimeoutMs,
+    awayMs,
+    proof,
+    note: (doubt) => health.note(doubt),
+  };
 
   /** Another machine in its place is not ordered. */
   const claim = () => controller.claim(epoch, { systemId: node.record.systemId, isCertain });

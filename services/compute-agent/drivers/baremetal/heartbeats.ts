@@ -58,7 +58,7 @@ export async function serveHeartbeats({ host, port, secret, log }: HeartbeatSett
       device: booted = '',
       signature = '',
       error = '',
-    } = JSON.parse(await bodyOf(request)) as Record<string, string>;
+    } = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
     const expected = signatureOf(secret, machine, String(booted), nonce);
     if (!isEqual(expected, String(signature))) {
       log.warn({ event: 'heartbeat_refused', host: node }, 'a heartbeat of a node is not signed with the secret');

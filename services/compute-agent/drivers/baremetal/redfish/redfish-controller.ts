@@ -33,7 +33,7 @@ export function redfishController(
   const at = { system, service };
 
   async function read(): Promise<SystemBody> {
-    return (await session.ask(system)).body as SystemBody;
+    return (await session.ask(system)).body;
   }
 
   /** Where each time is refused, each boot is told where from: the last word of what was to be once is gone with it. */

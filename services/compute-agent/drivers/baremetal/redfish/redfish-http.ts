@@ -153,7 +153,7 @@ function trusting(caFile: string) {
 }
 
 export function controllerAway(url: string, cause?: unknown): BerthError {
-  const { code = '', message = '' } = (cause ?? {}) as NodeJS.ErrnoException;
+  const { code = '', message = '' } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
   const isUntrusted = /CERT|SELF_SIGNED|ISSUER|ALTNAME/.test(code);
   const hint = isUntrusted ? '; name its certificate, or that of its issuer, in BERTH_AGENT_REDFISH_CA_FILE' : '';
   const why = code || message;
@@ -182,7 +182,7 @@ export function messageOf({ body }: RedfishAnswer): string {
   const { error } = body as { error?: ExtendedError };
   const details = detailsOf(error).flatMap(({ Message }) => Message || []);
   const text = details.length > 0 ? details.join(' ') : (error?.message ?? '');
-  return String(text).slice(0, 300);
+  return typeof text === 'string' ? text.slice(0, 300) : '';
 }
 
 /** The ids of its messages, as `Base.1.18.SessionLimitExceeded`. */
@@ -197,7 +197,7 @@ function detailsOf(error: ExtendedError | undefined): readonly ExtendedInfo[] {
 
 interface ExtendedError {
   readonly code?: string;
-  readonly message?: string;
+  readonly message?: unknown;
   readonly '@Message.ExtendedInfo'?: unknown;
 }
 
@@ -212,6 +212,7 @@ export function membersOf(body: Readonly<Record<string, unknown>>): string[] {
 }
 
 /** What services ought to show as a list of objects. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names what a resource lists
 export function listOf<T extends object>(value: unknown): readonly T[] {
   return Array.isArray(value) ? value.filter((one): one is T => typeof one === 'object' && one !== null) : [];
 }
