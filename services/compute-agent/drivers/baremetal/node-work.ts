@@ -21,6 +21,8 @@ export interface NodeWorkParts {
 
 /** Looks at a machine that does not do what was ordered, until it is ordered once more. */
 const REORDER_POLLS = 6;
+/** Somebody waits for an instance to be started. */
+const MAX_SWITCH_ON_MS = 120_000;
 
 /**
  * Work on a node that takes minutes, in steps that are remembered before they are done: whoever manages the node next goes on at
@@ -86,7 +88,8 @@ export async function powerOff(work: NodeWorkParts, signal: AbortSignal): Promis
 /** Switches a node on, and resolves when it is on. @throws BerthError `unavailable / power_stuck` */
 export async function powerOn(work: NodeWorkParts, signal: AbortSignal): Promise<void> {
   const { controller, clock, pollMs } = work;
-  for (let polls = 0; polls < 2 * REORDER_POLLS; polls++) {
+  const untilMs = clock.elapsed() + Math.min(work.bootTimeoutMs, MAX_SWITCH_ON_MS);
+  for (let polls = 0; polls === 0 || clock.elapsed() < untilMs; polls++) {
     if (polls % REORDER_POLLS === 0) await patiently(work, signal, () => controller.setPower('on'));
     const { isOn } = await patiently(work, signal, () => controller.status());
     if (isOn) return;
