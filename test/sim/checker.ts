@@ -51,6 +51,7 @@ export type Invariant =
   | 'what operators did to hosts is done'
   | 'nothing grows without bound'
   | 'nobody acts for another'
+  | 'nobody is told of another'
   | 'events are complete'
   | 'mirrors equal the store'
   | 'queues are empty at rest'
@@ -108,6 +109,8 @@ export class Checker {
   readonly mayOperate = new Set<string>();
   /** What clients asked for, and how they ask again. */
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
+  /** What tenants asked to have beside an instance of another project. */
+  readonly companions = new Set<string>();
   readonly hosts = new Map<string, Host>();
   /** Providers that Nova has brought, which are no host's. */
   readonly ofNova = new Set<string>();
@@ -174,8 +177,10 @@ export class Checker {
 
   async watch(bus: Bus): Promise<void> {
     await bus.subscribe('instance.#', (_topic, { body }) => {
-      const { instanceUuid, version } = instanceEventCodec.decode(body);
+      const event = instanceEventCodec.decode(body);
+      const { instanceUuid, projectId, version } = event;
       this.known.get(instanceUuid)?.told.push(version);
+      this.isTold(projectId, { ...event, fault: event.fault?.message }, []);
     });
     await bus.subscribe('request.refused.#', (_topic, { body }) => {
       this.refused.add(buildRefusedCodec.decode(body).requestId);
@@ -270,6 +275,15 @@ export class Checker {
     return state === 'deleted' || state === 'error';
   }
 
+  /** A project hears something: no other project's instance and nobody else's consumer is named in it, but those that it named itself. */
+  isTold(projectId: string, told: unknown, named: readonly string[]): void {
+    for (const uuid of JSON.stringify(told).match(UUIDS) ?? []) {
+      const owner = this.foreign.has(uuid) ? 'nova' : this.known.get(uuid)?.latest.projectId;
+      if (owner === undefined || owner === projectId || named.includes(uuid)) continue;
+      this.fail('nobody is told of another', `${projectId} is told of ${uuid}, which is ${owner}'s`);
+    }
+  }
+
   fail(invariant: Invariant, message: string): void {
     this.violation ??= { invariant, message };
   }
@@ -329,6 +343,12 @@ export class Checker {
     const hasArrived = state === 'verify_resize' && before?.state === 'resize';
     if (hasArrived || (state === 'active' && before?.state === 'building')) this.#checkActive(instance);
     if (before?.migration && before.formerState === 'stopped') this.#checkStaysStopped(instance);
+    if (instance.host !== undefined && this.companions.has(uuid)) {
+      this.fail(
+        'nobody acts for another',
+        `${uuid} came to ${instance.host}, to be with an instance of another project`,
+      );
+    }
     if (state === 'preempting') this.#operationIsUndone(uuid);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'shelved_offloaded' && before) this.#checkShelved(before);
@@ -524,6 +544,7 @@ export class Checker {
     if (by === 'nova') this.#checkNova(change);
     this.#zones.take(change, this.fleet.time.nowMs);
     if (!what.includes('by force')) this.#checkZones(change);
+    this.#checkWhose(by, change);
     const joining = this.#joiningSpread(change);
     // What goes back takes the place that was kept for it: that it is let in by force breaks no policy, unless the store forgot the place.
     const isKept = (uuid: string) => this.#consumers.get(uuid)?.consumerType === MIGRATION_CONSUMER;
@@ -552,6 +573,22 @@ export class Checker {
       if (expected !== undefined && expected !== allocationsOf(consumer)) {
         this.fail('foreign consumers are left alone', `${by} changed ${consumer.uuid} of nova`);
       }
+    }
+  }
+
+  /** A consumer stays what and whose it is, and one of an instance at rest is not released while the record names that claim. */
+  #checkWhose(by: string, { consumers = [], deletedConsumers = [] }: Change): void {
+    for (const { uuid, projectId, consumerType } of consumers) {
+      const before = this.#consumers.get(uuid);
+      if (before === undefined || (before.projectId === projectId && before.consumerType === consumerType)) continue;
+      const [was, is] = [`${before.consumerType} of ${before.projectId}`, `${consumerType} of ${projectId}`];
+      this.fail('nobody acts for another', `${by} made ${uuid}, ${was}, into ${is}`);
+    }
+    for (const uuid of deletedConsumers) {
+      const { latest } = this.known.get(uuid) ?? {};
+      const isHeld = latest?.claimToken !== undefined && latest.claimToken === this.#consumers.get(uuid)?.claimToken;
+      if (!isHeld || !BUILT_STATES.includes(latest.state) || latest.migration || this.forgiven.has(uuid)) continue;
+      this.fail('nobody acts for another', `${by} released what ${uuid} holds, which is ${latest.state}`);
     }
   }
 
@@ -744,6 +781,8 @@ export class Checker {
     }
   }
 }
+
+const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** States that an instance is in because somebody asked for it. */
 const OPERATED: readonly Instance['state'][] = [

@@ -1,15 +1,12 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
-import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { terminateInstanceCodec } from '#libs/contracts/conductor';
 import { setHostEnabledMethod } from '#libs/contracts/hosts';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { attemptNumber } from '#libs/domain/instance';
-import type { Resources } from '#libs/domain/inventory';
-import type { Admission } from '#libs/domain/queueing/admission';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
-import type { ServerGroup } from '#libs/domain/server-group';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
 import { confirmed, HOSTS, instanceAt, pick, type World } from './actions/common';
 import { deleteDeadHosts, deleteHost } from './actions/deletions';
@@ -25,6 +22,7 @@ import {
   takesProviders,
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
+import { asksForOthers, buildsUnderDerived, buildsWithOthers } from './actions/malicious-tenant';
 import { decide, move, moveForeign, moveTogether } from './actions/moves';
 import {
   evacuate,
@@ -43,6 +41,7 @@ import { brokerRestarts, buildsAreLate, takenOver } from './actions/outages';
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
+import { type Request, requestIn, send, tenant } from './actions/requests';
 import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';
@@ -153,6 +152,9 @@ const KINDS = {
   'tenants lend each other': kind(0.3, 5, lendEachOther(buildOfCohort)),
   'several make room': kind(0.3, 5, severalMakeRoom),
   'build beside a move': kind(0.4, 8, buildBesideMove),
+  'build under a derived uuid': kind(0.5, 6, buildsUnderDerived),
+  "build with others' names": kind(0.4, 5, buildsWithOthers),
+  "ask for what is others'": kind(0.5, 8, asksForOthers),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -163,8 +165,6 @@ export const KIND_NAMES = Object.keys(KINDS);
 export function planOf(seed: number, actionCount: number, focus?: readonly string[]): Action[] {
   return drawPlan<World>(KINDS, seed, actionCount, focus);
 }
-
-const tenant = (random: Random) => pick(random, ['tenant-a', 'tenant-b']);
 
 function build(random: Random): Action['perform'] {
   const uuids = Array.from({ length: 1 + randomInt(random, 3) }, () => random.uuid());
@@ -178,41 +178,10 @@ function buildOneAsLimited(random: Random): Action['perform'] {
   return (world) => send(world, request);
 }
 
-interface Request {
-  readonly who: string;
-  readonly requestId: string;
-  readonly uuidsIn: (world: World) => readonly string[];
-  readonly requestSpec: Uint8Array;
-  /** Of a gang. */
-  readonly minCount?: number;
-  readonly admission?: Admission | undefined;
-}
-
 function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
   const policy = random.next() < 0.25 ? pick(random, ['affinity', 'anti-affinity'] as const) : undefined;
   // Of the same name in each project, as when two tenants choose the same word.
   return requestIn(policy && { id: policy, policy, maxPerHost: 1 }, tenant(random), random, uuidsIn);
-}
-
-function requestIn(group: ServerGroup | undefined, who: string, random: Random, uuidsIn: Request['uuidsIn']): Request {
-  const requestId = random.uuid();
-  const resources = { VCPU: 1 + randomInt(random, 2), MEMORY_MB: 256 };
-  const preferredResources: Resources = random.next() < 0.3 ? { VGPU: 1 } : {};
-  const rebuildPolicy = random.next() < 0.4 ? 'evacuate' : 'never';
-  const spec = requestSpec(resources, { projectId: who, userId: 'user', group, preferredResources, rebuildPolicy });
-  return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
-}
-
-function send(world: World, { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0, admission }: Request): void {
-  const { fleet, checker } = world;
-  const uuids = uuidsIn(world);
-  if (uuids.length === 0) return;
-  const publishedAtMs = fleet.member(who).process.clock.now();
-  const about = { requestId, requestSpec: encoded, count: uuids.length, name: '', instanceUuids: uuids };
-  const request = { ...about, publishedAtMs, minCount, admission };
-  const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
-  checker.requests.push({ uuids, send: cast });
-  void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
 }
 
 function terminateAsOperator(random: Random): Action['perform'] {
