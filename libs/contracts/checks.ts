@@ -1,6 +1,6 @@
 import { type BerthError, invalidArgument } from '../domain/errors';
 import { MAX_AMOUNT, type Resources } from '../domain/inventory';
-import { isClassOrTraitName, isHostName, isUuid, requireUuid } from '../domain/names';
+import { isClassOrTraitName, isDefinedUuid, isHostName, isUuid, requireUuid } from '../domain/names';
 import {
   MAX_NAME_BYTES,
   MAX_NAMES,
@@ -15,7 +15,7 @@ import { projectWord } from './queues';
 /*
  * Checks of decoded fields. Each takes the value and the path of its field, gives the value back typed, or throws
  * `invalid_argument` with the path in `details.field`. Reasons: missing_field, too_long, too_many, malformed_uuid,
- * malformed_name, malformed_text, malformed_host, bad_amount, bad_number, unknown_value.
+ * reserved_uuid, malformed_name, malformed_text, malformed_host, bad_amount, bad_number, unknown_value.
  */
 
 /** A sentence for people; may be empty. */
@@ -69,6 +69,14 @@ export function uuid(value: string, field: string): string {
   if (isUuid(value)) return value;
   if (value === '') throw missing(field);
   return requireUuid(value, field);
+}
+
+/** A uuid that a client has chosen for an instance: Berth's own derived ones are none that RFC 9562 defines. */
+export function chosenUuid(value: string, field: string): string {
+  const valid = uuid(value, field);
+  if (isDefinedUuid(valid)) return valid;
+  const message = `${field} must be a UUID of RFC 9562 (versions 1 to 8), not '${value}': choose another`;
+  throw invalidArgument('reserved_uuid', message, field);
 }
 
 /** A uuid, or '' for none. */

@@ -346,6 +346,16 @@ describe('a build request', () => {
       { count: 1_000, requestSpec: new Uint8Array(70_000) },
       ['too_long', 'request_spec'],
     ],
+    [
+      'under the uuid of a migration',
+      { instanceUuids: ['11111111-1111-c111-8111-111111111111'] },
+      ['reserved_uuid', 'instance_uuids[0]'],
+    ],
+    [
+      'under the uuid of a reservation',
+      { instanceUuids: ['11111111-1111-4111-c111-111111111111'] },
+      ['reserved_uuid', 'instance_uuids[0]'],
+    ],
     ['for too many instances', { count: MAX_INSTANCES_PER_REQUEST + 1 }, ['too_many', 'count']],
   ])('%s is refused with the field to blame', (_what, changed, expected) => {
     expect(refusal(changed)).toEqual(expected);

@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { admissionFromWire, admissionToWire } from './admission';
-import { list, missing, name, projectId, uuid, uuids, whole } from './checks';
+import { chosenUuid, list, missing, name, projectId, uuid, uuids, whole } from './checks';
 import { type Codec, codec, type Mutable } from './codec';
 import { errorFromWire, errorToWire } from './error';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES, MAX_SPEC_BYTES_PER_REQUEST } from './limits';
@@ -118,7 +118,9 @@ function selectedFor(values: readonly berth.scheduler.v1.IDestination[], count: 
 
 function chosenUuids(values: readonly string[], count: number): readonly string[] {
   if (values.length === 0) return [];
-  if (values.length === count) return distinctUuids(values, 'instance_uuids');
+  if (values.length === count) {
+    return distinctUuids(values, 'instance_uuids').map((value, n) => chosenUuid(value, `instance_uuids[${n}]`));
+  }
   const message = `instance_uuids must have as many entries as count (${count}) or none, not ${values.length}`;
   throw invalidArgument('count_mismatch', message, 'instance_uuids');
 }

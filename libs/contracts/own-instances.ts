@@ -28,7 +28,7 @@ export function requireOwnInstance(
  */
 export function requireOwnRequest(requestId: string, instances: readonly Instance[], projectId: string): void {
   if (instances.every((instance) => instance.projectId === projectId)) return;
-  const message = `there is a request ${requestId} of another project; choose another id`;
+  const message = `request id ${requestId} is taken; choose another id`;
   throw new BerthError('already_exists', 'request_exists', message);
 }
 

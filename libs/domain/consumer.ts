@@ -10,6 +10,21 @@ export type Allocations = Readonly<Record<string, Resources>>;
  */
 export type ConsumerOwner = 'conductor' | 'api';
 
+/** The consumer type of an instance. */
+export const INSTANCE_CONSUMER = 'INSTANCE';
+
+/**
+ * Whether a consumer is what a conductor holds for an instance of a project: neither another client's, nor what a migration or a
+ * reservation holds, nor another project's.
+ */
+export function isClaimOf(
+  { projectId }: Pick<Consumer, 'projectId'>,
+  consumer: Consumer | undefined,
+  consumerType: string = INSTANCE_CONSUMER,
+): consumer is Consumer {
+  return consumer?.owner === 'conductor' && consumer.consumerType === consumerType && consumer.projectId === projectId;
+}
+
 /** A consumer of resources and all that it holds, as in Placement; a consumer without allocations does not exist. */
 export interface Consumer {
   readonly uuid: string;

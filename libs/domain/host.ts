@@ -32,7 +32,21 @@ export interface Host {
   readonly lastFailureAtMs: number;
   /** Of these, how many came one after the other, each begun after the one before, with nothing that went well since. */
   readonly failuresInARow: number;
+  /** Projects whose builds failed there lately. */
+  readonly failedFor?: readonly FailedFor[] | undefined;
   /** Why the last one failed; empty when none did. */
   readonly lastFailure: string;
   readonly updatedAtMs: number;
 }
+
+/** A project whose build failed on a host. */
+export interface FailedFor {
+  readonly projectId: string;
+  /** When it weighed last. */
+  readonly atMs: number;
+  /** Whether it counts in the present row. */
+  readonly isInRow: boolean;
+}
+
+/** Of so many projects a host remembers that their builds failed there. */
+export const MAX_FAILED_FOR = 16;

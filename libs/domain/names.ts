@@ -9,7 +9,26 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** The uuid with some bits of one of its digits turned; turned again it is the first. */
+/** Whether it is of the variant and of a version that RFC 9562 defines: what a client may choose for an instance. */
+export function isDefinedUuid(uuid: string): boolean {
+  return DEFINED_UUID.test(uuid);
+}
+
+/**
+ * Whether a uuid is one that Berth derives from another, as for the consumer of a migration or of a reservation: its first bit of the
+ * variant is RFC 9562's, while its variant or version is none that the RFC defines. No client may name anything so.
+ */
+export function isDerivedUuid(uuid: string): boolean {
+  return OUTSIDE_OLDER_VARIANTS.test(uuid) && !isDefinedUuid(uuid);
+}
+
+const DEFINED_UUID = /^.{14}[1-8].{4}[89ab]/;
+const OUTSIDE_OLDER_VARIANTS = /^.{19}[89a-f]/;
+
+/**
+ * The uuid with some bits of one of its digits turned; turned again it is the first. Of a uuid that RFC 9562 defines the result is
+ * a derived one if it turns the highest bit of the version, or the second of the variant.
+ */
 export function turnedUuid(uuid: string, digitAt: number, bits: number): string {
   const digit = Number.parseInt(uuid.charAt(digitAt), 16);
   return uuid.slice(0, digitAt) + (digit ^ bits).toString(16) + uuid.slice(digitAt + 1);

@@ -109,15 +109,31 @@ it.each([
   ['fails', 2],
   ['refuses', 0],
   ['is silent', 0],
-] as const)('holds it against a host that it %s: %i in a row', async (behaviour, failuresInARow) => {
-  world.behaviour.set('h1', behaviour);
-  for (let times = 0; times < 2; times++) {
-    await world.request();
-    await world.clock.advance(20_000);
+] as const)(
+  'holds it against a host that it %s, though others build it: %i in a row',
+  async (behaviour, failuresInARow) => {
+    world.behaviour.set('h1', behaviour);
+    for (const projectId of ['project-1', 'project-1', 'project-2']) {
+      await world.request(1, undefined, undefined, { projectId });
+      await world.clock.advance(20_000);
+    }
+    const [host] = await world.placement.hosts(['h1']);
+    expect(host).toMatchObject({ failuresInARow, lastFailureAtMs: expect.any(Number) });
+    expect(host?.failures).toBeGreaterThan(1);
+    expect(host?.failures).toBeLessThanOrEqual(2);
+  },
+);
+
+it('holds nothing against hosts all of which a build fails on: then it is the build', async () => {
+  for (const host of ['h1', 'h2', 'h3']) world.behaviour.set(host, 'fails');
+  for (let times = 0; times < 12; times++) {
+    await world.request(1, undefined, undefined, { projectId: `project-${times % 3}` });
+    await world.clock.advance(1_000);
   }
-  const [host] = await world.placement.hosts(['h1']);
-  expect(host).toMatchObject({ failuresInARow, lastFailureAtMs: expect.any(Number) });
-  expect(host?.failures).toBeGreaterThan(1);
+  expect((await world.all()).every(({ state }) => state === 'error')).toBe(true);
+  for (const host of await world.placement.hosts(['h1', 'h2', 'h3'])) {
+    expect(host).toMatchObject({ failures: 0, failuresInARow: 0 });
+  }
 });
 
 it('passes over an alternate that filled up meanwhile, and says so in the story', async () => {

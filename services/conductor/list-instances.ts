@@ -20,11 +20,23 @@ export async function listInstances(
   if (instanceUuid !== '') {
     const found = await c.instances.get([instanceUuid]);
     const own = found.filter((instance) => speaksForProject(sender, instance.projectId));
-    return { instances: await withPlaces(c, own) };
+    return { instances: await shownTo(c, sender, await withPlaces(c, own)) };
   }
-  return {
-    instances: await withPlaces(c, await c.instances.list(ownFilter(request, sender), marker || undefined, limit)),
-  };
+  const listed = await c.instances.list(ownFilter(request, sender), marker || undefined, limit);
+  return { instances: await shownTo(c, sender, await withPlaces(c, listed)) };
+}
+
+/** Of those whose place one is about to take a tenant sees its own instances only. */
+export async function shownTo(c: Conductor, sender: Identity, views: readonly InstanceView[]): Promise<InstanceView[]> {
+  const uuids = sender.kind === 'service' ? [] : views.flatMap(({ waiting }) => waiting?.victims ?? []);
+  if (uuids.length === 0) return [...views];
+  const others = await c.instances.get([...new Set(uuids)]);
+  const own = new Set(others.filter(({ projectId }) => speaksForProject(sender, projectId)).map(({ uuid }) => uuid));
+  return views.map((view) => {
+    if (view.waiting === undefined) return view;
+    const victims = view.waiting.victims.filter((uuid) => own.has(uuid));
+    return { ...view, waiting: { ...view.waiting, victims } };
+  });
 }
 
 /** With the place in the queue of those who wait, and when it may be their turn. */

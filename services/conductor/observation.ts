@@ -9,8 +9,13 @@ import type { Preemption } from '#libs/domain/queueing/admission';
 export type Holds =
   | { readonly kind: 'unread' }
   | { readonly kind: 'none' }
-  /** `isOnHost`: on the providers of the host that the record names. */
-  | { readonly kind: 'claim'; readonly claimToken: number; readonly isOnHost: boolean };
+  /** `isOnHost`: on the providers of the host that the record names. `consumerType`: INSTANCE unless given. */
+  | {
+      readonly kind: 'claim';
+      readonly claimToken: number;
+      readonly isOnHost: boolean;
+      readonly consumerType?: string | undefined;
+    };
 
 /** A host that is claimed for an instance. */
 export interface ClaimedHost {
@@ -171,6 +176,7 @@ export interface NoHost {
 export interface PreemptedBy {
   readonly kind: 'preempted';
   readonly instanceUuid: string;
+  readonly projectId: string;
   readonly priority: number;
   /** Its project takes back what it has lent, whatever the priority. */
   readonly reclaims?: boolean;

@@ -1,3 +1,5 @@
+import { migrationUuidOf } from '#libs/domain/moves/migration';
+import { reservationUuidOf } from '#libs/domain/queueing/place-lease';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { AT_MS, aReport, aWrite, claim, contentsOf } from '#libs/testing/placement/placement';
 import { type Api, openApi } from './testing/api';
@@ -34,6 +36,26 @@ it('refuses whoever would replace, move or remove the allocations of an instance
     expect(errorOf(answered)).toMatchObject({ status: 409, code: 'placement.undefined_code' });
   }
   expect(await contentsOf(store)).toEqual(before);
+});
+
+it('lets no client name a consumer by a uuid that Berth derives from that of an instance', async () => {
+  const provider = await aProvider(api, { inventories: { VCPU: 8 } });
+  const body = { ...consumerBody({ [provider]: { VCPU: 1 } }), consumer_generation: null };
+  const generation = await generationOf(api, provider);
+  const given = { inventories: { VCPU: { total: 8 } }, resource_provider_generation: generation };
+  const instanceUuid = '8f1c7a2e-60a4-4b0e-9d5c-0c8a61d2f3b7';
+  for (const uuid of [migrationUuidOf(instanceUuid), reservationUuidOf(instanceUuid)]) {
+    for (const asked of [uuid, uuid.toUpperCase(), uuid.replaceAll('-', ''), `urn:uuid:${uuid}`]) {
+      for (const answered of [
+        await api.put(`/allocations/${asked}`, body),
+        await api.post('/allocations', { [asked]: body }),
+        await api.post('/reshaper', { inventories: { [provider]: given }, allocations: { [asked]: body } }),
+      ]) {
+        expect(answered.status).toBe(400);
+      }
+    }
+  }
+  expect((await contentsOf(store)).consumers ?? []).toEqual([]);
 });
 
 it('keeps through reports of a host what a client wrote on its provider', async () => {

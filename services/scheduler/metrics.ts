@@ -1,22 +1,17 @@
+import type { Clock } from '#libs/domain/clock';
 import type { Host } from '#libs/domain/host';
 import { capacityOf } from '#libs/domain/inventory';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Metrics } from '#libs/runtime/metrics';
 import type { Fleet } from './fleet/fleet';
-import { type QuarantineOptions, quarantinedUntilMs } from './fleet/quarantine';
+import type { Quarantines } from './fleet/quarantine';
 import type { KeptRanks } from './ranking/ranked-hosts';
 
 /** What a scheduler counts. */
 export type SchedulerMetrics = ReturnType<typeof schedulerMetrics>;
 
-export function schedulerMetrics(
-  metrics: Metrics,
-  fleet: Fleet,
-  ranks: KeptRanks,
-  mirror: Mirror,
-  quarantine: QuarantineOptions,
-) {
+export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRanks, mirror: Mirror, clock: Clock) {
   metrics.gauge(
     'berth_scheduler_shapes_ranked',
     'Equivalence classes of requests with ranked hosts in memory.',
@@ -28,9 +23,16 @@ export function schedulerMetrics(
   );
   metrics.gauge('berth_scheduler_hosts', 'Hosts by state, as this scheduler sees them.', ['state'], (gauge) => {
     const counts = { up: 0, down: 0, disabled: 0, quarantined: 0 };
-    for (const host of mirror.hosts()) counts[stateOf(host, quarantine)] += 1;
+    const quarantines = fleet.quarantines(clock.now());
+    for (const host of mirror.hosts()) counts[stateOf(host, quarantines)] += 1;
     for (const [state, count] of Object.entries(counts)) gauge.set({ state }, count);
   });
+  metrics.gauge(
+    'berth_scheduler_hosts_spared',
+    'Hosts that keep failing and get instances all the same: as many as may be in quarantine are.',
+    [],
+    (gauge) => gauge.set(fleet.quarantines(clock.now()).spared.size),
+  );
   metrics.gauge(
     'berth_scheduler_inventories_over_capacity',
     'Inventories of which more is allocated than their capacity: forced claims of what runs, or a capacity that shrank.',
@@ -86,10 +88,10 @@ export function schedulerMetrics(
   };
 }
 
-function stateOf(host: Host, quarantine: QuarantineOptions) {
+function stateOf(host: Host, { untilMs }: Quarantines) {
   if (!host.up) return 'down';
   if (!host.enabled) return 'disabled';
-  return quarantinedUntilMs(host, quarantine) === undefined ? 'up' : 'quarantined';
+  return untilMs.has(host.name) ? 'quarantined' : 'up';
 }
 
 /** Inventories, one for each provider and class, that are above their capacity. */

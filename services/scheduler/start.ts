@@ -27,6 +27,7 @@ import { notHeldNoter } from './decision/alternates/not-held';
 import { sweepLeases } from './decision/alternates/sweep-leases';
 import { catchUp } from './decision/claim';
 import { explain } from './decision/explain/explain';
+import { shownTo } from './decision/explain/shown-to';
 import { claimMoves } from './decision/moves/claim-moves';
 import { nominator } from './decision/preemption/nominate';
 import { referrer } from './decision/refer';
@@ -71,7 +72,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const settings = selectSettings(config);
   const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
-  const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, config);
+  const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, clock);
   const notHeld = notHeldNoter(deps.log, measured.notHeld);
   const seal = sealer(config.claimKey, () => {
     const sealedAtMs = clock.now();
@@ -162,7 +163,7 @@ class Scheduler {
         if (about.mayDisplace) requireService(identity, explainMethod.request.type);
         const classified = this.classify(requestSpec);
         requireProject(identity, classified.spec.projectId);
-        return explain({ ...classified, ...about }, clock.now(), this.select);
+        return shownTo(identity, explain({ ...classified, ...about }, clock.now(), this.select), this.deps.mirror);
       }),
       ...answer(explainInstanceMethod, async ({ instanceUuid }, { identity }) => {
         await this.decisions.flush();
@@ -171,7 +172,7 @@ class Scheduler {
       ...answer(listHostsMethod, async (request, { identity }) => {
         requireService(identity, listHostsMethod.request.type);
         this.requireReady();
-        return listHosts(request, fleet, this.deps.config, clock.now());
+        return listHosts(request, fleet, clock.now());
       }),
       ...answer(listOverAllocatedMethod, async (_request, { identity }) => {
         requireService(identity, listOverAllocatedMethod.request.type);
@@ -188,11 +189,11 @@ class Scheduler {
       ...quotaCalls(this.deps, () => this.requireReady()),
       ...answer(setHostEnabledMethod, (request, { identity }) => {
         requireService(identity, setHostEnabledMethod.request.type);
-        return changeHost({ kind: 'set_host_enabled', ...request }, { ...this.deps, nowMs: clock.now() });
+        return changeHost({ kind: 'set_host_enabled', ...request }, { ...this.deps, fleet, nowMs: clock.now() });
       }),
       ...answer(clearHostFailuresMethod, (request, { identity }) => {
         requireService(identity, clearHostFailuresMethod.request.type);
-        return changeHost({ kind: 'clear_failures', ...request }, { ...this.deps, nowMs: clock.now() });
+        return changeHost({ kind: 'clear_failures', ...request }, { ...this.deps, fleet, nowMs: clock.now() });
       }),
     };
   }

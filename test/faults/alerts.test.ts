@@ -40,6 +40,8 @@ beforeAll(async () => {
   const settings = {
     BERTH_AGENT_FAKE_FAILURE_RATE: '0',
     BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '2000',
+    // Its builds are of one project.
+    BERTH_SCHEDULER_QUARANTINE_PROJECTS: '1',
     BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '1000',
     BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
     BERTH_AGENT_REPORT_INTERVAL_MS: '1000',
@@ -281,10 +283,24 @@ it("tells of events that wait, by a listener's queue that refuses them", async (
   await onBroker((channel) => channel.deleteQueue(queue));
 });
 
-it('tells of builds that fail and of their hosts, which are in quarantine', async () => {
+it('tells of hosts that fail what runs elsewhere, which are in quarantine, and of those that would be too many', async () => {
   expect(
     await fires(
-      ['BerthBuildsFail', 'BerthHostsFail', 'BerthHostsQuarantined'],
+      ['BerthHostsQuarantined', 'BerthHostsSpared'],
+      async () => {
+        for (const name of AGENTS.slice(1)) await restartAgent(name, { BERTH_AGENT_FAKE_FAILURE_RATE: '1' });
+      },
+      async () => {
+        await fleet.request(2);
+      },
+    ),
+  ).toEqual(TOLD);
+});
+
+it('tells of builds that fail and of their hosts', async () => {
+  expect(
+    await fires(
+      ['BerthBuildsFail', 'BerthHostsFail'],
       async () => {
         for (const name of AGENTS) await restartAgent(name, { BERTH_AGENT_FAKE_FAILURE_RATE: '1' });
       },

@@ -278,7 +278,7 @@ export class Checker {
   /** A project hears something: no other project's instance and nobody else's consumer is named in it, but those that it named itself. */
   isTold(projectId: string, told: unknown, named: readonly string[]): void {
     for (const uuid of JSON.stringify(told).match(UUIDS) ?? []) {
-      const owner = this.foreign.has(uuid) ? 'nova' : this.known.get(uuid)?.latest.projectId;
+      const owner = this.known.get(uuid)?.latest.projectId ?? (this.foreign.has(uuid) ? 'nova' : undefined);
       if (owner === undefined || owner === projectId || named.includes(uuid)) continue;
       this.fail('nobody is told of another', `${projectId} is told of ${uuid}, which is ${owner}'s`);
     }

@@ -94,7 +94,7 @@ export function instanceOfConsumer({ uuid, consumerType }: Pick<Consumer, 'uuid'
 /**
  * The migration of an instance, as a consumer, and the instance of a migration: the one uuid is the other with the highest bit
  * of its version turned. So whoever sees a host's report, or a claim, knows which instance it is about without asking anybody.
- * Of RFC 9562's versions none has that bit, but for 8, which has no other; those are left to other uses.
+ * No client can choose it (`isDerivedUuid`).
  */
 export function migrationUuidOf(instanceUuid: string): string {
   return turnedUuid(instanceUuid, VERSION_AT, 8);

@@ -69,8 +69,8 @@ export const RESERVATION_CONSUMER = 'RESERVATION';
 
 /**
  * The consumer of an instance's reserved alternates, and the instance of that consumer: the one uuid is the other with the
- * second bit of its variant turned. RFC 9562's variant is 10, so of the uuids that it defines none is another's reservation.
- * (A migration's uuid differs in a bit of the version instead.)
+ * second bit of its variant turned. No client can choose it (`isDerivedUuid`). (A migration's uuid differs in a bit of the version
+ * instead.)
  */
 export function reservationUuidOf(instanceUuid: string): string {
   return turnedUuid(instanceUuid, VARIANT_AT, 4);

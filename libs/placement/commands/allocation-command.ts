@@ -1,3 +1,4 @@
+import { INSTANCE_CONSUMER } from '../../domain/consumer';
 import { invalidArgument } from '../../domain/errors';
 import { MAX_AMOUNT } from '../../domain/inventory';
 import type { Command, ConsumerWrite, RefusedCommit, WriteAllocations } from '../port/placement-store';
@@ -13,10 +14,10 @@ export function isAllocationCommand(command: Command): command is AllocationComm
 /** A release as the write it is: nothing instead of what the consumer holds, if it still holds that claim. */
 export function asWrite(command: AllocationCommand): WriteAllocations {
   if (command.kind === 'write_allocations') return { ...command, consumers: checkedWrites(command.consumers) };
-  const { consumerUuid: uuid, claimToken } = command;
-  const nobody = { projectId: '', userId: '', consumerType: undefined, owner: 'conductor' } as const;
+  const { consumerUuid: uuid, claimToken, consumerType = INSTANCE_CONSUMER, projectId = '' } = command;
+  const whose = { projectId, userId: '', consumerType, owner: 'conductor' } as const;
   const expect = { kind: 'claim', claimToken } as const;
-  return { kind: 'write_allocations', consumers: [{ uuid, ...nobody, allocations: {}, mappings: {}, expect }] };
+  return { kind: 'write_allocations', consumers: [{ uuid, ...whose, allocations: {}, mappings: {}, expect }] };
 }
 
 /** The answer to a refused command: releasing a superseded claim, or what another owner holds by now, is a no-op. */

@@ -359,9 +359,20 @@ function membershipOf({
   return memberCounters(projectId, groupId, groupHost, groupDomain);
 }
 
-/** What somebody else looks after stays as it is, whatever the guard. */
-function refusalOfOwner({ uuid, owner }: ConsumerWrite, old: Consumer | undefined): RefusedCommit | undefined {
-  return old === undefined || old.owner === owner ? undefined : { kind: 'owner', uuid, owner: old.owner };
+/**
+ * What somebody else looks after stays as it is, whatever the guard. So does what a conductor's write takes for another kind of consumer
+ * than it is, or for another project's; a release may leave out the project.
+ */
+function refusalOfOwner(write: ConsumerWrite, old: Consumer | undefined): RefusedCommit | undefined {
+  if (old === undefined || isOwn(write, old)) return undefined;
+  return { kind: 'owner', uuid: write.uuid, owner: old.owner };
+}
+
+function isOwn(write: ConsumerWrite, old: Consumer): boolean {
+  if (old.owner !== write.owner) return false;
+  if (write.owner === 'api') return true;
+  if (old.consumerType !== write.consumerType) return false;
+  return old.projectId === write.projectId || (write.projectId === '' && isEmpty(write));
 }
 
 function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: Consumer | undefined): RefusedCommit | undefined {

@@ -1,3 +1,4 @@
+import { type FailedFor, type Host, MAX_FAILED_FOR } from '../../domain/host';
 import { DISABLED_TRAIT } from '../../domain/provider';
 import type { ClearFailures, RecordFailure, SetHostEnabled, SweepHosts } from '../port/placement-store';
 import type { Decided, Timed, Transaction } from './transaction';
@@ -31,16 +32,32 @@ export function withStatus(traits: readonly string[], isEnabled: boolean): reado
 
 /** One more failed build. The count is a number that halves every `halfLifeMs`, so it has a fraction. */
 export async function recordFailure(tx: Transaction, command: Timed<RecordFailure>): Decided {
-  const { host: name, halfLifeMs, startedAtMs, reason, atMs } = command;
+  const { host: name, halfLifeMs, startedAtMs, reason, projectId, atMs, failedAtMs = atMs } = command;
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
-  const agedMs = Math.max(0, atMs - host.lastFailureAtMs);
-  const failures = host.failures * 0.5 ** (agedMs / halfLifeMs) + 1;
+  const known = host.failedFor?.find((one) => one.projectId === projectId);
   const isNext = startedAtMs !== undefined && startedAtMs >= host.lastFailureAtMs;
-  const failuresInARow = host.failuresInARow + (isNext ? 1 : 0);
-  const last = { lastFailureAtMs: atMs, lastFailure: reason.slice(0, MAX_REASON) };
-  tx.put('host', name, { ...host, failures, failuresInARow, ...last, updatedAtMs: atMs });
+  // One tenant's builds, however many, say no more of a host than one.
+  const weighs = known === undefined || failedAtMs >= known.atMs + halfLifeMs;
+  if (!weighs && !isNext) return { kind: 'unchanged' };
+  const lastFailureAtMs = Math.max(failedAtMs, host.lastFailureAtMs);
+  const faded = host.failures * 0.5 ** ((lastFailureAtMs - host.lastFailureAtMs) / halfLifeMs);
+  const failuresInARow = host.failuresInARow + (isNext && !known?.isInRow ? 1 : 0);
+  const counted = { failures: faded + (weighs ? 1 : 0), failuresInARow, lastFailureAtMs };
+  const failed = projectId !== undefined && {
+    failedFor: withProject(host, {
+      projectId,
+      atMs: weighs ? failedAtMs : known.atMs,
+      isInRow: isNext || known?.isInRow === true,
+    }),
+  };
+  const lastFailure = reason.slice(0, MAX_REASON);
+  tx.put('host', name, { ...host, ...counted, ...failed, lastFailure, updatedAtMs: atMs });
   return undefined;
+}
+
+function withProject({ failedFor = [] }: Host, failed: FailedFor): readonly FailedFor[] {
+  return [...failedFor.filter((one) => one.projectId !== failed.projectId), failed].slice(-MAX_FAILED_FOR);
 }
 
 /** Characters of the reason that are kept. */
@@ -51,7 +68,8 @@ export async function clearFailures(tx: Transaction, { host: name, atMs }: Timed
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   if (host.failuresInARow === 0) return { kind: 'unchanged' };
-  tx.put('host', name, { ...host, failuresInARow: 0, updatedAtMs: atMs });
+  const failedFor = host.failedFor?.map((one) => ({ ...one, isInRow: false }));
+  tx.put('host', name, { ...host, ...(failedFor ? { failedFor } : {}), failuresInARow: 0, updatedAtMs: atMs });
   return undefined;
 }
 

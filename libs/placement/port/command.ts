@@ -48,7 +48,7 @@ export interface ConsumerWrite {
   readonly projectId: string;
   readonly userId: string;
   readonly consumerType: string | undefined;
-  /** A consumer that has another owner is refused. */
+  /** A consumer that has another owner is refused, and for a conductor one of another type or project. */
   readonly owner: ConsumerOwner;
   readonly allocations: Allocations;
   readonly mappings: Readonly<Record<string, readonly string[]>>;
@@ -77,11 +77,18 @@ export type ConsumerGuard =
   | { readonly kind: 'generation'; readonly generation: number }
   | { readonly kind: 'claim'; readonly claimToken: number };
 
-/** Gives a conductor's claim back; `unchanged` when the consumer is gone, or another's, or holds a newer claim. */
+/**
+ * Gives a conductor's claim back; `unchanged` when the consumer is gone, or another's, or of another kind or project, or holds a newer
+ * claim.
+ */
 export interface ReleaseClaim {
   readonly kind: 'release_claim';
   readonly consumerUuid: string;
   readonly claimToken: number;
+  /** INSTANCE unless given. */
+  readonly consumerType?: string | undefined;
+  /** Any project's unless given: for claims that have no record. */
+  readonly projectId?: string | undefined;
 }
 
 /**
@@ -162,7 +169,10 @@ export interface SetHostEnabled {
   readonly reason: string;
 }
 
-/** One more build failed on the host, or a report of it was refused; `halfLifeMs` lets earlier ones decay first. */
+/**
+ * A build failed on the host that ran on another one, or a report of it was refused; `halfLifeMs` lets earlier ones decay first. Of one
+ * project failures count once a half-life, and once in the row.
+ */
 export interface RecordFailure {
   readonly kind: 'record_failure';
   readonly host: string;
@@ -173,6 +183,10 @@ export interface RecordFailure {
    */
   readonly startedAtMs: number | undefined;
   readonly reason: string;
+  /** Whose build it was; undefined for what no project has to do with. */
+  readonly projectId?: string | undefined;
+  /** When it failed, if that was earlier. */
+  readonly failedAtMs?: number | undefined;
 }
 
 /** The host can build again: it did, or an operator says so. */

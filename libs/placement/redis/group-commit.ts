@@ -115,11 +115,16 @@ function argsOf({ command, write: { consumers, force = false, withinQuota = fals
     const { uuid, expect, raisesReleased = false, owner, consumerType } = write;
     const guard = `${expect.kind} ${expected(expect)} ${bit(raisesReleased)} ${owner}`;
     const counts = write.counted ? 2 : bit(consumerType === 'INSTANCE');
-    args.push(uuid, `${guard} ${counts} ${projectKey(write.projectId)}`);
+    args.push(uuid, `${guard} ${counts} ${typeKey(consumerType)} ${projectKey(write.projectId)}`);
     if (isEmpty(write)) args.push('', '');
     else args.push(encodeBody(bodies[n] as ConsumerBody), membershipOf(write));
   }
   return args;
+}
+
+/** A consumer's type as one word, '-' for none. */
+function typeKey(consumerType = ''): string {
+  return /^[A-Z0-9_]+$/.test(consumerType) ? consumerType : '-';
 }
 
 function bit(flag: boolean): 0 | 1 {

@@ -203,6 +203,27 @@ export function describeClaims(open: () => PlacementStore): void {
       expect(await store.consumers([write.uuid])).toEqual([]);
     });
 
+    it("neither replaces nor releases what is another project's, or another kind of consumer, by whatever guard", async () => {
+      const host = await aProvider(store);
+      const write = aWrite({ [host]: { VCPU: 3 } });
+      const claimToken = claimTokenOf(await claim(store, write));
+      const { uuid: consumerUuid, projectId } = write;
+      const refused = { kind: 'owner', uuid: write.uuid, owner: 'conductor' };
+      for (const wrong of [{ projectId: 'another' }, { consumerType: 'MIGRATION' }, { consumerType: undefined }]) {
+        for (const expect_ of [{ kind: 'any' }, { kind: 'claim', claimToken }] as const) {
+          const allocations = { [host]: { VCPU: 1 } };
+          expect(await claim(store, { ...write, ...wrong, allocations, expect: expect_ })).toEqual(refused);
+          expect(await claim(store, { ...write, ...wrong, allocations: {}, expect: expect_ })).toEqual(refused);
+        }
+      }
+      const release = { kind: 'release_claim', consumerUuid, claimToken } as const;
+      expect(await commit(store, { ...release, projectId: 'another' })).toEqual({ kind: 'unchanged' });
+      expect(await commit(store, { ...release, consumerType: 'MIGRATION' })).toEqual({ kind: 'unchanged' });
+      expect(await usedOf(host)).toEqual({ VCPU: 3 });
+      await mustCommit(store, { ...release, projectId, consumerType: 'INSTANCE' });
+      expect(await usedOf(host)).toEqual({});
+    });
+
     it('gives each commit of a tick a claim token of its own, also to one consumer that is claimed twice', async () => {
       const host = await aProvider(store);
       const write = aWrite({ [host]: { VCPU: 3 } }, { expect: { kind: 'absent' } });

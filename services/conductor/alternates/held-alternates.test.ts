@@ -1,4 +1,4 @@
-import { reservationUuidOf } from '#libs/domain/queueing/place-lease';
+import { RESERVATION_CONSUMER, reservationUuidOf } from '#libs/domain/queueing/place-lease';
 import type { Running } from '#libs/runtime/service';
 import { contentsOf, mustCommit } from '#libs/testing/placement/placement';
 import { ConductorWorld, providerOf } from '../testing/conductor-world';
@@ -97,7 +97,12 @@ it('goes on with plain alternates when nothing is reserved any more', async () =
   const uuid = await building('reserved');
   const [held] = await world.placement.consumers([reservationUuidOf(uuid)]);
   const claimToken = held?.claimToken ?? 0;
-  await mustCommit(world.placement, { kind: 'release_claim', consumerUuid: reservationUuidOf(uuid), claimToken });
+  await mustCommit(world.placement, {
+    kind: 'release_claim',
+    consumerUuid: reservationUuidOf(uuid),
+    claimToken,
+    consumerType: RESERVATION_CONSUMER,
+  });
   await answer('failed');
   await world.clock.advance(100);
   expect(await world.claims()).toEqual([`${uuid} h2`]);

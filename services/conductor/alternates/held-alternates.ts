@@ -1,15 +1,11 @@
-import type { Consumer } from '#libs/domain/consumer';
+import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance, InstanceState } from '#libs/domain/instance';
-import {
-  isReservation,
-  RESERVATION_CONSUMER,
-  reservationUuidOf,
-  withoutPlace,
-} from '#libs/domain/queueing/place-lease';
+import { RESERVATION_CONSUMER, reservationUuidOf, withoutPlace } from '#libs/domain/queueing/place-lease';
 import type { ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from '../context';
+import { release } from '../steps/claims';
 
 /** The states in which an instance may come to need an alternate. */
 export const NEEDING_ALTERNATES: readonly InstanceState[] = ['scheduling', 'building', 'rebuilding', 'unshelving'];
@@ -18,10 +14,10 @@ export const NEEDING_ALTERNATES: readonly InstanceState[] = ['scheduling', 'buil
 const MAY_HOLD: readonly InstanceState[] = [...NEEDING_ALTERNATES, 'deleting', 'undoing'];
 
 /** What is reserved for the alternates of an instance, if its request wants that and they still are. */
-export async function reservationOf(c: Conductor, { uuid, admission }: Instance): Promise<Consumer | undefined> {
-  if (admission?.alternatesHeld !== 'reserved') return undefined;
-  const [held] = await c.placement.consumers([reservationUuidOf(uuid)]);
-  return held && isReservation(held) ? held : undefined;
+export async function reservationOf(c: Conductor, record: Instance): Promise<Consumer | undefined> {
+  if (record.admission?.alternatesHeld !== 'reserved') return undefined;
+  const [held] = await c.placement.consumers([reservationUuidOf(record.uuid)]);
+  return isClaimOf(record, held, RESERVATION_CONSUMER) ? held : undefined;
 }
 
 /**
@@ -49,8 +45,7 @@ export async function endHeldAlternates(c: Conductor, before: Instance, { state,
     if (isLeased || isNominated) await c.placement.commit({ kind: 'end_leases', atMs, consumerUuids: [uuid] });
     const held = mayHold ? await reservationOf(c, before) : undefined;
     if (held === undefined) return;
-    const { uuid: consumerUuid, claimToken } = held;
-    await c.placement.commit({ kind: 'release_claim', atMs, consumerUuid, claimToken });
+    await release(c, held, held.claimToken);
   } catch (thrown) {
     const { reason } = BerthError.from(thrown);
     const fields = { event: 'alternates_still_held', instance_uuid: uuid, reason };

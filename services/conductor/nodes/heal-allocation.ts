@@ -2,7 +2,7 @@ import { type Identity, requireService } from '#libs/contracts/identity';
 import type { HealAllocationRequest, HealAllocationResponse } from '#libs/contracts/messages';
 import { healAllocationMethod, nodeCodec } from '#libs/contracts/nodes';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import type { Consumer } from '#libs/domain/consumer';
+import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
@@ -48,7 +48,7 @@ export async function healAllocation(
   const wanted = { [resourceClass]: 1 };
   const requestSpec = await specFor(c, record, wanted);
   const [consumer] = await c.placement.consumers([uuid]);
-  if (consumer?.owner !== 'conductor')
+  if (!isClaimOf(record, consumer))
     throw changed('claim_changed', `instance ${uuid} holds nothing: an audit settles that first`);
   const before = openRequest(c, record.allocationRequest);
   const isClaimed = isSame(consumer.allocations[providerUuid], wanted);

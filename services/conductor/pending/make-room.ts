@@ -15,9 +15,18 @@ const GONE: readonly Instance['state'][] = ['scheduling', 'pending', 'error', 'd
  *
  * @returns whether nothing is left to wait for: all have made room, or one of them does not, and another place must be found
  */
-export async function makeRoom(c: Conductor, { uuid: instanceUuid, admission, waiting }: Instance): Promise<boolean> {
+export async function makeRoom(
+  c: Conductor,
+  { uuid: instanceUuid, projectId, admission, waiting }: Instance,
+): Promise<boolean> {
   const reclaims = waiting?.preemption?.reclaims ?? false;
-  const observed = { kind: 'preempted', instanceUuid, priority: admission?.priority ?? 0, reclaims } as const;
+  const observed = {
+    kind: 'preempted',
+    instanceUuid,
+    projectId,
+    priority: admission?.priority ?? 0,
+    reclaims,
+  } as const;
   const left: Instance[] = [];
   for (const uuid of waiting?.preemption?.victims ?? []) {
     const before = await readRecord(c, uuid);

@@ -9,7 +9,10 @@ import { adopt, destroyAndReport, destroyKept, isOverdue, lateReport, none, runs
  * once its host has destroyed it. Never for one of the same priority, unless that takes back what its project has lent; and
  * never while its host is silent.
  */
-export function preempted(record: Instance, { instanceUuid, priority, reclaims = false }: PreemptedBy): Step {
+export function preempted(
+  record: Instance,
+  { instanceUuid, projectId, priority, reclaims = false }: PreemptedBy,
+): Step {
   const { state, admission } = record;
   const isThere = (BUILT_STATES.includes(state) && state !== 'unknown') || isAttemptOpen(record);
   // What its gang has become would be uncertain, or which of its hosts has what of it.
@@ -17,9 +20,11 @@ export function preempted(record: Instance, { instanceUuid, priority, reclaims =
   if (!isThere || isUnsettled || record.migration !== undefined) return none('not on its host');
   if (admission?.isProtected || (!reclaims && (admission?.priority ?? 0) >= priority))
     return none('not to be preempted');
+  // The fault is told to the project of the one that goes: another's uuid has no place in it.
+  const by = projectId === record.projectId ? instanceUuid : 'an instance of another project';
   const fault = reclaims
-    ? { reason: 'reclaimed', message: `its project had borrowed what it held; taken back for ${instanceUuid}` }
-    : { reason: 'preempted', message: `preempted by ${instanceUuid}, of priority ${priority}` };
+    ? { reason: 'reclaimed', message: `its project had borrowed what it held; taken back for ${by}` }
+    : { reason: 'preempted', message: `preempted by ${by}, of priority ${priority}` };
   return admission?.isRequeued ? { kind: 'record_preempting', fault } : { kind: 'record_deleting', fault };
 }
 

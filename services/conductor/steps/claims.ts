@@ -1,3 +1,4 @@
+import { isClaimOf } from '#libs/domain/consumer';
 import type { Instance } from '#libs/domain/instance';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
@@ -5,10 +6,13 @@ import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';
 import type { Holds, RunningAt } from '../observation';
 
-/** The claim that an instance holds now. What another owner holds under its uuid is not its claim. */
+/**
+ * The claim that an instance holds now. What another owner or another project holds under its uuid, and what is no instance's, is
+ * not its claim.
+ */
 export async function readClaim(c: Conductor, uuid: string, record?: Instance): Promise<Holds> {
   const [consumer] = await c.placement.consumers([uuid]);
-  if (consumer?.owner !== 'conductor') return { kind: 'none' };
+  if (consumer === undefined || !isClaimOf(record ?? consumer, consumer)) return { kind: 'none' };
   const isOnHost = record !== undefined && (await isOnHostOf(c, record, Object.keys(consumer.allocations)));
   return { kind: 'claim', claimToken: consumer.claimToken, isOnHost };
 }
@@ -27,15 +31,24 @@ async function isOnHostOf(c: Conductor, record: Instance, providers: readonly st
   return host !== undefined && providers.includes(host.providerUuid);
 }
 
-/** Releases a claim. Releasing a superseded claim is a no-op. */
-export async function release(c: Conductor, consumerUuid: string, claimToken: number): Promise<void> {
-  await c.placement.commit({ kind: 'release_claim', atMs: c.clock.now(), consumerUuid, claimToken });
+/** Whose a claim is, and what kind of consumer holds it: an instance unless given. Of a claim without a record no project is known. */
+export interface Claimant {
+  readonly uuid: string;
+  readonly projectId?: string | undefined;
+  readonly consumerType?: string | undefined;
+}
+
+/** Releases a claim. Releasing a superseded claim, or one of another consumer than named, is a no-op. */
+export async function release(c: Conductor, claimant: Claimant, claimToken: number): Promise<void> {
+  const { uuid: consumerUuid, projectId, consumerType } = claimant;
+  const whose = { consumerUuid, projectId, consumerType };
+  await c.placement.commit({ kind: 'release_claim', atMs: c.clock.now(), ...whose, claimToken });
 }
 
 /** Releases whatever an instance holds: for records that are deleting, and so can't be given a new claim. */
-export async function releaseHeld(c: Conductor, uuid: string): Promise<void> {
-  const holds = await readClaim(c, uuid);
-  if (holds.kind === 'claim') await release(c, uuid, holds.claimToken);
+export async function releaseHeld(c: Conductor, record: Instance): Promise<void> {
+  const holds = await readClaim(c, record.uuid, record);
+  if (holds.kind === 'claim') await release(c, record, holds.claimToken);
 }
 
 /**
@@ -45,7 +58,7 @@ export async function releaseHeld(c: Conductor, uuid: string): Promise<void> {
 export async function releaseElsewhere(c: Conductor, record: Instance): Promise<void> {
   const holds = await readClaim(c, record.uuid, record);
   const isLeft = holds.kind === 'claim' && !holds.isOnHost && holds.claimToken !== record.claimToken;
-  if (isLeft) await release(c, record.uuid, holds.claimToken);
+  if (isLeft) await release(c, record, holds.claimToken);
 }
 
 export type ClaimedAgain =
@@ -77,7 +90,7 @@ export async function claimAgain(
     case 'committed':
       return { kind: 'claimed', claimToken: result.claimToken };
     case 'generation': {
-      const holds = await readClaim(c, record.uuid);
+      const holds = await readClaim(c, record.uuid, record);
       return holds.kind === 'claim' ? { kind: 'held' } : { kind: 'refused', reason: 'somebody else has its uuid' };
     }
     case 'not_found':

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isClaimOf } from '#libs/domain/consumer';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import { heldTogether, keptForMove } from '#libs/domain/moves/kept-for-move';
 import { bytesOf, MIGRATION_CONSUMER, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
@@ -20,7 +21,7 @@ import { isKeptStopped, isReturnOrdered, type Moving } from '../reconcile/moves'
 import { isChanging } from '../reconcile/power';
 import type { Step } from '../step';
 import { after } from './after';
-import { openRequest } from './claims';
+import { openRequest, release } from './claims';
 import { noteDoubt } from './note-doubt';
 import { orderArrival, orderDestroy, orderHandOver } from './orders';
 
@@ -138,12 +139,11 @@ export async function performMove(
 }
 
 /** What a migration holds goes, if it is still what this move put there. */
-export async function releaseMigration(c: Conductor, { migration }: Instance): Promise<void> {
+export async function releaseMigration(c: Conductor, { projectId, migration }: Instance): Promise<void> {
   if (migration === undefined) return;
-  const { uuid: consumerUuid, claimToken } = migration;
-  const kept = claimToken ?? (await c.placement.consumers([consumerUuid]))[0]?.claimToken;
-  if (kept === undefined) return;
-  await c.placement.commit({ kind: 'release_claim', atMs: c.clock.now(), consumerUuid, claimToken: kept });
+  const { uuid, claimToken } = migration;
+  const kept = claimToken ?? (await c.placement.consumers([uuid]))[0]?.claimToken;
+  if (kept !== undefined) await release(c, { uuid, projectId, consumerType: MIGRATION_CONSUMER }, kept);
 }
 
 /** Of what is terminated on its move: the other side than the record's host is told, too. */
@@ -348,9 +348,8 @@ async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look 
   const claims = await c.placement.consumers([uuid, migration.uuid]);
   const current = await readRecord(c, uuid);
   if (current?.version !== record.version) return { ...look, record: current };
-  const own = claims.filter(({ owner }) => owner === 'conductor');
-  const held = own.find((one) => one.uuid === uuid);
-  const kept = own.find((one) => one.uuid === migration.uuid);
+  const held = claims.find((one) => one.uuid === uuid && isClaimOf(record, one));
+  const kept = claims.find((one) => one.uuid === migration.uuid && isClaimOf(record, one, MIGRATION_CONSUMER));
   const request = openRequest(c, bytesOf(source.allocationRequest));
   // Before both sides are known to be claimed, a scheduler may still be about to: a new token makes its guard fail.
   const isKnown = migration.claimToken !== undefined;

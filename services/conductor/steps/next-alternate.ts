@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Selection } from '#libs/contracts/messages';
 import { alternatesCodec } from '#libs/contracts/selection';
+import { isClaimOf } from '#libs/domain/consumer';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
@@ -119,7 +120,7 @@ async function claimWith(c: Conductor, carried: Uint8Array, record: Instance, ho
   let result = await claim(claimToken === undefined ? { kind: 'absent' } : { kind: 'claim', claimToken });
   if (result.kind === 'generation') {
     const [holder] = await c.placement.consumers([request.consumerUuid]);
-    if (holder && holder.claimToken > (claimToken ?? 0)) {
+    if (isClaimOf(record, holder) && holder.claimToken > (claimToken ?? 0)) {
       return isDeepStrictEqual(request.allocations, holder.allocations)
         ? { kind: 'claimed', claimToken: holder.claimToken, allocationRequest }
         : notClaimed('it holds another claim');

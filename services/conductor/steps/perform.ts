@@ -16,7 +16,8 @@ import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
 import { adopt } from './adopt';
 import { after } from './after';
-import { claimAgain, readClaim, release, releaseElsewhere } from './claims';
+import { blameHosts } from './blame-hosts';
+import { type Claimant, claimAgain, readClaim, release, releaseElsewhere } from './claims';
 import { isMoveStep, type MoveStep, performMove } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
@@ -44,7 +45,7 @@ export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<
     case 'read_claim':
       return { ...look, holds: await readClaim(c, look.uuid, record) };
     case 'release':
-      await release(c, look.uuid, step.claimToken);
+      await release(c, claimantOf(look), step.claimToken);
       return undefined;
     case 'destroy':
       return destroy(c, look, step);
@@ -208,11 +209,6 @@ async function conclude(
     c.measured.attempts.inc({ outcome });
     const fields = { event: 'attempt_failed', instance_uuid: uuid, request_id: requestId, host, outcome, reason: why };
     c.log.warn(fields, 'build attempt failed');
-    // A timeout may be anybody's, and a refusal says that there is no room.
-    const startedAtMs = outcome === 'failed' ? record.attempts.at(-1)?.startedAtMs : undefined;
-    const reason = `${outcome}: ${why}`;
-    const { failureHalfLifeMs: halfLifeMs } = c.config;
-    await c.placement.commit({ kind: 'record_failure', atMs: nowMs, host, halfLifeMs, startedAtMs, reason });
   }
   const isSilent = outcome === 'timed_out';
   const attempt = attemptNumber(record);
@@ -242,6 +238,7 @@ async function recordBuilt(
   if (result.kind === 'written' && record.state === 'building') {
     c.measured.attempts.inc({ outcome: 'active' });
     c.measured.activeAfter.observe((nowMs - record.createdAtMs) / 1000);
+    await blameHosts(c, record);
   }
   return after(look, result, change.state === 'stopping' ? { kind: 'interrupted' } : undefined);
 }
@@ -278,6 +275,12 @@ async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'de
   const outcome = await orderDestroy(c, look.uuid, step, look.record);
   if (look.observed.kind === 'superseded') return { ...look, observed: { kind: 'nothing' } };
   return outcome === 'told' || !step.reports ? undefined : { ...look, observed: { kind: outcome } };
+}
+
+/** Whose a claim is that is released: without a record its holder is not known to be an instance. */
+function claimantOf({ uuid, record, holds }: Look): Claimant {
+  const consumerType = holds.kind === 'claim' ? holds.consumerType : undefined;
+  return { uuid, projectId: record?.projectId, consumerType };
 }
 
 function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {

@@ -73,9 +73,9 @@ export async function recordPreempting(
  * by a later claim than its record names has had its turn already: this is a copy of what its host said.
  */
 export async function recordRequeued(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
-  const holds = await readClaim(c, record.uuid);
+  const holds = await readClaim(c, record.uuid, record);
   const isOwn = holds.kind === 'claim' && holds.claimToken <= (record.claimToken ?? Infinity);
-  if (isOwn) await release(c, record.uuid, holds.claimToken);
+  if (isOwn) await release(c, record, holds.claimToken);
   const waiting = { ...waitFrom(record, c.clock.now()), waitsFor: [] };
   const result = await writeRecord(c, record, {
     state: 'pending',

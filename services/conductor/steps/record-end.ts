@@ -30,7 +30,7 @@ export async function recordError(
   const dueAtMs = owesGang ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
   const change = { ...closed('error'), fault, attempts, alternates: NO_BYTES, dueAtMs };
   const result = await writeRecord(c, record, change);
-  if (result.kind === 'written' && claimToken !== undefined) await release(c, record.uuid, claimToken);
+  if (result.kind === 'written' && claimToken !== undefined) await release(c, record, claimToken);
   if (result.kind === 'written') await releaseMigration(c, record);
   // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
   const isReleased = claimToken !== undefined;
@@ -88,7 +88,7 @@ export async function closeRecord(
   }
   // Whoever recorded that it is to go may have died before the other side of its move was told.
   await destroyOtherSide(c, record);
-  await releaseHeld(c, record.uuid);
+  await releaseHeld(c, record);
   await releaseMigration(c, record);
   // What is claimed for it after this write is released by whoever claims, who then finds it at its end.
   return after(look, await writeRecord(c, record, closed(record.state === 'undoing' ? 'error' : 'deleted')), {

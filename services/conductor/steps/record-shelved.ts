@@ -22,7 +22,7 @@ export async function recordShelved(
     fault,
     attempts: [...leftActive(record.attempts, 'shelved'), ...passedOver].slice(-MAX_ATTEMPTS_KEPT),
   });
-  if (result.kind === 'written' && record.claimToken !== undefined) await release(c, record.uuid, record.claimToken);
+  if (result.kind === 'written' && record.claimToken !== undefined) await release(c, record, record.claimToken);
   return after(look, result, undefined);
 }
 

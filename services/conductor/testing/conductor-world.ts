@@ -77,6 +77,8 @@ type RequestFields = Partial<RequestSpec> & { readonly admission?: Partial<Admis
 
 /** Conductors among a scripted scheduler and scripted hosts, on a bus and stores in memory: the claims are real. */
 export class ConductorWorld {
+  /** Of instances that were selected for. */
+  readonly #projects = new Map<string, string>();
   readonly clock = fakeClock();
   readonly random = seededRandom(7);
   readonly placement = new MemoryPlacementStore();
@@ -151,6 +153,7 @@ export class ConductorWorld {
       ...answer(selectDestinationsMethod, ({ instanceUuids, requestSpec, mayPreempt = false, minCount, move }) => {
         const spec = requestSpecCodec.decode(requestSpec);
         const [instanceUuid = ''] = instanceUuids;
+        for (const uuid of instanceUuids) this.#projects.set(uuid, spec.projectId);
         if (move) return this.#selectForMove(instanceUuid, spec, move);
         return this.#select(instanceUuids, spec.ignoreHosts, mayPreempt, minCount || undefined);
       }),
@@ -266,7 +269,7 @@ export class ConductorWorld {
 
   /** Somebody else takes what a host has free. */
   async setFull(host: string): Promise<void> {
-    const write = claimWrite(requestOn(this.random.uuid(), host));
+    const write = claimWrite(this.#requestOn(this.random.uuid(), host));
     await this.placement.commit({ kind: 'write_allocations', atMs: this.clock.now(), consumers: [write] });
   }
 
@@ -447,7 +450,7 @@ export class ConductorWorld {
 
   /** What claims one VCPU of a host for an instance. */
   writeFor(instanceUuid: string, host: string): ConsumerWrite {
-    return claimWrite(requestOn(instanceUuid, host));
+    return claimWrite(this.#requestOn(instanceUuid, host));
   }
 
   async #destroy(destroy: DestroyInstance): Promise<void> {
@@ -513,7 +516,7 @@ export class ConductorWorld {
       const who = { projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor', mappings: {} } as const;
       return [
         { ...who, uuid: migrationUuid, allocations, expect: { kind: 'absent' } as const },
-        claimWrite(requestOn(instanceUuid, host, spec.resources), { kind: 'claim', claimToken }),
+        claimWrite(this.#requestOn(instanceUuid, host, spec.resources), { kind: 'claim', claimToken }),
       ];
     });
     const write = { kind: 'write_allocations', atMs: this.clock.now(), consumers } as const;
@@ -545,7 +548,7 @@ export class ConductorWorld {
       if (held?.claimToken !== claimToken) break;
       if (spec.forceHosts.length > 0 && !spec.forceHosts.includes(host)) continue;
       const { projectId, userId, allocations } = held;
-      const request = requestOn(instanceUuid, host, spec.resources);
+      const request = this.#requestOn(instanceUuid, host, spec.resources);
       const kept = keptForMove(allocations, request.allocations, host === sourceHost);
       const who = { projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor', mappings: {} } as const;
       const consumers = [
@@ -570,17 +573,23 @@ export class ConductorWorld {
 
   #selection(instanceUuid: string, host: string, resources = this.preferred): Selection {
     const sealed = (request: AllocationRequest) => this.#seal(request)(request);
-    const allocationRequest = sealed(requestOn(instanceUuid, host, resources));
+    const allocationRequest = sealed(this.#requestOn(instanceUuid, host, resources));
     const selection = { host, cell: 'cell1', allocationRequest, serviceHost: this.#serviceHostOf(host), epoch: 0 };
     const hasPreferred = Object.keys(this.preferred).length > 0;
     return hasPreferred
-      ? { ...selection, requiredAllocationRequest: sealed(requestOn(instanceUuid, host)) }
+      ? { ...selection, requiredAllocationRequest: sealed(this.#requestOn(instanceUuid, host)) }
       : selection;
+  }
+
+  #requestOn(consumerUuid: string, host: string, preferred: Resources = {}): AllocationRequest {
+    const projectId = this.#projects.get(consumerUuid) ?? 'project-1';
+    const who = { projectId, userId: 'user-1', group: undefined, mappings: {} };
+    return { consumerUuid, host, allocations: { [providerOf(host)]: { VCPU: 1, ...preferred } }, ...who };
   }
 
   async #claimFirst(instanceUuid: string, hosts: readonly string[]) {
     for (const host of hosts) {
-      const consumers = [claimWrite(requestOn(instanceUuid, host, this.preferred))];
+      const consumers = [claimWrite(this.#requestOn(instanceUuid, host, this.preferred))];
       const atMs = this.clock.now();
       const result = await this.placement.commit({ kind: 'write_allocations', atMs, withinQuota: true, consumers });
       if (result.kind === 'quota') this.quotaExceeded = result.excess;
@@ -600,9 +609,4 @@ export function providerOf(host: string): string {
 
 function hostOf(providerUuid: string): string {
   return `h${Number(providerUuid.slice(-2))}`;
-}
-
-function requestOn(consumerUuid: string, host: string, preferred: Resources = {}): AllocationRequest {
-  const who = { projectId: 'project-1', userId: 'user-1', group: undefined, mappings: {} };
-  return { consumerUuid, host, allocations: { [providerOf(host)]: { VCPU: 1, ...preferred } }, ...who };
 }

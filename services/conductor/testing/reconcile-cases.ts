@@ -115,11 +115,14 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['evacuate requested', { kind: 'evacuate_requested' }],
   ['its gang has failed', { kind: 'gang_failed', fault: { reason: 'gang_failed', message: '' } }],
   ['it is its turn', { kind: 'capacity_changed', revision: 1 }],
-  ['preempted', { kind: 'preempted', instanceUuid: randomUUID(), priority: 1 }],
-  ['preempted by one of its own priority', { kind: 'preempted', instanceUuid: randomUUID(), priority: 0 }],
+  ['preempted', { kind: 'preempted', instanceUuid: randomUUID(), projectId: 'project-1', priority: 1 }],
+  [
+    'preempted by one of its own priority',
+    { kind: 'preempted', instanceUuid: randomUUID(), projectId: 'project-1', priority: 0 },
+  ],
   [
     'taken back by one of its own priority',
-    { kind: 'preempted', instanceUuid: randomUUID(), priority: 0, reclaims: true },
+    { kind: 'preempted', instanceUuid: randomUUID(), projectId: 'project-1', priority: 0, reclaims: true },
   ],
   ['shelve requested', { kind: 'shelve_requested' }],
   ['unshelve requested', { kind: 'unshelve_requested' }],

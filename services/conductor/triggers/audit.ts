@@ -1,4 +1,4 @@
-import type { Consumer } from '#libs/domain/consumer';
+import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
@@ -49,7 +49,9 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
       c.placement.consumers(active.map(({ uuid }) => uuid)),
       c.placement.hosts([...new Set([...active, ...building, ...deleting].map(({ host = '' }) => host))]),
     ]);
-    const held = new Set(holders.filter(({ owner }) => owner === 'conductor').map(({ uuid }) => uuid));
+    const projects = new Map(active.map(({ uuid, projectId }) => [uuid, { projectId }]));
+    const isOwn = (one: Consumer) => isClaimOf(projects.get(one.uuid) ?? one, one);
+    const held = new Set(holders.filter(isOwn).map(({ uuid }) => uuid));
     const byName = new Map(hosts.map((host) => [host.name, host]));
     count.active += active.length;
     const looks = active.map((record) => {
@@ -100,16 +102,22 @@ function lookAtHeld(
     const isUsed = record !== undefined && NEEDING_ALTERNATES.includes(record.state);
     return isUsed && claim.updatedAtMs > reservedSinceMs ? undefined : lookAtClaim(claim, undefined);
   }
-  if (claim.consumerType !== MIGRATION_CONSUMER) return lookAtClaim(claim, record);
+  if (claim.consumerType !== MIGRATION_CONSUMER)
+    return lookAtClaim(claim, record && isClaimOf(record, claim) ? record : undefined);
   if (record && (record.migration || !isSettled(record))) return undefined;
   return lookAtClaim(claim, undefined);
 }
 
 /** Of a claim that is another than the record's it matters where it is: it is read again with that. */
-function lookAtClaim({ uuid, claimToken }: Consumer, record: Instance | undefined): Look {
+function lookAtClaim({ uuid, claimToken, consumerType }: Consumer, record: Instance | undefined): Look {
   const observed = { kind: 'audited', hostIs: 'unsettled' } as const;
   const isAnother = record !== undefined && isActive(record) && record.claimToken !== claimToken;
-  return { uuid, record, observed, holds: isAnother ? UNREAD : { kind: 'claim', claimToken, isOnHost: true } };
+  return {
+    uuid,
+    record,
+    observed,
+    holds: isAnother ? UNREAD : { kind: 'claim', claimToken, isOnHost: true, consumerType },
+  };
 }
 
 /** Undefined when there is nothing to look at: most hold their claims, which were looked at with those. */

@@ -7,6 +7,7 @@ import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Instance, InstanceState } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
+import { shownTo } from '../list-instances';
 import { lookAt, type Observation } from '../observation';
 import { reconcile } from '../reconcile';
 import { reconcileLoop } from '../reconcile-loop';
@@ -36,7 +37,7 @@ export async function operateInstance(
     throw invalidArgument('not_for_this', 'a cell knows of no others: send target_cell to the top', 'target_cell');
   }
   const record = await ownRecord(c, instanceUuid, sender);
-  if (isDone(record, operation)) return { instance: instanceView(record) };
+  if (isDone(record, operation)) return answerOf(c, record, sender);
   if (version !== 0 && version !== record.version) throw changed(record, version);
   const observed = await wishOf(c, request, record);
   if (reconcile(record, { kind: 'unread' }, observed, c.clock.now()).kind === 'none')
@@ -47,7 +48,12 @@ export async function operateInstance(
   // Somebody else's write came between, after which there was nothing to do: the wish is not on record.
   const overtaken = withoutStep.find((look) => look.observed === observed)?.record;
   if (overtaken && !isDone(overtaken, operation)) throw changed(after, record.version);
-  return { instance: instanceView(after) };
+  return answerOf(c, after, sender);
+}
+
+async function answerOf(c: Conductor, record: Instance, sender: Identity): Promise<OperateInstanceResponse> {
+  const [instance = instanceView(record)] = await shownTo(c, sender, [instanceView(record)]);
+  return { instance };
 }
 
 /** The states in which an operation has been asked for or done already. */

@@ -1,7 +1,9 @@
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Resources } from '#libs/domain/inventory';
+import { isDerivedUuid } from '#libs/domain/names';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import { tooMany } from '../http/body-bounds';
+import { badRequest } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
@@ -52,6 +54,7 @@ export async function consumerWrites(
   const view = Object.values(bodies).every(isNew) ? placement.recent : await placement.now();
   return Object.entries(bodies).map(([key, body]): ConsumerWrite => {
     const uuid = consumerUuid(key);
+    if (isDerivedUuid(uuid)) throw badRequest(`Consumer uuid ${uuid} is reserved: choose one that RFC 9562 defines.`);
     const present = view.consumer(uuid);
     const allocations = allocationsOf(body);
     return {

@@ -1,9 +1,8 @@
 import type { Move } from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
-import type { Consumer } from '#libs/domain/consumer';
+import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
-import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { CommitResult, ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
@@ -30,7 +29,7 @@ export type Claimed =
  * Claims all picks in one commit. After a conflict, brings the mirror up to date.
  *
  * @param freed  what is given back in the same commit
- * @throws BerthError `failed_precondition / foreign_consumer` when somebody else owns a consumer of an instance's uuid; `unavailable`: the store is away, and whether the claim was made is not known; asking again finds it.
+ * @throws BerthError `failed_precondition / foreign_consumer` when an instance's uuid is that of somebody else's consumer; `unavailable`: the store is away, and whether the claim was made is not known; asking again finds it.
  */
 export async function claimAll(
   picks: readonly PickedHost[],
@@ -118,8 +117,7 @@ export function writesOf(
   const claims = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);
-    // What it leaves at the source of a move is no instance's.
-    if (present?.consumerType === MIGRATION_CONSUMER) throw foreign(consumerUuid);
+    if (present && !isClaimOf({ projectId }, present)) throw foreign(consumerUuid);
     const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
     const request = { consumerUuid, projectId, userId, group, spreadAmong, priority, isProtected, ...place };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
@@ -137,7 +135,7 @@ export function spreadDomainOf(aggregates: readonly Aggregate[], group: ServerGr
 }
 
 export function foreign(uuid: string): BerthError {
-  const message = `consumer ${uuid} was made by a client of the placement API, or is a migration; choose another instance uuid`;
+  const message = `instance uuid ${uuid} is taken: choose another`;
   return new BerthError('failed_precondition', 'foreign_consumer', message, { details: { instance_uuid: uuid } });
 }
 

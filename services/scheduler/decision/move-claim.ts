@@ -1,5 +1,5 @@
 import type { Move } from '#libs/contracts/messages';
-import type { Consumer } from '#libs/domain/consumer';
+import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import { keptForMove } from '#libs/domain/moves/kept-for-move';
 import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
@@ -25,7 +25,7 @@ export function stageOf(
   if (held?.claimToken === move.claimToken) return 'to_claim';
   const kept = view.consumer(move.migrationUuid);
   // Both were claimed in one commit.
-  if (held && kept?.claimToken === held.claimToken) return 'claimed';
+  if (held && isClaimOf(held, kept, MIGRATION_CONSUMER) && kept.claimToken === held.claimToken) return 'claimed';
   return held && !kept && held.claimToken > move.claimToken && isWanted(held) ? 'claimed' : 'changed';
 }
 
@@ -33,7 +33,8 @@ export function stageOf(
  * The write by which a migration gets what an instance holds now, `keptForMove`: in one commit with the one by which the instance gets its
  * destination's (Nova's migration-based allocations). What an earlier migration of the instance has left is replaced.
  *
- * @throws BerthError `failed_precondition / migration_uuid_taken` when the uuid is that of somebody else's instance.
+ * @throws BerthError `failed_precondition / migration_uuid_taken` when the uuid is another kind of consumer's, or another project's: by
+ *   that of an instance from before no such uuid could be chosen.
  */
 export function migrationWrite(
   { migrationUuid: uuid }: Move,
@@ -42,8 +43,8 @@ export function migrationWrite(
   view: Pick<PlacementView, 'consumer' | 'provider'>,
 ): ConsumerWrite {
   const left = view.consumer(uuid);
-  if (left && left.consumerType !== MIGRATION_CONSUMER) {
-    const message = `consumer ${uuid}, which is to hold what instance ${held.uuid} leaves, is an instance of its own`;
+  if (left && !isClaimOf(held, left, MIGRATION_CONSUMER)) {
+    const message = `instance ${held.uuid} can't be moved: the uuid by which its source is held is taken; build it under another`;
     throw new BerthError('failed_precondition', 'migration_uuid_taken', message);
   }
   const expect: ConsumerGuard = left ? { kind: 'claim', claimToken: left.claimToken } : { kind: 'absent' };

@@ -4,6 +4,7 @@ import { SHARING_TRAIT } from '#libs/domain/provider';
 import type { RequestGroup } from '#libs/domain/request-spec';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aWrite, mustCommit } from '#libs/testing/placement/placement';
+import { NO_QUARANTINES } from '../fleet/quarantine';
 import { summarise } from '../reports/host-summary';
 import { listOverAllocated } from '../reports/list-over-allocated';
 import { aWorld, hostsOf, uuidOfHost, type World } from '../testing/world';
@@ -227,7 +228,7 @@ describe('what an agent reports below its host', () => {
     expect(scheduler.explain(spec, 'tree').hosts[0]?.passed).toBe(false);
     expect(await allocationsOf(held)).toMatchObject({ [nestedUuid('gpu')]: { VGPU: 1 } });
     const host = scheduler.mirror.host('tree');
-    expect(host && summarise(scheduler.mirror, host, scheduler.config)).toMatchObject({
+    expect(host && summarise(scheduler.mirror, host, NO_QUARANTINES)).toMatchObject({
       instances: 1,
       resources: {
         VCPU: { inventory: { total: 8 }, used: 3 },

@@ -31,6 +31,6 @@ const isTrusted: Check = {
   refuse: ({ quarantine }) => (quarantine === undefined || quarantine.isOpen ? undefined : QUARANTINED),
   describe: ({ host, quarantine }) => {
     const until = new Date(quarantine?.untilMs ?? 0).toISOString();
-    return `in quarantine, next probe after ${until}: ${host.failuresInARow} failures in a row, the last: ${host.lastFailure}`;
+    return `in quarantine, next probe after ${until}: ${host.failuresInARow} failures in a row`;
   },
 };

@@ -292,6 +292,14 @@ describe('same_host and different_host', () => {
     });
   });
 
+  it("know nothing of another project's instances", async () => {
+    for (const host of ['a', 'b']) await world.report(host);
+    const onA = await world.occupy('a', { VCPU: 1 });
+    const other = { projectId: 'another-project' };
+    expect((await judge({ ...other, sameHost: [onA] })).reasons).toEqual({ not_same_host: 2 });
+    expect((await judge({ ...other, differentHost: [onA] })).passed).toEqual(['a', 'b']);
+  });
+
   it('find no host for same_host with an instance that nobody knows', async () => {
     await world.report('a');
     expect(await judge({ sameHost: ['bbbbbbbb-0000-4000-8000-000000000001'] })).toMatchObject({

@@ -26,7 +26,7 @@ function ignoredPhrase(ignored: readonly string[], leaves: string | undefined): 
 /**
  * same_host: only hosts of one of the instances that the request names.
  *
- * Instances that are not known are on no host; when none is known, no host passes. Reason: `not_same_host`.
+ * Instances that are not known, or another project's, are on no host; when none is known, no host passes. Reason: `not_same_host`.
  */
 export const sameHostFilter = namedFilter('same_host', 'sameHost', {
   kind: 'only',

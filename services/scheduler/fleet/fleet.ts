@@ -1,12 +1,14 @@
 import TinyQueue from 'tinyqueue';
 import type { Allocations } from '#libs/domain/consumer';
 import { tenantsOf } from '#libs/domain/grouping/aggregate';
+import type { Host } from '#libs/domain/host';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { FleetSnapshot } from './fleet-snapshot';
 import { divide, type HostDomains } from './host-domains';
 import { type HostState, isSameList } from './host-state';
 import { type PendingClaim, PendingClaims } from './pending-claims';
 import { PersistentVector } from './persistent-vector';
+import { NO_QUARANTINES, type QuarantineOptions, type Quarantines, quarantinesOf } from './quarantine';
 import { type HostReading, type HostSources, type ReadOptions, readHost } from './read-host';
 import { SharingHosts } from './sharing-hosts';
 import { UnreportedClaims } from './unreported-claims';
@@ -27,6 +29,10 @@ export class Fleet {
   private readonly agenda = new TinyQueue<DueHost>([], (a, b) => a.atMs - b.atMs);
   private readonly dueAtMs = new Map<string, number>();
   private readonly sources: HostSources;
+  private readonly quarantine: QuarantineOptions;
+  /** Hosts with failures, by root. */
+  private readonly failing = new Map<string, Host>();
+  private judged: Quarantines = NO_QUARANTINES;
   private readonly sharing = new SharingHosts();
   /** Projects that host aggregates are for. */
   private tenants: ReadonlySet<string> | undefined;
@@ -40,7 +46,8 @@ export class Fleet {
     options: ReadOptions,
   ) {
     const unreported = new UnreportedClaims(view);
-    this.sources = { view, pending: this.pending, unreported, options };
+    this.quarantine = options;
+    this.sources = { view, pending: this.pending, unreported, options, quarantines: () => this.judged };
     const markAll = () => {
       this.tenants = undefined;
       unreported.readAll();
@@ -67,6 +74,7 @@ export class Fleet {
   snapshot(nowMs: number): FleetSnapshot {
     this.markDue(nowMs);
     if (this.stale.size === 0) return this.newest;
+    this.judgeFailing();
     const changes: Changes = new Map();
     for (const root of this.stale) this.read(root, nowMs, changes);
     this.stale.clear();
@@ -74,6 +82,12 @@ export class Fleet {
     const sharedUsers = this.sharing.byIndex((root) => this.indexByRoot.get(root));
     this.newest = new FleetSnapshot(this.newest.hosts.with(changes), this.indexByRoot.size, sharedUsers);
     return this.newest;
+  }
+
+  /** Who is in quarantine, and who is spared it because they would be too many. */
+  quarantines(nowMs: number): Quarantines {
+    this.snapshot(nowMs);
+    return this.judged;
   }
 
   /** The place of a host in the newest snapshot. */
@@ -132,6 +146,24 @@ export class Fleet {
       this.pending.remove(claim);
       this.stale.add(claim.rootUuid);
       for (const uuid in claim.allocations) for (const root of this.sharing.usersOf(uuid)) this.stale.add(root);
+    }
+  }
+
+  /** Who is in quarantine depends on all hosts that fail: one that is, or is not any more, is read again. */
+  private judgeFailing(): void {
+    for (const root of this.stale) {
+      const host = this.view.hostOfRoot(root);
+      if (host && host.failuresInARow > 0) this.failing.set(root, host);
+      else this.failing.delete(root);
+    }
+    if (this.failing.size === 0 && this.judged.untilMs.size === 0) return;
+    const before = this.judged;
+    const hostCount = Math.max(this.indexByRoot.size, this.stale.size);
+    this.judged = quarantinesOf(this.failing.values(), hostCount, this.quarantine);
+    for (const name of new Set([...before.untilMs.keys(), ...this.judged.untilMs.keys()])) {
+      if (before.untilMs.get(name) === this.judged.untilMs.get(name)) continue;
+      const root = this.view.host(name)?.providerUuid;
+      if (root !== undefined) this.stale.add(root);
     }
   }
 

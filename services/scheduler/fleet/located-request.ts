@@ -49,7 +49,7 @@ export type RefusedClaims = ReadonlyMap<number, string>;
 
 const NO_REFUSED_CLAIMS: RefusedClaims = new Map();
 
-/** The hosts that the spec's lists name, or that have the instances which they name. */
+/** The hosts that the spec's lists name, or that have the instances of its project which they name. */
 export type NamedHosts = Readonly<
   Record<'forceHosts' | 'ignoreHosts' | 'sameHost' | 'differentHost', readonly HostState[]>
 >;
@@ -83,7 +83,10 @@ export function locate(
       ? NO_HOSTS
       : names.map((name) => snapshot.at(indexOf(name))).filter((host) => host !== undefined);
   const byHost = (name: string) => fleet.indexOfHost(name);
-  const byInstance = (uuid: string) => fleet.indexOfConsumer(uuid);
+  // Another project's instance is as unknown as one that is not there: where it is, its project alone may learn.
+  const byInstance = (uuid: string) => {
+    return fleet.view.consumer(uuid)?.projectId === spec.projectId ? fleet.indexOfConsumer(uuid) : undefined;
+  };
   return {
     spec,
     members:

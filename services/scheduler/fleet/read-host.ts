@@ -8,7 +8,7 @@ import { HostProviders } from './host-providers';
 import { type HostState, isSameState } from './host-state';
 import { leasedRoom } from './leases/leased-room';
 import type { PendingClaims } from './pending-claims';
-import { type QuarantineOptions, readQuarantine } from './quarantine';
+import { type QuarantineOptions, type Quarantines, readQuarantine } from './quarantine';
 import type { UnreportedClaims } from './unreported-claims';
 
 export interface ReadOptions extends QuarantineOptions {
@@ -24,6 +24,8 @@ export interface HostSources {
   readonly pending: PendingClaims;
   readonly unreported: UnreportedClaims;
   readonly options: ReadOptions;
+  /** The hosts in quarantine now. */
+  readonly quarantines: () => Quarantines;
 }
 
 /** A host read from the mirror: its state, and when time alone will have changed it. */
@@ -40,7 +42,7 @@ export function readHost(
   host: Host,
   index: number,
   nowMs: number,
-  { view, pending, unreported, options }: HostSources,
+  { view, pending, unreported, options, quarantines }: HostSources,
   before: HostState | undefined,
 ): HostReading | undefined {
   const root = view.provider(host.providerUuid);
@@ -52,7 +54,8 @@ export function readHost(
   const claims = unreported.newerThan(Math.max(host.updatedAtMs, nowMs - options.claimSettleMs), root.uuid);
   const fadeStep = Math.floor(nowMs / FADE_STEP_MS);
   const recentFailures = fadedFailures(host, fadeStep * FADE_STEP_MS, options.failureHalfLifeMs);
-  const quarantine = readQuarantine(host, { view, tree, pendingCount }, nowMs, options);
+  const untilMs = quarantines().untilMs.get(host.name);
+  const quarantine = untilMs === undefined ? undefined : readQuarantine(untilMs, { view, tree, pendingCount }, nowMs);
   const leased = leasedRoom(tree, view, nowMs);
   const providers = tree.length === 1 && sharing.length === 0 ? undefined : providersOf(view, pending, tree, sharing);
   const flatBefore = before?.providers === undefined ? before : undefined;

@@ -1,14 +1,14 @@
 import type { HostSummary } from '#libs/contracts/messages';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { ClearFailures, PlacementStore, SetHostEnabled } from '#libs/placement/port/placement-store';
-import type { QuarantineOptions } from '../fleet/quarantine';
+import type { Fleet } from '../fleet/fleet';
 import { summarise } from './host-summary';
 import { requireHost } from './list-hosts';
 
 export interface HostChangeDeps {
   readonly placement: PlacementStore;
   readonly mirror: Mirror;
-  readonly config: QuarantineOptions;
+  readonly fleet: Fleet;
   readonly nowMs: number;
 }
 
@@ -20,9 +20,9 @@ export interface HostChangeDeps {
  */
 export async function changeHost(
   command: SetHostEnabled | ClearFailures,
-  { placement, mirror, config, nowMs }: HostChangeDeps,
+  { placement, mirror, fleet, nowMs }: HostChangeDeps,
 ): Promise<{ readonly host: HostSummary }> {
   const result = await placement.commit({ ...command, atMs: nowMs });
   if (result.kind === 'committed') mirror.apply(result.change);
-  return { host: summarise(mirror, requireHost(mirror, command.host), config) };
+  return { host: summarise(mirror, requireHost(mirror, command.host), fleet.quarantines(nowMs)) };
 }

@@ -1,5 +1,5 @@
 import type { HostDiscrepancy, RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
-import type { Consumer } from '#libs/domain/consumer';
+import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { instanceOfConsumer, MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import { isReservation } from '#libs/domain/queueing/place-lease';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
@@ -98,7 +98,7 @@ function isKeptHere(
   view: PlacementView,
 ): boolean {
   const kept = view.consumer(migrationUuidOf(instanceUuid));
-  return kept?.consumerType === MIGRATION_CONSUMER && kept.owner === 'conductor' && holdsOn(kept, stats, view);
+  return kept !== undefined && isClaimOf(kept, kept, MIGRATION_CONSUMER) && holdsOn(kept, stats, view);
 }
 
 /** A host speaks for its own providers only: what it says of others is left out. */

@@ -1,6 +1,6 @@
 import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { quarantinedUntilMs } from '../fleet/quarantine';
+import { suspectedUntilMs } from '../fleet/quarantine';
 import { holdsOn } from './discrepancies';
 import type { ReportDeps } from './take-reports';
 
@@ -29,7 +29,7 @@ export async function recordRefusal(
   nowMs: number,
 ): Promise<void> {
   const host = mirror.host(name);
-  if (!host || (quarantinedUntilMs(host, config) ?? 0) > nowMs) return;
+  if (!host || (suspectedUntilMs(host, config) ?? 0) > nowMs) return;
   const halfLifeMs = config.failureHalfLifeMs;
   const failure = { kind: 'record_failure', host: name, halfLifeMs, startedAtMs: nowMs, reason } as const;
   const result = await placement.commit({ ...failure, atMs: nowMs });

@@ -4,11 +4,11 @@ import type { Host } from '#libs/domain/host';
 import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { type QuarantineOptions, quarantinedUntilMs } from '../fleet/quarantine';
+import type { Quarantines } from '../fleet/quarantine';
 import { aggregatesOf } from '../fleet/read-host';
 
 /** A host as operators see it. Amounts are those of its whole tree; `berth provider tree` shows them by provider. */
-export function summarise(view: PlacementView, host: Host, quarantine: QuarantineOptions): HostSummary {
+export function summarise(view: PlacementView, host: Host, quarantines: Quarantines): HostSummary {
   const tree = view.tree(host.providerUuid);
   const [root] = tree;
   const used = tree.map(({ uuid }) => view.usage(uuid)).reduce<Resources>(addResources, {});
@@ -34,7 +34,7 @@ export function summarise(view: PlacementView, host: Host, quarantine: Quarantin
     serviceHost: host.serviceHost,
     failuresInARow: host.failuresInARow,
     lastFailure: host.lastFailure,
-    quarantinedUntilMs: quarantinedUntilMs(host, quarantine) ?? 0,
+    quarantinedUntilMs: quarantines.untilMs.get(host.name) ?? 0,
   };
 }
 

@@ -3,7 +3,6 @@ import { BerthError } from '#libs/domain/errors';
 import { indexAfter } from '#libs/domain/names';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Fleet } from '../fleet/fleet';
-import type { QuarantineOptions } from '../fleet/quarantine';
 import { summarise } from './host-summary';
 
 /**
@@ -14,15 +13,15 @@ import { summarise } from './host-summary';
 export function listHosts(
   { host: name, marker, limit }: ListHostsRequest,
   fleet: Fleet,
-  quarantine: QuarantineOptions,
   nowMs: number,
 ): ListHostsResponse {
   const { view } = fleet;
-  if (name !== '') return { hosts: [summarise(view, requireHost(view, name), quarantine)] };
+  const quarantines = fleet.quarantines(nowMs);
+  if (name !== '') return { hosts: [summarise(view, requireHost(view, name), quarantines)] };
   const names = fleet.names(nowMs);
   const from = indexAfter(names, marker);
   const hosts = names.slice(from, from + limit).map((one) => view.host(one));
-  return { hosts: hosts.filter((host) => host !== undefined).map((host) => summarise(view, host, quarantine)) };
+  return { hosts: hosts.filter((host) => host !== undefined).map((host) => summarise(view, host, quarantines)) };
 }
 
 /** @throws BerthError `not_found / no_such_host`. */

@@ -1,6 +1,8 @@
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import type { CastOptions } from '#libs/bus/port';
 import * as identity from '#libs/contracts/identity';
+import * as consumers from '#libs/domain/consumer';
+import * as names from '#libs/domain/names';
 import * as serverGroup from '#libs/domain/server-group';
 import * as allocations from '#libs/placement/commands/allocations';
 import * as claims from '../../../services/conductor/steps/claims';
@@ -43,6 +45,26 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     serverGroup,
     'groupKey',
     () => (_projectId, groupId) => groupId,
+  ),
+  withFocus(
+    mutants(
+      'derived-uuids-are-chosen',
+      'the uuids that no client may choose, and of what kind and project a consumer is',
+      mutant('', '', names, 'isDefinedUuid', () => () => true),
+      mutant('', '', consumers, 'isClaimOf', () => (_whose, consumer): consumer is consumers.Consumer => {
+        return consumer?.owner === 'conductor';
+      }),
+      mutant('', '', allocations, 'decideAllocations', (original) => (state, writes, terms) => {
+        const byUuid = new Map(writes.map((write) => [write.uuid, write]));
+        const asNamed = (uuid: string) => {
+          const consumer = state.consumer(uuid);
+          const { projectId, consumerType } = byUuid.get(uuid) ?? {};
+          return consumer && { ...consumer, projectId: projectId ?? consumer.projectId, consumerType };
+        };
+        return original({ ...state, consumer: asNamed }, writes, terms);
+      }),
+    ),
+    'build under a derived uuid',
   ),
   mutants(
     'owners-not-looked-at',

@@ -32,9 +32,10 @@
 --- ARGV[3..] for each commit: '<at ms> <force> <quotas> <consumer count>', force 1 takes what does not fit, quotas 1 refuses
 ---           what would exceed one; and for each consumer:
 ---           uuid
----           '<guard> <number> <raises> <owner> <instance> <project>', a guard of any, absent, generation or claim;
+---           '<guard> <number> <raises> <owner> <instance> <type> <project>', a guard of any, absent, generation or claim;
 ---           raises 1: giving back raises generations; instance 1: it is one, 2: it is a
----           part of an earlier claim, which units do not bind and which counts for what its body says
+---           part of an earlier claim, which units do not bind and which counts for what its body says; type: the consumer
+---           type, '-' for none; the project may be '' where nothing is taken
 ---           body, '' when it takes nothing
 ---           '<policy> <max per host> <host> <bytes of project id> <bytes of group id>\n<project id><group id><spread>', ''
 ---           for none; the spread is '' or a JSON list, by what or null, the maximum skew, the host's domain or null, all domains,
@@ -43,7 +44,7 @@
 ---         of the stream, but without the bodies of consumers, which the caller knows; the claim token is that of the first
 ---         commit that was made, the next one's is one higher; for each commit that was not made:
 ---         {i, 'unchanged'}                               i from 1
----         {i, 'owner', uuid, owner}                      it is another's
+---         {i, 'owner', uuid, owner}                      it is another's, or of another type or project
 ---         {i, 'generation', uuid, present}               present is '' when there is no such consumer
 ---         {i, 'not_found', subject, key}                 provider, resource_class or inventory
 ---         {i, 'capacity', provider uuid, class, why, usage row}
@@ -87,8 +88,8 @@ local function next_commit()
   local commit = { at_ms = at_ms, force = force == '1', is_within_quota = quotas == '1', writes = {}, own = {} }
   for i = 1, tonumber(count) do
     local uuid = next_arg()
-    local guard, expected, raises, owner, instance, project_key =
-      string.match(next_arg(), '^(%l+) (%S*) (%d) (%l+) (%d) (%S*)$')
+    local guard, expected, raises, owner, instance, type, project_key =
+      string.match(next_arg(), '^(%l+) (%S*) (%d) (%l+) (%d) (%S+) (%S*)$')
     local body = next_arg()
     local policy, max_per_host, host, bytes, group_bytes, names =
       string.match(next_arg(), '^(%S+) (%S+) ([^\n]*) (%d+) (%d+)\n(.*)$')
@@ -97,7 +98,7 @@ local function next_commit()
     commit.writes[i] = {
       uuid = uuid, owner = owner, body = body, takes = takes_of(body),
       guard = guard, expected = expected, raises_released = raises == '1',
-      is_instance = instance == '1', project_key = project_key,
+      type = type, is_instance = instance == '1', project_key = project_key,
       counted = instance == '2' and body ~= '' and cjson.decode(string.match(body, '\t(.*)$'))[14] or nil,
       policy = policy, max_per_host = tonumber(max_per_host), host = host,
       project = names and string.sub(names, 1, bytes), group = names and string.sub(names, bytes + 1, group_end),
@@ -122,7 +123,7 @@ local function read_consumer(uuid)
     claim = claim, generation = generation, created = created,
     takes = takes_of(body), project = rest[1], owner = rest[4], group = rest[7], host = rest[8],
     spread = rest[9] and { by = rest[9], domain = rest[10] }, moved_to = text_or_nil(rest[13]),
-    is_instance = rest[3] == 'INSTANCE', project_key = project_key(rest[1]), counted = rest[14],
+    type = rest[3], is_instance = rest[3] == 'INSTANCE', project_key = project_key(rest[1]), counted = rest[14],
   }
 end
 
@@ -428,13 +429,21 @@ local function mark_changed(takes, commit, raises)
   end
 end
 
+-- Whether a write is for what the consumer is, and whose; clients of the placement API may change both.
+local function is_own(write, old)
+  if old.owner ~= write.owner then return false end
+  if write.owner == 'api' then return true end
+  if old.type ~= write.type then return false end
+  return old.project_key == write.project_key or (write.project_key == '' and #write.takes == 0)
+end
+
 -- Decides a commit; nil when it was made, or why it is refused.
 local function refusal_of_commit(commit)
   local is_idle = true
   for _, write in ipairs(commit.writes) do
     local old = consumer_of(write.uuid)
     write.old = old
-    if old and old.owner ~= write.owner then return { 'owner', write.uuid, old.owner } end
+    if old and not is_own(write, old) then return { 'owner', write.uuid, old.owner } end
     local present = ''
     if old then present = write.guard == 'claim' and old.claim or old.generation end
     local holds = write.guard == 'any' or present == write.expected

@@ -1,13 +1,8 @@
 import type { Clock } from '#libs/domain/clock';
-import type { Allocations } from '#libs/domain/consumer';
+import { type Allocations, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import { addResources } from '#libs/domain/inventory';
-import {
-  isReservation,
-  MAX_LEASED_PLACES,
-  RESERVATION_CONSUMER,
-  reservationUuidOf,
-} from '#libs/domain/queueing/place-lease';
+import { MAX_LEASED_PLACES, RESERVATION_CONSUMER, reservationUuidOf } from '#libs/domain/queueing/place-lease';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { ConsumerGuard, ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
@@ -90,7 +85,7 @@ async function reserve(
 ): Promise<string | undefined> {
   const uuid = reservationUuidOf(instanceUuid);
   const present = mirror.consumer(uuid);
-  if (present && !isReservation(present)) return 'owner';
+  if (present && !isClaimOf({ projectId }, present, RESERVATION_CONSUMER)) return 'owner';
   const expect: ConsumerGuard = present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' };
   let left = alternates;
   for (;;) {
@@ -147,7 +142,7 @@ export function freedReservations(
   return instanceUuids.flatMap((instanceUuid): readonly ConsumerWrite[] => {
     const uuid = reservationUuidOf(instanceUuid);
     const held = view.consumer(uuid);
-    if (held === undefined || !isReservation(held)) return [];
+    if (!isClaimOf({ projectId }, held, RESERVATION_CONSUMER)) return [];
     return [{ ...reservation(uuid, projectId, userId), allocations: {}, expect: { kind: 'any' } }];
   });
 }

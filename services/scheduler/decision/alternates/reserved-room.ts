@@ -1,5 +1,5 @@
-import type { Allocations } from '#libs/domain/consumer';
-import { isReservation, reservationUuidOf } from '#libs/domain/queueing/place-lease';
+import { type Allocations, isClaimOf } from '#libs/domain/consumer';
+import { RESERVATION_CONSUMER, reservationUuidOf } from '#libs/domain/queueing/place-lease';
 import type { Fleet } from '../../fleet/fleet';
 import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
 import type { PendingClaim } from '../../fleet/pending-claims';
@@ -8,7 +8,7 @@ import type { SelectRequest } from '../decide';
 
 /** The fleet as it is for instances that are decided again: what is reserved for their own alternates is theirs to take. */
 export function withoutReservations(
-  { alternatesHeld, instanceUuids }: Pick<SelectRequest, 'alternatesHeld' | 'instanceUuids'>,
+  { alternatesHeld, instanceUuids, spec }: Pick<SelectRequest, 'alternatesHeld' | 'instanceUuids' | 'spec'>,
   fleet: Fleet,
   snapshot: FleetSnapshot,
 ): FleetSnapshot {
@@ -16,7 +16,7 @@ export function withoutReservations(
   let seen = snapshot;
   for (const consumerUuid of instanceUuids.map(reservationUuidOf)) {
     const held = fleet.view.consumer(consumerUuid);
-    if (held === undefined || !isReservation(held)) continue;
+    if (!isClaimOf(spec, held, RESERVATION_CONSUMER)) continue;
     for (const claim of claimsByHost(consumerUuid, held.allocations, fleet, seen)) seen = seen.without(claim);
   }
   return seen;

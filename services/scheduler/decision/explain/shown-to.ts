@@ -1,0 +1,19 @@
+import { type Identity, speaksForProject } from '#libs/contracts/identity';
+import type { ExplainResponse } from '#libs/contracts/messages';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+
+/**
+ * An explanation as its asker may see it: of those whose place the request would take a tenant sees its own instances, and where others
+ * would make room it is not told.
+ */
+export function shownTo(
+  asker: Identity,
+  { preemption, ...explained }: ExplainResponse,
+  view: Pick<PlacementView, 'consumer'>,
+): ExplainResponse {
+  if (preemption === undefined) return explained;
+  const victims = preemption.victims.filter(({ instanceUuid }) => {
+    return speaksForProject(asker, view.consumer(instanceUuid)?.projectId ?? '');
+  });
+  return { ...explained, preemption: { ...preemption, victims } };
+}
