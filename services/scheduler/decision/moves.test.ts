@@ -145,7 +145,13 @@ it('places nobody of an anti-affinity group where a member may go back to, and s
   ]);
   const [kept] = await world.placement.consumers([migrationUuid]);
   const claimToken = kept?.claimToken ?? 0;
-  await world.placement.commit({ kind: 'release_claim', consumerUuid: migrationUuid, claimToken, atMs: 1 });
+  await world.placement.commit({
+    kind: 'release_claim',
+    consumerUuid: migrationUuid,
+    claimToken,
+    atMs: 1,
+    consumerType: 'MIGRATION',
+  });
   await world.clock.advance(0);
   expect(hostsOf(await scheduler.select(another))).toEqual(['a']);
 });
