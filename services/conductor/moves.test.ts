@@ -254,6 +254,7 @@ describe('a resize', () => {
       kind: 'release_claim',
       atMs: world.clock.now(),
       consumerUuid: migrationUuidOf(uuid),
+      consumerType: 'MIGRATION',
       claimToken,
     });
     expect(await sizes(uuid)).toEqual([2, 0]);
