@@ -542,7 +542,8 @@ export class ConductorWorld {
     const hostOfHeld = hostOf(Object.keys(held?.allocations ?? {})[0] ?? '');
     if (held && former?.claimToken === held.claimToken) return found(hostOfHeld, held.claimToken);
     const isInPlace =
-      held && isDeepStrictEqual(held.allocations, this.#requestOn(instanceUuid, sourceHost, spec.resources).allocations);
+      held &&
+      isDeepStrictEqual(held.allocations, this.#requestOn(instanceUuid, sourceHost, spec.resources).allocations);
     if (isInPlace && held.claimToken > claimToken) return found(sourceHost, held.claimToken);
     for (const host of this.hosts.filter((one) => !spec.ignoreHosts.includes(one))) {
       if (held?.claimToken !== claimToken) break;
