@@ -210,10 +210,10 @@ export function describeClaims(open: () => PlacementStore): void {
       const { uuid: consumerUuid, projectId } = write;
       const refused = { kind: 'owner', uuid: write.uuid, owner: 'conductor' };
       for (const wrong of [{ projectId: 'another' }, { consumerType: 'MIGRATION' }, { consumerType: undefined }]) {
-        for (const expect_ of [{ kind: 'any' }, { kind: 'claim', claimToken }] as const) {
+        for (const guard of [{ kind: 'any' }, { kind: 'claim', claimToken }] as const) {
           const allocations = { [host]: { VCPU: 1 } };
-          expect(await claim(store, { ...write, ...wrong, allocations, expect: expect_ })).toEqual(refused);
-          expect(await claim(store, { ...write, ...wrong, allocations: {}, expect: expect_ })).toEqual(refused);
+          expect(await claim(store, { ...write, ...wrong, allocations, expect: guard })).toEqual(refused);
+          expect(await claim(store, { ...write, ...wrong, allocations: {}, expect: guard })).toEqual(refused);
         }
       }
       const release = { kind: 'release_claim', consumerUuid, claimToken } as const;

@@ -107,7 +107,10 @@ export function asksForOthers(random: Random): Perform {
     };
     const explained = (projectId: string, hints = {}) => ({
       requestSpec: requestSpecCodec.encode(requestSpec({ VCPU }, { projectId, userId: 'user', ...hints })),
-      ...{ host, limit: 10, priority: 10, mayPreempt },
+      host,
+      limit: 10,
+      priority: 10,
+      mayPreempt,
     });
     const hints = [{}, { sameHost: [victim] }, { differentHost: [victim] }];
     calls(RPC_SCHEDULER, explainMethod, explained(other), ...hints.map((hint) => explained(who, hint)));
