@@ -22,7 +22,6 @@ import {
   takesProviders,
 } from './actions/liars';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
-import { asksForOthers, buildsUnderDerived, buildsWithOthers } from './actions/malicious-tenant';
 import { decide, move, moveForeign, moveTogether } from './actions/moves';
 import {
   evacuate,
@@ -41,7 +40,8 @@ import { brokerRestarts, buildsAreLate, takenOver } from './actions/outages';
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
-import { type Request, requestIn, send, tenant } from './actions/requests';
+import { asksForOthers, buildsUnderDerived, buildsWithOthers } from './actions/tenants/malicious-tenant';
+import { type Request, requestIn, send, tenant } from './actions/tenants/requests';
 import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';

@@ -1,6 +1,7 @@
 import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
 import { attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
+import { blameHosts } from '../alternates/blame-hosts';
 import type { Conductor } from '../context';
 import {
   attemptOn,
@@ -16,7 +17,6 @@ import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
 import { adopt } from './adopt';
 import { after } from './after';
-import { blameHosts } from './blame-hosts';
 import { type Claimant, claimAgain, readClaim, release, releaseElsewhere } from './claims';
 import { isMoveStep, type MoveStep, performMove } from './moves';
 import { claimNextHost } from './next-alternate';

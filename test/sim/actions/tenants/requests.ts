@@ -7,7 +7,7 @@ import type { Admission } from '#libs/domain/queueing/admission';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
-import { confirmed, pick, type World } from './common';
+import { confirmed, pick, type World } from '../common';
 
 /** One of the tenants. */
 export const tenant = (random: Random) => pick(random, ['tenant-a', 'tenant-b']);

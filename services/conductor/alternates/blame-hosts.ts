@@ -1,6 +1,6 @@
 import type { Attempt, Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
-import { triedBy } from './next-alternate';
+import { triedBy } from '../steps/next-alternate';
 
 /**
  * A build that has come to run tells what the hosts that it failed on are worth: there it failed, and elsewhere it runs. One that fails
