@@ -85,7 +85,8 @@ export interface ClaimMovesRequest {
 export interface MoveToClaim {
   readonly instanceUuid: string;
   readonly requestSpec: RequestSpec;
-  readonly move: Move;
+  /** Undefined for an evacuation, which leaves nothing to go back to. */
+  readonly move: Move | undefined;
 }
 
 /** A destination of each, or none, and which one has none and why. */

@@ -76,7 +76,7 @@ export const claimMovesMethod: Method<ClaimMovesRequest, ClaimMovesResponse> = {
     'berth.scheduler.v1.ClaimMovesRequest',
     scheduler.ClaimMovesRequest,
     ({ moves, dryRun }) => ({
-      moves: moves.map((one) => ({ ...one, requestSpec: specToWire(one.requestSpec) })),
+      moves: moves.map((one) => ({ ...one, move: one.move ?? null, requestSpec: specToWire(one.requestSpec) })),
       dryRun,
     }),
     ({ moves, dryRun }) => {
@@ -120,10 +120,9 @@ function plannedMoveFromWire(value: berth.conductor.v1.IPlannedMove, field: stri
 function moveToClaimFromWire(value: berth.scheduler.v1.IMoveToClaim, field: string): MoveToClaim {
   const { instanceUuid, requestSpec, move } = value as berth.scheduler.v1.MoveToClaim;
   if (!requestSpec) throw missing(`${field}.request_spec`);
-  if (!move) throw missing(`${field}.move`);
   return {
     instanceUuid: uuid(instanceUuid, `${field}.instance_uuid`),
     requestSpec: specFromWire(requestSpec, `${field}.request_spec`),
-    move: moveFromWire(move, 1),
+    move: move ? moveFromWire(move, 1) : undefined,
   };
 }

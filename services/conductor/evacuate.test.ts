@@ -271,3 +271,27 @@ it.each(['placement', 'instances', 'bus'] as const)(
     }
   },
 );
+
+it('evacuates an affinity group as one, whichever of it is asked for', async () => {
+  world.group = { id: 'web', policy: 'affinity', maxPerHost: 1 };
+  world.hosts = ['h1'];
+  await world.setUp('h1', true);
+  await world.setUp('h2', true);
+  await world.request(2);
+  await world.clock.advance(0);
+  const [first] = await world.all();
+  expect(first).toMatchObject({ state: 'active', host: 'h1' });
+  world.hosts = ['h1', 'h2'];
+  world.behaviour.set('h1', 'is silent');
+  await world.clock.advance(10);
+  await world.setUp('h2', true);
+  const atMs = world.clock.now();
+  await world.placement.commit({ kind: 'sweep_hosts', atMs, silentSinceMs: atMs - 1, limit: 10 });
+  await evacuate(first?.uuid ?? '');
+  const now = await world.all();
+  expect(now.map(({ state, host }) => [state, host])).toEqual([
+    ['active', 'h2'],
+    ['active', 'h2'],
+  ]);
+  expect(now.map(({ attempts }) => attempts[0]?.outcome)).toEqual(['evacuated', 'evacuated']);
+});

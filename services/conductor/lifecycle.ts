@@ -95,8 +95,12 @@ export const MAX_ATTEMPTS_KEPT = 100;
 
 /** From now on what is left on the dead host is to go. */
 export function evacuated({ state, attempts }: Instance): readonly Attempt[] {
-  return state === 'rebuilding' ? leftActive(attempts, 'evacuated') : attempts;
+  if (state !== 'rebuilding') return attempts;
+  return attempts.map((one) => (LEFT.includes(one.outcome) ? { ...one, outcome: 'evacuated' } : one));
 }
+
+/** Of one that was on a move, what its host was ordered last may be there as well. */
+const LEFT: readonly Attempt['outcome'][] = ['active', 'building'];
 
 /** The attempts of what was ACTIVE and is no longer: what became of it. */
 export function leftActive(attempts: readonly Attempt[], outcome: Attempt['outcome']): readonly Attempt[] {

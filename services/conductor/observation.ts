@@ -160,6 +160,8 @@ export type Observation =
   | { readonly kind: 'host_gone' }
   /** The host is silent; what it is told waits in its queue. */
   | { readonly kind: 'host_down' }
+  /** The host is dead, and nothing that its agent says now is heard. */
+  | { readonly kind: 'host_fenced' }
   /** Record and claim have not changed for the audit's grace period; nor has the host, if it is up. */
   | { readonly kind: 'audited'; readonly hostIs: 'up' | 'down' | 'unsettled' };
 

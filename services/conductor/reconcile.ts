@@ -14,7 +14,7 @@ import { isMoveWish, isMoving, moveAsked } from './reconcile/moves';
 import { arrived, moving, reverting } from './reconcile/moving';
 import { mayWait, pending, recordPending } from './reconcile/pending';
 import { preempted, preempting } from './reconcile/preempting';
-import { rebuilding } from './reconcile/rebuilding';
+import { evacuateRequested, rebuilding } from './reconcile/rebuilding';
 import {
   adopt,
   adoptOrElsewhere,
@@ -55,6 +55,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'gang_failed') return gangFailed(record, observed.fault);
   if (owesGang(record)) return { kind: 'settle_gang' };
   if (isMoveWish(observed)) return moveAsked(record, observed);
+  if (observed.kind === 'evacuate_requested' && isMoving(record)) return evacuateRequested(record);
   if (observed.kind === 'unshelve_requested' && record.state !== 'shelved_offloaded') return none('not shelved');
   const isOnItsWay = record.state === 'resize' || record.state === 'migrating';
   const isAnswer = observed.kind === 'power_reported' && isOnItsWay;
@@ -239,10 +240,11 @@ function deleting(record: Instance, observed: Observation, nowMs: number): Step 
       return { kind: 'close_record', isConfirmed: false };
     case 'claimed':
       return { kind: 'release', claimToken: observed.target.claimToken };
+    case 'audited':
+      return observed.hostIs === 'down' ? { kind: 'close_record', isConfirmed: false } : wait(record);
     case 'missing':
       // The order may be lost with a conductor, or the host's answer: ordered again, the host answers that it is destroyed.
       return observed.host === record.host && !observed.hasOrdersWaiting ? destroyOrClose(record, nowMs) : wait(record);
-    case 'audited':
     case 'no_host':
       return wait(record);
     default:

@@ -68,8 +68,12 @@ export type Step =
   | { readonly kind: 'finish_move'; readonly isConfirmed: boolean }
   /** What it is to keep is not in a report of its source: a doubt, which the very next settles. */
   | { readonly kind: 'record_source_missing'; readonly missingIn: MissedReport }
-  /** It goes back: record it, then what its destination has is destroyed. */
-  | { readonly kind: 'record_reverting'; readonly fault: Fault | undefined }
+  /** It goes back: record it, then what its destination has is destroyed. Doubtful: not while its source is down and its destination is not. */
+  | { readonly kind: 'record_reverting'; readonly fault: Fault | undefined; readonly isDoubtful?: boolean }
+  /** Its time to be reverted is over: confirm it, unless its host is down. */
+  | { readonly kind: 'confirm_when_up' }
+  /** Its source, which is down, was told to go on with it: the move is over. */
+  | { readonly kind: 'record_return_awaited'; readonly why: string }
   /** Nothing of it is left at its destination. */
   | { readonly kind: 'record_returning' }
   /** Give its old claim back to it and the new one away, in one commit; then its source is told to go on with it. */
@@ -129,6 +133,8 @@ export type Step =
       readonly isAgain?: boolean;
       readonly finding?: Finding;
     }
+  /** A host that is to end what it has is dead, perhaps: fence it, and go on as though it had. */
+  | { readonly kind: 'fence_host'; readonly host: string }
   /** Release what is held, then record DELETED, or ERROR when it was undone. Unconfirmed: no host said that it is destroyed. */
   | { readonly kind: 'close_record'; readonly isConfirmed: boolean }
   | { readonly kind: 'release'; readonly claimToken: number; readonly finding?: Finding }

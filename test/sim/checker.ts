@@ -413,8 +413,9 @@ export class Checker {
     this.fail('nothing healthy is destroyed', `${uuid} is evacuated from ${host}, which is alive`);
   }
 
-  /** Nothing is left on its host of what is shelved, from the moment that it is said. */
+  /** Nothing is left on its host of what is shelved, from the moment that it is said, unless the host is dead: it is told when it is back. */
   #checkShelved({ uuid, state, host = '' }: Instance): void {
+    if (!this.#takeOvers.isAlive(host)) return;
     if (state !== 'shelving' || this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
     const { running, stopped } = this.fleet.machines.get(host) ?? {};
     if (running?.has(uuid) || stopped?.has(uuid))

@@ -1,4 +1,4 @@
-import type { InstanceView } from '#libs/contracts/messages';
+import type { InstanceView, MoveInstancesResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { type DrainClient, type Drained, drainHost } from './drain-host';
@@ -71,6 +71,8 @@ it.each([
 /** Instances that live migrations move at once; but those of `stubborn`, which have no other host. */
 class FakeClient implements DrainClient {
   readonly moved: string[] = [];
+  readonly together: string[] = [];
+  togetherBy = 'live_migrate';
   enabled = true;
 
   constructor(
@@ -92,18 +94,34 @@ class FakeClient implements DrainClient {
     return this.all.get(uuid) as InstanceView;
   }
 
+  /** Of a group that can't leave live, what is claimed cold goes when its turn comes. */
+  async moveInstances(operation: string, moves: readonly { instanceUuid: string }[]): Promise<MoveInstancesResponse> {
+    this.together.push(`${operation} ${moves.map(({ instanceUuid }) => instanceUuid).join(' ')}`);
+    if (operation !== this.togetherBy)
+      return { moves: [], refusedInstanceUuid: '', refusal: 'no host for all of them' };
+    for (const { instanceUuid } of moves) {
+      const claimed = { ...migration('h1'), phase: 'claimed', kind: operation } as InstanceView['migration'];
+      this.all.set(instanceUuid, { ...(await this.instance(instanceUuid)), state: 'resize', migration: claimed });
+    }
+    return { moves: [], refusedInstanceUuid: '', refusal: '' };
+  }
+
   async operate(uuid: string): Promise<InstanceView> {
     const before = await this.instance(uuid);
     const isStubborn = this.stubborn.includes(uuid);
-    this.all.set(uuid, { ...before, ...(isStubborn ? { fault: fault('no_valid_host') } : { host: 'h2' }) });
+    const after = isStubborn ? { fault: fault('no_valid_host') } : seen({ host: 'h2' });
+    this.all.set(uuid, { ...before, ...after });
     this.moved.push(uuid);
     return this.instance(uuid);
   }
 }
 
-const instances = (count: number) =>
+const instances = (count: number, requestSpec: object = {}) =>
   new Map(
-    Array.from({ length: count }, (_, n) => [`i${n}`, { ...seen(), uuid: `i${n}`, name: `web-${n}` } as InstanceView]),
+    Array.from({ length: count }, (_, n) => [
+      `i${n}`,
+      { ...seen(), uuid: `i${n}`, name: `web-${n}`, projectId: 'p', requestSpec } as unknown as InstanceView,
+    ]),
   );
 
 async function drain(client: FakeClient, signal = new AbortController().signal): Promise<Drained[]> {
@@ -137,6 +155,7 @@ it('waits for what is on its way back from another host, and moves it then', asy
     ...seen({ host: 'h2', state: 'revert_resize', migration: migration('h1') }),
     uuid: 'i0',
     name: '',
+    requestSpec: {},
   };
   const client = new Returning(new Map([['i0', onItsWay as InstanceView]]));
   expect(await drain(client)).toMatchObject([{ uuid: 'i0', host: 'h2', stays: undefined }]);
@@ -169,4 +188,25 @@ it('stops at an interruption', async () => {
   const client = new FakeClient(instances(3));
   await drain(client, interrupted.signal);
   expect(client.moved).toEqual([]);
+});
+
+it('has an affinity group leave as one, and each of any other group by itself', async () => {
+  const client = new FakeClient(instances(3, { group: { id: 'web', policy: 'affinity', maxPerHost: 1 } }));
+  const drained = await drain(client);
+  expect(client.together).toEqual(['live_migrate i0 i1 i2']);
+  expect(drained.map(({ host, stays }) => [host, stays])).toEqual(Array(3).fill(['h2', undefined]));
+  const apart = new FakeClient(instances(2, { group: { id: 'web', policy: 'anti-affinity', maxPerHost: 1 } }));
+  await drain(apart);
+  expect(apart.together).toEqual([]);
+});
+
+it('tries each by itself where no host takes all of a group, which says why', async () => {
+  const client = new FakeClient(instances(2, { group: { id: 'web', policy: 'affinity', maxPerHost: 1 } }), [
+    'i0',
+    'i1',
+  ]);
+  client.togetherBy = 'none';
+  const drained = await drain(client);
+  expect(client.together).toEqual(['live_migrate i0 i1']);
+  expect(drained.map(({ stays }) => stays)).toEqual(['no_valid_host: why', 'no_valid_host: why']);
 });

@@ -2,7 +2,9 @@ import type { InstanceView } from '../../contracts/messages';
 import { type Clock, sleep } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import type { InstanceState } from '../../domain/instance';
+import { groupKey } from '../../domain/server-group';
 import { mapConcurrently } from '../../runtime/concurrent';
+import { groupBy } from '../../runtime/group-by';
 import type { Client } from '../client';
 import { nextMove } from './next-move';
 
@@ -16,7 +18,7 @@ export interface DrainOptions {
 }
 
 /** What a drain needs of a client. */
-export type DrainClient = Pick<Client, 'setHostEnabled' | 'instances' | 'instance' | 'operate'>;
+export type DrainClient = Pick<Client, 'setHostEnabled' | 'instances' | 'instance' | 'operate' | 'moveInstances'>;
 
 export interface DrainParts {
   readonly client: DrainClient;
@@ -63,6 +65,7 @@ export async function drainHost(parts: DrainParts, options: DrainOptions): Promi
       all.push(drained);
       onProgress(all.length, count, drained);
     };
+    for (const members of groupsOf(there)) await drainTogether(parts, options, members);
     await mapConcurrently(there, parallel, drain, signal);
     if (signal.aborted) return all;
   }
@@ -79,13 +82,51 @@ async function instancesOf(client: DrainClient, host: string): Promise<InstanceV
 /** In which a host may have something of what is recorded on another. */
 const ON_A_MOVE: readonly InstanceState[] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
+/** Members of groups that may have to leave together: of an affinity group, or of one whose policy only the scheduler knows. */
+function groupsOf(there: readonly InstanceView[]): readonly (readonly InstanceView[])[] {
+  const mayBeAffinity = ({ requestSpec: { group } }: InstanceView) =>
+    group !== undefined && (group.policy === undefined || group.policy === 'affinity');
+  const members = there.filter((one) => mayBeAffinity(one) && AT_REST.includes(one.state) && !one.migration);
+  const groups = groupBy(members, ({ projectId, requestSpec }) => groupKey(projectId, requestSpec.group?.id ?? ''));
+  return [...groups].map(([, some]) => some).filter((some) => some.length > 1);
+}
+
+const AT_REST: readonly InstanceState[] = ['active', 'stopped'];
+
+/**
+ * Has a group leave as one: its moves are claimed on one host together, live, else cold, and then each has its turn. What stays is tried
+ * by itself afterwards, which says why.
+ */
+async function drainTogether(
+  parts: DrainParts,
+  options: DrainOptions,
+  members: readonly InstanceView[],
+): Promise<void> {
+  const { client, signal } = parts;
+  for (const operation of ['live_migrate', 'migrate'] as const) {
+    const now = await Promise.all(members.map(({ uuid }) => client.instance(uuid)));
+    const there = now.filter((one) => one.host === options.host && AT_REST.includes(one.state) && !one.migration);
+    if (there.length < 2 || signal.aborted) return;
+    const moves = there.map(({ uuid }) => ({ instanceUuid: uuid, targetHost: '' }));
+    try {
+      const { refusal } = await client.moveInstances(operation, moves, { leaveHosts: [options.host] });
+      if (refusal !== '') return;
+    } catch {
+      // Some of it has changed meanwhile, or is not to be moved: each by itself says so.
+      return;
+    }
+    await Promise.all(there.map((one) => drainOne(parts, options, one, ['live_migrate', 'migrate'])));
+  }
+}
+
 async function drainOne(
   { client, clock, signal }: DrainParts,
   { host, timeoutMs }: DrainOptions,
   first: InstanceView,
+  triedBefore: readonly string[] = [],
 ): Promise<Drained> {
   const untilMs = clock.elapsed() + timeoutMs;
-  const tried: string[] = [];
+  const tried: string[] = [...triedBefore];
   // It may have changed before it was asked: what is refused twice in the same words is refused.
   let refusedBefore: string | undefined;
   for (let instance = first; ; instance = await client.instance(first.uuid)) {

@@ -33,6 +33,8 @@ export function nextMove(
   if (state === 'verify_resize' && isKeptHere) return { kind: 'confirm' };
   if (state === 'verify_resize') return stays('it was moved here, and nobody has confirmed or reverted that');
   if (state === 'unknown') return stays('its host is silent: evacuate it when the host is dead');
+  // Claimed with the rest of its group: it is its turn.
+  if (migration?.phase === 'claimed' && migration.kind !== 'resize') return { kind: 'move', operation: migration.kind };
   if (!AT_REST.includes(state) || migration !== undefined) return { kind: 'wait' };
   // What is stopped goes cold, and stays stopped.
   if (tried.length === 0) return { kind: 'move', operation: state === 'stopped' ? 'migrate' : 'live_migrate' };

@@ -96,7 +96,7 @@ export async function deleteHostTree(tx: Transaction, { host: name }: DeleteHost
     tree.map(({ uuid }) => uuid),
   );
   const inUse = tree.find((_, n) => Object.keys(usages[n]?.used ?? {}).length > 0);
-  if (inUse) return { kind: 'in_use', subject: 'provider', key: inUse.name, by: 'allocations' };
+  if (inUse) return { kind: 'in_use', subject: 'provider', key: inUse.name, by: 'allocations', uuid: inUse.uuid };
   for (const provider of tree) removeProvider(tx, provider);
   tx.write({ kind: 'delete', table: 'tree', key: host.providerUuid });
   deleteHost(tx, name);

@@ -45,6 +45,8 @@ export type CommitResult =
       readonly subject: Subject;
       readonly key: string;
       readonly by: 'allocations' | 'children' | 'inventories' | 'providers' | 'hosts';
+      /** Of the provider of a host that is to be deleted, whose name is the key. */
+      readonly uuid?: string;
     }
   /** The host is in this zone already, by another aggregate. */
   | { readonly kind: 'zone'; readonly host: string; readonly zone: string }

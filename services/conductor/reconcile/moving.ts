@@ -76,6 +76,8 @@ function handingOver(record: Moving, observed: Observation, nowMs: number): Step
     case 'reported':
       if (!isOfPresentBuild(record, { ...observed, claimToken: 0 })) return lateReport(record, observed);
       return observed.outcome === 'lost' ? goBack('instance_lost', observed.why) : none('late report');
+    case 'audited':
+      return isHostDown(observed) ? goBack('host_down', `${record.migration.source.host} is down`) : wait(record);
     default:
       if (!isOverdue(record, nowMs)) return elsewhere(record, observed);
       return goBack('not_handed_over', `${record.migration.source.host} did not hand it over in time`);
@@ -91,6 +93,10 @@ function arriving(record: Moving, observed: Observation, nowMs: number): Step {
       return isOfPresentBuild(record, observed) ? arrival(observed) : lateReport(record, observed);
     case 'order_refused':
       return goBack('order_refused', observed.reason);
+    case 'host_down':
+      return goBack('host_down', `${record.host} is down`);
+    case 'audited':
+      return isHostDown(observed) ? goBack('host_down', `${record.host} is down`) : wait(record);
     case 'running':
       if (!isOfPresentBuild(record, { host: observed.host, ...observed.instance })) return elsewhere(record, observed);
       if (!isInPlace(record) || !isYetToRun(observed)) return { kind: 'record_arrived', at: observed.at };
@@ -104,8 +110,14 @@ function arriving(record: Moving, observed: Observation, nowMs: number): Step {
   }
 }
 
+/** Its destination may have it all the same: it goes back only to a source that is there. */
 function notArrived({ host }: Moving): Step {
-  return goBack('not_arrived', `${host} did not build it in time`);
+  const fault = { reason: 'not_arrived', message: `${host} did not build it in time` };
+  return { kind: 'record_reverting', fault, isDoubtful: true };
+}
+
+function isHostDown({ hostIs }: Extract<Observation, { kind: 'audited' }>): boolean {
+  return hostIs === 'down';
 }
 
 function isInPlace({ migration: { source, destination } }: Moving): boolean {
@@ -160,7 +172,9 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
       return step.kind === 'none' ? { kind: 'hold_source' } : step;
     }
     case 'nothing':
-      return isOverdue(record, nowMs) ? { kind: 'record_confirming' } : wait(record);
+      return isOverdue(record, nowMs) ? { kind: 'confirm_when_up' } : wait(record);
+    case 'host_down':
+      return goBack('host_down', `${record.host} is down: it goes back instead of being confirmed`);
     default:
       return none('at rest');
   }
@@ -189,10 +203,13 @@ function leaving(record: Moving, observed: Observation, nowMs: number): Step {
     case 'running':
       return observed.host === host && observed.instance.attempt === attempt ? destroy : elsewhere(record, observed);
     case 'host_gone':
+    case 'host_fenced':
       return { kind: 'record_returning' };
     case 'host_down':
-      // The order waits in its queue.
-      return wait(record);
+      // The order waits in its queue, before all that it is told when it is back.
+      return { kind: 'fence_host', host };
+    case 'audited':
+      return isHostDown(observed) ? { kind: 'fence_host', host } : wait(record);
     default:
       return isOverdue(record, nowMs) ? { ...destroy, isAgain: true } : wait(record);
   }
@@ -207,7 +224,11 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
     case 'interrupted':
       return { kind: 'order_arrival' };
     case 'order_refused':
-      return wait(record);
+      return isOverdue(record, nowMs) ? sourceIsDown(record) : wait(record);
+    case 'host_down':
+      return sourceIsDown(record);
+    case 'audited':
+      return isHostDown(observed) ? sourceIsDown(record) : wait(record);
     case 'reported':
       if (isLaterThere(record, observed)) return returned(record, observed);
       return isOfPresentBuild(record, observed) ? returned(record, observed) : lateReport(record, observed);
@@ -221,6 +242,12 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
     default:
       return isOverdue(record, nowMs) ? ORDER_AGAIN : elsewhere(record, observed);
   }
+}
+
+/** It rests there as what it was: its source finds the order when it is back, or it is evacuated. */
+function sourceIsDown({ migration: { source } }: Moving): Step {
+  const why = `${source.host}, where it went back to, is down: it runs there once that is back; or evacuate it`;
+  return { kind: 'record_return_awaited', why };
 }
 
 const ORDER_AGAIN: Step = { kind: 'order_arrival', isAgain: true };

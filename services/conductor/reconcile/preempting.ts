@@ -47,9 +47,13 @@ export function preempting(record: Instance, observed: Observation, nowMs: numbe
       return { kind: 'record_deleting' };
     case 'interrupted':
       return destroyAndReport(record);
-    case 'missing':
-    case 'audited':
     case 'host_down':
+      return { kind: 'fence_host', host: record.host ?? '' };
+    case 'host_fenced':
+      return { kind: 'record_requeued' };
+    case 'audited':
+      return observed.hostIs === 'down' ? { kind: 'fence_host', host: record.host ?? '' } : wait(record);
+    case 'missing':
       return wait(record);
     default:
       return isOverdue(record, nowMs) ? destroyAndReport(record) : wait(record);

@@ -3,9 +3,14 @@ import type { Observation } from '../observation';
 import type { Step } from '../step';
 import { adopt, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
 
-/** Its host is dead and fenced, and an operator wants it built again on another, where it comes up as it was. */
+/**
+ * Its host is dead and fenced, and an operator wants it built again on another, where it comes up as it was. A move that it was on is over
+ * with that, whichever of its ends is dead; but what its destination is about to give up goes back first.
+ */
 export function evacuateRequested({ state, migration }: Instance): Step {
-  return BUILT_STATES.includes(state) && migration === undefined ? { kind: 'record_rebuilding' } : none('at rest');
+  const isGoing = state === 'deleting' || state === 'undoing' || migration?.phase === 'leaving';
+  if (isGoing) return none('at rest');
+  return BUILT_STATES.includes(state) || migration !== undefined ? { kind: 'record_rebuilding' } : none('at rest');
 }
 
 /**

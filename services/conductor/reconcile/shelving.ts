@@ -26,7 +26,10 @@ export function shelveRequested({ state, migration }: Instance): Step {
   return isFree ? { kind: 'record_shelving' } : none('at rest');
 }
 
-/** Its host was told, and is told again until it says that nothing is left. Until then it holds its claim. */
+/**
+ * Its host was told, and is told again until it says that nothing is left. Until then it holds its claim. A host that is dead is fenced,
+ * and finds the order when it is back.
+ */
 export function shelving(record: Instance, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'interrupted':
@@ -39,7 +42,11 @@ export function shelving(record: Instance, observed: Observation, nowMs: number)
     case 'host_gone':
       return { kind: 'record_shelved' };
     case 'host_down':
-      return wait(record);
+      return { kind: 'fence_host', host: record.host ?? '' };
+    case 'host_fenced':
+      return { kind: 'record_shelved' };
+    case 'audited':
+      return observed.hostIs === 'down' ? { kind: 'fence_host', host: record.host ?? '' } : wait(record);
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     case 'running':

@@ -23,6 +23,17 @@ export async function fenceHost(c: Conductor, host: string): Promise<void> {
   throw alive(host, `the lease of its agent lasts for another ${Math.ceil(grant.leftMs / 1_000)} s`);
 }
 
+/** Whether it could be fenced: a host whose agent's lease lasts is silent, and not dead yet. */
+export async function isFenced(c: Conductor, host: string): Promise<boolean> {
+  try {
+    await fenceHost(c, host);
+    return true;
+  } catch (thrown) {
+    if (BerthError.from(thrown).reason !== 'host_alive') throw thrown;
+    return false;
+  }
+}
+
 function alive(host: string, why: string): BerthError {
   return new BerthError('failed_precondition', 'host_alive', `host ${host} is not dead: ${why}`);
 }

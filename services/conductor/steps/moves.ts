@@ -43,6 +43,8 @@ const MOVE_STEPS = [
   'finish_move',
   'record_source_missing',
   'record_reverting',
+  'confirm_when_up',
+  'record_return_awaited',
   'record_returning',
   'give_back',
   'record_returned',
@@ -112,7 +114,25 @@ export async function performMove(
     case 'record_source_missing':
       return write({ migration: { ...migration, missingIn: step.missingIn } });
     case 'record_reverting':
+      if (step.isDoubtful && (await isOnlyAtDestination(c, moving)))
+        return write({ dueAtMs: nowMs + c.config.buildTimeoutMs }, { kind: 'interrupted' });
       return recordReverting(c, look, moving, step.fault);
+    case 'confirm_when_up': {
+      const ends = await readEnds(c, moving);
+      if (!ends.isDestinationDown) return { ...look, observed: { kind: 'confirm_requested' } };
+      if (!ends.isSourceDown) return { ...look, observed: { kind: 'host_down' } };
+      return write({ dueAtMs: nowMs + c.config.schedulingTimeoutMs });
+    }
+    case 'record_return_awaited':
+      return write({
+        state: isKeptStopped(record) ? 'stopped' : 'unknown',
+        formerState: undefined,
+        attempts: concludeAttempt(record, 'active', step.why, nowMs),
+        migration: undefined,
+        fault: record.fault ?? { reason: 'host_down', message: step.why },
+        missingIn: undefined,
+        dueAtMs: undefined,
+      });
     case 'record_returning': {
       const dueAtMs = nowMs + c.config.schedulingTimeoutMs;
       return write({ migration: { ...migration, phase: 'returning' }, dueAtMs }, { kind: 'interrupted' });
@@ -137,6 +157,23 @@ export async function performMove(
     }
   }
 }
+
+/** Which hosts of a move are silent; one that is gone counts as that. */
+export async function readEnds(c: Conductor, { migration: { source, destination } }: Moving) {
+  const hosts = await c.placement.hosts([source.host, destination.host]);
+  const isDown = (name: string) => hosts.find((host) => host.name === name)?.up !== true;
+  return { isSourceDown: isDown(source.host), isDestinationDown: isDown(destination.host) };
+}
+
+/** Nobody could go on with it at its source, and its destination may have it: it has some times as long to say so. */
+async function isOnlyAtDestination(c: Conductor, record: Moving): Promise<boolean> {
+  const startedAtMs = record.attempts.at(-1)?.startedAtMs ?? 0;
+  if (c.clock.now() - startedAtMs > ARRIVAL_TIMES * c.config.buildTimeoutMs) return false;
+  const { isSourceDown, isDestinationDown } = await readEnds(c, record);
+  return isSourceDown && !isDestinationDown;
+}
+
+const ARRIVAL_TIMES = 3;
 
 /** What a migration holds goes, if it is still what this move put there. */
 export async function releaseMigration(c: Conductor, { projectId, migration }: Instance): Promise<void> {

@@ -77,12 +77,14 @@ export async function orderArrival(
   c: Conductor,
   record: Moving,
   { isReturn, isAgain = false }: { readonly isReturn: boolean; readonly isAgain?: boolean | undefined },
-) {
+): Promise<Extract<Observation, { kind: 'order_refused' | 'host_down' }> | undefined> {
   const { source, destination, handover } = record.migration;
-  // What waits for a silent host is thrown away in time: a host that is back is told then.
-  if (isAgain && (await addressOf(c, record.host ?? '')).isDown) return undefined;
+  const { isDown } = await addressOf(c, record.host ?? '');
+  // What waits for a silent host is thrown away in time: it is not told twice.
+  if (isAgain && isDown) return { kind: 'host_down' };
   const inPlace = isReturn || source.host === destination.host;
-  return orderBuild(c, record, undefined, { inPlace, handover: inPlace ? NO_BYTES : bytesOf(handover) });
+  const refused = await orderBuild(c, record, undefined, { inPlace, handover: inPlace ? NO_BYTES : bytesOf(handover) });
+  return refused ?? (isDown ? { kind: 'host_down' } : undefined);
 }
 
 /** Orders the source of a move to stop an instance and to hand it over; as `orderPowerState`. */

@@ -1,6 +1,6 @@
 import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
-import { attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
+import { attemptNumber, BUILT_STATES, type Instance, type MissedReport } from '#libs/domain/instance';
 import { blameHosts } from '../alternates/blame-hosts';
 import type { Conductor } from '../context';
 import {
@@ -13,12 +13,14 @@ import {
   writeRecord,
 } from '../lifecycle';
 import type { ClaimedHost, Fault, Look } from '../observation';
+import { isKeptStopped } from '../reconcile/moves';
 import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
 import { adopt } from './adopt';
 import { after } from './after';
 import { type Claimant, claimAgain, readClaim, release, releaseElsewhere } from './claims';
-import { isMoveStep, type MoveStep, performMove } from './moves';
+import { isFenced } from './fence-host';
+import { isMoveStep, type MoveStep, performMove, releaseMigration } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
@@ -54,6 +56,9 @@ export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<
       return undefined;
     case 'adopt':
       return adopt(c, look, step.at);
+    case 'fence_host':
+      // What is silent and not dead yet is tried again when it is due.
+      return (await isFenced(c, step.host)) ? { ...look, observed: { kind: 'host_fenced' } } : undefined;
     default:
       if (record === undefined) return undefined;
       return isMoveStep(step) ? performMove(c, look, record, step) : performOnRecord(c, look, record, step);
@@ -66,7 +71,7 @@ async function performOnRecord(
   record: Instance,
   step: Exclude<
     OwnStep,
-    MoveStep | { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' }
+    MoveStep | { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' | 'fence_host' }
   >,
 ): Promise<Look | undefined> {
   switch (step.kind) {
@@ -99,12 +104,8 @@ async function performOnRecord(
       const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
       return recordBuilt(c, look, record, { state: 'stopping', dueAtMs }, step.at);
     }
-    case 'record_rebuilding': {
-      const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
-      const result = await writeRecord(c, record, { state: 'rebuilding', formerState: record.state, dueAtMs });
-      if (result.kind === 'written') await releaseElsewhere(c, result.record);
-      return after(look, result, { kind: 'interrupted' });
-    }
+    case 'record_rebuilding':
+      return recordRebuilding(c, look, record);
     case 'record_not_rebuilt':
       return after(look, await writeRecord(c, record, asBefore(c, record, step.fault)), undefined);
     case 'record_shelving': {
@@ -179,6 +180,19 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
   if (result.kind !== 'written') return after(look, result, undefined);
   if (record.state === 'rebuilding') await destroyWhenBack(c, record);
   return order(c, look, result.record, target);
+}
+
+/** A move that it was on is over with that: what was kept at its source is given up, too. */
+async function recordRebuilding(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
+  const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
+  const isBuilt = BUILT_STATES.includes(record.state);
+  const formerState = isBuilt ? record.state : isKeptStopped(record) ? 'stopped' : 'active';
+  const result = await writeRecord(c, record, { state: 'rebuilding', formerState, migration: undefined, dueAtMs });
+  if (result.kind === 'written') {
+    await releaseElsewhere(c, result.record);
+    await releaseMigration(c, record);
+  }
+  return after(look, result, { kind: 'interrupted' });
 }
 
 /** Waits in the queue of the dead host, before all that it is ordered once it is back. Should it be lost, reports show the copy. */

@@ -5,6 +5,7 @@ import type {
   PreemptionView,
   SelectDestinationsResponse,
 } from '#libs/contracts/messages';
+import { claimMovesMethod } from '#libs/contracts/moves';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
@@ -14,11 +15,13 @@ import type { Preemption } from '#libs/domain/queueing/admission';
 import { hasFailed } from '#libs/domain/queueing/gang';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import { groupKey } from '#libs/domain/server-group';
 import { groupBy } from '#libs/runtime/group-by';
 import type { Conductor } from '../context';
 import type { ClaimedHost, Observation } from '../observation';
 import { isMoving, type Moving } from '../reconcile/moves';
 import { callScheduler } from './call-scheduler';
+import { openRequest } from './claims';
 import { triedBy } from './next-alternate';
 import { membersOf } from './settle-gangs';
 
@@ -36,10 +39,41 @@ export async function selectDestinations(
   // What is rebuilt, moved, or has no alternates any more, asks for itself: it wants other hosts than those that it had.
   const isAlone = ({ state }: Instance) => !SELECTED_TOGETHER.includes(state);
   const together = groupByRequest(records.filter((record) => !isAlone(record))).map(([, ofOne]) => ofOne);
-  const asked = [...together, ...records.filter(isAlone).map((record) => [record])];
-  const answers = await Promise.all(asked.map((some) => selectForRequest(c, some, minRevision)));
+  const alone = groupBy(records.filter(isAlone), (record) => leavingGroupOf(c, record) ?? record.uuid);
+  const asked = [...together, ...[...alone].map(([, some]) => some)];
+  const answers = await Promise.all(
+    asked.map((some) => {
+      const isLeaving = some.length > 1 && isAlone(some[0] as Instance);
+      return isLeaving ? selectForGroup(c, some) : selectForRequest(c, some, minRevision);
+    }),
+  );
   const answerTo = new Map(asked.flatMap((some, n) => some.map(({ uuid }) => [uuid, answers[n]] as const)));
   return (uuid) => answerTo.get(uuid)?.(uuid) ?? { kind: 'nothing' };
+}
+
+/** An affinity group leaves a dead host as one: all of it is claimed on one host, or nothing. */
+async function selectForGroup(c: Conductor, records: readonly Instance[]): Promise<(uuid: string) => Observation> {
+  const moves = records.map((record) => {
+    return { instanceUuid: record.uuid, requestSpec: requestSpecCodec.decode(wantedOf(record)), move: undefined };
+  });
+  const { destinations, noValidHost } = await callScheduler(c, claimMovesMethod, { moves, dryRun: false });
+  if (noValidHost) return noHostBy(noValidHost, {});
+  const byUuid = new Map(destinations.map((one) => [one.instanceUuid, one]));
+  return (uuid) => {
+    const destination = byUuid.get(uuid);
+    return destination ? claimedOn(destination) : { kind: 'nothing' };
+  };
+}
+
+/** The affinity group with which an instance leaves a dead host; undefined when it leaves alone. */
+function leavingGroupOf(c: Conductor, record: Instance): string | undefined {
+  return record.state === 'rebuilding' ? affinityGroupOf(c, record) : undefined;
+}
+
+/** The affinity group of an instance, with its host; undefined when it has none. By its claim, which has the rules of a stored group. */
+export function affinityGroupOf(c: Conductor, record: Instance): string | undefined {
+  const group = openRequest(c, record.allocationRequest)?.group;
+  return group?.policy === 'affinity' ? `${record.host} ${groupKey(record.projectId, group.id)}` : undefined;
 }
 
 /** Others ask for themselves. */

@@ -49,6 +49,7 @@ import { GANG_FAILED } from '#libs/domain/queueing/gang';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
 import type { RebuildPolicy, RequestSpec } from '#libs/domain/request-spec';
+import type { ServerGroup } from '#libs/domain/server-group';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
@@ -69,8 +70,8 @@ import { conductorOptions } from '../options';
 import { startConductor } from '../start';
 
 const KEY = 'the key of this test fleet';
-/** How a host answers an order to build. `late` answers when the test says so. */
-export type Behaviour = 'builds' | 'fails' | 'refuses' | 'is silent' | 'late';
+/** How a host answers an order to build. `late` answers when the test says so; `is dead` takes no orders: they wait for it. */
+export type Behaviour = 'builds' | 'fails' | 'refuses' | 'is silent' | 'late' | 'is dead';
 
 /** Of a request, what is not as always. */
 type RequestFields = Partial<RequestSpec> & { readonly admission?: Partial<Admission>; readonly minCount?: number };
@@ -117,12 +118,15 @@ export class ConductorWorld {
   heedsDestroy = true;
   readonly powerOrders: SetPowerState[] = [];
   readonly powerReports: PowerReport[] = [];
+  /** Of what is claimed from now on, as its allocation request says. */
+  group: ServerGroup | undefined;
   /** Of what is requested from now on. */
   rebuildPolicy: RebuildPolicy = 'never';
   readonly #poweredAt = new Map<string, HostPosition>();
   readonly #positions = new Map<string, number>();
   readonly #sequences = new Map<string, number>();
   #reportCount = 0;
+  readonly #waiting: { readonly host: string; readonly take: () => Promise<void> }[] = [];
   /** What its scheduler says of quotas. */
   defaultLimits: Resources = {};
   /** Whose place its scheduler finds for what may preempt. */
@@ -344,23 +348,32 @@ export class ConductorWorld {
 
   async #serve(serviceHost: string) {
     const taken: string[] = [];
+    const takeOrWait = async (host: string, what: string, take: () => Promise<void>) => {
+      if (this.behaviour.get(host) === 'is dead') return void this.#waiting.push({ host, take });
+      taken.push(`${what} ${host}`);
+      await take();
+    };
     const subscription = await this.bus.consume(agentQueue(serviceHost), async ({ type, body }) => {
       if (type === destroyInstanceCodec.type) {
         const destroy = destroyInstanceCodec.decode(body);
-        taken.push(`destroy ${destroy.host}`);
-        await this.#destroy(destroy);
+        await takeOrWait(destroy.host, 'destroy', () => this.#destroy(destroy));
       } else if (type === setPowerStateCodec.type) {
         const order = setPowerStateCodec.decode(body);
-        taken.push(`${order.powerState} ${order.host}`);
-        await this.#setPowerState(order);
+        await takeOrWait(order.host, order.powerState, () => this.#setPowerState(order));
       } else {
         const build = buildInstanceCodec.decode(body);
-        taken.push(`build ${build.host}`);
-        await this.#build(build);
+        await takeOrWait(build.host, 'build', () => this.#build(build));
       }
       return ACK;
     });
     return { taken, subscription };
+  }
+
+  /** A host that was dead is back: it takes what waits for it, in order. */
+  async comesBack(host: string): Promise<void> {
+    this.behaviour.delete(host);
+    await this.setUp(host, true);
+    for (const one of this.#waiting.filter((order) => order.host === host)) await one.take();
   }
 
   async #build(order: BuildInstance): Promise<void> {
@@ -384,6 +397,7 @@ export class ConductorWorld {
         this.#hasBuilt(order);
         return;
       case 'is silent':
+      case 'is dead':
         return;
     }
   }
@@ -511,8 +525,10 @@ export class ConductorWorld {
     const none = places.find(({ host }) => host === '');
     if (none) return { ...refused, refusedInstanceUuid: none.instanceUuid };
     const held = await this.placement.consumers(moves.map(({ instanceUuid }) => instanceUuid));
-    const consumers = places.flatMap(({ instanceUuid, host, spec, move: { migrationUuid, claimToken } }) => {
+    const consumers = places.flatMap(({ instanceUuid, host, spec, move }) => {
       const { projectId = '', userId = '', allocations = {} } = held.find(({ uuid }) => uuid === instanceUuid) ?? {};
+      if (move === undefined) return [claimWrite(requestOn(instanceUuid, host, spec.resources))];
+      const { migrationUuid, claimToken } = move;
       const who = { projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor', mappings: {} } as const;
       return [
         { ...who, uuid: migrationUuid, allocations, expect: { kind: 'absent' } as const },
@@ -574,7 +590,7 @@ export class ConductorWorld {
 
   #selection(instanceUuid: string, host: string, resources = this.preferred): Selection {
     const sealed = (request: AllocationRequest) => this.#seal(request)(request);
-    const allocationRequest = sealed(this.#requestOn(instanceUuid, host, resources));
+    const allocationRequest = sealed({ ...this.#requestOn(instanceUuid, host, resources), group: this.group });
     const selection = { host, cell: 'cell1', allocationRequest, serviceHost: this.#serviceHostOf(host), epoch: 0 };
     const hasPreferred = Object.keys(this.preferred).length > 0;
     return hasPreferred

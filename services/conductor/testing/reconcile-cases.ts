@@ -183,6 +183,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['an operator disowns it elsewhere', { kind: 'disowned', host: ELSEWHERE, attempt: PRESENT, claimToken: TOKEN }],
   ['its host is gone', { kind: 'host_gone' }],
   ['its host is silent', { kind: 'host_down' }],
+  ['its host is dead and fenced', { kind: 'host_fenced' }],
   ['audited', { kind: 'audited', hostIs: 'unsettled' }],
   ['audited, its host is silent', { kind: 'audited', hostIs: 'down' }],
   ['audited, its host is there', { kind: 'audited', hostIs: 'up' }],

@@ -13,8 +13,8 @@ import { destroyBeforeForgetting, forgetEnded } from './forget-ended';
 export const AUDIT_LEASE = 'audit';
 /**
  * Looks at every claim with its record, and at every active record with its claim and its host, when neither has changed
- * for the grace period, and at what is built on a host that has been down for as long: its build goes to the next host before its
- * deadline. Then it forgets records of what was deleted or ended in error long ago. One conductor at a time runs
+ * for the grace period, and at what waits for a host that has been down for as long: a build goes to the next host before its
+ * deadline, a move goes back, what was to be destroyed there is owed. Then it forgets records of what was deleted or ended in error long ago. One conductor at a time runs
  * it, by lease; two at once would do no harm. Consumers of the placement API's clients are left alone.
  */
 export async function audit(c: Conductor, holder: string): Promise<void> {
@@ -43,11 +43,11 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
 
   await c.instances.scan(async (records) => {
     const active = records.filter((record) => isActive(record) && isSettled(record));
-    const building = records.filter((record) => record.state === 'building' && isSettled(record));
+    const working = records.filter((record) => WAITS_FOR_HOST.includes(record.state) && isSettled(record));
     const deleting = records.filter(({ state, migration }) => state === 'deleting' && migration === undefined);
     const [holders, hosts] = await Promise.all([
       c.placement.consumers(active.map(({ uuid }) => uuid)),
-      c.placement.hosts([...new Set([...active, ...building, ...deleting].map(({ host = '' }) => host))]),
+      c.placement.hosts([...new Set([...active, ...working, ...deleting].map(({ host = '' }) => host))]),
     ]);
     const projects = new Map(active.map(({ uuid, projectId }) => [uuid, { projectId }]));
     const isOwn = (one: Consumer) => isClaimOf(projects.get(one.uuid) ?? one, one);
@@ -59,7 +59,7 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
       return lookAtActive(record, held.has(record.uuid), { kind: 'audited', hostIs });
     });
     const isDead = (host: Host | undefined) => host !== undefined && !host.up && isSettled(host);
-    const stuck = building.filter(({ host = '' }) => isDead(byName.get(host)));
+    const stuck = working.filter(({ host = '' }) => isDead(byName.get(host)));
     await reconcileLoop(c, [
       ...looks.filter((look) => look !== undefined),
       ...stuck.map((record) => lookAt(record, { kind: 'audited', hostIs: 'down' })),
@@ -76,6 +76,17 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   c.measured.audits.inc();
   c.log.info({ event: 'audit_done', ...count, forgotten, epoch: lease.epoch }, 'audit done');
 }
+
+/** Its host is to answer an order: from one that is dead nothing comes before the deadline. */
+const WAITS_FOR_HOST: readonly Instance['state'][] = [
+  'building',
+  'resize',
+  'migrating',
+  'revert_resize',
+  'shelving',
+  'preempting',
+  'undoing',
+];
 
 /** A doubt ends when nobody has found it for a while, though its host was heard since and would have said so, or is gone. */
 async function settleUnseen(c: Conductor, nowMs: number): Promise<void> {

@@ -10,8 +10,11 @@ import { readRecord } from '../lifecycle';
 import { shownTo } from '../list-instances';
 import { lookAt, type Observation } from '../observation';
 import { reconcile } from '../reconcile';
+import { isMoving } from '../reconcile/moves';
 import { reconcileLoop } from '../reconcile-loop';
 import { fenceHost } from '../steps/fence-host';
+import { readEnds } from '../steps/moves';
+import { affinityGroupOf } from '../steps/select-destinations';
 import { wantedMove } from './wanted-move';
 
 /**
@@ -22,7 +25,7 @@ import { wantedMove } from './wanted-move';
  * would stop again what has been started since. (A precondition on the version, as Kubernetes' `resourceVersion`.)
  *
  * @throws BerthError `not_found / no_such_instance`; `permission_denied / wrong_project`, `/ services_only`;
- *   `failed_precondition / host_alive` when what is to be evacuated has a host that is not dead; `failed_precondition /
+ *   `failed_precondition / host_down` as `throughMove`; `failed_precondition / host_alive` when what is to be evacuated has a host that is not dead; `failed_precondition /
  *   instance_changed` when the record is another version; `failed_precondition / instance_state` when it is in no state for it;
  *   `not_found / no_such_host`, `no_such_flavor`; `invalid_argument` as `wantedMove`.
  */
@@ -39,11 +42,15 @@ export async function operateInstance(
   const record = await ownRecord(c, instanceUuid, sender);
   if (isDone(record, operation)) return answerOf(c, record, sender);
   if (version !== 0 && version !== record.version) throw changed(record, version);
-  const observed = await wishOf(c, request, record);
+  const observed = await throughMove(c, record, operation, await wishOf(c, request, record));
   if (reconcile(record, { kind: 'unread' }, observed, c.clock.now()).kind === 'none')
     throw wrongState(record, operation);
   if (operation === 'evacuate' && record.host !== undefined) await fenceHost(c, record.host);
-  const withoutStep = await reconcileLoop(c, [lookAt(record, observed)]);
+  const mates = observed.kind === 'evacuate_requested' ? await matesOf(c, record) : [];
+  const withoutStep = await reconcileLoop(c, [
+    lookAt(record, observed),
+    ...mates.map((mate) => lookAt(mate, { kind: 'evacuate_requested' })),
+  ]);
   const after = await ownRecord(c, instanceUuid, sender);
   // Somebody else's write came between, after which there was nothing to do: the wish is not on record.
   const overtaken = withoutStep.find((look) => look.observed === observed)?.record;
@@ -80,6 +87,9 @@ function isDone({ state, migration }: Instance, operation: InstanceOperation): b
       return DONE_IN[operation].includes(state) && migration?.kind === operation && migration.phase !== 'claimed';
     case 'confirm':
       return migration?.phase === 'confirming';
+    case 'evacuate':
+      // It goes back, off its host.
+      return DONE_IN.evacuate.includes(state) || migration?.phase === 'leaving';
     default:
       return DONE_IN[operation].includes(state);
   }
@@ -106,6 +116,47 @@ async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Ins
     case 'revert':
       return { kind: 'revert_requested' };
   }
+}
+
+/** What leaves a dead host with an instance, as it is of the same affinity group. */
+export async function matesOf(c: Conductor, record: Instance): Promise<readonly Instance[]> {
+  const group = affinityGroupOf(c, record);
+  if (group === undefined || record.host === undefined) return [];
+  const there = await c.instances.list({ host: record.host }, undefined, MAX_MATES);
+  return there.filter((one) => one.uuid !== record.uuid && affinityGroupOf(c, one) === group);
+}
+
+/** More of a group than one host has. */
+const MAX_MATES = 1_000;
+
+/**
+ * A move with a host that is down: the copy that lives is kept. What is to be evacuated from its destination goes back to a source that is
+ * there; else it is built anew.
+ *
+ * @throws BerthError `failed_precondition / host_down` for what would destroy the copy that lives.
+ */
+async function throughMove(
+  c: Conductor,
+  record: Instance,
+  operation: InstanceOperation,
+  wish: Observation,
+): Promise<Observation> {
+  const { uuid, migration } = record;
+  const isThere = migration?.phase === 'arriving' || migration?.phase === 'arrived';
+  if (!isThere || !isMoving(record)) return wish;
+  const [source, destination] = [migration.source.host, migration.destination.host];
+  if (source === destination) return wish;
+  const { isSourceDown, isDestinationDown } = await readEnds(c, record);
+  const refuse = (host: string, kept: string, hint: string) => {
+    const message = `instance ${uuid}: host ${host} is down, and what ${kept} has is all there is; ${hint}`;
+    return new BerthError('failed_precondition', 'host_down', message, { details: { host } });
+  };
+  if (operation === 'confirm' && isDestinationDown)
+    throw refuse(destination, source, isSourceDown ? 'evacuate it' : 'revert it, or evacuate it: both take it back');
+  if (operation === 'revert' && isSourceDown && !isDestinationDown)
+    throw refuse(source, destination, `confirm it, or revert it once ${source} is back`);
+  if (operation === 'evacuate' && !isSourceDown) return { kind: 'revert_requested' };
+  return wish;
 }
 
 async function ownRecord(c: Conductor, uuid: string, sender: Identity): Promise<Instance> {

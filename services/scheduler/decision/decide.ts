@@ -40,6 +40,8 @@ export interface SelectRequest extends CompleteRequest {
   readonly alternatesHeld?: AlternatesHeld | undefined;
   /** Of one instance, which holds a claim already: it passes to a migration. */
   readonly move?: Move | undefined;
+  /** Members of its affinity group, itself among them, that leave their host in one commit. */
+  readonly together?: ReadonlySet<string> | undefined;
 }
 
 /** Where one instance goes, and where it can go when that fails. */
@@ -98,7 +100,7 @@ export function decide(
   refusedClaims?: RefusedClaims,
 ): Decision {
   const { fleet, rankHosts, settings } = parts;
-  const { spec, instanceUuids } = request;
+  const { spec, instanceUuids, together } = request;
 
   const present = fleet.snapshot(nowMs);
   const snapshot = withoutItsOwn(request, fleet, withoutReservations(request, fleet, present));
@@ -110,6 +112,7 @@ export function decide(
     isMove: request.move !== undefined,
     nominations,
     leaves: request.move?.sourceHost,
+    together,
   });
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));

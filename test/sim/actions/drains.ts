@@ -84,6 +84,14 @@ function drainClient(world: World): DrainClient {
     setHostEnabled: (...args) => client.setHostEnabled(...args),
     instances: (query) => client.instances(query),
     instance: (uuid) => client.instance(uuid),
+    moveInstances: (operation, moves, options) => {
+      for (const { instanceUuid } of moves) {
+        noteAsked(world.checker, instanceUuid, operation);
+        // What is stopped goes cold.
+        noteAsked(world.checker, instanceUuid, 'migrate');
+      }
+      return client.moveInstances(operation, moves, options);
+    },
     operate: (uuid: string, operation: InstanceOperation, options) => {
       noteAsked(world.checker, uuid, operation);
       return client.operate(uuid, operation, options);

@@ -1,9 +1,9 @@
-import { BerthError } from '#libs/domain/errors';
 import { BUILT_STATES, type Instance, isBuiltElsewhere } from '#libs/domain/instance';
 import type { Conductor } from '../../context';
 import { lookAt } from '../../observation';
 import { reconcileLoop } from '../../reconcile-loop';
-import { fenceHost, releaseFence } from '../../steps/fence-host';
+import { isFenced, releaseFence } from '../../steps/fence-host';
+import { matesOf } from '../operate-instance';
 import { wantsRebuild } from './wants-rebuild';
 
 /** The lease of the conductor that evacuates by itself: two at once would exceed the bound, and do no other harm. */
@@ -22,7 +22,9 @@ export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
   const room = Math.max(0, c.config.rebuildParallel - (await countUnderWay(c)));
   const records = due.slice(0, room).map(({ record }) => record);
   const fenced = await fenceAll(c, new Set(records.map(({ host = '' }) => host)));
-  const evacuated = records.filter(({ host = '' }) => fenced.has(host));
+  const chosen = records.filter(({ host = '' }) => fenced.has(host));
+  const mates = (await Promise.all(chosen.map((record) => matesOf(c, record)))).flat();
+  const evacuated = [...new Map([...chosen, ...mates].map((record) => [record.uuid, record])).values()];
   for (const { uuid, host } of evacuated) {
     c.measured.rebuilds.inc();
     const fields = { event: 'rebuilding_by_policy', instance_uuid: uuid, host };
@@ -92,12 +94,7 @@ function isDue(record: Instance, beforeMs: number): boolean {
 async function fenceAll(c: Conductor, hosts: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const fenced = new Set<string>();
   for (const host of hosts) {
-    try {
-      await fenceHost(c, host);
-      fenced.add(host);
-    } catch (thrown) {
-      if (BerthError.from(thrown).reason !== 'host_alive') throw thrown;
-    }
+    if (await isFenced(c, host)) fenced.add(host);
   }
   return fenced;
 }

@@ -112,3 +112,48 @@ describe('a host that the store refuses although nothing changed', () => {
     expect(await holds(one.instanceUuid)).toEqual(on('a', 2));
   });
 });
+
+const AFFINITY: ServerGroup = { id: 'web', policy: 'affinity', maxPerHost: 1 };
+
+it('moves an affinity group as one, to the first host that takes all of it', async () => {
+  for (const host of ['a', 'b', 'c', 'd']) await world.report(host);
+  // b and d take any of them, and only c takes all.
+  for (const host of ['b', 'd']) await world.occupy(host, { VCPU: 4 });
+  const moves = [
+    await onA(3, { group: AFFINITY }),
+    await onA(2, { group: AFFINITY }),
+    await onA(1, { group: AFFINITY }),
+  ];
+  const [first] = moves;
+  const alone = await scheduler.claimMoves(first ? [first] : []);
+  expect(alone.noValidHost?.filters).toContainEqual(
+    expect.objectContaining({ filter: 'group_affinity', reasons: { group_is_elsewhere: 3 } }),
+  );
+  expect(hostsOf(await scheduler.claimMoves(moves))).toEqual(['c', 'c', 'c']);
+  for (const { move } of moves) {
+    const [kept] = await world.placement.consumers([move.migrationUuid]);
+    expect(kept).toMatchObject({ groupHost: 'a', groupKept: { movedTo: '' } });
+  }
+  // Nobody joins it before its moves are settled: some of it may come back.
+  const joins = await scheduler.select({ ...requestSpec({ VCPU: 1 }, { ...WHO, group: AFFINITY }) });
+  expect(joins.response.noValidHost?.summary).toContain('on a move');
+});
+
+it('moves none of an affinity group when no host takes all of it, and says which did not fit', async () => {
+  for (const host of ['a', 'b', 'c']) await world.report(host);
+  for (const host of ['b', 'c']) await world.occupy(host, { VCPU: 4 });
+  const moves = [await onA(3, { group: AFFINITY }), await onA(2, { group: AFFINITY })];
+  const { destinations, noValidHost } = await scheduler.claimMoves(moves);
+  expect(destinations).toEqual([]);
+  expect(noValidHost).toBeDefined();
+  for (const { instanceUuid } of moves) expect((await holds(instanceUuid))?.[uuidOfHost('a')]).toBeDefined();
+});
+
+it('claims an affinity group elsewhere as one, and keeps nothing where it was, when it is evacuated', async () => {
+  for (const host of ['a', 'b']) await world.report(host);
+  const moves = [await onA(3, { group: AFFINITY }), await onA(2, { group: AFFINITY })];
+  const evacuated = moves.map((one) => ({ ...one, move: undefined }));
+  expect(hostsOf(await scheduler.claimMoves(evacuated))).toEqual(['b', 'b']);
+  expect(hostsOf(await scheduler.claimMoves(evacuated))).toEqual(['b', 'b']);
+  for (const { move } of moves) expect(await holds(move.migrationUuid)).toBeUndefined();
+});

@@ -1,6 +1,7 @@
 import type { ClaimMovesResponse, Destination, Move } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
+import { groupKey } from '#libs/domain/server-group';
 import type { RefusedClaims } from '../../fleet/located-request';
 import type { PendingClaim } from '../../fleet/pending-claims';
 import type { ClassifiedSpec } from '../../request/equivalence-class';
@@ -14,7 +15,8 @@ import type { Caller, SelectDeps } from '../select-destinations';
 /** An instance that is to be moved, and what it is to be then. */
 export interface AskedMove extends ClassifiedSpec {
   readonly instanceUuid: string;
-  readonly move: Move;
+  /** Undefined for an evacuation: the claim takes the place of the one on the dead host. */
+  readonly move: Move | undefined;
 }
 
 /**
@@ -22,6 +24,8 @@ export interface AskedMove extends ClassifiedSpec {
  * the same filters and weighers as any request, as if those before were placed; the largest first, and one that finds no host is tried
  * before all others, once: a place that any would do for is then left to it. What they leave is not free before they have left. A host
  * that the commit refuses though the decision was not stale is left out from then on, as in `selectDestinations`.
+ *
+ * The members of an affinity group go together, to the first host that takes all of them; they are claimed as one, or not at all.
  *
  * Asked again for moves that are claimed it answers the same.
  *
@@ -83,34 +87,70 @@ interface PlannedMove {
 
 type Plan =
   | { readonly kind: 'planned'; readonly moves: readonly PlannedMove[] }
-  | { readonly kind: 'refused'; readonly refused: AskedMove; readonly response: ClaimMovesResponse };
+  | {
+      readonly kind: 'refused';
+      readonly refused: AskedMove;
+      readonly response: ClaimMovesResponse;
+      /** The host where others of its affinity group were placed, and it does not fit. */
+      readonly tooSmall: UnfitHost | undefined;
+    };
+
+interface UnfitHost {
+  readonly group: string;
+  readonly index: number;
+}
+
+/** By affinity group: hosts that do not take all of it. */
+type UnfitHosts = Map<string, Map<number, string>>;
+
+/** So many hosts are tried for the affinity groups of one request. */
+const MOST_UNFIT = 64;
 
 /** Each may be the first once. */
 function planInSomeOrder(asked: readonly AskedMove[], deps: SelectDeps, refusedClaims: RefusedClaims): Plan {
   let order = asked.toSorted((a, b) => sizeOf(b) - sizeOf(a) || (a.instanceUuid < b.instanceUuid ? -1 : 1));
   const wasFirst = new Set<AskedMove>(order.slice(0, 1));
-  for (;;) {
-    const plan = planEach(order, deps, refusedClaims);
-    if (plan.kind === 'planned' || wasFirst.has(plan.refused)) return plan;
-    const { refused } = plan;
+  const unfit: UnfitHosts = new Map();
+  for (let unfitCount = 0; ; ) {
+    const plan = planEach(order, deps, refusedClaims, unfit);
+    if (plan.kind === 'planned') return plan;
+    const { refused, tooSmall } = plan;
+    if (tooSmall && unfitCount < MOST_UNFIT) {
+      unfitCount += 1;
+      const known = unfit.get(tooSmall.group) ?? new Map<number, string>();
+      unfit.set(tooSmall.group, known.set(tooSmall.index, 'not all members of its group fit there'));
+      continue;
+    }
+    if (wasFirst.has(refused)) return plan;
     wasFirst.add(refused);
     order = [refused, ...order.filter((one) => one !== refused)];
   }
 }
 
 /** One after the other. Those before are held as on their way, so that the members of a group see one another. */
-function planEach(order: readonly AskedMove[], deps: SelectDeps, refusedClaims: RefusedClaims): Plan {
+function planEach(
+  order: readonly AskedMove[],
+  deps: SelectDeps,
+  refusedClaims: RefusedClaims,
+  unfit: UnfitHosts,
+): Plan {
   const { fleet, clock } = deps;
   const held: PendingClaim[] = [];
   const moves: PlannedMove[] = [];
+  const requests = order.map((one) => requestOf(one, deps));
+  const together = affinityGroups(requests);
   try {
-    for (const one of order) {
-      const request = requestOf(one, deps);
+    for (const [n, one] of order.entries()) {
+      const group = affinityKeyOf(requests[n] as SelectRequest);
+      const request = { ...(requests[n] as SelectRequest), together: together.get(group ?? '') };
       const random = seededRandom(seedOf(one.instanceUuid));
-      const decision = decide(request, clock.now(), random, deps, refusedClaims);
+      const refusing = new Map([...refusedClaims, ...(unfit.get(group ?? '') ?? [])]);
+      const decision = decide(request, clock.now(), random, deps, refusing);
       if (decision.kind === 'refused') {
         const response = { destinations: [], noValidHost: decision.diagnosis, refusedInstanceUuid: one.instanceUuid };
-        return { kind: 'refused', refused: one, response };
+        const beside = group === undefined ? undefined : held.find((claim) => claim.group === group);
+        const tooSmall = beside && { group: beside.group ?? '', index: beside.hostIndex };
+        return { kind: 'refused', refused: one, response, tooSmall };
       }
       const claims = decision.toClaim.map(({ claim }) => claim);
       fleet.hold(claims, decision.assumed);
@@ -121,6 +161,23 @@ function planEach(order: readonly AskedMove[], deps: SelectDeps, refusedClaims: 
   } finally {
     fleet.settle(held);
   }
+}
+
+/** Uuids of those that are asked for together, by affinity group. */
+function affinityGroups(requests: readonly SelectRequest[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const groups = new Map<string, Set<string>>();
+  for (const request of requests) {
+    const key = affinityKeyOf(request);
+    if (key === undefined) continue;
+    const members = groups.get(key) ?? new Set();
+    for (const uuid of request.instanceUuids) members.add(uuid);
+    groups.set(key, members);
+  }
+  return groups;
+}
+
+function affinityKeyOf({ spec: { group, projectId } }: SelectRequest): string | undefined {
+  return group?.policy === 'affinity' ? groupKey(projectId, group.id) : undefined;
 }
 
 function requestOf({ instanceUuid, move, ...asked }: AskedMove, { fleet }: SelectDeps): SelectRequest {

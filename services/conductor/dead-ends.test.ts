@@ -1,0 +1,207 @@
+import { callMethod } from '#libs/bus/typed-calls';
+import { deleteHostMethod } from '#libs/contracts/hosts';
+import { RPC_CONDUCTOR } from '#libs/contracts/queues';
+import type { Running } from '#libs/runtime/service';
+import { ConductorWorld } from './testing/conductor-world';
+
+/*
+ * Hosts that die while an instance is moved from h1 to h2, in each phase. h3 lives.
+ */
+
+let world: ConductorWorld;
+let conductor: Running;
+let uuid: string;
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 4, h2: 4, h3: 4 });
+  conductor = await world.conductor((deps) => deps, { auditIntervalMs: 5_000, auditGraceMs: 2_000 });
+  await world.request();
+  await world.clock.advance(0);
+  ({ uuid } = await world.only());
+});
+
+afterEach(async () => {
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+});
+
+const HOSTS = ['h1', 'h2', 'h3'];
+
+/** Machines die at once; schedulers take them as down a little later. */
+function die(...hosts: readonly string[]): void {
+  for (const host of hosts) world.behaviour.set(host, 'is dead');
+}
+
+async function takenAsDown(...hosts: readonly string[]): Promise<void> {
+  await world.clock.advance(10);
+  for (const host of HOSTS) if (!hosts.includes(host)) await world.setUp(host, true);
+  const atMs = world.clock.now();
+  await world.placement.commit({ kind: 'sweep_hosts', atMs, silentSinceMs: atMs - 1, limit: 10 });
+}
+
+async function operate(operation: Parameters<ConductorWorld['operate']>[1]): Promise<string> {
+  const answered = world.operate(uuid, operation).then(
+    (view) => view.state,
+    (error: { reason: string; message: string }) => `${error.reason}: ${error.message}`,
+  );
+  await world.clock.advance(0);
+  return answered;
+}
+
+async function deleteHost(host: string): Promise<string> {
+  const answered = callMethod(world.bus, RPC_CONDUCTOR, deleteHostMethod, { host }, { timeoutMs: 1_000 }).then(
+    () => 'deleted',
+    (error: { message: string }) => error.message,
+  );
+  await world.clock.advance(0);
+  return answered;
+}
+
+/** Where it runs, of hosts that live. */
+function runsOn(dead: readonly string[]): readonly string[] {
+  return world
+    .runs()
+    .map((place) => place.split(' ')[1] ?? '')
+    .filter((host) => !dead.includes(host));
+}
+
+const PHASES = {
+  'handing over': async (dead: readonly string[]) => {
+    die(...dead);
+    await operate('migrate');
+  },
+  arriving: async (dead: readonly string[]) => {
+    world.behaviour.set('h2', 'is dead');
+    await operate('migrate');
+    die(...dead);
+    if (!dead.includes('h2')) await world.comesBack('h2');
+  },
+  'waiting to be confirmed': async (dead: readonly string[]) => {
+    await operate('migrate');
+    die(...dead);
+  },
+  confirming: async (dead: readonly string[]) => {
+    await operate('migrate');
+    die(...dead);
+    await operate('confirm');
+  },
+  leaving: async (dead: readonly string[]) => {
+    await operate('migrate');
+    die(...dead);
+    await operate('revert');
+  },
+} as const;
+const DEAD = { 'its source': ['h1'], 'its destination': ['h2'], both: ['h1', 'h2'] } as const;
+
+type Phase = keyof typeof PHASES;
+type Dies = keyof typeof DEAD;
+
+/**
+ * Where it is in the end, by itself: on a host that lives, where there is a copy that lives; else where it was, and is evacuated. What waits
+ * to be confirmed does so until somebody decides.
+ */
+const RESTS: Readonly<Record<Phase, Readonly<Record<Dies, string>>>> = {
+  'handing over': { 'its source': 'unknown h1', 'its destination': 'active h1', both: 'unknown h1' },
+  arriving: { 'its source': 'verify_resize h2', 'its destination': 'active h1', both: 'unknown h1' },
+  'waiting to be confirmed': {
+    'its source': 'verify_resize h2',
+    'its destination': 'verify_resize h2',
+    both: 'verify_resize h2',
+  },
+  confirming: { 'its source': 'active h2', 'its destination': 'unknown h2', both: 'unknown h2' },
+  leaving: { 'its source': 'unknown h1', 'its destination': 'active h1', both: 'unknown h1' },
+};
+
+const rows = Object.keys(PHASES).flatMap((phase) =>
+  Object.keys(DEAD).flatMap((dies) => [{ phase: phase as Phase, dies: dies as Dies }]),
+);
+
+async function restOf(phase: Phase, dies: Dies): Promise<readonly string[]> {
+  const dead: readonly string[] = DEAD[dies];
+  await PHASES[phase](dead);
+  await takenAsDown(...dead);
+  await world.clock.advance(60_000);
+  const { state, host, migration } = await world.only();
+  expect(`${state} ${host}`).toBe(RESTS[phase][dies]);
+  expect(migration?.phase).toBe(state === 'verify_resize' ? 'arrived' : undefined);
+  expect(runsOn(dead).length).toBeLessThanOrEqual(1);
+  expect(world.harmed).toEqual([]);
+  return dead;
+}
+
+it.each(rows)('comes to rest on a host that lives when $dies dies for good: $phase', async ({ phase, dies }) => {
+  const dead = await restOf(phase, dies);
+  const isOnDead = async () => dead.includes((await world.only()).host ?? '');
+  if (await isOnDead()) expect(await operate('evacuate')).not.toContain(':');
+  else if ((await world.only()).state === 'verify_resize') await operate('confirm');
+  await world.clock.advance(60_000);
+  const { state, host = '', migration } = await world.only();
+  expect([state, migration, dead.includes(host)]).toEqual(['active', undefined, false]);
+  expect(runsOn(dead)).toEqual([host]);
+  expect(await world.claims()).toEqual([`${uuid} ${host}`]);
+  expect(await Promise.all(dead.map(deleteHost))).toEqual(dead.map(() => 'deleted'));
+  expect(world.harmed).toEqual([]);
+});
+
+it.each(rows)('is one copy when $dies comes back: $phase', async ({ phase, dies }) => {
+  const dead = await restOf(phase, dies);
+  for (const host of dead) await world.comesBack(host);
+  await world.clock.advance(60_000);
+  const { state, host } = await world.only();
+  expect(state).toBe(
+    phase === 'waiting to be confirmed' || RESTS[phase][dies].startsWith('v') ? 'verify_resize' : 'active',
+  );
+  expect(world.runs().filter((place) => !world.stopped.has(place))).toEqual([`${uuid} ${host}`]);
+  expect(world.harmed).toEqual([]);
+});
+
+it('destroys nothing that lives for a host that is down: neither by a revert, nor by a confirmation', async () => {
+  await operate('migrate');
+  die('h1');
+  await takenAsDown('h1');
+  expect(await operate('revert')).toContain('host_down: instance');
+  die('h2');
+  await world.comesBack('h1');
+  await takenAsDown('h2');
+  expect(await operate('confirm')).toContain('revert it, or evacuate it');
+  expect(world.runs().sort()).toEqual([`${uuid} h1`, `${uuid} h2`]);
+  expect(await operate('revert')).toBe('active');
+  await world.clock.advance(1_000);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', migration: undefined });
+});
+
+it('goes back instead of being confirmed by its time, when its host is down', async () => {
+  void world.operate(uuid, 'migrate', undefined, { confirmAfterMs: 20_000 });
+  await world.clock.advance(0);
+  die('h2');
+  await takenAsDown('h2');
+  await world.clock.advance(60_000);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: { reason: 'host_down' } });
+});
+
+it.each(['shelve', 'terminate'] as const)('ends what is to leave a host that has died: %s', async (how) => {
+  die('h1');
+  if (how === 'shelve') await operate('shelve');
+  else await world.terminate(uuid);
+  await world.clock.advance(0);
+  await takenAsDown('h1');
+  await world.clock.advance(15_000);
+  expect((await world.only()).state).toBe(how === 'shelve' ? 'shelved_offloaded' : 'deleted');
+  expect(await world.claims()).toEqual([]);
+  expect(await deleteHost('h1')).toBe('deleted');
+});
+
+it('says what holds a host that is to be deleted, and the way out', async () => {
+  await operate('migrate');
+  die('h1');
+  await takenAsDown('h1');
+  const kept = `instance ${uuid} (verify_resize on h2) keeps its place on h1 to go back to: berth instance confirm ${uuid}`;
+  expect(await deleteHost('h1')).toContain(kept);
+  die('h2');
+  await takenAsDown('h1', 'h2');
+  expect(await deleteHost('h2')).toContain(
+    `${uuid} (verify_resize); take it back to h1 (berth instance revert ${uuid})`,
+  );
+});
