@@ -56,8 +56,8 @@ async function selectForGroup(c: Conductor, records: readonly Instance[]): Promi
   const moves = records.map((record) => {
     return { instanceUuid: record.uuid, requestSpec: requestSpecCodec.decode(wantedOf(record)), move: undefined };
   });
-  const { destinations, noValidHost } = await callScheduler(c, claimMovesMethod, { moves, dryRun: false });
-  if (noValidHost) return noHostBy(noValidHost, {});
+  const { destinations, noValidHost: why } = await callScheduler(c, claimMovesMethod, { moves, dryRun: false });
+  if (why) return noHostBy(why, {});
   const byUuid = new Map(destinations.map((one) => [one.instanceUuid, one]));
   return (uuid) => {
     const destination = byUuid.get(uuid);
