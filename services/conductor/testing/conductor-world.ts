@@ -527,7 +527,7 @@ export class ConductorWorld {
     const held = await this.placement.consumers(moves.map(({ instanceUuid }) => instanceUuid));
     const consumers = places.flatMap(({ instanceUuid, host, spec, move }) => {
       const { projectId = '', userId = '', allocations = {} } = held.find(({ uuid }) => uuid === instanceUuid) ?? {};
-      if (move === undefined) return [claimWrite(requestOn(instanceUuid, host, spec.resources))];
+      if (move === undefined) return [claimWrite(this.#requestOn(instanceUuid, host, spec.resources))];
       const { migrationUuid, claimToken } = move;
       const who = { projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor', mappings: {} } as const;
       return [
