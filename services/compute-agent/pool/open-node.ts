@@ -114,7 +114,8 @@ async function noteMachine(node: RememberedNode, description: NodeDescription): 
 const MOST_PROBLEM = 500;
 
 /**
- * What runs on a node that nobody remembers is not Berth's to switch off: it waits for an operator.
+ * What runs on a node that nobody remembers is not Berth's to switch off: it waits for an operator. So does one that Berth managed before
+ * all its records were lost, because a stopped instance may be on its disk.
  *
  * @throws BerthError `aborted / epoch_superseded`: it is another's.
  */
@@ -147,7 +148,7 @@ async function firstRecord(
   };
   if (config.nodeStart === 'enroll') return unseen;
   try {
-    await controller.claim(epoch, { systemId });
+    await controller.claim(epoch, { systemId, isNew: true });
     const { isOn, systemId: shown = '' } = await controller.status();
     const unknown = { ...unseen, systemId: systemId || shown, contactedAtMs: clock.now() };
     return isOn

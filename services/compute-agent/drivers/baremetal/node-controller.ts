@@ -29,6 +29,11 @@ export interface ClaimTerms {
   readonly systemId?: string;
   /** Whether nobody else can hold the node now; asked where the controller itself can't tell. */
   readonly isCertain?: () => boolean;
+  /**
+   * The node has no record yet. @throws BerthError `failed_precondition / managed_before`: it had one once; `/ mark_not_kept`: nothing
+   * tells.
+   */
+  readonly isNew?: boolean;
 }
 
 export interface NodeStatus {

@@ -78,7 +78,7 @@ async function open(quirks: ControllerQuirks, systemId = '') {
     while (node.record.state === 'cleaning') await new Promise((resolve) => setTimeout(resolve, 5));
     return node.record.state;
   };
-  return { driver, system, node, controllers, isAvailable, stored: () => stored };
+  return { driver, controller, system, node, controllers, isAvailable, stored: () => stored };
 }
 
 const anInstance = () => ({
@@ -137,5 +137,17 @@ it('orders nothing of another machine in its place, until an operator takes it o
     '',
     '11111111-0000-4000-8000-000000000001',
   ]);
+  await driver.close();
+});
+
+it('takes no node without a record for a new one where no mark is kept', async () => {
+  const { driver, controller, system } = await open({ dropsAssetTag: true });
+  await expect(controller.claim(8, { isNew: true })).rejects.toMatchObject({
+    code: 'failed_precondition',
+    reason: 'mark_not_kept',
+    message: expect.stringContaining('berth node enroll n1'),
+  });
+  expect(system.boots).toEqual([]);
+  await controller.claim(8);
   await driver.close();
 });

@@ -6,8 +6,11 @@ import { mustSucceed, type RedfishAnswer, type RedfishRequest, SessionEnded } fr
 import { type Credential, OUR_CONTEXT, type RedfishService } from './redfish-service';
 import { systemIdOf } from './system-id';
 
-/** The epoch in a system's asset tag, behind what operators wrote there. */
-const MARK = / ?\[berth (\d+)\]$/;
+/** The epoch in a system's asset tag, behind what operators wrote there. `new`: no record of the node has been written yet. */
+const MARK = / ?\[berth (\d+)( new)?\]$/;
+const NEW_MARK = / ?\[berth \d+ new\]$/;
+/** Characters of a tag in a message. */
+const MOST_TAG = 60;
 /** Tries to claim a node whose sessions end. */
 const MAX_CLAIM_TRIES = 5;
 
@@ -28,6 +31,9 @@ const MAX_CLAIM_TRIES = 5;
  * It costs two writes and a list of sessions, begun after (2), for each change of manager, and that the account is Berth's alone.
  * (Fencing tokens: Kleppmann, "How to do distributed locking"; announce, then look: Lamport's bakery.)
  *
+ * A node without a record is claimed as a new one: its mark says `new` until the claim that precedes the first order, and a mark without
+ * that word refuses it. So a node whose records were all lost is told from one whose agent died before it wrote the first.
+ *
  * Weaker fences, and when: a system that keeps no asset tag has no mark, so that an agent whose session has ended asks its lease before it
  * opens another; a service without sessions has the mark only, which is read before each order.
  */
@@ -35,6 +41,8 @@ export class FencedSession {
   #epoch = 0;
   #terms: ClaimTerms = {};
   #isMarkKept = true;
+  /** The mark says that the node has no record: nothing is ordered under it. */
+  #isMarkedNew = false;
   /** The epoch under which steps (1) to (3) were done. */
   #fencedUnder: number | undefined;
   /** The session by which the node was claimed. */
@@ -78,7 +86,7 @@ export class FencedSession {
     this.#terms = terms;
     // One at a time: each claim ends the sessions of those before it.
     while (this.#claiming) await this.#claiming.catch(() => {});
-    if (this.#epoch === epoch && this.#isClaimed) return;
+    if (this.#epoch === epoch && this.#isClaimed && this.#isMarkedNew === (terms.isNew === true)) return;
     this.#claiming = this.#claim(epoch).finally(() => {
       this.#claiming = undefined;
     });
@@ -138,13 +146,17 @@ export class FencedSession {
       read: (link: string) => this.#sendBy(credential, link),
       send: (link: string, request: RedfishRequest) => this.#sendBy(credential, link, request),
     };
+    const { isNew = false } = this.#terms;
     const answer = await patchResource(this.system, access, ({ body }) => {
       this.#requireSame(body);
       const tag = tagOf(body);
       before = markOf(tag);
       if (before !== undefined && before > epoch) throw superseded(this.node, epoch, before);
-      return before === epoch ? undefined : { AssetTag: `${tag.replace(MARK, '')} [berth ${epoch}]`.trimStart() };
+      if (isNew && wasManaged(tag)) throw managedBefore(this.node, tag);
+      const marked = `${tag.replace(MARK, '')} [berth ${epoch}${isNew ? ' new' : ''}]`.trimStart();
+      return marked === tag ? undefined : { AssetTag: marked };
     });
+    this.#isMarkedNew = isNew;
     if (answer === undefined) return before;
     // It can't be written, or is dropped without a word, or cut off.
     const isRefused = answer.status >= 400 && answer.status < 500;
@@ -153,6 +165,7 @@ export class FencedSession {
     const kept = markOf(tagOf(body));
     if (kept !== undefined && kept > epoch) throw superseded(this.node, epoch, kept);
     this.#isMarkKept = kept === epoch;
+    if (isNew && !this.#isMarkKept) throw markNotKept(this.node);
     return before;
   }
 
@@ -207,8 +220,28 @@ function markOf(tag: string): number | undefined {
   return mark === undefined ? undefined : Number(mark);
 }
 
+/** A mark counts wherever it stands: operators may have written behind it. */
+function wasManaged(tag: string): boolean {
+  return tag.replace(NEW_MARK, '').includes('[berth ');
+}
+
 function pathOf(link: string): string {
   return link.slice(Math.max(0, link.indexOf('/redfish/')));
+}
+
+/** Instances that were stopped leave a machine off, so that it looks like a new one. */
+function managedBefore(node: string, tag: string): BerthError {
+  const message = `node ${node} has no record, and its asset tag says that Berth managed it (${tag.slice(-MOST_TAG)}): an instance's data may be on it. ${byHand(node)}`;
+  return new BerthError('failed_precondition', 'managed_before', message);
+}
+
+function markNotKept(node: string): BerthError {
+  const message = `node ${node} has no record, and its controller keeps no asset tag that says whether Berth managed it: an instance's data may be on it. ${byHand(node)}`;
+  return new BerthError('failed_precondition', 'mark_not_kept', message);
+}
+
+function byHand(node: string): string {
+  return `If nothing on it is needed, berth node enroll ${node} cleans it and gives it out; with --manageable it stays as it is`;
 }
 
 function superseded(node: string, epoch: number, present: number): BerthError {
