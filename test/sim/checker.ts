@@ -109,6 +109,8 @@ export class Checker {
   readonly mayOperate = new Set<string>();
   /** What clients asked for, and how they ask again. */
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
+  /** Projects with the uuids of others that they named themselves. */
+  readonly named = new Set<string>();
   /** What tenants asked to have beside an instance of another project. */
   readonly companions = new Set<string>();
   readonly hosts = new Map<string, Host>();
@@ -180,7 +182,7 @@ export class Checker {
       const event = instanceEventCodec.decode(body);
       const { instanceUuid, projectId, version } = event;
       this.known.get(instanceUuid)?.told.push(version);
-      this.isTold(projectId, { ...event, fault: event.fault?.message }, []);
+      this.isTold(projectId, { ...event, fault: event.fault?.message });
     });
     await bus.subscribe('request.refused.#', (_topic, { body }) => {
       this.refused.add(buildRefusedCodec.decode(body).requestId);
@@ -276,11 +278,14 @@ export class Checker {
   }
 
   /** A project hears something: no other project's instance and nobody else's consumer is named in it, but those that it named itself. */
-  isTold(projectId: string, told: unknown, named: readonly string[]): void {
+  isTold(projectId: string, told: unknown): void {
     for (const uuid of JSON.stringify(told).match(UUIDS) ?? []) {
       const owner = this.known.get(uuid)?.latest.projectId ?? (this.foreign.has(uuid) ? 'nova' : undefined);
-      if (owner === undefined || owner === projectId || named.includes(uuid)) continue;
-      this.fail('nobody is told of another', `${projectId} is told of ${uuid}, which is ${owner}'s`);
+      if (owner === undefined || owner === projectId || this.named.has(`${projectId} ${uuid}`)) continue;
+      this.fail(
+        'nobody is told of another',
+        `${projectId} is told of ${uuid}, which is ${owner}'s: ${JSON.stringify(told).slice(0, 300)}`,
+      );
     }
   }
 

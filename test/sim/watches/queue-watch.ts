@@ -149,7 +149,13 @@ export class QueueWatch {
     }
     if (fault?.reason !== 'preempted' && fault?.reason !== 'reclaimed') return undefined;
     const by = [...this.#victims].filter(([, victims]) => victims.has(uuid)).map(([preemptor]) => preemptor);
-    const preemptor = by.find((one) => fault.message.includes(one));
+    // A project is told the uuids of its own instances only.
+    const isNamed = (one: string) => {
+      const isOwn = this.about.latestOf(one)?.projectId === projectId;
+      return fault.message.includes(isOwn ? one : 'an instance of another project');
+    };
+    const priorityOf = (one: string) => this.about.latestOf(one)?.admission?.priority ?? 0;
+    const [preemptor] = by.filter(isNamed).sort((a, b) => priorityOf(b) - priorityOf(a));
     if (preemptor === undefined) return `${uuid} makes room, and no record says for whom: ${fault.message}`;
     const other = this.about.latestOf(preemptor);
     const [own = 0, others = 0] = [admission?.priority, other?.admission?.priority];

@@ -98,7 +98,7 @@ export function asksForOthers(random: Random): Perform {
     const victim = othersUuid(world, who, place, false) ?? unknown;
     const calls = <Q, A>(queue: QueueAddress, method: Method<Q, A>, ...requests: readonly Q[]) => {
       for (const request of requests) {
-        const heard = (told: unknown) => world.checker.isTold(who, told, [victim]);
+        const heard = (told: unknown) => world.checker.isTold(who, told);
         callMethod(bus, queue, method, request, { timeoutMs: 1_000 }).then(heard, (thrown: unknown) => {
           const { message, details } = BerthError.from(thrown);
           heard({ message, details });
@@ -128,5 +128,7 @@ export function asksForOthers(random: Random): Perform {
 function othersUuid({ checker }: World, who: string, place: number, isForeign: boolean): string | undefined {
   const others = [...checker.known.values()].map(({ latest }) => latest).filter(({ projectId }) => projectId !== who);
   const uuids = isForeign ? [...checker.foreign.keys()] : others.map(({ uuid }) => uuid);
-  return uuids[Math.floor(place * uuids.length)];
+  const uuid = uuids[Math.floor(place * uuids.length)];
+  checker.named.add(`${who} ${uuid}`);
+  return uuid;
 }
