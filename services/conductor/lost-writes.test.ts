@@ -236,4 +236,19 @@ describe('a host that shows again what was sealed for instances that ended', () 
     expect([await world.all(), await world.claims()]).toEqual([[], []]);
     expect(await world.instances.listDoubts()).toHaveLength(40);
   });
+
+  it('gets no more than it has, though each was sealed for what the store has lost; the rest is in doubt', async () => {
+    conductor = await world.conductor();
+    world.sealedAtMs = world.clock.now();
+    const unclaimed = Array.from({ length: 40 }, () => {
+      const shown = world.random.uuid();
+      return world.runningInstance(shown, 'h1', { allocationRequest: world.allocationRequest(shown, 'h1') });
+    });
+    world.placement.goOn(world.clock.now());
+    await world.disagreeTwice('h1', { unclaimed });
+    await world.clock.advance(1_000);
+    expect([(await world.all()).length, (await world.claims()).length]).toEqual([10, 10]);
+    expect(await world.instances.listDoubts()).toHaveLength(30);
+    expect(world.destroys).toEqual([]);
+  });
 });

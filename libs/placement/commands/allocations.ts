@@ -1,5 +1,5 @@
 import type { Consumer } from '../../domain/consumer';
-import { type Inventories, type Inventory, MAX_AMOUNT, refusalOf } from '../../domain/inventory';
+import { type CapacityRefusal, type Inventories, type Inventory, MAX_AMOUNT, refusalOf } from '../../domain/inventory';
 import { isNodeClass } from '../../domain/nodes/node';
 import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
 import {
@@ -45,6 +45,8 @@ export interface AllocationTerms {
   readonly atMs: number;
   /** Takes what does not fit, and where a group's policy forbids. */
   readonly force: boolean;
+  /** Of what is forced, refuses what no provider can have run. */
+  readonly withinTotal?: boolean;
   /** Refuses what would exceed a quota, unless forced. */
   readonly withinQuota: boolean;
 }
@@ -171,9 +173,7 @@ class Tally {
       if (isUnknown) return { kind: 'not_found', subject: 'resource_class', key: resourceClass };
       return { kind: 'not_found', subject: 'inventory', key: `${providerUuid} ${resourceClass}` };
     }
-    const refusal = this.terms.force
-      ? undefined
-      : refusalOf(inv, this.usedOf(providerUuid)[resourceClass] ?? 0, amount);
+    const refusal = this.refusalOfAmount(inv, this.usedOf(providerUuid)[resourceClass] ?? 0, amount);
     const isNoWorse = (this.growth.get(`${providerUuid} ${resourceClass}`) ?? 0) <= 0;
     if (refusal && !(refusal === 'capacity' && isNoWorse)) {
       return { kind: 'capacity', providerUuid, resourceClass, refusal, usage: this.present(providerUuid) };
@@ -183,6 +183,12 @@ class Tally {
     }
     this.add(providerUuid, resourceClass, amount);
     return undefined;
+  }
+
+  private refusalOfAmount(inv: Inventory, used: number, amount: number): CapacityRefusal | undefined {
+    const { force, withinTotal = false } = this.terms;
+    if (!force) return refusalOf(inv, used, amount);
+    return withinTotal ? refusalOf({ ...inv, ...ANY_UNIT, reserved: 0 }, used, amount) : undefined;
   }
 
   /** Whether another consumer has some of a node of bare metal: it is one consumer's, whatever it shows of itself. */

@@ -201,7 +201,7 @@ export class MemoryPlacementStore implements PlacementStore {
   async close(): Promise<void> {}
 
   #allocate(command: AllocationCommand): CommitResult {
-    const { consumers, force = false, withinQuota = false } = asWrite(command);
+    const { consumers, force = false, withinTotal = false, withinQuota = false } = asWrite(command);
     const tables = this.#tables;
     const state: AllocationState = {
       consumer: (uuid) => tables.get('consumer', uuid)?.row,
@@ -214,7 +214,7 @@ export class MemoryPlacementStore implements PlacementStore {
       projectUsage: (key) => tables.get('project_usage', key)?.row,
       cohort: (name) => tables.get('cohort', projectKey(name))?.row.members ?? [],
     };
-    const decided = decideAllocations(state, consumers, { atMs: command.atMs, force, withinQuota });
+    const decided = decideAllocations(state, consumers, { atMs: command.atMs, force, withinTotal, withinQuota });
     if (decided.kind !== 'plan') return asReleased(command, decided);
     return this.#write(planWrites(decided, state), command.atMs);
   }

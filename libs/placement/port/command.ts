@@ -39,6 +39,8 @@ export interface WriteAllocations {
   readonly consumers: readonly ConsumerWrite[];
   /** Take even what does not fit: only for what runs already (a report that heals the store). */
   readonly force?: boolean;
+  /** Of what is forced, refuse what with all that is held would be above the total, whatever is reserved of it: more never ran there. */
+  readonly withinTotal?: boolean;
   /** Refuse what would exceed a quota of the consumers' projects. Without it, or forced, they are taken all the same. */
   readonly withinQuota?: boolean;
 }

@@ -138,6 +138,7 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
       kind: constant('write_allocations' as const),
       consumers: writesOf(3),
       force: constantFrom(false, false, false, true),
+      withinTotal: constantFrom(false, true),
       withinQuota: boolean(),
     }),
   },

@@ -168,6 +168,27 @@ export function describeClaims(open: () => PlacementStore): void {
       expect(await usedOf(host)).toEqual({ VCPU: 25 });
     });
 
+    it('takes by force within the total all that is reserved, and nothing above it', async () => {
+      const host = await aProvider(store);
+      const about = { providerUuid: host, generation: undefined, replace: false };
+      await mustCommit(store, {
+        kind: 'write_inventories',
+        ...about,
+        inventories: { VCPU: inventory(4, { reserved: 4 }) },
+      });
+      const healed = (VCPU: number) =>
+        commit(store, {
+          kind: 'write_allocations',
+          consumers: [aWrite({ [host]: { VCPU } })],
+          force: true,
+          withinTotal: true,
+        });
+      expect(await healed(3)).toMatchObject({ kind: 'committed' });
+      expect(await healed(2)).toMatchObject({ kind: 'capacity', providerUuid: host, refusal: 'capacity' });
+      expect(await healed(1)).toMatchObject({ kind: 'committed' });
+      expect(await usedOf(host)).toEqual({ VCPU: 4 });
+    });
+
     it('guards by absence, generation and claim token', async () => {
       const host = await aProvider(store);
       const write = aWrite({ [host]: { VCPU: 1 } }, { expect: { kind: 'absent' } });

@@ -6,6 +6,8 @@ import { createRecords, evacuated, NO_BYTES, writeRecord } from '../lifecycle';
 import type { Look, RunningAt } from '../observation';
 import { isChanging } from '../reconcile/power';
 import { after } from './after';
+import { claimSealed } from './claims';
+import { noteDoubt } from './note-doubt';
 
 /**
  * An instance that is there, though the store has forgotten that it was built, or all of it: what a scheduler sealed says whose
@@ -43,7 +45,12 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
   } as const;
   if (older) return after(look, await writeRecord(c, older, active), look.observed);
   if (!voucher) return undefined;
-  const { projectId, userId, resources } = voucher;
+  const { request, projectId, userId, resources } = voucher;
+  const excess = request && !isClaimed ? await claimSealed(c, request) : undefined;
+  if (excess !== undefined) {
+    await noteDoubt(c, look, 'unknown_instance', `${excess}: adopt or destroy it (berth audit)`);
+    return undefined;
+  }
   const record: Instance = {
     ...active,
     uuid,

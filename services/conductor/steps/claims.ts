@@ -100,6 +100,22 @@ export async function claimAgain(
   }
 }
 
+/**
+ * Claims for an instance without a record what a scheduler sealed: by force, since what it uses is reserved while it has no claim, but
+ * no more than its providers have in all. Everything that really ran there fits; a host that shows what was sealed for instances of
+ * different times does not.
+ *
+ * @returns why it does not fit; undefined when it is claimed, or holds something already
+ */
+export async function claimSealed(c: Conductor, request: AllocationRequest): Promise<string | undefined> {
+  const consumers = [claimWrite(request, { kind: 'absent' })];
+  const terms = { force: true, withinTotal: true } as const;
+  const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), ...terms, consumers });
+  if (result.kind !== 'capacity') return undefined;
+  const { resourceClass, providerUuid, usage } = result;
+  return `with it more ${resourceClass} would be claimed of provider ${providerUuid} than there is, ${usage.used[resourceClass] ?? 0} is`;
+}
+
 /** What a scheduler sealed for exactly this instance on exactly this host; undefined when the bytes are anything else. */
 export function sealedFor(
   c: Conductor,

@@ -29,7 +29,7 @@
 --- KEYS[13] nominations     provider uuid -> '<revision> <JSON>', consumer uuid -> { priority, untilMs, resources }
 --- ARGV[1] max length       of the stream, about
 --- ARGV[2] commit count
---- ARGV[3..] for each commit: '<at ms> <force> <quotas> <consumer count>', force 1 takes what does not fit, quotas 1 refuses
+--- ARGV[3..] for each commit: '<at ms> <force> <quotas> <consumer count>', force 1 takes what does not fit, 2 only within totals, quotas 1 refuses
 ---           what would exceed one; and for each consumer:
 ---           uuid
 ---           '<guard> <number> <raises> <owner> <instance> <type> <project>', a guard of any, absent, generation or claim;
@@ -85,7 +85,7 @@ local function text_or_nil(value) return type(value) == 'string' and value or ni
 
 local function next_commit()
   local at_ms, force, quotas, count = string.match(next_arg(), '^(%S+) (%d) (%d) (%d+)$')
-  local commit = { at_ms = at_ms, force = force == '1', is_within_quota = quotas == '1', writes = {}, own = {} }
+  local commit = { at_ms = at_ms, force = force ~= '0', within_total = force == '2', is_within_quota = quotas == '1', writes = {}, own = {} }
   for i = 1, tonumber(count) do
     local uuid = next_arg()
     local guard, expected, raises, owner, instance, type, project_key =
@@ -373,6 +373,11 @@ local function refusal_of_take(take, write, commit, is_first)
     local is_custom = string.sub(class, 1, 7) == 'CUSTOM_'
     if is_custom and redis.call('HEXISTS', KEYS[6], class) == 0 then return { 'not_found', 'resource_class', class } end
     return { 'not_found', 'inventory', provider .. ' ' .. class }
+  end
+  if commit.within_total then
+    local whole = { inventory[1], 0, inventory[3], 1, math.huge, 1 }
+    local why = refusal_of(whole, usage_of(provider).used[class] or 0, amount)
+    if why then return { 'capacity', provider, class, why } end
   end
   if commit.force then return nil end
   -- A part of an earlier claim may be of any size.
