@@ -1,6 +1,7 @@
 import { DEFAULT_CELL, TOP } from '../domain/cells/cell';
 import { BerthError } from '../domain/errors';
 import { cellOf, inCell, withoutCell } from './cells';
+import { MAX_HOSTS_PER_AGENT } from './limits';
 
 /**
  * Who sent a message, as the broker knows it: the name of its user says for whom it may speak.
@@ -132,9 +133,16 @@ export function speaksForProject(identity: Identity, projectId: string): boolean
   return identity.kind === 'service' || (identity.kind === 'project' && identity.projectId === projectId);
 }
 
-/** Whether a service host of this name may carry that host beside itself: agents name what they carry like this. */
+/**
+ * Whether a service host of this name may carry that host beside itself: agents name what they carry like this, `rack-1` or `rack-001`,
+ * and none of them has more than there are such names.
+ */
 export function carries(serviceHost: string, host: string): boolean {
-  return host.startsWith(`${serviceHost}-`) && /^\d+$/.test(host.slice(serviceHost.length + 1));
+  return host.startsWith(`${serviceHost}-`) && isCarriedNumber(host.slice(serviceHost.length + 1));
+}
+
+function isCarriedNumber(digits: string): boolean {
+  return /^\d{1,5}$/.test(digits) && Number(digits) >= 1 && Number(digits) <= MAX_HOSTS_PER_AGENT;
 }
 
 /** @throws BerthError `permission_denied / wrong_host` when a host is not, by its name, the sender's to report for. */
@@ -149,8 +157,14 @@ export function requireServiceHost(identity: Identity, serviceHost: string): voi
 
 /** Of who would report for a host that is not its own. */
 export function wrongHost(identity: Identity, host: string): BerthError {
-  const message = `${nameOf(identity)} may not report for host ${host}`;
+  const message = `${nameOf(identity)} may not report for host ${host}${hintFor(identity, host)}`;
   return new BerthError('permission_denied', 'wrong_host', message, { details: { field: 'host' } });
+}
+
+/** Names what a service host may carry to one that carries others. */
+function hintFor(identity: Identity, host: string): string {
+  if (identity.kind !== 'agent' || !identity.carriesOthers || !host.startsWith(`${identity.host}-`)) return '';
+  return `: it carries ${identity.host}-1 to ${identity.host}-${MAX_HOSTS_PER_AGENT}; another service host carries more`;
 }
 
 /** @throws BerthError `permission_denied / wrong_project` when a project is not the sender's to act for. */

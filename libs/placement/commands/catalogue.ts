@@ -1,5 +1,6 @@
+import { MAX_NAMES_BY_AGENT } from '../../contracts/limits';
 import type { Inventories, Resources } from '../../domain/inventory';
-import type { CatalogueCommand } from '../port/placement-store';
+import type { CatalogueCommand, RefusedCommit } from '../port/placement-store';
 import { counters } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 
@@ -16,12 +17,14 @@ export async function createName(tx: Transaction, { catalogue, name, atMs }: Tim
 
 /** Deletes one that nothing uses. */
 export async function deleteName(tx: Transaction, { catalogue, name }: OneName): Decided {
-  if (!(await tx.get(catalogue, name))) return { kind: 'not_found', subject: catalogue, key: name };
+  const row = await tx.get(catalogue, name);
+  if (!row) return { kind: 'not_found', subject: catalogue, key: name };
   if ((await tx.count(counters.usersOf(catalogue, name))) > 0) {
     const by = catalogue === 'trait' ? 'providers' : 'inventories';
     return { kind: 'in_use', subject: catalogue, key: name, by };
   }
   tx.write({ kind: 'delete', table: catalogue, key: name });
+  if (row.by !== undefined) tx.write({ kind: 'count', name: counters.namesBy(row.by), by: -1 });
   return undefined;
 }
 
@@ -98,14 +101,27 @@ export async function refuseUnknown(tx: Transaction, catalogue: Catalogue, names
   return unknown === undefined ? undefined : { kind: 'not_found', subject: catalogue, key: unknown };
 }
 
-/** Adds those custom names to the catalogue that it does not have. */
+/**
+ * Adds those custom names to the catalogue that it does not have, unless their agent has brought its share already: nobody takes a
+ * name away but an operator, and a report may have other names each time.
+ */
 export async function createMissing(
   tx: Transaction,
-  catalogue: Catalogue,
-  names: readonly string[],
-  atMs: number,
-): Promise<void> {
-  for (const name of await missingNames(tx, catalogue, names)) tx.put(catalogue, name, { createdAtMs: atMs });
+  names: Readonly<Record<Catalogue, readonly string[]>>,
+  { atMs, by }: { readonly atMs: number; readonly by: string },
+): Promise<Extract<RefusedCommit, { kind: 'full' }> | undefined> {
+  const catalogues = ['resource_class', 'trait'] as const;
+  const missing = await Promise.all(catalogues.map((catalogue) => missingNames(tx, catalogue, names[catalogue])));
+  const count = missing.flat().length;
+  if (count === 0) return undefined;
+  // Not guarded: a few names more by reports at the same moment are better than reports that hold up one another.
+  if ((await tx.readCount(counters.namesBy(by))) + count > MAX_NAMES_BY_AGENT) {
+    return { kind: 'full', subject: missing[0]?.length ? 'resource_class' : 'trait', most: MAX_NAMES_BY_AGENT };
+  }
+  for (const [n, catalogue] of catalogues.entries())
+    for (const name of missing[n] ?? []) tx.put(catalogue, name, { createdAtMs: atMs, by });
+  tx.write({ kind: 'count', name: counters.namesBy(by), by: count });
+  return undefined;
 }
 
 async function missingNames(tx: Transaction, catalogue: Catalogue, names: readonly string[]): Promise<string[]> {

@@ -27,9 +27,9 @@ export interface Tables {
   /** By uuid. */
   readonly consumer: Consumer;
   /** Custom resource classes by name. */
-  readonly resource_class: { readonly createdAtMs: number };
+  readonly resource_class: StoredName;
   /** Custom traits by name. */
-  readonly trait: { readonly createdAtMs: number };
+  readonly trait: StoredName;
   /** Host aggregates by uuid. */
   readonly aggregate: Aggregate;
   /** Server groups that stand by themselves, by `groupKey`. */
@@ -54,6 +54,12 @@ export interface Tables {
   readonly lease: PlaceLease;
   /** By provider uuid: what is nominated there; none where nothing is. */
   readonly nomination: NominatedRoom;
+}
+
+/** A name of the catalogue, and the agent whose report brought it, which has a share of the catalogue. */
+export interface StoredName {
+  readonly createdAtMs: number;
+  readonly by?: string;
 }
 
 export type TableName = keyof Tables;
@@ -128,6 +134,7 @@ export interface Stored<T> {
  */
 export const counters = {
   usersOf: (catalogue: 'resource_class' | 'trait', name: string) => `${catalogue} ${name}`,
+  namesBy: (agent: string) => `names-by ${agent}`,
   aggregateChanges: 'aggregate-changes',
   groupsOf: (projectId: string) => `groups ${projectId}`,
   membersOf: (group: string) => `members ${group}`,
@@ -196,7 +203,7 @@ export function asProjectUsage(key: string, { row, revision }: Stored<StoredUsag
 }
 
 function asCatalogueName(name: string, stored: Stored<{ createdAtMs: number }>): Revised<CatalogueName> {
-  return { name, ...stored.row, revision: stored.revision };
+  return { name, createdAtMs: stored.row.createdAtMs, revision: stored.revision };
 }
 
 /** Rows that are being collected. */

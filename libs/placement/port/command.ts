@@ -275,6 +275,8 @@ export interface EndLeases {
 /** What an agent says of its host (update_resource_stats). */
 export interface HostReport {
   readonly atMs: number;
+  /** The agent, as the broker knows it: what it brings into the catalogue is counted for it. The host, unless given. */
+  readonly reporter?: string;
   readonly host: string;
   readonly providerUuid: string;
   /** An operator lets the host have that provider, though it is there and no host's. */

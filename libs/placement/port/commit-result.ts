@@ -66,9 +66,12 @@ export type Subject =
   | 'aggregate'
   | 'server_group';
 
-/** How a report ended. `exists`: the host's name belongs to another provider, or the provider to another host. */
+/**
+ * How a report ended. `exists`: the host's name belongs to another provider, or the provider to another host; `full`: its agent has brought
+ * as many names of classes and traits as it may.
+ */
 export type ReportResult =
-  | Extract<CommitResult, { kind: 'committed' | 'unchanged' | 'stale' | 'exists' }>
+  | Extract<CommitResult, { kind: 'committed' | 'unchanged' | 'stale' | 'exists' | 'full' }>
   /** Of another epoch than the host's present one; undefined when the host has none (a store that was wiped). */
   | { readonly kind: 'epoch'; readonly present: number | undefined };
 

@@ -1,7 +1,7 @@
 import type { Allocations, Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Inventories, Resources } from '../../domain/inventory';
-import type { ConsumerBody, Stored, TableName, Tables } from '../commands/tables';
+import type { ConsumerBody, Stored, StoredName, TableName, Tables } from '../commands/tables';
 import type { HostHolder, Revised, StoreIdentity } from '../port/placement-store';
 
 /*
@@ -166,13 +166,22 @@ export function encodeInventories(inventories: Inventories): string {
   return JSON.stringify(pack(inventories));
 }
 
+function encodeName({ createdAtMs, by }: StoredName): string {
+  return by === undefined ? String(createdAtMs) : `${createdAtMs} ${by}`;
+}
+
+function decodeName(content: string): StoredName {
+  const [createdAtMs, by] = content.split(' ');
+  return { createdAtMs: Number(createdAtMs), ...(by === undefined ? {} : { by }) };
+}
+
 const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   provider: ({ inventories, ...rest }) => JSON.stringify({ ...rest, uuid: undefined, inventories: pack(inventories) }),
   usage: ({ generation, used }) => `${generation} ${JSON.stringify(used)}`,
   host: (host) => JSON.stringify({ ...host, name: undefined }),
   consumer: (consumer) => `${consumer.claimToken} ${encodeClaim(consumer)}`,
-  resource_class: ({ createdAtMs }) => String(createdAtMs),
-  trait: ({ createdAtMs }) => String(createdAtMs),
+  resource_class: encodeName,
+  trait: encodeName,
   aggregate: (aggregate) => JSON.stringify({ ...aggregate, uuid: undefined }),
   server_group: (group) => JSON.stringify(group),
   name: ({ uuid }) => uuid,
@@ -210,8 +219,8 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     const [[claimToken = 0, generation = 0, createdAtMs = 0], body] = splitNumbers(content, 3);
     return { ...decodeBody(body), uuid, generation, claimToken, createdAtMs };
   },
-  resource_class: (_, content) => ({ createdAtMs: Number(content) }),
-  trait: (_, content) => ({ createdAtMs: Number(content) }),
+  resource_class: (_, content) => decodeName(content),
+  trait: (_, content) => decodeName(content),
   aggregate: (uuid, content) => ({ ...JSON.parse(content), uuid }),
   server_group: (_, content) => JSON.parse(content),
   name: (_, uuid) => ({ uuid }),

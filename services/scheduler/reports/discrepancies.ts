@@ -37,7 +37,7 @@ export async function findDifference(
   const isTold = isReturning(stats, view)
     ? () => true
     : (one: RunningInstance) => one.powerState === 'shutdown' || isByLaterClaim(one, view);
-  const present = [...suspects.present.filter(isTold), ...suspects.stays];
+  const present = [...suspects.present.filter(isTold), ...turnOf(suspects.stays, stats.sequence)];
   const uuids = [...suspects.unclaimed.map((instance) => instance.instanceUuid), ...suspects.missing];
   if (uuids.length === 0) return present.length > 0 ? { unclaimed: [], missing: [], present } : undefined;
   const consumers = new Map((await placement.consumers(uuids)).map((consumer) => [consumer.uuid, consumer]));
@@ -90,6 +90,19 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     }
   }
   return { unclaimed, present, stays, missing: [...missing] };
+}
+
+/** Instances without a claim that one report shows to conductors. */
+export const TOLD_AT_ONCE = 1_000;
+
+/**
+ * Those that conductors look at by one report: each look costs them reads of the store, and an agent may invent what no claim bounds. The
+ * reports of a run take turns, so that all are looked at in the end.
+ */
+export function turnOf<T>(all: readonly T[], sequence: number): readonly T[] {
+  const turns = Math.ceil(all.length / TOLD_AT_ONCE);
+  const from = turns <= 1 ? 0 : (sequence % turns) * TOLD_AT_ONCE;
+  return all.slice(from, from + TOLD_AT_ONCE);
 }
 
 function isKeptHere(

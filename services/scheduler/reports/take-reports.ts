@@ -94,7 +94,14 @@ async function takeReport(
     });
     const unclaimed = difference?.unclaimed ?? [];
     const { reportGrants } = config;
-    const response = await updateResourceStats(stats, { placement, mirror, nowMs, unclaimed, reportGrants });
+    const response = await updateResourceStats(stats, {
+      placement,
+      mirror,
+      nowMs,
+      unclaimed,
+      reportGrants,
+      reporter,
+    });
     metrics.stats.inc({ outcome: 'accepted' });
     if (hasBuiltSince(stats, mirror)) await clearFailures(deps, stats.host, nowMs);
     if (refused) {
@@ -135,4 +142,10 @@ function isForOperators({ code, reason }: BerthError): boolean {
   return code === 'invalid_argument' || FOR_OPERATORS.includes(reason);
 }
 
-const FOR_OPERATORS: readonly string[] = ['name_taken', 'provider_taken', 'provider_not_yours', 'sharing_not_granted'];
+const FOR_OPERATORS: readonly string[] = [
+  'name_taken',
+  'provider_taken',
+  'provider_not_yours',
+  'sharing_not_granted',
+  'too_many_names',
+];

@@ -7,7 +7,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Log } from '#libs/runtime/log';
 import type { SchedulerMetrics } from '../metrics';
-import type { Difference } from './discrepancies';
+import { type Difference, turnOf } from './discrepancies';
 
 export interface TellDeps {
   readonly bus: Bus;
@@ -30,7 +30,8 @@ export async function tellDifference(
   if (counts.unclaimed + counts.missing > 0) {
     deps.log.warn({ event: 'host_discrepancy', host, ...counts }, 'host report and store disagree');
   }
-  await tell(deps, { host, providerUuid, serviceHost, epoch, position, sequence, atMs, ...difference });
+  const told = { ...difference, unclaimed: turnOf(unclaimed, sequence) };
+  await tell(deps, { host, providerUuid, serviceHost, epoch, position, sequence, atMs, ...told });
 }
 
 /** Tells conductors, who keep what operators are to see, that a host is not heard. Of a host that never was, nothing. */

@@ -57,6 +57,22 @@ it('gives a store that was wiped the host as operators disabled it, from what it
   expect(await wiped.hosts([host])).toMatchObject([{ enabled: true }]);
 });
 
+it('may bring no more classes and traits than one agent has a share of, whichever of its hosts has them', async () => {
+  const store = new MemoryPlacementStore();
+  const deps = { placement: store, mirror: await stoppedMirror(store), nowMs: 1, unclaimed: [], reporter: 'rack' };
+  const names = (from: number, count: number) => Array.from({ length: count }, (_, n) => `CUSTOM_${from + n}`);
+  const tells = (sequence: number, traits: readonly string[]) =>
+    updateResourceStats(aStatsReport({ sequence, traits: [...traits] }), deps);
+  await tells(1, names(0, 1_024));
+  await tells(2, names(1_024, 1_024));
+  await expect(tells(3, names(2_048, 1))).rejects.toMatchObject({
+    code: 'failed_precondition',
+    reason: 'too_many_names',
+    message: expect.stringContaining('the agent rack has brought 2048'),
+  });
+  await expect(tells(4, names(7, 9))).resolves.toMatchObject({ sequence: 4 });
+});
+
 describe('a host with nested providers', () => {
   const nestedProviders = ['numa0', 'numa1'].map((name) => ({
     name,

@@ -20,7 +20,7 @@ import { epochRefusal } from './epoch-refusal';
  *
  * @throws BerthError `failed_precondition / epoch_superseded` when the host has another holder, `/ epoch_unknown` when it
  *   has to be acquired again; `/ stale_sequence` when the run's sequence was seen
- *   (`details.present`); `failed_precondition / name_taken`, `provider_taken` or `provider_not_yours` when the host's
+ *   (`details.present`); `failed_precondition / name_taken`, `provider_taken`, `provider_not_yours` or `too_many_names` when the host's
  *   name belongs to another provider, the provider to another host, or to no host and not to this one; `unavailable`.
  */
 export async function updateResourceStats(
@@ -33,9 +33,11 @@ export async function updateResourceStats(
     readonly unclaimed: readonly RunningInstance[];
     /** Which hosts may take providers that are no host's. */
     readonly reportGrants?: readonly string[];
+    /** The agent, as the broker knows it; the host, unless given. */
+    readonly reporter?: string;
   },
 ): Promise<UpdateResourceStatsResponse> {
-  const { placement, mirror, nowMs, unclaimed, reportGrants = [] } = deps;
+  const { placement, mirror, nowMs, unclaimed, reportGrants = [], reporter = stats.host } = deps;
   const { instances: _instances, position: _position, nestedProviders, ...said } = stats;
   const { providerUuid } = stats;
   const providers = [
@@ -46,10 +48,10 @@ export async function updateResourceStats(
   const [ofRoot, ...ofNested] = providers.map((one, n) => withExternalUsage(one, used[n] ?? {}));
   const nested = nestedProviders.map((one, n) => nestedReport(one, stats, ofNested[n] ?? NOTHING));
   const taking = mayTake(stats, reportGrants) ? { mayTake: true } : {};
-  const report = { ...said, ...ofRoot, ...taking, nested, atMs: nowMs };
+  const report = { ...said, ...ofRoot, ...taking, nested, reporter, atMs: nowMs };
   const result = await placement.reportHost(report);
   if (result.kind === 'committed') mirror.apply(result.change);
-  else if (result.kind !== 'unchanged') throw refusal(result, stats, mirror);
+  else if (result.kind !== 'unchanged') throw refusal(result, stats, { mirror, reporter });
   const wantsAllocationRequests = unclaimed.some(({ allocationRequest }) => allocationRequest.length === 0);
   const disabled = disabledOf(mirror.host(stats.host), stats);
   return { sequence: stats.sequence, wantsAllocationRequests, disabled };
@@ -134,8 +136,12 @@ type Refused = Exclude<ReportResult, { kind: 'committed' | 'unchanged' }>;
 function refusal(
   result: Refused,
   { host, sequence, epoch }: UpdateResourceStatsRequest,
-  mirror: Pick<Mirror, TakenView>,
+  { mirror, reporter }: { readonly mirror: Pick<Mirror, TakenView>; readonly reporter: string },
 ): BerthError {
+  if (result.kind === 'full') {
+    const message = `the agent ${reporter} has brought ${result.most} custom resource classes and traits, the most of one agent: report fewer, or delete those that nothing uses`;
+    return new BerthError('failed_precondition', 'too_many_names', message, { details: { host } });
+  }
   if (result.kind === 'epoch') return epochRefusal(host, epoch, result.present);
   if (result.kind === 'stale') {
     const message = `report ${sequence} of host ${host} is older than report ${result.present}, which is applied`;

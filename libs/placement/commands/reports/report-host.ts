@@ -19,18 +19,18 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
   const { host: name, providerUuid, agentRun, sequence, atMs, nested = [] } = report;
   const all = [report, ...nested];
   // In one round trip: a change of state is to reach placement at once.
-  const [host, last, provider, [holder]] = await Promise.all([
+  const [host, last, provider, [holder], full] = await Promise.all([
     tx.get('host', name),
     tx.get('sequence', name),
     tx.get('provider', providerUuid),
     tx.getStored('holder', [name]),
-    createMissing(tx, 'resource_class', unique(all.flatMap(({ inventories }) => Object.keys(inventories))), atMs),
-    createMissing(tx, 'trait', unique(all.flatMap(({ traits }) => traits)), atMs),
+    createMissing(tx, namesOf(all), { atMs, by: report.reporter ?? name }),
   ]);
   const superseded = refuseEpoch(holder, report);
   if (superseded) return superseded;
   const stale = refuseStale(last, report);
   if (stale) return stale;
+  if (full) return full;
   const taken = await refuseTaken(tx, report, provider);
   if (taken) return taken;
   const kept = await inUse(tx, provider, report.inventories);
@@ -132,6 +132,13 @@ function nextHost(report: HostReport, host: Host | undefined): Host {
 
 function isSame(host: Host, next: Host): boolean {
   return isDeepStrictEqual(host, { ...next, sequence: host.sequence, updatedAtMs: host.updatedAtMs });
+}
+
+function namesOf(all: readonly Pick<HostReport, 'inventories' | 'traits'>[]) {
+  return {
+    resource_class: unique(all.flatMap(({ inventories }) => Object.keys(inventories))),
+    trait: unique(all.flatMap(({ traits }) => traits)),
+  };
 }
 
 function unique(names: readonly string[]): string[] {

@@ -1,3 +1,4 @@
+import { MAX_NAMES_BY_AGENT } from '../../../contracts/limits';
 import { inventory } from '../../../domain/inventory';
 import { hostProviderUuid, nestedProviderUuid } from '../../../placement/port/nested-provider';
 import type { PlacementStore } from '../../../placement/port/placement-store';
@@ -122,6 +123,16 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       await reportVcpu(16, 4, 16);
       await reportVcpu(16, 5, 0);
       expect(await root()).toMatchObject({ inventories: { VCPU: inventory(16, { reserved: 2, allocationRatio: 4 }) } });
+    });
+
+    it('bring names up to the share of their agent, which a name that is deleted gives back', async () => {
+      const traits = Array.from({ length: MAX_NAMES_BY_AGENT }, (_, n) => `CUSTOM_${n}`);
+      await mustReport(store, aReport({ reporter: 'rack', traits }));
+      const more = aReport({ reporter: 'rack', sequence: 2, traits: [...traits.slice(1), 'CUSTOM_MORE'] });
+      expect(await store.reportHost(more)).toEqual({ kind: 'full', subject: 'trait', most: MAX_NAMES_BY_AGENT });
+      await mustReport(store, aReport({ reporter: 'rack', sequence: 3, traits: traits.slice(1) }));
+      await mustCommit(store, { kind: 'delete_name', catalogue: 'trait', name: 'CUSTOM_0' });
+      expect(await store.reportHost({ ...more, sequence: 4 })).toMatchObject({ kind: 'committed' });
     });
 
     it('leave what a client wrote of a provider that an operator lets their host take', async () => {
