@@ -109,8 +109,8 @@ function resultsOf(
  * One commit as `lua/claim.lua` takes it. Few arguments with several words each: a client and a server spend more on an
  * argument than on a word.
  */
-function argsOf({ command, write, bodies }: Commit): string[] {
-  const { consumers, force = false, withinTotal = false, withinQuota = false } = write;
+function argsOf({ command, write: whole, bodies }: Commit): string[] {
+  const { consumers, force = false, withinTotal = false, withinQuota = false } = whole;
   const args = [`${command.atMs} ${force && withinTotal ? 2 : bit(force)} ${bit(withinQuota)} ${consumers.length}`];
   for (const [n, write] of consumers.entries()) {
     const { uuid, expect, raisesReleased = false, owner, consumerType } = write;

@@ -136,6 +136,36 @@ it('takes no host that is no node, its own name among them, and no node of anoth
   await expect(a.acquire(['node-9'])).rejects.toMatchObject(refused('wrong_host'));
 });
 
+it('keeps no host from its own agent, by holding a name that nobody has reported yet', async () => {
+  const a = await agent('metal', 'a');
+  await a.acquire(['host-9']);
+  await a.bring('node-1');
+  const bus = await busOf('agent.host-9');
+  const request = { serviceHost: 'host-9', agentRun: 'own', leaseMs: LEASE_MS, formerRun: '', pool: '' };
+  const own = await callMethod(bus, STATS, acquireHostsMethod, { ...request, hosts: ['host-9'] }, { timeoutMs: 5_000 });
+  expect(own.grants[0]?.epoch).toBeGreaterThan(0);
+  // A node that its pool has brought stays with it, whatever other agents are named.
+  const other = await busOf('agent.node-1');
+  const node = { ...request, serviceHost: 'node-1', hosts: ['node-1'] };
+  const { grants } = await callMethod(other, STATS, acquireHostsMethod, node, { timeoutMs: 5_000 });
+  expect(grants).toMatchObject([{ epoch: 0, holderServiceHost: 'a' }]);
+});
+
+it('holds only so many names that nobody has reported', async () => {
+  const a = await agent('metal', 'a');
+  const names = (from: number, count: number) => Array.from({ length: count }, (_, n) => `node-${from + n}`);
+  await a.acquire(names(0, 20_000));
+  await expect(a.acquire(names(20_000, 1))).rejects.toMatchObject({
+    code: 'failed_precondition',
+    reason: 'too_many_new_hosts',
+  });
+  // Again those, and what another of the pool brings.
+  await a.acquire(names(0, 1_000));
+  await (await agent('metal', 'b')).bring('node-50001');
+  await clock.advance(3_600_001);
+  await a.acquire(names(20_000, 1));
+});
+
 it('reports nothing that it does not hold: an ordinary host, a node of another pool, one of another agent of its own', async () => {
   const [a, b] = [await agent('metal', 'a'), await agent('metal', 'b')];
   const epoch = await b.bring('node-1');

@@ -20,12 +20,14 @@ export function requirePool(sender: Identity, pool: string): void {
  * Hosts are the sender's to hold: by their names, or, of an agent of a pool, when they are remembered as nodes of its pool or nobody
  * has heard of them yet. So it can bring new nodes, and can take neither a host that is no node nor a node of another pool.
  *
- * @throws BerthError `permission_denied / wrong_host`, `unavailable`.
+ * @param countNew  told the names that nobody has reported; throws when they are too many
+ * @throws BerthError `permission_denied / wrong_host`, `failed_precondition / too_many_new_hosts`, `unavailable`.
  */
 export async function requireHoldable(
   sender: Identity,
   hosts: readonly string[],
   placement: Pick<PlacementStore, 'nodes' | 'hosts'>,
+  countNew: (agent: string, unknown: readonly string[]) => void,
 ): Promise<void> {
   if (!isPoolAgent(sender)) return requireHosts(sender, hosts);
   const pools = await poolsOf(hosts, placement);
@@ -33,6 +35,10 @@ export async function requireHoldable(
   const reported = new Set((await placement.hosts(unknown)).map(({ name }) => name));
   const foreign = hosts.find((host, n) => (pools[n] === undefined ? reported.has(host) : pools[n] !== sender.pool));
   if (foreign !== undefined) throw wrongHost(sender, foreign);
+  countNew(
+    `${sender.pool} ${sender.host}`,
+    unknown.filter((host) => !reported.has(host)),
+  );
 }
 
 /**

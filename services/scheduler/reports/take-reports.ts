@@ -9,6 +9,7 @@ import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Surroundings } from '#libs/runtime/service';
 import type { SchedulerMetrics } from '../metrics';
+import { newNames } from '../nodes/new-names';
 import { requireHolder } from '../nodes/pool-rights';
 import { requireSharingGranted } from '../nodes/report-grants';
 import type { SchedulerConfig } from '../options';
@@ -30,6 +31,7 @@ export interface ReportDeps extends Pick<Surroundings, 'clock' | 'log'> {
 /** What agents call on the queue `stats`, each call logged and counted. */
 export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
   const { placement, clock } = deps;
+  const countNew = newNames();
   return {
     ...answer(updateResourceStatsMethod, (stats, { identity }) => takeReport(deps, metrics, stats, identity)),
     ...answer(acquireHostsMethod, (request, { identity }) => takeAcquisition(deps, metrics, request, identity)),
@@ -45,7 +47,7 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
     request: AcquireHostsRequest,
     sender: Identity,
   ) {
-    const grants = await acquireHosts(request, sender, placement, clock.now());
+    const grants = await acquireHosts(request, sender, { placement, countNew, nowMs: clock.now() });
     const takenCount = grants.filter(({ epoch }) => epoch === 0).length;
     counted.inc({ outcome: 'granted' }, grants.length - takenCount);
     counted.inc({ outcome: 'host_taken' }, takenCount);
