@@ -37,8 +37,6 @@ export const MAX_USAGE_PROJECTS = 50;
 export const MAX_DOUBTS_LISTED = 4_000;
 /** Hosts that one agent process carries. */
 export const MAX_HOSTS_PER_AGENT = 20_000;
-/** Custom resource classes and traits, together, that the reports of one agent bring into the catalogue. */
-export const MAX_NAMES_BY_AGENT = 2_048;
 /** Instances that one host reports, or that one discrepancy names. */
 export const MAX_INSTANCES_PER_HOST = 100_000;
 /** Providers below the root of one host. */

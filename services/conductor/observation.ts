@@ -4,7 +4,6 @@ import type { Attempt, Instance, PowerState } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
 import type { MigrationKind } from '#libs/domain/moves/migration';
 import type { Preemption } from '#libs/domain/queueing/admission';
-import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 
 /** The claim that an instance holds in the placement store, as far as it was read. */
 export type Holds =
@@ -46,8 +45,8 @@ export interface Voucher {
   readonly projectId: string;
   readonly userId: string;
   readonly resources: Resources;
-  /** By which it is claimed, where that is a scheduler's word: more than the host has was never claimed there. */
-  readonly request?: AllocationRequest;
+  /** Whether a scheduler's seal says it, which its host shows: more than the host has was never claimed there. */
+  readonly isSealed?: boolean;
 }
 
 /** A move that is asked for. */

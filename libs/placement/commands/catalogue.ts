@@ -1,8 +1,10 @@
-import { MAX_NAMES_BY_AGENT } from '../../contracts/limits';
 import type { Inventories, Resources } from '../../domain/inventory';
 import type { CatalogueCommand, RefusedCommit } from '../port/placement-store';
 import { counters } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
+
+/** Custom resource classes and traits, together, that the reports of one agent bring into the catalogue. */
+export const MAX_NAMES_BY_AGENT = 2_048;
 
 type Catalogue = 'resource_class' | 'trait';
 

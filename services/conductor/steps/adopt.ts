@@ -6,7 +6,7 @@ import { createRecords, evacuated, NO_BYTES, writeRecord } from '../lifecycle';
 import type { Look, RunningAt } from '../observation';
 import { isChanging } from '../reconcile/power';
 import { after } from './after';
-import { claimSealed } from './claims';
+import { claimSealed, sealedFor } from './claims';
 import { noteDoubt } from './note-doubt';
 
 /**
@@ -45,7 +45,8 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
   } as const;
   if (older) return after(look, await writeRecord(c, older, active), look.observed);
   if (!voucher) return undefined;
-  const { request, projectId, userId, resources } = voucher;
+  const { isSealed = false, projectId, userId, resources } = voucher;
+  const request = isSealed ? sealedFor(c, instance.allocationRequest, uuid, host) : undefined;
   const excess = request && !isClaimed ? await claimSealed(c, request) : undefined;
   if (excess !== undefined) {
     await noteDoubt(c, look, 'unknown_instance', `${excess}: adopt or destroy it (berth audit)`);

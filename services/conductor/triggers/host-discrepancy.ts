@@ -128,5 +128,10 @@ function voucherOf(
   const request = sealedFor(c, instance.allocationRequest, instance.instanceUuid, host);
   if (request === undefined || !mayBeForgotten(request, lost, { nowMs, retentionMs })) return undefined;
   const { projectId, userId, allocations } = request;
-  return { request, projectId, userId, resources: Object.values(allocations).reduce<Resources>(addResources, {}) };
+  return {
+    isSealed: true,
+    projectId,
+    userId,
+    resources: Object.values(allocations).reduce<Resources>(addResources, {}),
+  };
 }

@@ -1,5 +1,5 @@
-import { MAX_NAMES_BY_AGENT } from '../../../contracts/limits';
 import { inventory } from '../../../domain/inventory';
+import { MAX_NAMES_BY_AGENT } from '../../../placement/commands/catalogue';
 import { hostProviderUuid, nestedProviderUuid } from '../../../placement/port/nested-provider';
 import type { PlacementStore } from '../../../placement/port/placement-store';
 import {
