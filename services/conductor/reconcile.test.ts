@@ -210,6 +210,23 @@ it('takes nothing for stopped that its source may be starting, to which it goes 
   expect(seenStopped.filter((one) => stepOf(one).kind === 'record_returned')).toEqual([]);
 });
 
+it('takes its source at its word by what claim it goes on there, unless that is an earlier one', () => {
+  const back = cases.find(({ phase, attempt }) => phase === 'returning' && attempt === 'open');
+  const record = back?.record;
+  if (!record?.migration) throw new Error('no such case');
+  const { host = '', claimToken = 0, migration } = record;
+  const moving = { ...record, migration: { ...migration, source: { ...migration.source, host } } };
+  const attempt = record.attempts.at(-1)?.number ?? 0;
+  const about = { host, attempt, at: { epoch: 9, position: 9 }, keptClaimToken: 0, why: '', isRepeated: false };
+  const stepOn = (outcome: 'active' | 'lost', token: number) =>
+    reconcile(moving, { kind: 'unread' }, { kind: 'reported', ...about, outcome, claimToken: token }, NOW_MS).kind;
+  expect([stepOn('active', claimToken + 5), stepOn('active', claimToken - 1), stepOn('lost', claimToken + 5)]).toEqual([
+    'record_returned',
+    'none',
+    'none',
+  ]);
+});
+
 it('moves by no claim that is older than its own: the scheduler has not heard that an earlier move was undone', () => {
   const selected = cases.filter(
     ({ record, observed }) => record?.migration?.phase === 'selecting' && observed.kind === 'claimed',

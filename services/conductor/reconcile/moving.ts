@@ -1,5 +1,5 @@
 import { attemptNumber, type Instance } from '#libs/domain/instance';
-import { isLaterWhereItBelongs, isOfPresentBuild, isOfPresentPlace, isWhereItBelongs } from '../evidence';
+import { type Build, isLaterWhereItBelongs, isOfPresentBuild, isOfPresentPlace, isWhereItBelongs } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { audited, missing } from './built';
@@ -230,11 +230,12 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
     case 'audited':
       return isHostDown(observed) ? sourceIsDown(record) : wait(record);
     case 'reported':
-      if (isLaterThere(record, observed)) return returned(record, observed);
+      if (isLaterThere(record, observed) && isKept(observed)) return returned(record, observed);
       return isOfPresentBuild(record, observed) ? returned(record, observed) : lateReport(record, observed);
     case 'running': {
       const { at, host, instance } = observed;
-      if (!isOfPresentBuild(record, { host, ...instance })) return elsewhere(record, observed);
+      const build = { host, ...instance };
+      if (!isLaterThere(record, build) && !isOfPresentBuild(record, build)) return elsewhere(record, observed);
       if (!isYetToRun(observed))
         return { kind: 'record_returned', at, attempt: instance.attempt, isStopped: isKeptStopped(record) };
       return isOverdue(record, nowMs) ? ORDER_AGAIN : wait(record);
@@ -252,10 +253,18 @@ function sourceIsDown({ migration: { source } }: Moving): Step {
 
 const ORDER_AGAIN: Step = { kind: 'order_arrival', isAgain: true };
 
-/** It goes on there by an attempt that the store has forgotten. */
-function isLaterThere(record: Moving, { host, attempt, outcome }: Reported): boolean {
-  const isKept = outcome === 'active' || outcome === 'failed';
-  return isKept && host === record.migration.source.host && attempt > attemptNumber(record);
+/**
+ * It goes on there by an attempt, or by a claim, that the store has forgotten: its agent answers by that, and takes no order that is
+ * older. Of an earlier instance of the same uuid the claim is an earlier one.
+ */
+function isLaterThere(record: Moving, { host, attempt, claimToken }: Build): boolean {
+  if (host !== record.migration.source.host) return false;
+  const present = attemptNumber(record);
+  return attempt > present || (attempt === present && claimToken > (record.claimToken ?? 0));
+}
+
+function isKept({ outcome }: Reported): boolean {
+  return outcome === 'active' || outcome === 'failed';
 }
 
 /** Its source has it, running or not; or has lost it. */
