@@ -111,7 +111,7 @@ const RESTS: Readonly<Record<Phase, Readonly<Record<Dies, string>>>> = {
     both: 'verify_resize h2',
   },
   confirming: { 'its source': 'active h2', 'its destination': 'unknown h2', both: 'unknown h2' },
-  leaving: { 'its source': 'unknown h1', 'its destination': 'active h1', both: 'unknown h1' },
+  leaving: { 'its source': 'verify_resize h2', 'its destination': 'active h1', both: 'unknown h1' },
 };
 
 const rows = Object.keys(PHASES).flatMap((phase) =>
@@ -172,6 +172,24 @@ it('destroys nothing that lives for a host that is down: neither by a revert, no
   expect(await operate('revert')).toBe('active');
   await world.clock.advance(1_000);
   expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', migration: undefined });
+});
+
+it('keeps what its destination runs when its source dies unseen, until the source answers', async () => {
+  await operate('migrate');
+  die('h1');
+  await operate('revert');
+  await world.clock.advance(60_000);
+  const { state, host, fault } = await world.only();
+  expect({ state, host, fault }).toMatchObject({
+    state: 'verify_resize',
+    host: 'h2',
+    fault: { reason: 'source_silent' },
+  });
+  expect([world.destroys, world.harmed]).toEqual([[], []]);
+  await world.comesBack('h1');
+  expect(await operate('revert')).toBe('revert_resize');
+  await world.clock.advance(10_000);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
 });
 
 it('goes back instead of being confirmed by its time, when its host is down', async () => {

@@ -159,8 +159,12 @@ describe('a cold migration', () => {
   it('comes back running, though a report of its source has it stopped on the way', async () => {
     const uuid = await anActive();
     await operate(uuid, 'migrate');
+    const [handedOver] = world.powerReports;
+    if (!handedOver) throw new Error('its source handed nothing over');
     world.behaviour.set('h1', 'is silent');
     await operate(uuid, 'revert');
+    await world.sendPowerReport({ ...handedOver, migrationUuid: '', ...world.nextPosition('h1') });
+    await world.clock.advance(0);
     const present = [world.runningInstance(uuid, 'h1', { powerState: 'shutdown' })];
     await world.sendDiscrepancy(world.discrepancy('h1', { present }));
     await world.clock.advance(0);

@@ -34,6 +34,7 @@ const WRITES: Partial<Record<Step['kind'], InstanceState | 'same'>> = {
   dispatch_arrival: 'same',
   record_confirming: 'active',
   record_reverting: 'revert_resize',
+  ask_source: 'same',
   record_returning: 'same',
   record_source_missing: 'same',
   give_back: 'same',

@@ -58,7 +58,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'evacuate_requested' && isMoving(record)) return evacuateRequested(record);
   if (observed.kind === 'unshelve_requested' && record.state !== 'shelved_offloaded') return none('not shelved');
   const isOnItsWay = record.state === 'resize' || record.state === 'migrating';
-  const isAnswer = observed.kind === 'power_reported' && isOnItsWay;
+  const isAnswer = observed.kind === 'power_reported' && (isOnItsWay || record.migration?.awaitsSource);
   if (isAboutBuilt(observed) && !BUILT_STATES.includes(record.state) && !isAnswer) return none('not on its host');
   switch (record.state) {
     case 'scheduling':

@@ -69,7 +69,15 @@ export type Step =
   /** What it is to keep is not in a report of its source: a doubt, which the very next settles. */
   | { readonly kind: 'record_source_missing'; readonly missingIn: MissedReport }
   /** It goes back: record it, then what its destination has is destroyed. Doubtful: not while its source is down and its destination is not. */
-  | { readonly kind: 'record_reverting'; readonly fault: Fault | undefined; readonly isDoubtful?: boolean }
+  | {
+      readonly kind: 'record_reverting';
+      readonly fault: Fault | undefined;
+      readonly isDoubtful?: boolean;
+      /** Its destination may run it: its source has to say first that it has it still. */
+      readonly asksSource?: boolean;
+    }
+  /** Ask its source, which is to go on with it, whether it has it; one that did not say so in time is not gone back to. */
+  | { readonly kind: 'ask_source'; readonly isOverdue: boolean }
   /** Its time to be reverted is over: confirm it, unless its host is down. */
   | { readonly kind: 'confirm_when_up' }
   /** Its source, which is down, was told to go on with it: the move is over. */

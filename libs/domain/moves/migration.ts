@@ -66,6 +66,8 @@ export interface Migration {
   readonly handover: string;
   /** The report of its source that did not have what it is to keep, if the last one did not: the next one settles it. */
   readonly missingIn?: MissedReport | undefined;
+  /** Going back, until its source has said that it has it still: so long its destination keeps it. */
+  readonly awaitsSource?: true | undefined;
   /** How long after its arrival it is confirmed without being asked; 0 for never. */
   readonly confirmAfterMs: number;
   /** When that is; undefined for never, and before it has arrived. */

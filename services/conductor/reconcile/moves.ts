@@ -36,9 +36,9 @@ export function moveAsked(record: Instance, wish: MoveWish): Step {
     case 'confirm_requested':
       return state === 'verify_resize' ? { kind: 'record_confirming' } : none('not on its host');
     case 'revert_requested': {
-      if (state === 'verify_resize') return { kind: 'record_reverting', fault: undefined };
+      if (state === 'verify_resize') return { kind: 'record_reverting', fault: undefined, asksSource: true };
       const isUnderWay = state === 'resize' || state === 'migrating';
-      return isUnderWay ? { kind: 'record_reverting', fault: CANCELLED } : none('not on its host');
+      return isUnderWay ? { kind: 'record_reverting', fault: CANCELLED, asksSource: true } : none('not on its host');
     }
   }
 }

@@ -187,7 +187,27 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
 export function reverting(record: Moving, observed: Observation, nowMs: number): Step {
   if (observed.kind === 'terminate_requested') return { kind: 'record_deleting' };
   if (observed.kind === 'running' && isAtSource(record, observed)) return none('its move holds it');
+  if (record.migration.awaitsSource) return askingSource(record, observed, nowMs);
   return record.migration.phase === 'leaving' ? leaving(record, observed, nowMs) : returning(record, observed, nowMs);
+}
+
+/** Its destination keeps it until its source has answered: the source may have died without anybody knowing yet. */
+function askingSource(record: Moving, observed: Observation, nowMs: number): Step {
+  const { source, destination } = record.migration;
+  const leave = { kind: 'record_reverting', fault: record.fault } as const;
+  switch (observed.kind) {
+    case 'power_reported':
+      return observed.host === source.host && observed.migrationUuid === '' ? leave : none('late report');
+    case 'reported':
+      if (observed.host !== destination.host || observed.attempt !== destination.attempt)
+        return lateReport(record, observed);
+      return observed.outcome === 'active' ? none('late report') : leave;
+    case 'interrupted':
+    case 'audited':
+      return { kind: 'ask_source', isOverdue: isOverdue(record, nowMs) };
+    default:
+      return isOverdue(record, nowMs) ? { kind: 'ask_source', isOverdue: true } : elsewhere(record, observed);
+  }
 }
 
 function leaving(record: Moving, observed: Observation, nowMs: number): Step {

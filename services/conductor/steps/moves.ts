@@ -23,7 +23,7 @@ import type { Step } from '../step';
 import { after } from './after';
 import { openRequest, release } from './claims';
 import { noteDoubt } from './note-doubt';
-import { orderArrival, orderDestroy, orderHandOver } from './orders';
+import { orderAnswer, orderArrival, orderDestroy, orderHandOver } from './orders';
 
 /** What is done for moves alone. */
 export type MoveStep = Extract<Step, { kind: (typeof MOVE_STEPS)[number] }>;
@@ -43,6 +43,7 @@ const MOVE_STEPS = [
   'finish_move',
   'record_source_missing',
   'record_reverting',
+  'ask_source',
   'confirm_when_up',
   'record_return_awaited',
   'record_returning',
@@ -116,7 +117,11 @@ export async function performMove(
     case 'record_reverting':
       if (step.isDoubtful && (await isOnlyAtDestination(c, moving)))
         return write({ dueAtMs: nowMs + c.config.buildTimeoutMs }, { kind: 'interrupted' });
-      return recordReverting(c, look, moving, step.fault);
+      return step.asksSource && mayRunAtDestination(moving)
+        ? recordAsking(c, look, moving, step.fault)
+        : recordReverting(c, look, moving, step.fault);
+    case 'ask_source':
+      return askSource(c, look, moving, step.isOverdue);
     case 'confirm_when_up': {
       const ends = await readEnds(c, moving);
       if (!ends.isDestinationDown) return { ...look, observed: { kind: 'confirm_requested' } };
@@ -320,6 +325,51 @@ async function recordArrived(
   return after(look, await writeRecord(c, record, { ...said, ...change }), undefined);
 }
 
+/** On one host there is one copy, which goes on there. */
+function mayRunAtDestination({ migration: { source, destination } }: Moving): boolean {
+  return destination.attempt > 0 && destination.host !== source.host;
+}
+
+async function recordAsking(c: Conductor, look: Look, record: Moving, fault: Instance['fault']) {
+  const result = await writeRecord(c, record, {
+    state: 'revert_resize',
+    migration: { ...record.migration, phase: 'leaving', awaitsSource: true },
+    fault,
+    dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
+  });
+  return after(look, result, { kind: 'interrupted' });
+}
+
+/**
+ * Nothing is asked for what its destination can't have any more. What its source does not answer for stays at its destination, as
+ * before it was to go back.
+ */
+async function askSource(c: Conductor, look: Look, record: Moving, isOverdue: boolean): Promise<Look | undefined> {
+  const { isSourceDown, isDestinationDown } = await readEnds(c, record);
+  if (isDestinationDown) return recordReverting(c, look, record, record.fault);
+  if (isSourceDown || isOverdue) return recordStaying(c, look, record);
+  await orderAnswer(c, record);
+  return undefined;
+}
+
+async function recordStaying(c: Conductor, look: Look, record: Moving): Promise<Look | undefined> {
+  const { attempts, migration } = record;
+  const { source, destination, kind, confirmAtMs } = migration;
+  const message = `${source.host} did not say that it still has it, so it stays on ${destination.host}: confirm it, or revert it again once ${source.host} is back`;
+  const fault = { reason: 'source_silent', message };
+  c.log.warn({ event: 'not_reverted', instance_uuid: record.uuid, host: record.host, ...fault }, 'a move stays');
+  const hasArrived = attempts.at(-1)?.outcome === 'active';
+  const next = { ...migration, awaitsSource: undefined };
+  if (hasArrived) {
+    const change = { state: 'verify_resize', migration: { ...next, phase: 'arrived' }, dueAtMs: confirmAtMs } as const;
+    return after(look, await writeRecord(c, record, { ...change, fault }), undefined);
+  }
+  const state = kind === 'live_migrate' ? 'migrating' : 'resize';
+  const dueAtMs = c.clock.now() + c.config.buildTimeoutMs;
+  const change = { state, migration: { ...next, phase: 'arriving' }, dueAtMs } as const;
+  return after(look, await writeRecord(c, record, { ...change, fault }), { kind: 'interrupted' });
+}
+
 /** The attempt at its destination, if there was one, is given up in the same write: what it built must not stay. */
 async function recordReverting(
   c: Conductor,
@@ -341,7 +391,7 @@ async function recordReverting(
   const nowMs = c.clock.now();
   const result = await writeRecord(c, record, {
     state: 'revert_resize',
-    migration: { ...migration, phase, handover: '' },
+    migration: { ...migration, phase, handover: '', awaitsSource: undefined },
     attempts: hasLeft ? wentBack(record.attempts, migration, isOneCopy) : record.attempts,
     fault,
     dueAtMs: nowMs + (phase === 'leaving' ? c.config.destroyTimeoutMs : c.config.schedulingTimeoutMs),

@@ -96,6 +96,12 @@ export async function orderHandOver(c: Conductor, record: Moving): Promise<void>
   await orderPowerState(c, at, { powerState: 'shutdown', isFirst: true }, move);
 }
 
+/** Asks the source of a move whether it still has what it handed over: told to stop what is stopped, it says so. */
+export async function orderAnswer(c: Conductor, record: Moving): Promise<void> {
+  const { host, claimToken, activeAt } = record.migration.source;
+  await orderPowerState(c, { ...record, host, claimToken, activeAt }, { powerState: 'shutdown', isFirst: false });
+}
+
 /** What a record's instance holds by the allocation request of its claim, for its host; nothing when that is not known. */
 export function claimedOf(
   c: Conductor,
