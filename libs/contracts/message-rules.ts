@@ -26,6 +26,9 @@ const ofAgents = (bytes: number, maxParts: number): MessageRule => ({
   maxParts,
 });
 
+/** The largest of agents and tenants whose type has no rule: it is read to be refused. */
+const UNKNOWN = 64 * KIB;
+
 /** A question with a handful of fields. */
 const FEW = 100;
 /** A request spec, or lists of names. */
@@ -135,7 +138,10 @@ export function refusalOfMessage(
   const rule = MESSAGE_RULES.get(type);
   const allowed = rule && (sender.kind === 'nobody' ? undefined : rule.maxBytes[sender.kind]);
   if (rule && allowed === undefined) return mayNotSend(type, sender, rule);
-  const limit = Math.min(allowed === undefined || allowed === WHOLE ? maxBytes : allowed, maxBytes);
+  const isStrange = rule === undefined && sender.kind !== 'service';
+  const limit = isStrange
+    ? UNKNOWN
+    : Math.min(allowed === undefined || allowed === WHOLE ? maxBytes : allowed, maxBytes);
   return bytes > limit ? tooLarge(type, sender, bytes, limit) : undefined;
 }
 

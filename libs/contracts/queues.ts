@@ -131,9 +131,13 @@ export function flavorTopic(change: string, flavor: string): string {
   return `flavor.${change}.${projectWord(flavor)}`;
 }
 
-/** The topic of an operator's action by the console: `operator.host_disable.admin`. */
+/** AMQP's limit of a topic is 255 bytes, whatever a user is called; the event itself has the whole name. */
+const MAX_USER_BYTES = 128;
+
+/** The topic of an operator's action by the console: `operator.host_disable.admin`. The name of a user is cut. */
 export function operatorTopic(action: string, userId: string): string {
-  return `operator.${action}.${projectWord(userId)}`;
+  const word = Buffer.from(projectWord(userId)).subarray(0, MAX_USER_BYTES);
+  return `operator.${action}.${word.toString()}`;
 }
 
 /** The topic of a refusal; the project is '' where it is not known. */

@@ -253,7 +253,7 @@ export const schedulerOptions = {
     min: 1,
     max: 10_000,
     unit: 'calls',
-    help: 'Calls handled at once, of each queue. Claims of calls that come together share a run of the store.',
+    help: 'Calls handled at once, of each queue; reports of agents, which may be large, 64 at most. Claims of calls that come together share a run of the store.',
   }),
 } as const;
 

@@ -117,7 +117,8 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...nodeCalls(deps),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, options);
-  const reports = await bus.serve(STATS, { ...reportCalls(deps, measured), ...poolCalls(deps) }, options);
+  const ofReports = { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) };
+  const reports = await bus.serve(STATS, { ...reportCalls(deps, measured), ...poolCalls(deps) }, ofReports);
   return {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {
@@ -128,6 +129,9 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     },
   };
 }
+
+/** Each may have 4 MiB, and any agent may send as many as it likes. */
+const MAX_REPORTS_IN_HAND = 64;
 
 /** How long a request waits until the mirror shows what it must have seen. */
 const CATCH_UP_MS = 3_000;

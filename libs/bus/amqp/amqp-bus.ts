@@ -5,7 +5,7 @@ import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, noSuchQueue, queueInUse, topicProblem } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
-import { type Handle, handleCalls, handleCasts } from '../handling/handle-message';
+import { type Handle, handleCalls, handleCasts, isRefused } from '../handling/handle-message';
 import { traceCall, traceCast } from '../handling/trace-messages';
 import type { BusConfig } from '../options';
 import {
@@ -24,6 +24,7 @@ import { Answers } from './batching/answers';
 import { FrameReader } from './batching/frame-reader';
 import { Caller } from './caller';
 import { Caster } from './caster';
+import { MAX_BYTES_IN_HAND } from './concurrency-limit';
 import type { Connections } from './connection';
 import { Consumer, type ConsumerRole } from './consumer';
 import { ConsumerChannel } from './consumer-channel';
@@ -103,6 +104,8 @@ export class AmqpBus implements Bus {
     return this.#start({
       queue: pattern,
       prefetch: 0,
+      maxBytesInHand: Infinity,
+      isRefused: () => false,
       noAck: true,
       declare: () => this.#admin.hear(this.#newPrivateName(), pattern),
       frames: undefined,
@@ -198,6 +201,9 @@ export class AmqpBus implements Bus {
     return this.#start({
       queue: spec.name,
       prefetch: options?.prefetch ?? this.#config.prefetch,
+      // Orders, which services alone send, are in hand for as long as a build takes; a destroy must not wait behind them.
+      maxBytesInHand: spec.kind === 'host' ? Infinity : MAX_BYTES_IN_HAND,
+      isRefused: (delivery) => isRefused(delivery, this.#handling(spec)),
       noAck: false,
       declare: async () => {
         await this.#admin.provide(spec);

@@ -5,7 +5,7 @@ import type { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { noSuchQueue } from '../errors';
 import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
-import { DEAD_LETTER_QUEUE, deadLetterHeaders } from '../handling/dead-letter';
+import { DEAD_LETTER_QUEUE, deadLetterHeaders, droppedBodyHeaders, keptBody } from '../handling/dead-letter';
 import type { Delivery } from '../handling/delivery';
 import { keptTrace, traceHeaders } from '../handling/trace-messages';
 import type { BusConfig } from '../options';
@@ -65,23 +65,29 @@ export class Caster {
 
   /** Puts a message of `queue` into the dead letters of its cell as it came, with the reason in its headers. */
   bury(delivery: Delivery, error: BerthError, queue: string): Promise<void> {
-    return this.#sendOn(queueInCell(cellOf(queue), DEAD_LETTER_QUEUE), delivery, deadLetterHeaders(error, queue));
+    const headers = { ...deadLetterHeaders(error, queue), ...droppedBodyHeaders(delivery) };
+    return this.#sendOn(queueInCell(cellOf(queue), DEAD_LETTER_QUEUE), delivery, headers, { body: keptBody(delivery) });
   }
 
   /** Puts a message to the end of its queue, this delivery not counted. It expires when it would have. */
   postpone(delivery: Delivery, queue: QueueSpec): Promise<void> {
     const headers = { [DELIVERIES_HEADER]: delivery.deliveries - 1, [POSTPONED_HEADER]: true };
-    return this.#sendOn(queue, delivery, headers, delivery.deadlineMs);
+    return this.#sendOn(queue, delivery, headers, delivery);
   }
 
   /** Puts a call to the end of its queue, all its deliveries counted. It expires when it would have. */
   recount(delivery: Delivery, queue: QueueSpec): Promise<void> {
     const headers = { [DELIVERIES_HEADER]: delivery.deliveries - 1 };
-    return this.#sendOn(queue, delivery, headers, delivery.deadlineMs);
+    return this.#sendOn(queue, delivery, headers, delivery);
   }
 
-  #sendOn(queue: QueueSpec, delivery: Delivery, headers: Record<string, unknown>, deadlineMs?: number): Promise<void> {
-    const { type, body, id, sender, correlationId, replyTo, identity } = delivery;
+  #sendOn(
+    queue: QueueSpec,
+    delivery: Delivery,
+    headers: Record<string, unknown>,
+    { body, deadlineMs }: { readonly body: Uint8Array; readonly deadlineMs?: number | undefined },
+  ): Promise<void> {
+    const { type, id, sender, correlationId, replyTo, identity } = delivery;
     return this.put(queue, body, {
       ...outgoingProperties(type, id, sender, correlationId),
       ...(replyTo === undefined ? {} : { replyTo }),

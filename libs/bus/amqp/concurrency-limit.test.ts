@@ -52,3 +52,26 @@ it('counts each tick anew, however few were started in the last', async () => {
     await tick();
   }
 });
+
+it('starts no more bytes of bodies at once than it may, and one that is larger alone', async () => {
+  const limit = new ConcurrencyLimit(10, 100);
+  const started: number[] = [];
+  const sizes = [60, 50, 10, 500];
+  const gates = sizes.map(() => gate());
+  const works = gates.map(({ opened }, n) =>
+    limit.run(() => {
+      started.push(n);
+      return opened;
+    }, sizes[n]),
+  );
+  expect(started).toEqual([0]);
+  gates[0]?.open();
+  await works[0];
+  expect(started).toEqual([0, 1, 2]);
+  gates[1]?.open();
+  gates[2]?.open();
+  await Promise.all([works[1], works[2]]);
+  expect(started).toEqual([0, 1, 2, 3]);
+  gates[3]?.open();
+  await works[3];
+});

@@ -3,8 +3,12 @@ import { MAX_FRAME_MESSAGES } from './batching/frame';
 
 const STARTS_PER_TICK = 2 * MAX_FRAME_MESSAGES;
 
+/** Bodies in the hands of handlers, which make of each some times its size. One alone may be larger. */
+export const MAX_BYTES_IN_HAND = 33_554_432;
+
 /**
- * Runs at most `limit` handlers at once, and starts a bounded number of them per tick; the others follow in their order.
+ * Runs at most `limit` handlers at once, with so many bytes of bodies together, and starts a bounded number of them per tick; the
+ * others follow in their order.
  *
  * A prefetch counts AMQP messages, and a frame brings many. And when hundreds have come since the socket was last read,
  * the naive way starts them all now: then their claims are one run of the store's script, for which this process waits,
@@ -14,31 +18,37 @@ const STARTS_PER_TICK = 2 * MAX_FRAME_MESSAGES;
  */
 export class ConcurrencyLimit {
   readonly #limit: number;
-  readonly #line = new Denque<() => void>();
+  readonly #maxBytes: number;
+  readonly #line = new Denque<{ readonly bytes: number; readonly start: () => void }>();
   #runningCount = 0;
+  #runningBytes = 0;
   #startedInTick = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, maxBytes = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
+    this.#maxBytes = maxBytes;
   }
 
   /** Resolves when the work, which never rejects, has ended. */
-  run(work: () => Promise<void>): Promise<void> {
-    if (this.#line.length === 0 && this.#isOpen()) return this.#start(work);
-    return new Promise((resolve) => this.#line.push(() => resolve(this.#start(work))));
+  run(work: () => Promise<void>, bytes = 0): Promise<void> {
+    if (this.#line.length === 0 && this.#isOpen(bytes)) return this.#start(work, bytes);
+    return new Promise((resolve) => this.#line.push({ bytes, start: () => resolve(this.#start(work, bytes)) }));
   }
 
-  #isOpen(): boolean {
-    return this.#runningCount < this.#limit && this.#startedInTick < STARTS_PER_TICK;
+  #isOpen(bytes: number): boolean {
+    const hasRoom = this.#runningCount === 0 || this.#runningBytes + bytes <= this.#maxBytes;
+    return hasRoom && this.#runningCount < this.#limit && this.#startedInTick < STARTS_PER_TICK;
   }
 
-  async #start(work: () => Promise<void>): Promise<void> {
+  async #start(work: () => Promise<void>, bytes: number): Promise<void> {
     this.#runningCount++;
+    this.#runningBytes += bytes;
     const working = work();
     // After the store commits of the first handlers (`batchPerTick`).
     if (++this.#startedInTick === 1) setImmediate(() => this.#beginTick());
     await working;
     this.#runningCount--;
+    this.#runningBytes -= bytes;
     this.#startNext();
   }
 
@@ -48,6 +58,13 @@ export class ConcurrencyLimit {
   }
 
   #startNext(): void {
-    while (this.#line.length > 0 && this.#isOpen()) this.#line.shift()?.();
+    for (
+      let next = this.#line.peekFront();
+      next !== undefined && this.#isOpen(next.bytes);
+      next = this.#line.peekFront()
+    ) {
+      this.#line.shift();
+      next.start();
+    }
   }
 }

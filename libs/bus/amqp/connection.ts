@@ -5,6 +5,7 @@ import { corkPerTick } from '../../runtime/cork-per-tick';
 import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import { userOfUrl } from '../user-of-url';
+import { surviveUndecodableHeaders } from './undecodable-headers';
 
 /** What is set up anew on each connection. `attach` never rejects: what fails is tried again later. */
 export interface Attachment {
@@ -167,6 +168,7 @@ export class Connection {
   async #setUp(model: ChannelModel): Promise<void> {
     this.#model = model;
     corkPerTick(socketOf(model));
+    surviveUndecodableHeaders(model);
     model.on('error', (error) =>
       this.#around.log.debug({ event: 'bus_connection_error', error }, 'error on the connection to the broker'),
     );

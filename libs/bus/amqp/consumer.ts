@@ -17,6 +17,10 @@ export interface ConsumerRole {
   readonly queue: string;
   /** Handlers that run at once, and AMQP messages that the broker gives out before one of them is settled. */
   readonly prefetch: number;
+  /** Bytes of bodies that handlers have in hand at once. */
+  readonly maxBytesInHand: number;
+  /** Whether a message comes to no handler: such a one is settled at once, and waits for nothing with a body that nobody reads. */
+  isRefused(delivery: Delivery): boolean;
   /** Events need no ack. */
   readonly noAck: boolean;
   /** Declares the queue on whatever channel it takes; resolves to its name. */
@@ -67,9 +71,9 @@ export class Consumer {
   /** Consumes on a channel. `onCancel` is called when the broker ends it alone, as when the queue is deleted. */
   async attach(acks: Acks, onCancel: () => void): Promise<void> {
     const queue = await this.#role.declare();
-    const { prefetch, noAck } = this.#role;
+    const { prefetch, noAck, maxBytesInHand } = this.#role;
     const { channel } = acks;
-    const limit = new ConcurrencyLimit(noAck ? Number.POSITIVE_INFINITY : prefetch);
+    const limit = new ConcurrencyLimit(noAck ? Number.POSITIVE_INFINITY : prefetch, maxBytesInHand);
     const state = { acks, limit };
     this.#state = state;
     const take = (message: ConsumeMessage | null) => (message === null ? onCancel() : this.#take(state, message));
@@ -103,7 +107,8 @@ export class Consumer {
     const run = (delivery: Delivery, settling: Settling, reply: MessageActions['reply']) => {
       const actions = this.#actionsOf(delivery, settling, reply);
       const handle = () => this.#role.handle(delivery, actions, message.fields.routingKey);
-      this.#running.run(delivery, limit.run(handle));
+      const isRefused = this.#role.isRefused(delivery);
+      this.#running.run(delivery, isRefused ? handle() : limit.run(handle, delivery.body.length));
     };
     if (frames === undefined || !isFrame(message)) {
       const delivery = deliveryOf(message, this.#around);

@@ -37,7 +37,7 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
       deadlineMs: Number.isFinite(expirationMs) ? around.clock.elapsed() + expirationMs : undefined,
       headers: textHeaders(headers),
       deliveries: deliveriesBefore + 1,
-      isUncounted: fields.redelivered && headers['x-delivery-count'] === undefined,
+      isGivenBack: fields.redelivered,
       defect,
     },
     around.clock,
@@ -45,13 +45,16 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
 }
 
 /**
- * Quorum queues count, other queues only know of "before"; what was published again alone brings its own count. Anybody may set a
- * header: one below 0 would hide deliveries.
+ * Quorum queues count, other queues only know of "before"; what was published again alone brings its own count. Anybody may set
+ * either header: a count below that, or none (`NaN`), would hide deliveries.
  */
 function deliveriesBeforeOf(headers: Record<string, unknown>, isRedelivered: boolean): number {
   const { 'x-delivery-count': counted, [DELIVERIES_HEADER]: published } = headers;
-  const before = typeof published === 'number' ? Math.max(0, published) : 0;
-  return (typeof counted === 'number' ? counted : isRedelivered ? 1 : 0) + before;
+  return Math.max(countOf(counted), isRedelivered ? 1 : 0) + countOf(published);
+}
+
+function countOf(header: unknown): number {
+  return Number.isSafeInteger(header) ? Math.max(0, header as number) : 0;
 }
 
 /** Nobody has services answer into a queue that it may not read itself, and so not into one of a user whose name begins with its own. */

@@ -45,10 +45,12 @@ it.each([
   expect(delivery.replyTo).toBe(isAnswered ? replyTo : undefined);
 });
 
-it('believes nobody who says that a message was given out less than never', () => {
-  const properties = { userId: 'project.a', headers: { 'berth-deliveries': -1_000 } };
+it.each([
+  ['less than never', { 'berth-deliveries': -1_000, 'x-delivery-count': -1_000 }],
+  ['no number of times', { 'berth-deliveries': Number.NaN, 'x-delivery-count': Number.NaN }],
+])('believes nobody who says that a message was given out %s', (_, headers) => {
   const around = { clock: fakeClock(), random: { uuid: () => UUID, next: () => 0 } };
-  const message = messageOf('berth.requests', 'rpc.scheduler.project.a', properties);
+  const message = messageOf('berth.requests', 'rpc.scheduler.project.a', { userId: 'project.a', headers });
   message.fields.redelivered = true;
-  expect(deliveryOf(message, around as never)).toMatchObject({ deliveries: 2, isUncounted: true });
+  expect(deliveryOf(message, around as never)).toMatchObject({ deliveries: 2, isGivenBack: true });
 });

@@ -8,8 +8,8 @@ export type DeliveryFields = Omit<IncomingMessage, 'signal' | 'isAborted' | 'hea
   readonly headers: Readonly<Record<string, string>>;
   /** How often it was given out, this time included, as far as the queue counts. */
   readonly deliveries: number;
-  /** It was given out before by a queue that does not count, and its copy is to say so. */
-  readonly isUncounted?: boolean;
+  /** The broker gave this very copy out before. */
+  readonly isGivenBack?: boolean;
   /** Why it can't be handled. */
   readonly defect?: BerthError | undefined;
 };
@@ -30,7 +30,7 @@ export class Delivery implements IncomingMessage {
   readonly deadlineMs: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly deliveries: number;
-  readonly isUncounted: boolean;
+  readonly isGivenBack: boolean;
   readonly defect: BerthError | undefined;
   readonly #clock: Clock;
   #controller: AbortController | undefined;
@@ -50,7 +50,7 @@ export class Delivery implements IncomingMessage {
     this.deadlineMs = fields.deadlineMs;
     this.headers = fields.headers;
     this.deliveries = fields.deliveries;
-    this.isUncounted = fields.isUncounted ?? false;
+    this.isGivenBack = fields.isGivenBack ?? false;
     this.defect = fields.defect;
     this.#clock = clock;
   }

@@ -84,6 +84,12 @@ async function handleCast(
   }
 }
 
+/** Whether a message comes to no handler, for what is known of it without decoding it. */
+export function isRefused(delivery: Delivery, options: Pick<HandlingOptions, 'queue' | 'maxMessageBytes'>): boolean {
+  if (isDeadLetters(options.queue.name)) return false;
+  return defectOf(delivery, options.queue) !== undefined || refusalOf(delivery, options) !== undefined;
+}
+
 /** Why a message is given to no handler. Dead letters are read whatever they are. */
 function defectOf({ defect, identity }: Delivery, { name }: QueueSpec): BerthError | undefined {
   if (defect !== undefined || identity.kind !== 'nobody' || isDeadLetters(name)) return defect;
@@ -110,7 +116,10 @@ function castRefusalOf(delivery: Delivery, options: HandlingOptions): BerthError
   return delivery.type === '' ? missingType() : refusalOf(delivery, options);
 }
 
-function refusalOf({ type, identity, body }: Delivery, { maxMessageBytes }: HandlingOptions): BerthError | undefined {
+function refusalOf(
+  { type, identity, body }: Delivery,
+  { maxMessageBytes }: Pick<HandlingOptions, 'maxMessageBytes'>,
+): BerthError | undefined {
   return refusalOfMessage(type, identity, body.length, maxMessageBytes);
 }
 
@@ -161,8 +170,8 @@ async function handleCall(
   if (defect !== undefined) return await bury(delivery, actions, defect, options);
   if (delivery.replyTo === undefined) return await bury(delivery, actions, missingReplyTo(), options);
   if (delivery.isExpired) return actions.ack();
-  // Its consumer died, or gave it back unanswered, and no broker counts that for a queue of calls.
-  if (delivery.isUncounted) return await actions.recount();
+  // Its consumer died, or gave it back unanswered, and no broker counts that for a queue of calls. (A header that says so is forged.)
+  if (delivery.isGivenBack && options.queue.kind !== 'work') return await actions.recount();
   const refusal = callRefusalOf(delivery, options);
   if (refusal !== undefined) {
     const { type, id } = delivery;
@@ -190,7 +199,8 @@ async function handleCall(
 /** A call that was given out too often ends with an answer: it may be what its consumers die of. */
 function callRefusalOf(delivery: Delivery, options: HandlingOptions): BerthError | undefined {
   const limit = deliveryLimitOf(options.queue);
-  return delivery.deliveries > limit ? deliveryLimit(limit) : refusalOf(delivery, options);
+  if (delivery.deliveries > limit) return deliveryLimit(limit);
+  return delivery.type === '' ? missingType() : refusalOf(delivery, options);
 }
 
 function reportDefect({ type, id }: Delivery, error: BerthError, { log, metrics }: HandlingOptions): void {
@@ -201,7 +211,6 @@ function reportDefect({ type, id }: Delivery, error: BerthError, { log, metrics 
 function answerOf(delivery: Delivery, handlers: ReadonlyMap<string, CallHandler>): Promise<Uint8Array> {
   const handler = handlers.get(delivery.type);
   if (handler !== undefined) return handler(delivery);
-  if (delivery.type === '') throw missingType();
   throw new BerthError(
     'unimplemented',
     'unknown_type',

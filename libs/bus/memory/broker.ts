@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/clock';
 import type { BerthError } from '../../domain/errors';
 import type { Log } from '../../runtime/log';
 import { queueMismatch } from '../errors';
-import { DEAD_LETTER_QUEUE, deadLetterHeaders } from '../handling/dead-letter';
+import { DEAD_LETTER_QUEUE, deadLetterHeaders, droppedBodyHeaders, keptBody } from '../handling/dead-letter';
 import { isDeadLetters } from '../port';
 import { type Envelope, MemoryQueue } from './queue';
 import { topicMatches } from './topic';
@@ -80,9 +80,10 @@ export class MemoryBroker {
   }
 
   bury(envelope: Envelope, error: BerthError, queue: QueueSpec): void {
-    const headers = deadLetterHeaders(error, queue.name);
+    const headers = { ...deadLetterHeaders(error, queue.name), ...droppedBodyHeaders(envelope) };
     this.declare(queueInCell(cellOf(queue.name), DEAD_LETTER_QUEUE)).put({
       ...envelope,
+      body: keptBody(envelope),
       headers,
       expiresAtMs: undefined,
       deliveries: 0,

@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type ConfirmChannel, connect, type Options } from 'amqplib';
+import { connect as connectClient } from '#libs/client/connect';
+import { buildRequestCodec } from '#libs/contracts/conductor';
+import { type Child, startChild } from '#libs/testing/servers/child';
+import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
+import type { TestServer } from '#libs/testing/servers/server-process';
+import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+
+/* A tenant sends what its broker user may send, and means harm: no process ends, or comes near its limit of memory, and others' builds go on. */
+
+jest.setTimeout(120_000);
+
+const MIB = 1_048_576;
+const COPIES = 20;
+const TENANT = 'project.mallory';
+/** Half of the limit of `deploy/kubernetes`. */
+const MAX_RSS_BYTES = 512 * MIB;
+const SERVICES = ['scheduler', 'conductor'] as const;
+
+let credentials: DeployedCredentials;
+let broker: RabbitmqServer;
+let redis: TestServer;
+const children = new Map<string, Child>();
+
+beforeAll(async () => {
+  credentials = deployedCredentials([TENANT, 'project.demo', 'agent.host-1']);
+  const config = { load_definitions: credentials.definitionsFile, max_message_size: String(4 * MIB) };
+  [broker, redis] = await Promise.all([startRabbitmq({ config }), startRedis()]);
+  for (const name of SERVICES) await started(name, name, { BERTH_STORE_URL: redis.url });
+  await started('compute-agent', 'agent.host-1', { BERTH_AGENT_HOST: 'host-1' });
+});
+afterAll(async () => {
+  for (const child of children.values()) child.process.kill('SIGKILL');
+  await Promise.all([broker?.stop(), redis?.stop()]);
+  credentials?.remove();
+});
+
+const urlOf = (user: string) => credentials.brokerUrl(user, broker.port);
+
+async function started(name: string, user: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const child = startChild('services/cli/main.ts', [name], { ...env, BERTH_BUS_URL: urlOf(user) });
+  children.set(name, child);
+  await child.says('"msg":"running"');
+}
+
+/** The most memory that a process has had. */
+function peakBytes(name: string): number {
+  const status = readFileSync(`/proc/${children.get(name)?.process.pid}/status`, 'utf8');
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1_024;
+}
+
+interface Attack {
+  readonly queue: 'rpc.scheduler' | 'rpc.conductor' | 'build.requests';
+  readonly body: Buffer;
+  readonly properties: Options.Publish;
+}
+
+/** Empty embedded messages: two bytes each, a hundred as an object. */
+const emptyParts = (field: number, bytes: number) => Buffer.alloc(bytes, Buffer.from([(field << 3) | 2, 0]));
+const claims = 'berth.scheduler.v1.ClaimMovesRequest';
+const build = buildRequestCodec.type;
+
+const ATTACKS: readonly (readonly [string, Attack])[] = [
+  [
+    'empty parts as what services send',
+    { queue: 'rpc.scheduler', body: emptyParts(1, 4 * MIB), properties: { type: claims } },
+  ],
+  ['empty parts without a type', { queue: 'rpc.scheduler', body: emptyParts(1, 4 * MIB), properties: {} }],
+  [
+    'empty parts of an unknown type',
+    { queue: 'rpc.conductor', body: emptyParts(1, 4 * MIB), properties: { type: 'x.Y' } },
+  ],
+  [
+    'empty parts as a request without a type',
+    { queue: 'build.requests', body: emptyParts(2, 4 * MIB), properties: {} },
+  ],
+  [
+    'a request of an unknown type',
+    { queue: 'build.requests', body: emptyParts(2, 4 * MIB), properties: { type: 'x.Y' } },
+  ],
+  [
+    'a frame of 4 MiB',
+    { queue: 'build.requests', body: emptyParts(1, 4 * MIB), properties: { type: 'berth.internal.v1.Frame' } },
+  ],
+  [
+    "an agent's report",
+    {
+      queue: 'rpc.scheduler',
+      body: emptyParts(1, 4 * MIB),
+      properties: { type: 'berth.scheduler.v1.UpdateResourceStatsRequest' },
+    },
+  ],
+  ['a build with destinations', { queue: 'build.requests', body: emptyParts(9, 200_000), properties: { type: build } }],
+  [
+    'forged counts of deliveries',
+    {
+      queue: 'rpc.scheduler',
+      body: emptyParts(1, 1_000),
+      properties: {
+        type: claims,
+        priority: 9,
+        headers: {
+          'x-delivery-count': -1_000,
+          'berth-deliveries': { '!': 'double', value: Number.NaN },
+          'berth-user': 'operator',
+        },
+      },
+    },
+  ],
+  [
+    'copies for the queues of others',
+    {
+      queue: 'rpc.scheduler',
+      body: emptyParts(1, 1_000),
+      properties: {
+        type: claims,
+        headers: { CC: ['build.requests.project.demo', 'build.requests.project.demo.project.mallory'] },
+      },
+    },
+  ],
+  [
+    'a forged death',
+    { queue: 'rpc.scheduler', body: emptyParts(1, 1_000), properties: { type: claims, headers: { 'x-death': 'x' } } },
+  ],
+  [
+    'headers as large as a frame',
+    { queue: 'rpc.scheduler', body: Buffer.alloc(0), properties: { type: claims, headers: { x: 'h'.repeat(60_000) } } },
+  ],
+];
+
+/** Sends twenty copies, each of which the broker has or has refused, as it may by ending the connection. */
+async function attack({ queue, body, properties }: Attack): Promise<void> {
+  const connection = await connect(urlOf(TENANT));
+  const ended = new Promise<void>((resolve) => connection.on('close', () => resolve()).on('error', () => {}));
+  const channel = await connection.createConfirmChannel();
+  channel.on('error', () => void connection.close().catch(() => {}));
+  const replyTo = `private.${TENANT}.${randomUUID()}`;
+  for (let n = 0; n < COPIES; n++) publish(channel, queue, body, { replyTo, correlationId: String(n), ...properties });
+  const confirmed = channel.waitForConfirms().then(() => connection.close());
+  await Promise.race([ended, confirmed.catch(() => {})]);
+}
+
+function publish(channel: ConfirmChannel, queue: string, body: Buffer, properties: Options.Publish): void {
+  channel.publish('berth.requests', `${queue}.${TENANT}`, body, { userId: TENANT, ...properties }, () => {});
+}
+
+/** Another tenant builds, and ends what it built. */
+async function buildsAsEver(): Promise<void> {
+  const client = await connectClient({ url: urlOf('project.demo') });
+  try {
+    const spec = { projectId: 'demo', userId: 'u', resources: { VCPU: 1 } };
+    const [event] = await client.buildAndWait({ spec, count: 1 }, { timeoutMs: 30_000 });
+    expect(event).toMatchObject({ state: 'active' });
+    await client.terminateAndWait(event?.instanceUuid ?? '', { timeoutMs: 30_000 });
+  } finally {
+    await client.close();
+  }
+}
+
+it.each(ATTACKS)('holds against %s, twenty at once', async (_, one) => {
+  await attack(one);
+  await buildsAsEver();
+  for (const name of SERVICES) {
+    expect(children.get(name)?.process.exitCode).toBeNull();
+    expect(peakBytes(name)).toBeLessThan(MAX_RSS_BYTES);
+  }
+});
+
+it('holds against headers that are nested deeper than a stack', async () => {
+  const before = SERVICES.map((name) => children.get(name)?.stdout().length ?? 0);
+  await attackWithNestedHeader('rpc.scheduler');
+  await attackWithNestedHeader('build.requests');
+  await buildsAsEver();
+  for (const [n, name] of SERVICES.entries())
+    expect(children.get(name)?.stdout().slice(before[n])).not.toContain('bus_disconnected');
+});
+
+/** Arrays in arrays: amqplib would not encode them, so they go as bytes whose tag is changed on their way. */
+async function attackWithNestedHeader(queue: string): Promise<void> {
+  const connection = await connect(urlOf(TENANT));
+  const { stream } = (connection as unknown as { connection: { stream: { write: (chunk: Buffer) => boolean } } })
+    .connection;
+  const write = stream.write.bind(stream);
+  stream.write = (chunk) => {
+    const at = chunk.indexOf('nestedx');
+    if (at >= 0) chunk.write('A', at + 6);
+    return write(chunk);
+  };
+  const channel = await connection.createConfirmChannel();
+  const levels = 12_000;
+  const nested = Buffer.alloc(levels * 5);
+  for (let at = 0; at < nested.length; at += 5) {
+    nested.write('A', at);
+    nested.writeUInt32BE(nested.length - at - 5, at + 1);
+  }
+  publish(channel, queue, Buffer.alloc(0), { type: claims, headers: { nested } });
+  await channel.waitForConfirms();
+  await connection.close();
+}
