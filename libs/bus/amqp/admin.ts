@@ -189,7 +189,7 @@ export class Admin implements Attachment {
 
   /** A queue of calls, or of dead letters, may still be there as an older version declared it: it is used as it is until it goes. */
   async #ensure(spec: QueueSpec): Promise<void> {
-    if (this.#isChecking && this.#ofOldVersion.has(spec.name)) {
+    if (this.#isChecking && this.#ofOldVersion.has(spec.name) && (await this.#isStillThere(spec))) {
       return this.run(spec.name, (channel) => bindEntrance(channel, spec));
     }
     try {
@@ -198,9 +198,21 @@ export class Admin implements Attachment {
       const isOfOldVersion = BerthError.from(thrown).reason === 'queue_mismatch';
       if (!isOfOldVersion || (spec.kind !== 'transient' && !isDeadLetters(spec.name))) throw thrown;
       const fields = { event: 'bus_queue_of_old_version', queue: spec.name };
-      this.#log.warn(fields, 'uses a queue as an older version made it');
+      this.#log.warn(fields, 'uses a queue as an older version made it; once it is empty, delete it: it is made anew');
       this.#ofOldVersion.add(spec.name);
       await this.run(spec.name, (channel) => bindEntrance(channel, spec));
+    }
+  }
+
+  /** Who deletes a queue of an older version has it declared as this version does. */
+  async #isStillThere(spec: QueueSpec): Promise<boolean> {
+    try {
+      await this.run(spec.name, (channel) => findQueue(channel, spec));
+      return true;
+    } catch (thrown) {
+      if (BerthError.from(thrown).reason !== 'no_such_queue') throw thrown;
+      this.#ofOldVersion.delete(spec.name);
+      return false;
     }
   }
 
