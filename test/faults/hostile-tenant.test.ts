@@ -125,6 +125,10 @@ const ATTACKS: readonly (readonly [string, Attack])[] = [
     { queue: 'rpc.scheduler', body: emptyParts(1, 1_000), properties: { type: claims, headers: { 'x-death': 'x' } } },
   ],
   [
+    'a trace that leaves no room for the reason of a dead letter',
+    { queue: 'build.requests', body: Buffer.alloc(0), properties: { headers: { traceparent: 'h'.repeat(65_000) } } },
+  ],
+  [
     'headers as large as a frame',
     { queue: 'rpc.scheduler', body: Buffer.alloc(0), properties: { type: claims, headers: { x: 'h'.repeat(60_000) } } },
   ],

@@ -34,9 +34,19 @@ export function traceHeaders(): Readonly<Record<string, string>> | undefined {
 }
 
 /** The header of a message that is sent on as it came. */
-export function keptTrace({ headers }: Delivery): Readonly<Record<string, string>> {
-  const parent = headers[TRACE_HEADER];
-  return parent === undefined ? {} : { [TRACE_HEADER]: parent };
+export function keptTrace({ headers }: Pick<Delivery, 'headers'>): Readonly<Record<string, string>> {
+  return traceHeaderOf(headers[TRACE_HEADER]);
+}
+
+/** W3C's has 55 characters. */
+const MAX_TRACE_CHARS = 128;
+
+/**
+ * The header of a trace that somebody else names; none when it is too long to be one. Headers together have a limit, above which a
+ * message could be neither put back nor buried.
+ */
+export function traceHeaderOf(parent: string | undefined): Readonly<Record<string, string>> {
+  return parent === undefined || parent === '' || parent.length > MAX_TRACE_CHARS ? {} : { [TRACE_HEADER]: parent };
 }
 
 /** Its name is the message's: a queue's may have a host's in it, and there would be as many names as hosts. */

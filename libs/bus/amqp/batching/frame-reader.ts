@@ -5,7 +5,7 @@ import { BerthError } from '../../../domain/errors';
 import type { Surroundings } from '../../../runtime/service';
 import { Delivery } from '../../handling/delivery';
 import type { MessageActions } from '../../handling/handle-message';
-import { TRACE_HEADER } from '../../handling/trace-messages';
+import { traceHeaderOf } from '../../handling/trace-messages';
 import { DELIVERIES_HEADER, deliveryOf, expirationOf, outgoingProperties } from '../message';
 import { onBehalfOf } from '../origin';
 import type { Acks } from './acks';
@@ -95,7 +95,7 @@ export class FrameReader {
       correlationId: message.correlationId || undefined,
       redelivered: deliveries > 1,
       deadlineMs: whole.deadlineMs,
-      headers: message.traceparent === '' ? whole.headers : { ...whole.headers, [TRACE_HEADER]: message.traceparent },
+      headers: message.traceparent === '' ? whole.headers : { ...whole.headers, ...traceHeaderOf(message.traceparent) },
       deliveries,
     };
     return new Delivery(fields, this.#around.clock);
@@ -135,7 +135,7 @@ function propertiesOf(
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(deadlineMs === undefined ? {} : { expiration: expirationOf(deadlineMs - clock.elapsed()) }),
     headers: {
-      ...(message.traceparent === '' ? {} : { [TRACE_HEADER]: message.traceparent }),
+      ...traceHeaderOf(message.traceparent),
       ...onBehalfOf(identity),
       ...(count === 0 ? {} : { [DELIVERIES_HEADER]: count }),
     },
