@@ -21,10 +21,10 @@ import {
 } from '../port';
 import { Admin } from './admin';
 import { Answers } from './batching/answers';
+import { MAX_BYTES_IN_HAND } from './batching/concurrency-limit';
 import { FrameReader } from './batching/frame-reader';
 import { Caller } from './caller';
 import { Caster } from './caster';
-import { MAX_BYTES_IN_HAND } from './concurrency-limit';
 import type { Connections } from './connection';
 import { Consumer, type ConsumerRole } from './consumer';
 import { ConsumerChannel } from './consumer-channel';

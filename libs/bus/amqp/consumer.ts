@@ -6,9 +6,9 @@ import type { MessageActions } from '../handling/handle-message';
 import { RunningHandlers } from '../handling/running-handlers';
 import type { Acks } from './batching/acks';
 import type { Answers } from './batching/answers';
+import { ConcurrencyLimit } from './batching/concurrency-limit';
 import { isFrame } from './batching/frame';
 import type { FrameReader, Settling } from './batching/frame-reader';
-import { ConcurrencyLimit } from './concurrency-limit';
 import { deliveryOf } from './message';
 
 /** What a consumer consumes, and what it does with it. */

@@ -1,4 +1,4 @@
-import { gate } from '../../testing/bus/inbox';
+import { gate } from '../../../testing/bus/inbox';
 import { ConcurrencyLimit } from './concurrency-limit';
 
 const tick = () => new Promise(setImmediate);

@@ -1,5 +1,5 @@
 import Denque from 'denque';
-import { MAX_FRAME_MESSAGES } from './batching/frame';
+import { MAX_FRAME_MESSAGES } from './frame';
 
 const STARTS_PER_TICK = 2 * MAX_FRAME_MESSAGES;
 
