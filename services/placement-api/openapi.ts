@@ -54,6 +54,8 @@ const LIMITS = [
   'maxQueryParameters',
   'maxRequestGroups',
   'maxCandidates',
+  'maxCandidatesBytes',
+  'maxSearchSteps',
 ] as const satisfies readonly (keyof PlacementApiConfig)[];
 type Limits = Pick<PlacementApiConfig, (typeof LIMITS)[number]>;
 

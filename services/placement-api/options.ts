@@ -56,6 +56,22 @@ export const placementApiOptions = {
     max: 100_000,
     help: 'The most allocation candidates of one answer, whatever limit the request gives; 10,000 are about ten megabytes.',
   }),
+  maxCandidatesBytes: intOption({
+    env: 'BERTH_PLACEMENT_MAX_CANDIDATES_BYTES',
+    default: 16_777_216,
+    min: 65_536,
+    max: 268_435_456,
+    unit: 'bytes',
+    help: 'About the longest answer of allocation candidates; those beyond it are left out.',
+  }),
+  maxSearchSteps: intOption({
+    env: 'BERTH_PLACEMENT_MAX_SEARCH_STEPS',
+    default: 100_000,
+    min: 1_000,
+    max: 10_000_000,
+    unit: 'steps',
+    help: 'How long one query for allocation candidates is searched for, in providers tried: about half a second for the default. What is found until then is answered.',
+  }),
   maxRequestGroups: intOption({
     env: 'BERTH_PLACEMENT_MAX_REQUEST_GROUPS',
     default: 100,

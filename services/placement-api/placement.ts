@@ -1,12 +1,13 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { randomInt } from '#libs/domain/random';
 import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { Command, CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { findCandidates } from '#libs/placement/search/find-candidates';
+import { findCandidates, findCandidatesInTurns, type SearchResult } from '#libs/placement/search/find-candidates';
 import { KeptCandidates } from '#libs/placement/search/kept-candidates';
-import type { Candidate, CandidateQuery, SearchOptions } from '#libs/placement/search/query';
+import { type CandidateQuery, MAX_STEPS_PER_ROOT, type SearchOptions } from '#libs/placement/search/query';
 import type { Surroundings } from '#libs/runtime/service';
 import type { PlacementApiConfig } from './options';
 import { fullSummaries } from './provider-summaries';
@@ -60,12 +61,31 @@ export class Placement {
     return result;
   }
 
-  /** Candidates for a query, in the mirror as it is. Those of a tree that did not change are the same objects each time. */
-  candidates(query: CandidateQuery, options: Pick<SearchOptions, 'limit' | 'nestedAware'>): readonly Candidate[] {
-    const limit = Math.min(options.limit ?? Number.POSITIVE_INFINITY, this.config.maxCandidates);
+  /**
+   * Candidates for a query, in the mirror as it is, within the limits of a request; a long search lets others have their turn.
+   * Those of a tree that did not change are the same objects each time.
+   */
+  candidates(query: CandidateQuery, options: Pick<SearchOptions, 'limit' | 'nestedAware'>): Promise<SearchResult> {
     const seed = this.config.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
+    const aids = { columns: this.#columns, kept: this.#kept, pause: () => this.pause() };
+    const limits = { ...this.#stepLimits(), limit: Math.min(options.limit ?? Infinity, this.config.maxCandidates) };
+    return findCandidatesInTurns(this.recent, query, { ...options, ...seed, ...limits }, aids);
+  }
+
+  /** Lets others have a turn; the mirror may change meanwhile. */
+  async pause(): Promise<void> {
+    await othersTurn();
+  }
+
+  /** Whether there is a candidate, in the mirror as it is. */
+  hasCandidate(query: CandidateQuery): boolean {
     const aids = { columns: this.#columns, kept: this.#kept };
-    return findCandidates(this.recent, query, { ...options, ...seed, limit }, aids).candidates;
+    return findCandidates(this.recent, query, { ...this.#stepLimits(), limit: 1 }, aids).candidates.length > 0;
+  }
+
+  #stepLimits() {
+    const { maxSearchSteps: maxSteps } = this.config;
+    return { maxSteps, maxStepsPerRoot: Math.min(maxSteps, MAX_STEPS_PER_ROOT) };
   }
 
   /** The summaries of a tree's providers since 1.29, as `fullSummaries` has them: made once for each state of the tree. */

@@ -17,6 +17,8 @@ import { symmetryClasses } from './tree-problem';
 export interface Effort {
   steps: number;
   isComplete: boolean;
+  /** From so many steps on it lets others have a turn; never when not given. */
+  pauseAt?: number;
 }
 
 export interface AssignmentOptions {
@@ -26,17 +28,22 @@ export interface AssignmentOptions {
 }
 
 /** The look-ahead of a step costs in proportion to the size of all domains: a step of a larger problem counts for more. */
-const USUAL_DOMAINS_SIZE = 128;
+export const USUAL_DOMAINS_SIZE = 128;
 
 /**
  * Every assignment of providers to the problem's variables that keeps all rules, lazily, depth first. The yielded array is
- * reused: read it before asking for the next.
+ * reused: read it before asking for the next. Undefined stands for a pause that is due, again and again until the caller moves
+ * `effort.pauseAt`.
  *
  * A step is one provider tried; after each, a look-ahead makes sure that the rest can still be chosen. Symmetric devices
  * fail alike: when one led to no answer, the unused others are not tried. With `distinct` they are not tried after an
  * answer either, and symmetric groups take providers in ascending order (symmetry breaking).
  */
-export function* assignments(problem: TreeProblem, options: AssignmentOptions, effort: Effort): Generator<Chosen> {
+export function* assignments(
+  problem: TreeProblem,
+  options: AssignmentOptions,
+  effort: Effort,
+): Generator<Chosen | undefined> {
   const { variables, providers, plan } = problem;
   const chosen: Chosen = variables.map(() => NONE);
   const rules = rulesOf(problem, chosen, options.nestedAware);
@@ -51,7 +58,10 @@ export function* assignments(problem: TreeProblem, options: AssignmentOptions, e
   for (let depth = 0; depth >= 0; ) {
     const level = levels[depth] as Level;
     undo(level);
-    if (!takeNext(level)) {
+    const isTaken = takeNext(level);
+    if (isTaken === undefined) {
+      yield undefined;
+    } else if (!isTaken) {
       if (stepsLeft <= 0) {
         effort.isComplete = false;
         return;
@@ -66,10 +76,11 @@ export function* assignments(problem: TreeProblem, options: AssignmentOptions, e
     }
   }
 
-  /** Chooses the next possible provider for a variable; false when there is none. */
-  function takeNext(level: Level): boolean {
+  /** Chooses the next possible provider for a variable; false when there is none, undefined when a pause is due before. */
+  function takeNext(level: Level): boolean | undefined {
     const { variable, domain } = level;
     while (level.next < domain.length && stepsLeft > 0) {
+      if (effort.pauseAt !== undefined && effort.steps >= effort.pauseAt) return undefined;
       const provider = domain[level.next++] as number;
       if (isRepetition(level, provider) || !rules.every((rule) => rule.allows(variable, provider))) continue;
       effort.steps += stepCost;

@@ -80,13 +80,3 @@ export function rootsOf(view: PlacementView, candidates: readonly Candidate[]): 
   }
   return [...roots];
 }
-
-/**
- * The providers of an answer's `provider_summaries`: all those of the trees that the candidates take from, or for clients
- * that know no trees (before microversion 1.29) only those that they take from.
- */
-export function summariesOf(view: PlacementView, candidates: readonly Candidate[], nestedAware = true): Provider[] {
-  if (nestedAware) return rootsOf(view, candidates).flatMap((root) => view.tree(root));
-  const uuids = new Set(candidates.flatMap(({ allocations }) => Object.keys(allocations)));
-  return [...uuids].flatMap((uuid) => view.provider(uuid) ?? []);
-}

@@ -1,8 +1,9 @@
 import { SHARING_TRAIT } from '../../domain/provider';
 import { aGroup, aQuery, linesOf } from '../../testing/placement/candidates';
 import { aggregateUuid, claimOf, type Forest, openForest, type ProviderSketch } from '../../testing/placement/forest';
-import { keyOf, summariesOf } from './candidate';
-import { findCandidates } from './find-candidates';
+import { keyOf } from './candidate';
+import { findCandidates, findCandidatesInTurns, STEPS_PER_TURN } from './find-candidates';
+import { KeptCandidates } from './kept-candidates';
 import type { CandidateQuery, SearchOptions } from './query';
 
 let forest: Forest;
@@ -177,8 +178,6 @@ describe('with NUMA nodes and devices', () => {
     const query = aQuery([aGroup('', { VCPU: 4, MEMORY_MB: 1024 })]);
     const { candidates } = findCandidates(forest.view, query, { nestedAware: false });
     expect(linesOf(candidates, forest.nameOf)).toEqual(['n0 MEMORY_MB:1024 VCPU:4', 'n1 MEMORY_MB:1024 VCPU:4']);
-    expect(summariesOf(forest.view, candidates, false).map(({ name }) => name)).toEqual(['n0', 'n1']);
-    expect(summariesOf(forest.view, candidates)).toHaveLength(7);
   });
 
   it('keeps groups of a subtree together', () => {
@@ -304,3 +303,46 @@ describe('with many hosts', () => {
 function renamed({ name, parent, ...rest }: ProviderSketch, suffix: string): ProviderSketch {
   return { name: name + suffix, ...(parent === undefined ? {} : { parent: parent + suffix }), ...rest };
 }
+
+describe('in turns', () => {
+  const manyGroups = aQuery(Array.from({ length: 60 }, (_, i) => aGroup(`_${i}`, { SRIOV_NET_VF: 1 })));
+  const trees = Array.from({ length: 4 }, (_, tree) => [
+    { name: `cn${tree}`, has: { VCPU: 8 } },
+    ...Array.from({ length: 60 }, (_none, i) => ({
+      name: `pf${tree}-${i}`,
+      parent: `cn${tree}`,
+      has: { SRIOV_NET_VF: 2 },
+    })),
+  ]).flat();
+
+  it('finds the same, and lets others have a turn after so many steps', async () => {
+    await plant(...trees);
+    const options = { limit: 400 };
+    let pauses = 0;
+    const found = await findCandidatesInTurns(forest.view, manyGroups, options, {
+      pause: async () => void pauses++,
+    });
+    expect(found).toEqual(findCandidates(forest.view, manyGroups, options));
+    expect(found.candidates).toHaveLength(400);
+    expect(pauses).toBeGreaterThanOrEqual(Math.floor(found.steps / STEPS_PER_TURN));
+    expect(pauses).toBeGreaterThan(0);
+  });
+
+  it('keeps nothing that a change in a pause may have made old', async () => {
+    await plant(...trees);
+    const kept = new KeptCandidates(forest.view);
+    const options = { limit: 400 };
+    let isClaimed = false;
+    const pause = async () => {
+      if (isClaimed) return;
+      isClaimed = true;
+      await forest.commit(claimOf('c1', { [forest.uuidOf('pf0-0')]: { SRIOV_NET_VF: 2 } }));
+      await forest.commit(claimOf('c2', { [forest.uuidOf('pf3-0')]: { SRIOV_NET_VF: 2 } }));
+    };
+    await findCandidatesInTurns(forest.view, manyGroups, options, { kept, pause });
+    expect(isClaimed).toBe(true);
+    const after = findCandidates(forest.view, manyGroups, { limit: 4 }, { kept });
+    expect(after.candidates).toEqual(findCandidates(forest.view, manyGroups, { limit: 4 }).candidates);
+    kept.close();
+  });
+});

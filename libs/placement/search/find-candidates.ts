@@ -1,7 +1,7 @@
 import { seededRandom } from '../../domain/random';
 import type { RootColumns } from '../index/root-columns';
 import type { PlacementView } from '../port/placement-view';
-import { assignments, type Effort } from './assignments';
+import { assignments, type Effort, USUAL_DOMAINS_SIZE } from './assignments';
 import { candidateOf, isPlain, isShared, keyOf, plainCandidate } from './candidate';
 import type { First, KeptCandidates } from './kept-candidates';
 import { type Plan, planOf } from './plan';
@@ -39,13 +39,58 @@ export function findCandidates(
   view: PlacementView,
   query: CandidateQuery,
   options: SearchOptions = {},
-  { columns, kept }: SearchAids = {},
+  aids: SearchAids = {},
 ): SearchResult {
+  const search = searchFor(view, query, options, aids);
+  return search.next().value as SearchResult;
+}
+
+/**
+ * As `findCandidates`, with a pause after every {@link STEPS_PER_TURN} steps, in which others have a turn and the view may
+ * change: candidates of trees looked at later are of the later state, and those whose providers are gone are left out.
+ */
+export async function findCandidatesInTurns(
+  view: PlacementView,
+  query: CandidateQuery,
+  options: SearchOptions,
+  aids: SearchAids & { readonly pause: () => Promise<unknown> },
+): Promise<SearchResult> {
+  const search = searchFor(view, query, options, aids, STEPS_PER_TURN);
+  let hasPaused = false;
+  for (;;) {
+    const { done, value } = search.next();
+    if (done === true) return hasPaused ? withoutGone(view, value) : value;
+    hasPaused = true;
+    await aids.pause();
+  }
+}
+
+/** Between two pauses: some 25 ms of work on a machine that has other work. */
+export const STEPS_PER_TURN = 2_500;
+
+/** The search, which yields where others may have a turn. */
+function* searchFor(
+  view: PlacementView,
+  query: CandidateQuery,
+  options: SearchOptions,
+  aids: SearchAids,
+  stepsPerTurn?: number,
+): Generator<undefined, SearchResult> {
   const plan = planOf(view, query);
-  const effort: Effort = { steps: 0, isComplete: true };
-  const firsts = kept?.firstsOf(query, options);
-  const candidates = plan === undefined ? [] : collect(plan, view, options, effort, { columns, firsts });
-  return { candidates, isComplete: effort.isComplete, steps: effort.steps };
+  const effort: Effort = { steps: 0, isComplete: true, ...(stepsPerTurn && { pauseAt: stepsPerTurn }) };
+  const firsts = aids.kept?.firstsOf(query, options);
+  const search = plan && collect(plan, view, options, effort, { columns: aids.columns, firsts });
+  if (search === undefined) return { candidates: [], isComplete: true, steps: 0 };
+  for (let next = search.next(); ; next = search.next()) {
+    if (next.done === true) return { candidates: next.value, isComplete: effort.isComplete, steps: effort.steps };
+    yield undefined;
+    if (stepsPerTurn !== undefined) effort.pauseAt = effort.steps + stepsPerTurn;
+  }
+}
+
+function withoutGone(view: PlacementView, result: SearchResult): SearchResult {
+  const isThere = ({ allocations }: Candidate) => Object.keys(allocations).every((uuid) => view.provider(uuid));
+  return { ...result, candidates: result.candidates.filter(isThere) };
 }
 
 /** Ways to meet a plan in one tree and what is shared with it, lazily. The view must not change in between. */
@@ -55,6 +100,16 @@ export function* candidatesInTree(
   options: SearchOptions = {},
   effort: Effort = { steps: 0, isComplete: true },
 ): Generator<Candidate> {
+  for (const candidate of searchTree(plan, rootUuid, options, effort)) if (candidate !== undefined) yield candidate;
+}
+
+/** As `candidatesInTree`; undefined stands for a pause that is due. */
+function* searchTree(
+  plan: Plan,
+  rootUuid: string,
+  options: SearchOptions,
+  effort: Effort,
+): Generator<Candidate | undefined> {
   const root = plan.view.provider(rootUuid);
   if (root === undefined || root.rootUuid !== rootUuid) return;
   if (isPlain(plan, rootUuid)) {
@@ -63,6 +118,9 @@ export function* candidatesInTree(
     return;
   }
   const random = options.seed === undefined ? undefined : seededRandom(options.seed);
+  // Many groups look at many providers before there is a first step.
+  if (plan.choices.length > 1)
+    effort.steps += Math.floor((plan.choices.length * plan.view.tree(rootUuid).length) / USUAL_DOMAINS_SIZE);
   const problem = problemOf(plan, rootUuid, random);
   if (problem === undefined) return;
   const settings = {
@@ -70,7 +128,7 @@ export function* candidatesInTree(
     symmetry: options.symmetry ?? 'every',
     maxSteps: options.maxStepsPerRoot ?? MAX_STEPS_PER_ROOT,
   };
-  for (const chosen of assignments(problem, settings, effort)) yield candidateOf(problem, chosen);
+  for (const chosen of assignments(problem, settings, effort)) yield chosen && candidateOf(problem, chosen);
 }
 
 /** Searches that are kept for the second round. */
@@ -80,81 +138,105 @@ const MAX_WAITING = 64;
  * One candidate of each tree in each round. A search that waits for the next round holds its whole tree in memory, and
  * with a limit most never get there: so beyond a few it is dropped, and started again when there is a second round.
  */
-function collect(
+function* collect(
   plan: Plan,
   view: PlacementView,
   options: SearchOptions,
   effort: Effort,
-  { columns, firsts }: { readonly columns: RootColumns | undefined; readonly firsts: Map<string, First> | undefined },
-): Candidate[] {
+  {
+    columns,
+    firsts: kept,
+  }: { readonly columns: RootColumns | undefined; readonly firsts: Map<string, First> | undefined },
+): Generator<undefined, Candidate[]> {
   const limit = Math.min(options.limit ?? MAX_CANDIDATES, MAX_CANDIDATES);
   const maxSteps = options.maxSteps ?? MAX_STEPS;
   const found: Candidate[] = [];
   const seen = new Set<string>();
   const isSpent = () => found.length === limit || effort.steps >= maxSteps;
-  const searchIn = (root: string) => candidatesInTree(plan, root, options, effort);
+  const searchIn = (root: string) => searchTree(plan, root, options, effort);
+  let firsts = kept;
+  let isListed = false;
+  let roots = rootsFor(plan, view, options.seed, columns);
+  /** Indexes change in a pause, and a search begun before it is no search of the tree after it. */
+  function* pause(): Generator<undefined, void> {
+    if (!isListed) roots = [...roots].values();
+    firsts = undefined;
+    isListed = true;
+    yield undefined;
+  }
   /** Adds the next candidate that is new; how many the search yielded for it, 0 when there is none. */
-  const takeNext = (search: Generator<Candidate>): number => {
+  function* takeNext(search: Generator<Candidate | undefined>): Generator<undefined, number> {
     let passed = 0;
     for (let next = search.next(); next.done !== true; next = search.next()) {
+      if (next.value === undefined) {
+        yield* pause();
+        continue;
+      }
       passed++;
       if (isShared(plan, next.value) && !isNew(seen, keyOf(next.value))) continue;
       found.push(next.value);
       return passed;
     }
     return 0;
-  };
+  }
   const waiting: Waiting[] = [];
   let heldCount = 0;
   /** The first of a tree, and with it the place in the second round of one that may have more. */
-  const takeFirst = (root: string): First => {
+  function* takeFirst(root: string): Generator<undefined, First> {
     const stepsBefore = effort.steps;
     const search = searchIn(root);
-    const passed = takeNext(search);
+    const passed = yield* takeNext(search);
     const mayHaveMore = passed > 0 && !isPlain(plan, root);
     if (mayHaveMore && heldCount < MAX_WAITING) {
       heldCount++;
       waiting.push(() => search);
     } else if (mayHaveMore) waiting.push(() => after(passed, searchIn(root)));
     return { candidate: passed > 0 ? found.at(-1) : undefined, mayHaveMore, steps: effort.steps - stepsBefore };
-  };
+  }
   const takeKept = (root: string, { candidate, mayHaveMore, steps }: First) => {
     effort.steps += steps;
     if (candidate !== undefined) found.push(candidate);
     if (mayHaveMore) waiting.push(() => after(1, searchIn(root)));
   };
-  for (const root of rootsFor(plan, view, options.seed, columns)) {
+  for (let next = roots.next(); next.done !== true; next = roots.next()) {
+    const root = next.value;
     if (isSpent()) return cut(found, effort);
+    if (effort.pauseAt !== undefined && effort.steps >= effort.pauseAt) yield* pause();
     const known = firsts?.get(root);
     if (known !== undefined) takeKept(root, known);
     else {
-      const first = takeFirst(root);
+      const first = yield* takeFirst(root);
       if (effort.isComplete) firsts?.set(root, first);
     }
   }
-  let searches: Generator<Candidate>[] = [];
+  let searches: Generator<Candidate | undefined>[] = [];
   for (const start of waiting) {
     if (isSpent()) return cut(found, effort);
     const search = start();
-    if (takeNext(search) > 0) searches.push(search);
+    if ((yield* takeNext(search)) > 0) searches.push(search);
   }
   while (searches.length > 0) {
     const round = searches;
     searches = [];
     for (const search of round) {
       if (isSpent()) return cut(found, effort);
-      if (takeNext(search) > 0) searches.push(search);
+      if ((yield* takeNext(search)) > 0) searches.push(search);
     }
   }
   return found;
 }
 
 /** The search of a tree that comes again in the second round. */
-type Waiting = () => Generator<Candidate>;
+type Waiting = () => Generator<Candidate | undefined>;
 
 /** What a search yields after its first `passed` candidates. It starts when it is first asked. */
-function* after(passed: number, search: Generator<Candidate>): Generator<Candidate> {
-  for (let i = 0; i < passed; i++) search.next();
+function* after(passed: number, search: Generator<Candidate | undefined>): Generator<Candidate | undefined> {
+  for (let left = passed; left > 0; ) {
+    const { done, value } = search.next();
+    if (done === true) return;
+    if (value === undefined) yield value;
+    else left--;
+  }
   yield* search;
 }
 

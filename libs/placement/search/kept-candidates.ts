@@ -13,8 +13,9 @@ export interface First {
 
 /** Queries of which candidates are kept; the one that was not asked for the longest goes. */
 const MAX_QUERIES = 64;
-/** Trees of all these queries together, some 500 bytes each. */
+/** Trees of all these queries together, some 500 bytes for each eight groups. */
 const MAX_TREES = 200_000;
+const GROUPS_OF_TREE = 8;
 
 /**
  * The first candidate of each tree, for the queries asked lately.
@@ -32,6 +33,7 @@ export class KeptCandidates {
   readonly #changes: ChangedTrees;
   /** In the order of their last use. */
   readonly #byQuery = new Map<string, Map<string, First>>();
+  readonly #weightOf = new WeakMap<Map<string, First>, number>();
 
   constructor(view: PlacementView) {
     this.#view = view;
@@ -46,6 +48,7 @@ export class KeptCandidates {
     if (seed !== undefined || !isOfTree || this.#view.sharingProviders().size > 0) return undefined;
     const key = JSON.stringify([query, nestedAware, symmetry, maxStepsPerRoot]);
     const firsts = this.#byQuery.get(key) ?? new Map<string, First>();
+    this.#weightOf.set(firsts, Math.ceil(query.groups.length / GROUPS_OF_TREE));
     this.#byQuery.delete(key);
     this.#byQuery.set(key, firsts);
     this.#forgetOldest();
@@ -64,12 +67,13 @@ export class KeptCandidates {
 
   /** The query that is asked now is the last to go. */
   #forgetOldest(): void {
+    const weigh = (firsts: Map<string, First>) => firsts.size * (this.#weightOf.get(firsts) ?? 1);
     let treeCount = 0;
-    for (const { size } of this.#byQuery.values()) treeCount += size;
-    for (const [key, { size }] of this.#byQuery) {
+    for (const firsts of this.#byQuery.values()) treeCount += weigh(firsts);
+    for (const [key, firsts] of this.#byQuery) {
       if (this.#byQuery.size <= MAX_QUERIES && treeCount <= MAX_TREES) return;
       this.#byQuery.delete(key);
-      treeCount -= size;
+      treeCount -= weigh(firsts);
     }
   }
 }

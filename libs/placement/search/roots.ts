@@ -17,9 +17,9 @@ export function rootsFor(
   view: PlacementView,
   seed: number | undefined,
   columns: RootColumns | undefined,
-): Iterable<string> {
+): IterableIterator<string> {
   const named = namedRoots(plan);
-  if (named.length > 0) return named.length === 1 ? named : [];
+  if (named.length > 0) return (named.length === 1 ? named : []).values();
   const needs = needsOf(plan);
   const smallest = smallestIndex(view, needs);
   const isSmall = smallest !== undefined && sizeOf(smallest) * ROWS_PER_TREE <= view.providerCount;

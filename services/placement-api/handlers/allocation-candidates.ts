@@ -1,8 +1,9 @@
 import type { Resources } from '#libs/domain/inventory';
 import type { RequestGroup } from '#libs/domain/request-spec';
-import { rootsOf, summariesOf } from '#libs/placement/search/candidate';
-import type { Candidate } from '#libs/placement/search/query';
+import { rootsOf } from '#libs/placement/search/candidate';
+import type { Candidate, CandidateQuery } from '#libs/placement/search/query';
 import { candidateQuery } from '../candidate-query';
+import { badRequest, ERROR_CODE, type HttpError } from '../http/http-error';
 import { type Microversion, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
@@ -11,33 +12,102 @@ import { knowsNamesOf } from '../unknown-names';
 
 /** GET /allocation_candidates */
 export async function listCandidates({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
-  const asked = candidateQuery(query, version, placement.config.maxRequestGroups);
+  const { maxRequestGroups, maxCandidatesBytes } = placement.config;
+  const asked = candidateQuery(query, version, maxRequestGroups);
   const view = await placement.now();
+  const isMet = (group: RequestGroup) => placement.hasCandidate({ ...asked, groups: [group], sameSubtrees: [] });
   // The schema validates the last value only, Placement reads the first.
-  const limit = Number(query.all('limit')[0]) || undefined;
+  const limit = Math.min(
+    Number(query.all('limit')[0]) || Infinity,
+    Math.max(1, Math.floor(maxCandidatesBytes / bytesOf(asked))),
+  );
   const nestedAware = version >= SINCE.nestedCandidates;
-  const isMet = (group: RequestGroup) =>
-    placement.candidates({ ...asked, groups: [group], sameSubtrees: [] }, { limit: 1 }).length > 0;
-  const found = knowsNamesOf(view, asked, isMet)
-    ? placement.candidates(asked, { nestedAware, ...(limit === undefined ? {} : { limit }) })
-    : [];
-  const classes = new Set(asked.groups.flatMap(({ resources }) => Object.keys(resources)));
-  const shown = version >= SINCE.allClassesInSummaries ? undefined : classes;
-  const summaries =
-    shown === undefined && nestedAware
-      ? rootsOf(view, found).map((root) => placement.summariesOfTree(root))
-      : summariesOf(view, found, nestedAware).map((provider) => providerSummary(view, provider, shown, version));
-  return { status: 200, json: candidatesText(found, summaries, version), lastModifiedMs: 'now' };
+  const isPossible = knowsNamesOf(view, asked, isMet);
+  const { candidates, isComplete } = isPossible
+    ? await placement.candidates(asked, { nestedAware, limit })
+    : { candidates: [], isComplete: true };
+  if (candidates.length === 0 && !isComplete) throw tooCostly(asked);
+  return { status: 200, json: await candidatesText(placement, asked, candidates, version), lastModifiedMs: 'now' };
+}
+
+/** About the most that a candidate has in an answer. */
+function bytesOf({ groups }: CandidateQuery): number {
+  let bytes = BYTES_OF_PART;
+  for (const { suffix, resources } of groups) {
+    const classes = Object.keys(resources);
+    const providerCount = suffix === '' ? classes.length : 1;
+    bytes += suffix.length + providerCount * BYTES_OF_PART;
+    for (const name of classes) bytes += name.length + BYTES_OF_AMOUNT;
+  }
+  return bytes;
+}
+
+/** A provider's uuid, once with what is allocated there and once in the mappings. */
+const BYTES_OF_PART = 100;
+const BYTES_OF_AMOUNT = 8;
+
+/** Nothing was found, and not everything looked at: an empty answer would say that there is nothing. */
+function tooCostly({ groups }: CandidateQuery): HttpError {
+  const detail = `No allocation candidate of ${groups.length} request groups was found in the steps that one query may take: ask for fewer groups, name a tree with in_tree, or raise BERTH_PLACEMENT_MAX_SEARCH_STEPS.`;
+  return badRequest(detail, ERROR_CODE.tooCostly);
 }
 
 /**
- * The answer to GET /allocation_candidates as JSON text. The plain way, an object and `JSON.stringify`, takes five
- * times as long for a thousand candidates: their parts have uuids as keys, so that the engine makes a hidden class for
- * each. Uuids, classes and traits have no characters that JSON escapes.
+ * The answer to GET /allocation_candidates as JSON text, of the candidates whose text and summaries are not too long. The plain
+ * way, an object and `JSON.stringify`, takes five times as long for a thousand candidates: their parts have uuids as keys, so
+ * that the engine makes a hidden class for each. Uuids, classes and traits have no characters that JSON escapes.
  */
-function candidatesText(found: readonly Candidate[], summaries: readonly string[], version: Microversion): string {
+async function candidatesText(
+  placement: Placement,
+  { groups }: CandidateQuery,
+  found: readonly Candidate[],
+  version: Microversion,
+): Promise<string> {
+  const view = placement.recent;
+  const nestedAware = version >= SINCE.nestedCandidates;
+  const classes = new Set(groups.flatMap(({ resources }) => Object.keys(resources)));
+  const shown = version >= SINCE.allClassesInSummaries ? undefined : classes;
   const requestText = version < SINCE.allocationsByProvider ? listedRequest() : keyedRequest(version);
-  return `{"allocation_requests":[${found.map(requestText).join()}],"provider_summaries":{${summaries.join()}}}`;
+  const summaries = new Map<string, string>();
+  const requests: string[] = [];
+  let bytesLeft = placement.config.maxCandidatesBytes;
+  let pauseAt = bytesLeft - BYTES_PER_TURN;
+  for (const candidate of found) {
+    const keys = nestedAware ? rootsOf(view, [candidate]) : Object.keys(candidate.allocations);
+    for (const key of keys.filter((one) => !summaries.has(one))) {
+      const text = summaryText(placement, key, shown, version);
+      summaries.set(key, text);
+      bytesLeft -= text.length;
+    }
+    // What is gone since a pause has no summary.
+    if (keys.some((key) => summaries.get(key) === '')) continue;
+    const text = requestText(candidate);
+    bytesLeft -= text.length;
+    requests.push(text);
+    if (bytesLeft < 0) break;
+    if (bytesLeft > pauseAt) continue;
+    await placement.pause();
+    pauseAt = bytesLeft - BYTES_PER_TURN;
+  }
+  const summarized = [...summaries.values()].filter((text) => text !== '');
+  return `{"allocation_requests":[${requests.join()}],"provider_summaries":{${summarized.join()}}}`;
+}
+
+/** Of text made between two pauses. */
+const BYTES_PER_TURN = 524_288;
+
+/** The summaries of a tree, or of one provider for clients that know no trees. */
+function summaryText(
+  placement: Placement,
+  uuid: string,
+  shown: ReadonlySet<string> | undefined,
+  version: Microversion,
+): string {
+  const view = placement.recent;
+  const nestedAware = version >= SINCE.nestedCandidates;
+  if (shown === undefined && nestedAware) return placement.summariesOfTree(uuid);
+  const providers = nestedAware ? view.tree(uuid) : [view.provider(uuid)].filter((one) => one !== undefined);
+  return providers.map((provider) => providerSummary(view, provider, shown, version)).join();
 }
 
 /** Of candidates that are found again (`KeptCandidates`), with mappings. */

@@ -18,6 +18,7 @@ export const ERROR_CODE = {
   /** Berth's own, as the next. */
   quotaExceeded: 'berth.quota_exceeded',
   tooMany: 'berth.too_many',
+  tooCostly: 'berth.too_costly',
 } as const;
 
 export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];

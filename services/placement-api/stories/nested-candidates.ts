@@ -1,6 +1,6 @@
 import type { Api } from '../testing/api';
-import { candidatesBody, written } from '../testing/candidates';
-import { aProvider } from '../testing/state';
+import { type CandidatesBody, candidatesBody, written } from '../testing/candidates';
+import { aProvider, errorOf } from '../testing/state';
 import type { Story } from '../testing/story';
 
 /** A host with CPUs and memory, two NUMA nodes below it with a network card each. */
@@ -11,6 +11,16 @@ async function aTree(api: Api) {
   const nic0 = await aProvider(api, { parent: numa0, inventories: { SRIOV_NET_VF: 2 } });
   const nic1 = await aProvider(api, { parent: numa1, inventories: { SRIOV_NET_VF: 2 }, traits: ['CUSTOM_PHYSNET'] });
   return { host, numa0, numa1, nic0, nic1 };
+}
+
+/** A host with so many devices of 8 virtual functions. */
+async function aTreeOfDevices(api: Api, count: number): Promise<void> {
+  const host = await aProvider(api, { inventories: { VCPU: 4 } });
+  for (let i = 0; i < count; i++) await aProvider(api, { parent: host, inventories: { SRIOV_NET_VF: 8 } });
+}
+
+function groupsOf(count: number): string {
+  return Array.from({ length: count }, (_, i) => `resources_${i}=SRIOV_NET_VF:1`).join('&');
 }
 
 /** Candidates from trees, in groups, and with sharing providers. */
@@ -24,6 +34,29 @@ export function nestedCandidateStories(story: Story): void {
       'host MEMORY_MB:512 + numa1 VCPU:1',
     ]);
   });
+
+  story(
+    'answers no more than a request may cost, however many groups it has',
+    async (api) => {
+      for (let tree = 0; tree < 2; tree++) await aTreeOfDevices(api, 20);
+      const { text, body, status } = await api.get(`/allocation_candidates?group_policy=none&${groupsOf(40)}`);
+      expect(status).toBe(200);
+      expect((body as CandidatesBody).allocation_requests.length).toBeGreaterThan(1);
+      expect(text.length).toBeLessThan(2 * 65_536);
+    },
+    { BERTH_PLACEMENT_MAX_CANDIDATES_BYTES: '65536' },
+  );
+
+  story(
+    'refuses what it could not search for, in place of an answer that there is none',
+    async (api) => {
+      await aTreeOfDevices(api, 60);
+      const refused = await api.get(`/allocation_candidates?group_policy=none&${groupsOf(60)}`);
+      expect(errorOf(refused)).toMatchObject({ status: 400, code: 'berth.too_costly' });
+      expect(refused.text).toContain('60 request groups');
+    },
+    { BERTH_PLACEMENT_MAX_SEARCH_STEPS: '1000' },
+  );
 
   story('summarizes the whole tree of each candidate', async (api) => {
     const tree = await aTree(api);
