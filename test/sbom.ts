@@ -10,15 +10,23 @@ export interface Locked {
   readonly version: string;
   readonly license?: string;
   readonly dev?: boolean;
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly hasInstallScript?: boolean;
 }
 
 /** What `npm install berth` brings besides Berth itself. */
 export function shippedPackages(): Locked[] {
+  return lockedPackages().filter(({ dev }) => !dev);
+}
+
+/** All that package-lock.json names besides Berth itself, what only development needs included. */
+export function lockedPackages(): Locked[] {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, Omit<Locked, 'name'>>>;
   };
   return Object.entries(lock.packages)
-    .filter(([path, { dev }]) => path !== '' && !dev)
+    .filter(([path]) => path !== '')
     .map(([path, locked]) => ({ ...locked, name: path.replace(/^.*node_modules\//, '') }));
 }
 

@@ -1,4 +1,4 @@
-import { billOfMaterials, refOf, shippedPackages } from '../sbom';
+import { billOfMaterials, lockedPackages, refOf, shippedPackages } from '../sbom';
 
 /** Licences that what Berth is made of may have: each lets it be given on under Berth's own, Apache-2.0. */
 const ALLOWED = ['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense'];
@@ -13,6 +13,14 @@ it('is made of packages whose licences are known and allowed', () => {
     return { name, version, licence: license ?? SAID_OTHERWISE[name] ?? 'none' };
   });
   expect(licences.filter(({ licence }) => !ALLOWED.includes(licence))).toEqual([]);
+});
+
+it('is locked to the contents of each package, those of other platforms too, and to no registry', () => {
+  const locked = lockedPackages();
+  expect(locked.length).toBeGreaterThan(500);
+  expect(locked.filter(({ integrity }) => !integrity?.startsWith('sha512-')).map(refOf)).toEqual([]);
+  // Whoever installs takes them from the registry that they trust.
+  expect(locked.filter(({ resolved }) => resolved !== undefined).map(refOf)).toEqual([]);
 });
 
 it('lists them all in its bill of materials, and no others, each with a licence and a hash', () => {
