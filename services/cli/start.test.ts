@@ -25,7 +25,7 @@ function loadedBy(...args: readonly string[]): Set<string> {
   return new Set(found ?? []);
 }
 
-const HEAVY = ['amqplib', 'protobufjs', 'libs/contracts/generated', 'ioredis', 'fastify', 'prom-client', 'dockerode'];
+const HEAVY = ['amqplib', 'protobufjs', 'libs/contracts/generated', 'ioredis', 'fastify', 'prom-client'];
 const SERVICES = ['scheduler', 'conductor', 'compute-agent', 'placement-api', 'console'];
 
 it.each([[['--version']], [['--help']]])('loads nothing for %s but the command line', (args) => {
@@ -38,15 +38,9 @@ it.each([[['host', 'list', '--help']], [['demo', '--help']], [['trace', 'replay'
   'loads no server and no store for %s',
   (args) => {
     const loaded = loadedBy(...args);
-    expect(
-      ['ioredis', 'fastify', 'dockerode', '@opentelemetry/sdk-trace-node'].filter((name) => loaded.has(name)),
-    ).toEqual([]);
+    expect(['ioredis', 'fastify', '@opentelemetry/sdk-trace-node'].filter((name) => loaded.has(name))).toEqual([]);
   },
 );
-
-it('loads no client of Docker for an agent', () => {
-  expect(loadedBy('compute-agent', '--help').has('dockerode')).toBe(false);
-});
 
 it.each(CATALOGUE.flatMap(({ commands }) => commands))('has its sentence in the help of berth $name', async (entry) => {
   const { out } = await runLine(`${entry.name} --help`);

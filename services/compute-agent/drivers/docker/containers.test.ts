@@ -1,5 +1,5 @@
-import type Docker from 'dockerode';
 import { Containers } from './containers';
+import type { Engine } from './engine';
 import { externalContainers } from './external-containers';
 
 const facts = JSON.stringify({ resources: { VCPU: 1, MEMORY_MB: 64 }, cores: [], devices: [] });
@@ -20,7 +20,7 @@ const engine = {
   getContainer: (id: string) => ({
     inspect: async () => ({ Config: { Labels: FOUND[id] }, HostConfig: { NanoCpus: 2e9 } }),
   }),
-} as unknown as Docker;
+} as unknown as Engine;
 
 function hasLabel(all: Readonly<Record<string, string>>, wanted: string): boolean {
   return Object.entries(all).some(([name, value]) => `${name}=${value}` === wanted);

@@ -2,6 +2,7 @@ import type Docker from 'dockerode';
 import { BerthError } from '#libs/domain/errors';
 import { containerName, type EngineHost, isOfCell, LABELS } from './container-options';
 import type { DockerConfig } from './docker-driver';
+import type { Engine, EngineContainer } from './engine';
 import { engineError, isGone, isUnchanged } from './engine-error';
 
 /** A container that there is on an engine, as one look at it says. */
@@ -15,7 +16,7 @@ const REPLACED = '.replaced';
 /** The containers of a host's instances on its engine. Methods throw what `engineError` says. */
 export class Containers {
   constructor(
-    private readonly docker: Docker,
+    private readonly docker: Engine,
     private readonly host: EngineHost,
     private readonly config: Pick<DockerConfig, 'dockerPull' | 'dockerStopMs'>,
   ) {}
@@ -34,13 +35,13 @@ export class Containers {
 
   /** Pulls the image when it is not there, if that is allowed. */
   async create(options: Docker.ContainerCreateOptions, signal: AbortSignal): Promise<void> {
-    const create = () => this.docker.createContainer({ ...options, abortSignal: signal });
+    const create = () => this.docker.createContainer(options, signal);
     try {
       await create();
     } catch (thrown) {
       if (!isGone(thrown)) throw engineError(thrown);
       if (this.config.dockerPull === 'never') throw noSuchImage(thrown);
-      await this.#pull(options.Image ?? '').catch((error: unknown) => {
+      await this.docker.pull(options.Image ?? '').catch((error: unknown) => {
         throw isGone(error) ? noSuchImage(error) : engineError(error);
       });
       await orEngineError(create());
@@ -50,7 +51,7 @@ export class Containers {
   /** @throws BerthError also `failed_precondition / not_startable`: there is none. */
   async start(uuid: string, signal: AbortSignal): Promise<void> {
     await this.#container(uuid)
-      .start({ abortSignal: signal })
+      .start(signal)
       .catch((thrown: unknown) => {
         if (isGone(thrown)) throw notStartable(uuid);
         if (!isUnchanged(thrown)) throw engineError(thrown);
@@ -59,7 +60,7 @@ export class Containers {
 
   async stop(uuid: string): Promise<void> {
     const seconds = Math.ceil(this.config.dockerStopMs / 1_000);
-    await orEngineError(orGone(this.#container(uuid).stop({ t: seconds }).catch(unlessUnchanged)));
+    await orEngineError(orGone(this.#container(uuid).stop(seconds).catch(unlessUnchanged)));
   }
 
   async update(uuid: string, limits: Docker.HostConfig): Promise<void> {
@@ -74,15 +75,13 @@ export class Containers {
     const { Cmd: _sameCommand, ...rest } = options;
     const before = this.#container(uuid);
     await this.stop(uuid);
-    await orEngineError(before.commit({ repo: KEPT, tag: uuid, pause: false }));
-    await orEngineError(before.rename({ name: this.#replacedName(uuid) }));
+    await orEngineError(before.commit({ repo: KEPT, tag: uuid }));
+    await orEngineError(before.rename(this.#replacedName(uuid)));
     const HostConfig = { ...options.HostConfig, VolumesFrom: [this.#replacedName(uuid)] };
     try {
       await orEngineError(this.docker.createContainer({ ...rest, Image: `${KEPT}:${uuid}`, HostConfig }));
     } catch (thrown) {
-      await orEngineError(
-        this.docker.getContainer(this.#replacedName(uuid)).rename({ name: containerName(this.host, uuid) }),
-      );
+      await orEngineError(this.docker.getContainer(this.#replacedName(uuid)).rename(containerName(this.host, uuid)));
       throw thrown;
     }
     await this.#removeReplaced(uuid);
@@ -99,37 +98,30 @@ export class Containers {
     const names = new Set<string>();
     for (const [name, uuid] of named) {
       const own = containerName(this.host, uuid) + (name.endsWith(REPLACED) ? REPLACED : '');
-      if (name !== own) await orEngineError(this.docker.getContainer(name).rename({ name: own }));
+      if (name !== own) await orEngineError(this.docker.getContainer(name).rename(own));
       names.add(own);
     }
     for (const name of names) {
       if (!name.endsWith(REPLACED)) continue;
       const own = name.slice(0, -REPLACED.length);
       const container = this.docker.getContainer(name);
-      if (names.has(own)) await orEngineError(container.remove({ force: true }));
-      else await orEngineError(container.rename({ name: own }));
+      if (names.has(own)) await orEngineError(container.remove());
+      else await orEngineError(container.rename(own));
     }
   }
 
   /** All that there is of an instance, what was kept of it and its volumes, too. */
   async remove(uuid: string): Promise<void> {
     await this.#removeReplaced(uuid);
-    await orEngineError(orGone(this.#container(uuid).remove({ force: true, v: true })));
-    await orEngineError(orGone(this.docker.getImage(`${KEPT}:${uuid}`).remove({ force: true })));
+    await orEngineError(orGone(this.#container(uuid).remove({ volumes: true })));
+    await orEngineError(orGone(this.docker.removeImage(`${KEPT}:${uuid}`)));
   }
 
   async #removeReplaced(uuid: string): Promise<void> {
-    await orEngineError(orGone(this.docker.getContainer(this.#replacedName(uuid)).remove({ force: true })));
+    await orEngineError(orGone(this.docker.getContainer(this.#replacedName(uuid)).remove()));
   }
 
-  async #pull(image: string): Promise<void> {
-    const progress = await this.docker.pull(image);
-    await new Promise<void>((resolve, reject) => {
-      this.docker.modem.followProgress(progress, (error) => (error ? reject(error) : resolve()));
-    });
-  }
-
-  #container(uuid: string): Docker.Container {
+  #container(uuid: string): EngineContainer {
     return this.docker.getContainer(containerName(this.host, uuid));
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import Docker from 'dockerode';
+import type Docker from 'dockerode';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
@@ -29,6 +29,7 @@ import {
 import { Containers, notStartable } from './containers';
 import { type DeviceFiles, parseDeviceFiles, presentProviders } from './device-files';
 import type { dockerDriverOptions } from './docker-options';
+import { type Engine, engineAt, type MachineInfo } from './engine';
 import { engineError } from './engine-error';
 import { type ExternalContainers, externalContainers } from './external-containers';
 import { hearEnds } from './hear-ends';
@@ -46,7 +47,7 @@ export interface DockerHost extends MachineHost, EngineHost {}
  * @throws BerthError `unavailable / engine` when the engine does not answer.
  */
 export async function openDockerDriver(host: DockerHost, config: DockerConfig, around: Surroundings): Promise<Driver> {
-  const docker = new Docker({ socketPath: config.dockerSocket });
+  const docker = engineAt(config.dockerSocket);
   const info = await docker.info().catch((thrown: unknown) => {
     throw engineError(thrown);
   });
@@ -63,12 +64,6 @@ interface Entry {
   isChanging: boolean;
 }
 
-/** What the engine says of its machine. */
-interface EngineInfo {
-  readonly NCPU: number;
-  readonly MemTotal: number;
-}
-
 class DockerDriver implements Driver {
   readonly #entries = new Map<string, Entry>();
   readonly #containers: Containers;
@@ -83,11 +78,11 @@ class DockerDriver implements Driver {
   #onExit: (uuid: string, why: string) => void = () => {};
 
   constructor(
-    readonly docker: Docker,
+    readonly docker: Engine,
     readonly host: DockerHost,
     readonly config: DockerConfig,
     readonly around: Surroundings,
-    info: EngineInfo,
+    info: MachineInfo,
   ) {
     const { capacity } = host;
     this.#containers = new Containers(docker, host, config);
@@ -300,6 +295,6 @@ function cancelled(): BerthError {
   return new BerthError('aborted', 'cancelled', 'the build was cancelled');
 }
 
-function engineInventories({ NCPU, MemTotal }: EngineInfo): Inventories {
+function engineInventories({ NCPU, MemTotal }: MachineInfo): Inventories {
   return { VCPU: inventory(NCPU), MEMORY_MB: inventory(Math.floor(MemTotal / 2 ** 20)) };
 }

@@ -1,7 +1,7 @@
-import type Docker from 'dockerode';
 import type { Resources } from '#libs/domain/inventory';
 import type { RunningWorkload } from '../driver';
 import { factsOf, isOfCell, LABELS } from './container-options';
+import type { Engine } from './engine';
 
 /** Containers of the engine that no agent of this cell started. */
 export interface ExternalContainers {
@@ -16,7 +16,7 @@ const MIB = 1_048_576;
  *
  * @param cores  of the machine
  */
-export function externalContainers(docker: Docker, cell: string, cores: readonly number[]): ExternalContainers {
+export function externalContainers(docker: Engine, cell: string, cores: readonly number[]): ExternalContainers {
   let known = new Map<string, Resources>();
   return {
     async list() {
@@ -33,7 +33,7 @@ export function externalContainers(docker: Docker, cell: string, cores: readonly
 }
 
 /** One that ended meanwhile uses nothing. */
-async function limitsOf(docker: Docker, id: string, cores: readonly number[]): Promise<Resources> {
+async function limitsOf(docker: Engine, id: string, cores: readonly number[]): Promise<Resources> {
   const container = await docker
     .getContainer(id)
     .inspect()

@@ -1,9 +1,8 @@
-import type { Readable } from 'node:stream';
-import type Docker from 'dockerode';
 import { sleep } from '#libs/domain/clock';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import { type EngineHost, isOfCell, LABELS } from './container-options';
+import type { Engine } from './engine';
 
 /** Between two tries to hear of the engine's containers, when it went away. */
 const RETRY = { firstMs: 200, maxMs: 5_000 };
@@ -17,19 +16,18 @@ export interface EndListener {
 
 /** Hears of a host's containers that end, until the signal aborts. Never rejects. */
 export async function hearEnds(
-  { docker, host, around }: { readonly docker: Docker; readonly host: EngineHost; readonly around: Surroundings },
+  { docker, host, around }: { readonly docker: Engine; readonly host: EngineHost; readonly around: Surroundings },
   listener: EndListener,
   signal: AbortSignal,
 ): Promise<void> {
   const label = [`${LABELS.host}=${host.name}`];
-  const filters: Docker.GetEventsOptions['filters'] = { type: ['container'], event: ['die'], label };
+  const filters = { type: ['container'], event: ['die'], label };
   for (let failures = 0; !signal.aborted; failures++) {
     try {
-      const events = (await docker.getEvents({ filters, abortSignal: signal })) as Readable;
-      signal.addEventListener('abort', () => events.destroy(), { once: true });
+      const events = await docker.getEvents(filters, signal);
       await listener.onListening();
       failures = 0;
-      for await (const line of linesOf(events)) {
+      for await (const line of events) {
         const labels = labelsOf(line);
         if (isOfCell(labels, host.cell)) await listener.onEnd(labels[LABELS.instance] ?? '');
       }
@@ -38,15 +36,6 @@ export async function hearEnds(
       around.log.warn({ event: 'engine_unavailable', host: host.name, error }, 'Docker does not answer, retrying');
     }
     await sleep(around.clock, backoffMs(failures + 1, RETRY, around.random), signal);
-  }
-}
-
-async function* linesOf(stream: Readable): AsyncGenerator<string> {
-  let rest = '';
-  for await (const chunk of stream) {
-    const lines = `${rest}${String(chunk)}`.split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
   }
 }
 
