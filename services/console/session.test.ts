@@ -7,7 +7,7 @@ import { ACK, drop } from '#libs/bus/port';
 import { operatorActionCodec } from '#libs/contracts/operator-action';
 import { BerthError } from '#libs/domain/errors';
 import { aReport, mustReport } from '#libs/testing/placement/placement';
-import { Browse } from './testing/browse';
+import { Browse, type Listening } from './testing/browse';
 import { openWorld, type World } from './testing/world';
 
 const TOKENS = [
@@ -104,6 +104,54 @@ describe('a stranger', () => {
     socket.resume();
     expect(await ended).toEqual([false]);
   }, 30_000);
+});
+
+describe('open pages', () => {
+  const signedIn = async (url: string, token: string) => {
+    const browse = new Browse(url);
+    await browse.signIn(token);
+    return browse;
+  };
+  const page = '/api/stream?page=fleet';
+  let own: World;
+  const open: Listening[] = [];
+  const listen = async (browse: Browse) => {
+    const stream = await browse.listen(page);
+    await stream.until('shell');
+    open.push(stream);
+  };
+  const start = async (all: number, ofOne: number) => {
+    own = await openWorld({
+      BERTH_PLACEMENT_AUTH: 'tokens',
+      BERTH_PLACEMENT_TOKENS_FILE: join(folder, 'tokens.json'),
+      BERTH_CONSOLE_MAX_STREAMS: String(all),
+      BERTH_CONSOLE_MAX_STREAMS_PER_USER: String(ofOne),
+    });
+  };
+  afterEach(async () => {
+    for (const stream of open.splice(0)) stream.close();
+    await own.close();
+  });
+
+  it('are so many of one user, in however many browsers, and others have theirs', async () => {
+    await start(20, 2);
+    for (let n = 0; n < 2; n++) await listen(await signedIn(own.url, 'token-of-the-reader'));
+    const rob = await signedIn(own.url, 'token-of-the-reader');
+    expect(await rob.ask('GET', page)).toMatchObject({
+      status: 429,
+      body: { reason: 'too_many_pages', message: expect.stringContaining('BERTH_CONSOLE_MAX_STREAMS_PER_USER') },
+    });
+    await listen(await signedIn(own.url, 'token-of-the-admin'));
+  });
+
+  it('leave a tenth to those who may act', async () => {
+    await start(10, 10);
+    const [rob, ann] = [await signedIn(own.url, 'token-of-the-reader'), await signedIn(own.url, 'token-of-the-admin')];
+    for (let n = 0; n < 9; n++) await listen(rob);
+    expect(await rob.ask('GET', page)).toMatchObject({ status: 429, body: { reason: 'too_many_pages' } });
+    await listen(ann);
+    expect(await ann.ask('GET', page)).toMatchObject({ status: 429 });
+  });
 });
 
 describe('an action', () => {
