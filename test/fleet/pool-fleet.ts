@@ -26,6 +26,7 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import type { ControllerQuirks } from '../../services/compute-agent/testing/controller-quirks';
 import { RedfishSimulator } from '../../services/compute-agent/testing/redfish-simulator';
 
 const clock = systemClock();
@@ -40,6 +41,11 @@ export interface PoolFleetOptions {
   readonly settings: Readonly<Record<string, string>>;
   /** What each machine has, where its nodes are to say so. */
   readonly resources?: Readonly<Record<string, number>>;
+  /** The nodes are the systems of one Redfish service, and no file names them. */
+  readonly isShared?: boolean;
+  readonly quirks?: ControllerQuirks;
+  /** Called before any process starts. */
+  readonly prepare?: (simulator: RedfishSimulator) => void;
 }
 
 /** A Berth of real processes whose agents share a pool of nodes, the controllers of which are simulated by this process. */
@@ -62,14 +68,16 @@ export class PoolFleet {
     this.client = new Client(bus, { clock, random: systemRandom, ...calls });
   }
 
-  static async start({ nodeCount, agentCount, bootMs, settings, resources }: PoolFleetOptions): Promise<PoolFleet> {
+  static async start(options: PoolFleetOptions): Promise<PoolFleet> {
+    const { nodeCount, agentCount, bootMs, settings, resources, isShared = false, quirks = {}, prepare } = options;
     const width = String(nodeCount).length;
     const nodes = Array.from({ length: nodeCount }, (_, n) => `node-${String(n + 1).padStart(width, '0')}`);
     const [rabbitmq, redis, simulator] = await Promise.all([
       startRabbitmq(),
       startRedis({ appendOnly: true }),
-      RedfishSimulator.start({ nodes, bootMs }),
+      RedfishSimulator.start({ nodes, bootMs, isShared, quirks }),
     ]);
+    prepare?.(simulator);
     const folder = mkdtempSync(join(tmpdir(), 'berth-pool-'));
     const file = nodes.map((name) => ({ name, class: 'GOLD', redfish: simulator.systemUrl(name), resources }));
     writeFileSync(join(folder, 'nodes.json'), JSON.stringify(file));
@@ -83,7 +91,11 @@ export class PoolFleet {
       await openPlacementStore(store, around),
       await openInstanceStore(store, around),
       folder,
-      settings,
+      {
+        BERTH_AGENT_NODES: isShared ? `redfish+${simulator.url}` : join(folder, 'nodes.json'),
+        BERTH_AGENT_NODE_CLASS: 'GOLD',
+        ...settings,
+      },
     );
     await fleet.bus.declare(BUILD_REQUESTS);
     for (const name of ['scheduler', 'conductor']) fleet.launch(name, name);
@@ -111,7 +123,6 @@ export class PoolFleet {
       BERTH_AGENT_HOST: name,
       BERTH_AGENT_DRIVER: 'baremetal',
       BERTH_AGENT_POOL: 'metal',
-      BERTH_AGENT_NODES: join(this.folder, 'nodes.json'),
       BERTH_AGENT_NODE_START: 'available',
       BERTH_AGENT_NODE_POLL_MS: '500',
       BERTH_AGENT_REDFISH_PASSWORD: 'secret',

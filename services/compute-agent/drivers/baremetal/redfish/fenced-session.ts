@@ -220,6 +220,11 @@ function markOf(tag: string): number | undefined {
   return mark === undefined ? undefined : Number(mark);
 }
 
+/** Whether Berth has managed a system, or is about to. */
+export function isMarked(body: RedfishAnswer['body']): boolean {
+  return tagOf(body).includes('[berth ');
+}
+
 /** A mark counts wherever it stands: operators may have written behind it. */
 function wasManaged(tag: string): boolean {
   return tag.replace(NEW_MARK, '').includes('[berth ');

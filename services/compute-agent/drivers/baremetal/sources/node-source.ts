@@ -20,7 +20,7 @@ export interface NodeDescription {
 }
 
 /** What the store remembers of a node's machine. */
-export type KnownMachine = Pick<NodeRecord, 'host' | 'systemId' | 'systemLink'>;
+export type KnownMachine = Pick<NodeRecord, 'host' | 'systemId' | 'systemLink'> & Partial<Pick<NodeRecord, 'state'>>;
 
 /** Reads the nodes of the pool that the store remembers, and those that are called as given. */
 export type RecallMachines = (alsoCalled: readonly string[]) => Promise<readonly KnownMachine[]>;

@@ -1,11 +1,12 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import type { NodeController } from '../node-controller';
+import { isMarked } from '../redfish/fenced-session';
 import { redfishController } from '../redfish/redfish-controller';
 import { membersOf, mustSucceed } from '../redfish/redfish-http';
 import { OUR_CONTEXT, type RedfishLogin, type RedfishService, redfishServices } from '../redfish/redfish-service';
 import { serialOf, systemIdOf } from '../redfish/system-id';
-import { nameMachines } from './name-machines';
+import { type NamedMachine, nameMachines } from './name-machines';
 import type { NodeDescription, NodeSource } from './node-source';
 
 /** A system that its service lists. */
@@ -15,6 +16,8 @@ interface ListedSystem {
   readonly body: Readonly<Record<string, unknown>>;
   readonly systemId: string;
   readonly problem: string;
+  /** It may be another node than it is listed as. */
+  readonly isDoubted?: boolean;
 }
 
 const MAX_PAGES = 1_000;
@@ -33,25 +36,30 @@ export function redfishSource(root: string, resourceClass: string, login: Redfis
   return {
     async list(recall) {
       const systems = withoutTwins(await readSystems(services(root)));
-      const hostNames = systems.map(({ body }) => textOf(body['HostName']));
+      const hostNames = systems.map(({ body }) => textOf(body['HostName']) || textOf(body['Id']));
       const known = await recall(hostNames.filter((name) => name !== ''));
       const machines = systems.map(({ link, body, systemId }, n) => {
         const id = textOf(body['Id']) || (link.split('/').findLast((part) => part !== '') ?? '');
-        return { link, id, systemId, hostName: hostNames[n] ?? '' };
+        const mayBeKnown = Object.keys(body).length === 0 || isMarked(body);
+        return { link, id, systemId, hostName: hostNames[n] ?? '', mayBeKnown };
       });
       const names = nameMachines(machines, known);
-      return systems.map((system, n): NodeDescription => {
-        const name = names[n] as string;
+      return systems.map((listed, n): NodeDescription => {
+        const { name, doubt } = names[n] as NamedMachine;
+        const problem = [listed.problem, doubt].filter((one) => one !== '').join('; ');
+        const isDoubted = doubt !== '';
+        const system = { ...listed, problem, isDoubted, ...(isDoubted && { systemId: '' }) };
         found.set(name, system);
-        const { body, systemId, link: systemLink, problem } = system;
+        const { body, systemId } = system;
+        const systemLink = isDoubted ? '' : system.link;
         const isRead = Object.keys(body).length > 0;
         const traits = isRead ? modelTraits(body['Model']) : undefined;
         return { name, resourceClass, traits, resources: sizeOf(body), systemId, systemLink, problem };
       });
     },
     controller(name) {
-      const { link = '', systemId = '', problem = '', body = {} } = found.get(name) ?? {};
-      if (problem !== '' && Object.keys(body).length > 0) return refusingController(problem);
+      const { link = '', systemId = '', problem = '', body = {}, isDoubted = false } = found.get(name) ?? {};
+      if (isDoubted || (problem !== '' && Object.keys(body).length > 0)) return refusingController(problem);
       return redfishController(name, root + link, services, systemId);
     },
   };
