@@ -3,6 +3,7 @@ import type { NodeRecord } from '#libs/domain/nodes/node';
 import { openBaremetalDriver } from '../drivers/baremetal/baremetal-driver';
 import type { BootProof } from '../drivers/baremetal/boot-watch';
 import type { NodeController } from '../drivers/baremetal/node-controller';
+import { patiently } from '../drivers/baremetal/node-work';
 import { RememberedNode } from '../drivers/baremetal/remembered-node';
 import type { NodeDescription, NodeSource } from '../drivers/baremetal/sources/node-source';
 import type { Driver } from '../drivers/driver';
@@ -44,6 +45,8 @@ export interface OpenNodeParts extends NodeStoreParts {
 
 /** A new node is looked at within this time. */
 const MAX_FIRST_SYNC_MS = 1_000;
+/** So often a controller that is away is asked for a node that nobody remembers. */
+const FIRST_LOOKS = 3;
 
 /** Opens a node that was granted: as the store remembers it, or this run, or else as one that is seen for the first time. */
 export async function openNode(
@@ -120,7 +123,7 @@ const MOST_PROBLEM = 500;
  * @throws BerthError `aborted / epoch_superseded`: it is another's.
  */
 async function firstRecord(
-  { config, clock, log }: NodeStoreParts,
+  { config, clock, log, drainEnd }: NodeStoreParts,
   { epoch }: HostLease,
   { name: host, resourceClass, traits = [], systemId = '', systemLink = '', problem = '' }: NodeDescription,
   controller: NodeController,
@@ -148,8 +151,13 @@ async function firstRecord(
   };
   if (config.nodeStart === 'enroll') return unseen;
   try {
-    await controller.claim(epoch, { systemId, isNew: true });
-    const { isOn, systemId: shown = '' } = await controller.status();
+    // One answer that is not had does not leave a node to an operator.
+    const trying = { clock, pollMs: config.nodePollMs, awayMs: FIRST_LOOKS * config.nodePollMs, note() {} };
+    const look = async () => {
+      await controller.claim(epoch, { systemId, isNew: true });
+      return controller.status();
+    };
+    const { isOn, systemId: shown = '' } = await patiently(trying, drainEnd, look);
     const unknown = { ...unseen, systemId: systemId || shown, contactedAtMs: clock.now() };
     return isOn
       ? { ...unknown, isOn, reason: 'it was on when it was seen for the first time' }

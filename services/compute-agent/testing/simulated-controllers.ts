@@ -276,7 +276,7 @@ export class SimulatedControllers {
     if (isSwitchedOn) {
       const isIgnored = this.#options.quirks.bootDevice !== undefined;
       system.boots.push(system.bootEnabled === 'Disabled' || isIgnored ? 'Hdd' : system.bootTarget);
-      system.bootedAtMs = this.around.clock.elapsed() + this.#options.bootMs;
+      system.bootedAtMs = (slowOnMs > 0 ? Math.max(nowMs, system.switchingUntilMs) : nowMs) + this.#options.bootMs;
       if (system.bootEnabled === 'Once' && !isIgnored) system.bootEnabled = 'Disabled';
     }
     system.etag++;

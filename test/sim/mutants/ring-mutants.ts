@@ -2,6 +2,8 @@ import * as nodeState from '#libs/domain/nodes/node-state';
 import * as holders from '#libs/placement/memory/holders';
 import { MemoryPools } from '#libs/placement/memory/pools';
 import * as shares from '#libs/ring/shares';
+import * as driving from '../../../services/compute-agent/drivers/baremetal/baremetal-driver';
+import * as booting from '../../../services/compute-agent/drivers/baremetal/boot-watch';
 import * as nodeWork from '../../../services/compute-agent/drivers/baremetal/node-work';
 import * as fencing from '../../../services/compute-agent/drivers/baremetal/redfish/fenced-session';
 import {
@@ -73,7 +75,21 @@ export const RING_MUTANTS: readonly Mutant[] = [
   ),
   inWorld(
     'ring',
-    mutant('claimed-late', 'claiming a node as soon as it is held', early, 'claimEarly', () => () => async () => {}),
+    mutants(
+      'claimed-late',
+      'claiming a node as soon as it is held',
+      mutant('', '', early, 'claimEarly', () => () => async () => {}),
+      // To look at its power claims it, too.
+      mutant(
+        '',
+        '',
+        driving,
+        'openBaremetalDriver',
+        (original) =>
+          ({ sync: _, ...parts }) =>
+            original(parts),
+      ),
+    ),
   ),
   inWorld(
     'ring',
@@ -103,12 +119,20 @@ export const RING_MUTANTS: readonly Mutant[] = [
             return { ...work.node.record, step: '' };
           },
           change: (fields: Parameters<RememberedNode['change']>[0]) => work.node.change(fields),
+          note: (facts: Parameters<RememberedNode['note']>[0]) => work.node.note(facts),
+          written: () => work.node.written(),
         } as RememberedNode;
         return original({ ...work, node }, device, signal);
       };
     }),
     'agent leaves',
     'stands still beyond its lease',
+  ),
+  inWorld(
+    'ring',
+    mutant('power-is-proof', 'proof of a boot', booting, 'watchBoot', () => () => {
+      return { judge: ({ isOn }) => ({ kind: isOn ? 'booted' : 'off' }), switchedOn() {}, end() {} };
+    }),
   ),
   inWorld(
     'ring',

@@ -1,4 +1,6 @@
+import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import type { Random } from '#libs/domain/random';
 import { askOver } from '#libs/simulation/ask-over';
 import type { Link } from '#libs/simulation/link';
 import type { SimulatedProcess } from '#libs/simulation/simulated-process';
@@ -10,11 +12,15 @@ import {
 } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-http';
 import { redfishServices } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-service';
 import type { PoolNodes } from '../../../services/compute-agent/pool/open-node';
+import type { ControllerQuirks } from '../../../services/compute-agent/testing/controller-quirks';
 import {
+  type ControllerAnswer,
+  type ControllerRequest,
   SimulatedControllers,
   type SimulatedSystem,
   type TakenOrder,
 } from '../../../services/compute-agent/testing/simulated-controllers';
+import { pick } from '../actions/common';
 import { BOOT_MS, CONTROLLER_TIMEOUT_MS } from './settings';
 
 /** The nodes, with their classes. */
@@ -54,13 +60,22 @@ export class Rack {
   /** Whose request is answered just now. */
   #asking = '';
 
+  readonly #clock: Clock;
+
   constructor({ clock, random }: SimulatedProcess) {
-    this.#controllers = new SimulatedControllers({ nodes: NODE_NAMES, bootMs: BOOT_MS }, { clock, random });
+    const quirks = drawQuirks(random);
+    this.#clock = clock;
+    this.#controllers = new SimulatedControllers({ nodes: NODE_NAMES, bootMs: BOOT_MS, quirks }, { clock, random });
     this.#controllers.onOrder = (order, system) => this.#onOrder(order, system);
   }
 
   system(node: string): SimulatedSystem {
     return this.#controllers.system(node);
+  }
+
+  /** Whether what a system booted from last has come up. */
+  isUp(node: string): boolean {
+    return this.#clock.elapsed() >= this.system(node).bootedAtMs;
   }
 
   /** Controllers end sessions that are idle. */
@@ -99,8 +114,16 @@ export class Rack {
     if (this.broken.has(node) && method !== 'GET') throw new BerthError('unavailable', 'controller_away', 'broken');
     this.#asking = by;
     const sent = { method, path, token, ifMatch, body: body as Record<string, unknown> };
-    const answer = this.#controllers.answer(sent);
+    const answer = this.#answered(sent);
     return { status: answer.status, headers: new Headers(answer.headers), body: answer.body ?? {} };
+  }
+
+  #answered(sent: ControllerRequest): ControllerAnswer {
+    try {
+      return this.#controllers.answer(sent);
+    } catch (cause) {
+      throw controllerAway(ROOT + sent.path, cause);
+    }
   }
 
   #onOrder({ node, what, context }: TakenOrder, system: SimulatedSystem): void {
@@ -108,6 +131,30 @@ export class Rack {
     this.onOrder({ node, what, by: this.#asking, epoch, system });
   }
 }
+
+/** What the rack's controllers are like: half of all racks are as the standard reads. Those whose fence is weaker are left out. */
+function drawQuirks(random: Random): ControllerQuirks {
+  if (random.next() < 0.5) return {};
+  if (random.next() < 0.15) return { bootDevice: 'ignored' };
+  return Object.assign({}, pick(random, SERVED), pick(random, SERVED), pick(random, SERVED)) as ControllerQuirks;
+}
+
+const SERVED: readonly ControllerQuirks[] = [
+  { etags: 'required' },
+  { etags: 'weak' },
+  { etags: 'never' },
+  { refusesContinuous: true },
+  { settingsResource: true },
+  { modeRequired: true },
+  { redirects: true },
+  { htmlErrors: true },
+  { busyEach: 31 },
+  { cutEach: 61 },
+  { slowOffMs: 400 },
+  { slowOnMs: 300 },
+  { tasks: true },
+  { actionInfo: true },
+];
 
 export function classOf(nodeClass: string): string {
   return `CUSTOM_BAREMETAL_${nodeClass}`;

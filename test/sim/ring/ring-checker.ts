@@ -2,6 +2,7 @@ import type { Consumer } from '#libs/domain/consumer';
 import type { Instance } from '#libs/domain/instance';
 import { capacityOf, type Resources } from '#libs/domain/inventory';
 import type { NodeRecord } from '#libs/domain/nodes/node';
+import type { NodeState } from '#libs/domain/nodes/node-state';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { RunOf, Violation } from '../world/run';
@@ -15,6 +16,7 @@ export type RingInvariant =
   | 'orders wait in doubt'
   | 'nothing healthy is switched off'
   | 'nothing healthy is destroyed'
+  | 'boots are proven'
   | "a busy node's power is Berth's"
   | 'every node is served'
   | 'shares are fair'
@@ -33,6 +35,12 @@ const WANTED: readonly string[] = ['building', ...RUNNING];
 /** Of what a run can not know of its own node: no order is to fail for it. */
 const DOUBTS: readonly string[] = ['epoch_unknown', 'epoch_superseded', 'not_surely_held'];
 const SWITCHED_OFF: readonly string[] = ['Reset ForceOff', 'Reset GracefulShutdown', 'Reset ForceRestart'];
+
+/** Work on a node, what it boots, and what the node is when that has come up. */
+const WORK: Readonly<Partial<Record<NodeState, { readonly device: string; readonly then: NodeState }>>> = {
+  deploying: { device: 'Pxe', then: 'active' },
+  cleaning: { device: 'Utilities', then: 'available' },
+};
 
 /** What happens to it, and who watches. */
 export type RingRun = RunOf<RingWorld, RingChecker>;
@@ -73,12 +81,15 @@ export class RingChecker {
   readonly #managers = new Map<string, { readonly epoch: number; readonly by: string }>();
 
   /** The latest epoch by which a node was claimed. */
-  readonly #marks = new Map<string, number>();
+  readonly #marks = new Map<string, { readonly epoch: number; readonly by: string }>();
+  /** How often a node had been booted when the work on it began. */
+  readonly #bootsBefore = new Map<string, number>();
 
   constructor(private readonly world: RingWorld) {
     world.rack.onOrder = (order) => this.#onOrder(order);
     world.onNode = (record, regression) => {
       if (regression) this.fail('no node has two managers', `the record of ${record.host} ${regression}`);
+      this.#checkBoot(record, this.nodes.get(record.host));
       this.nodes.set(record.host, record);
       this.#older.delete(record.host);
     };
@@ -126,6 +137,20 @@ export class RingChecker {
     this.#isWhole.delete(node);
   }
 
+  /** Work that ends well has booted what it is for, and that has come up. */
+  #checkBoot({ host, state }: NodeRecord, before: NodeRecord | undefined): void {
+    const { boots } = this.world.rack.system(host);
+    const isBegun = before !== undefined && before.state !== state && WORK[state] !== undefined;
+    if (isBegun) this.#bootsBefore.set(host, boots.length);
+    const device = before && state === WORK[before.state]?.then ? WORK[before.state]?.device : undefined;
+    const from = this.#bootsBefore.get(host);
+    if (device === undefined || from === undefined || this.#hasForgotten) return;
+    const since = boots.slice(from);
+    const isUp = since.at(-1) !== device || this.world.rack.isUp(host);
+    if (since.includes(device) && isUp) return;
+    this.fail('boots are proven', `${host} is ${state} after it booted ${since.join(', ') || 'nothing'}`);
+  }
+
   #onOrder({ node, what, by, epoch, system }: RackOrder): void {
     this.world.note(node, `takes ${what} of ${by} under ${epoch}`);
     // What is marked is not managed yet: orders of the one before may be on their way.
@@ -144,9 +169,11 @@ export class RingChecker {
   }
 
   #marked(node: string, by: string, epoch: number): void {
-    const latest = this.#marks.get(node) ?? 0;
-    if (epoch <= latest) this.fail('no node has two managers', `${node} is marked ${epoch} by ${by}, after ${latest}`);
-    this.#marks.set(node, epoch);
+    const { epoch: latest = 0, by: manager = by } = this.#marks.get(node) ?? {};
+    // One that was new is marked again once its first record is written.
+    const isLater = epoch > latest || (epoch === latest && by === manager);
+    if (!isLater) this.fail('no node has two managers', `${node} is marked ${epoch} by ${by}, after ${latest}`);
+    this.#marks.set(node, { epoch, by });
   }
 
   #switchedOff(node: string, what: string, epoch: number): void {
@@ -175,7 +202,9 @@ export class RingChecker {
     // Whoever begins a build does not cut the power and begin it again; the next manager may, after one whose build had failed.
     const isUndone = (this.#cutUnder.get(node) ?? epoch) !== epoch;
     this.#cutUnder.delete(node);
-    if (before === instanceUuid && this.#isWhole.has(node) && isHealthy && !isUndone) {
+    // Where nothing has told how it boots, the next manager does not know what came up.
+    const isSeen = this.nodes.get(node)?.tellsBoot === true;
+    if (before === instanceUuid && this.#isWhole.has(node) && isHealthy && !isUndone && isSeen) {
       this.fail('nothing is built twice', `${instanceUuid} is built on ${node} again`);
     }
     const others = [...this.installed].filter(([other, uuid]) => other !== node && uuid === instanceUuid);

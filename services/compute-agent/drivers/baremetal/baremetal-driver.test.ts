@@ -247,6 +247,17 @@ it('goes on with a build that another holder began, wherever that was, and boots
   }
 });
 
+it('boots once more what another holder switched on, when nothing tells from what it came up', async () => {
+  const uuid = randomUUID();
+  stored = aNodeRecord({ state: 'deploying', instanceUuid: uuid, step: 'boot', bootDevice: 'Pxe' });
+  Object.assign(simulator.system('n1'), { isOn: true });
+  const driver = await open(2);
+  await driver.build(anInstance(uuid), never);
+  expect(boots()).toEqual(['Pxe']);
+  expect(stored).toMatchObject({ state: 'active', tellsBoot: true });
+  await driver.close();
+});
+
 it('leaves nothing of a build that failed, though its controller was away when it was undone', async () => {
   const driver = await open(1);
   const deadline = new AbortController();

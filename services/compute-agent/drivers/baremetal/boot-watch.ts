@@ -27,6 +27,8 @@ export type BootVerdict =
   | { readonly kind: 'booted' }
   /** It has no power, and is to be switched on. */
   | { readonly kind: 'off' }
+  /** It is on by no order of this run, and nothing tells from what: it is to be switched off, and booted again. */
+  | { readonly kind: 'unseen' }
   /** `doubt` tells operators why; '' while all is as usual. */
   | { readonly kind: 'wait'; readonly doubt: string };
 
@@ -56,7 +58,8 @@ const STEADY_LOOKS = 3;
  * far as it can be believed, and no single sign of it does. `BootProgress` is optional (DSP0268); there are controllers that
  * show `OSRunning` whenever the power is on, or still that of the boot before, and others that accept a boot device and ignore it, so that the
  * disk boots. So it counts when the machine was seen on and not yet up since it was switched on, and its one-time boot is used up. Of a boot
- * that another agent began, the beginning may have passed: then a controller is believed that has ever shown one.
+ * that another agent began, the beginning may have passed: then a controller is believed that has ever shown one, and any other is made to
+ * boot once more.
  *
  * What can't be told is not given out: the build or cleaning fails, and says what is missing.
  */
@@ -80,6 +83,8 @@ export function watchBoot(
       if (status.isSwitching || (isOrdered && !wasOn && looks <= DOUBT_LOOKS)) return wait('waits for it to switch on');
       return { kind: 'off' };
     }
+    // It was off when this work began, and is on by an order before: slow to switch on, it was shown as off.
+    if (!isBegun && !isOrdered) return { kind: 'unseen' };
     wasOn = true;
     const { word } = expectation ?? {};
     if (word?.kind === 'failed') throw bootFailed(`what booted from ${device} on node ${host} failed: ${word.why}`);
@@ -115,6 +120,7 @@ export function watchBoot(
 
   function doubt(why: string): BootVerdict {
     if (looks < DOUBT_LOOKS) return wait(why);
+    if (isBegun && !isOrdered) return { kind: 'unseen' };
     const message = `node ${host}, booting from ${device}: ${why}; have what boots report itself (BERTH_AGENT_HEARTBEAT_SECRET)`;
     throw new BerthError('failed_precondition', 'boot_unproven', message);
   }

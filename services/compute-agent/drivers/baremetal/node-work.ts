@@ -53,6 +53,7 @@ export async function bootOnce(work: NodeWorkParts, device: 'Pxe' | 'Utilities',
         await sleep(clock, pollMs, signal);
         continue;
       }
+      if (verdict.kind === 'unseen') await powerOff(work, signal);
       // What was to be booted once may have been, by a run that cut the power again, or by a node that has lost it.
       await patiently(work, signal, () => controller.setBootDevice(device, true));
       throwIfAborted(signal);

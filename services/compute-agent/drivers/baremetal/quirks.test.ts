@@ -151,3 +151,16 @@ it('takes no node without a record for a new one where no mark is kept', async (
   await controller.claim(8);
   await driver.close();
 });
+
+it('cleans a node whose build ended while it was slow to switch on, shown as off', async () => {
+  const { driver, system, isAvailable } = await open({ slowOnMs: 50 });
+  const build = new AbortController();
+  const instance = anInstance();
+  const building = driver.build(instance, build.signal);
+  while (system.boots.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  build.abort();
+  await expect(building).rejects.toMatchObject({ reason: 'cancelled' });
+  expect(await isAvailable()).toBe('available');
+  expect(system.boots.at(-1)).toBe('Utilities');
+  await driver.close();
+});

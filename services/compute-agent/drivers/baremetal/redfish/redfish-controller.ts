@@ -32,8 +32,13 @@ export function redfishController(
   const session = new FencedSession(node, system, service);
   const at = { system, service };
 
+  /** It was switched on, and has not been shown as on yet: one that is slow is shown as off, and comes on all the same. */
+  let isComingOn = false;
+
   async function read(): Promise<SystemBody> {
-    return (await session.ask(system)).body;
+    const { body } = await session.ask(system);
+    if (body['PowerState'] === 'On') isComingOn = false;
+    return body;
   }
 
   /** Where each time is refused, each boot is told where from: the last word of what was to be once is gone with it. */
@@ -72,9 +77,17 @@ export function redfishController(
       const { PowerState } = body;
       const isOffSoon = PowerState === 'Off' || PowerState === 'PoweringOff';
       const isOnSoon = PowerState === 'On' || PowerState === 'PoweringOn';
-      if (order === 'on' ? isOnSoon : order !== 'reboot' && isOffSoon) return;
-      if (order === 'on' || order === 'reboot') await keepDisk(body);
-      await reset(session, system, body, order);
+      const isCutAnyway = order === 'off' && isComingOn;
+      if (order === 'on' ? isOnSoon : order !== 'reboot' && isOffSoon && !isCutAnyway) return;
+      if (order === 'on' || order === 'reboot') {
+        await keepDisk(body);
+        isComingOn = true;
+      }
+      await reset(session, system, body, order).catch((thrown: unknown) => {
+        // What is off may refuse to be switched off.
+        if (!isCutAnyway || BerthError.from(thrown).reason !== 'controller_refused') throw thrown;
+      });
+      if (isCutAnyway) isComingOn = false;
     },
 
     setBootDevice: (device, isOnce) => overrideBoot(session, at, device, isOnce),
