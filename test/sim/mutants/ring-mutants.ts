@@ -85,9 +85,7 @@ export const RING_MUTANTS: readonly Mutant[] = [
         '',
         driving,
         'openBaremetalDriver',
-        (original) =>
-          ({ sync: _, ...parts }) =>
-            original(parts),
+        (original) => (parts) => original({ ...parts, sync: { firstMs: 1e9, everyMs: 1e9 } }),
       ),
     ),
   ),

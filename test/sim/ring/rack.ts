@@ -136,7 +136,7 @@ export class Rack {
 function drawQuirks(random: Random): ControllerQuirks {
   if (random.next() < 0.5) return {};
   if (random.next() < 0.15) return { bootDevice: 'ignored' };
-  return Object.assign({}, pick(random, SERVED), pick(random, SERVED), pick(random, SERVED)) as ControllerQuirks;
+  return { ...pick(random, SERVED), ...pick(random, SERVED), ...pick(random, SERVED) };
 }
 
 const SERVED: readonly ControllerQuirks[] = [

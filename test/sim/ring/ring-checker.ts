@@ -37,9 +37,9 @@ const DOUBTS: readonly string[] = ['epoch_unknown', 'epoch_superseded', 'not_sur
 const SWITCHED_OFF: readonly string[] = ['Reset ForceOff', 'Reset GracefulShutdown', 'Reset ForceRestart'];
 
 /** Work on a node, what it boots, and what the node is when that has come up. */
-const WORK: Readonly<Partial<Record<NodeState, { readonly device: string; readonly then: NodeState }>>> = {
-  deploying: { device: 'Pxe', then: 'active' },
-  cleaning: { device: 'Utilities', then: 'available' },
+const WORK: Readonly<Partial<Record<NodeState, { readonly device: string; readonly end: NodeState }>>> = {
+  deploying: { device: 'Pxe', end: 'active' },
+  cleaning: { device: 'Utilities', end: 'available' },
 };
 
 /** What happens to it, and who watches. */
@@ -142,7 +142,7 @@ export class RingChecker {
     const { boots } = this.world.rack.system(host);
     const isBegun = before !== undefined && before.state !== state && WORK[state] !== undefined;
     if (isBegun) this.#bootsBefore.set(host, boots.length);
-    const device = before && state === WORK[before.state]?.then ? WORK[before.state]?.device : undefined;
+    const device = before && state === WORK[before.state]?.end ? WORK[before.state]?.device : undefined;
     const from = this.#bootsBefore.get(host);
     if (device === undefined || from === undefined || this.#hasForgotten) return;
     const since = boots.slice(from);
