@@ -14,7 +14,10 @@ async function watched(seenRevision: number, identity: StoreIdentity) {
   const seen = new SeenRevisions();
   seen.add(seenRevision);
   const store = { present: identity as StoreIdentity | 'away', identify, takeSeen: () => seen.take() };
+  let meanwhile = 0;
   async function identify() {
+    if (meanwhile > 0) seen.add(meanwhile);
+    meanwhile = 0;
     if (store.present === 'away') throw new Error('away');
     seen.add(store.present.revision);
     return store.present;
@@ -27,6 +30,10 @@ async function watched(seenRevision: number, identity: StoreIdentity) {
     async becomes(present: StoreIdentity | 'away') {
       store.present = present;
       await clock.advance(5_000);
+    },
+    /** While the next question is under way. */
+    seeWhileAsked(revision: number) {
+      meanwhile = revision;
     },
     async stop() {
       stopping.abort();
@@ -59,5 +66,26 @@ it.each([
   await store.becomes({ ...present, revision: present.revision + 1 });
   expect(store.told).toEqual([event]);
   expect(await store.metrics.expose()).toContain(`berth_store_losses_total{fate="${event.slice(6)}"} 1`);
+  await store.stop();
+});
+
+it('says nothing of what this process wrote while the answer was under way', async () => {
+  const store = await watched(100, STORE);
+  store.seeWhileAsked(105);
+  await store.becomes({ ...STORE, revision: 103 });
+  await store.becomes({ ...STORE, revision: 106 });
+  expect(store.told).toEqual([]);
+  await store.becomes({ ...STORE, revision: 104 });
+  expect(store.told).toEqual(['store_went_back']);
+  await store.stop();
+});
+
+it('remembers what was seen before a jump while nobody answers', async () => {
+  const store = await watched(100, STORE);
+  await store.becomes('away');
+  store.seeWhileAsked(20_001);
+  await store.becomes('away');
+  await store.becomes({ ...STORE, revision: 20_005, jumps: [[90, 20_000]] });
+  expect(store.told).toEqual(['store_went_back']);
   await store.stop();
 });

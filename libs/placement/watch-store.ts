@@ -6,6 +6,8 @@ import type { StoreClock } from './store-clock';
 
 /** How often a process asks which store it works on. */
 const INTERVAL_MS = 5_000;
+/** While the store is away little is seen. */
+const MOST_UNJUDGED = 64;
 
 export interface WatchedStore {
   identify(): Promise<StoreIdentity>;
@@ -29,13 +31,17 @@ export async function watchStore(
   for (const fate of ['new', 'went_back']) losses.inc({ fate }, 0);
   let knownId: string | undefined;
   let toldUpTo = 0;
+  let unjudged: readonly number[] = [];
   while (!signal.aborted) {
     const askedAtMs = clock.elapsed();
+    // What is seen while the answer is under way may be later than it, and is no loss.
+    unjudged = [...unjudged, ...store.takeSeen()].slice(-MOST_UNJUDGED);
     // While the store is away nothing is known.
     const identity = await store.identify().catch(() => undefined);
     if (identity) {
       if (identity.nowMs !== undefined) clock.set(identity.nowMs, askedAtMs);
-      const seen = store.takeSeen().filter((revision) => revision > toldUpTo);
+      const seen = unjudged.filter((revision) => revision > toldUpTo);
+      unjudged = [];
       const fate = fateOf(knownId ?? identity.birthId, seen, identity);
       if (fate !== 'same') {
         losses.inc({ fate });
