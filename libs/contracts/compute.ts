@@ -130,6 +130,7 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     unclaimed: discrepancy.unclaimed.map(runningToWire),
     missing: discrepancy.missing as string[],
     present: discrepancy.present.map(runningToWire),
+    changing: (discrepancy.changing ?? []).map(runningToWire),
     refusal: discrepancy.refusal ?? null,
     reporter: discrepancy.reporter ?? '',
   }),
@@ -146,6 +147,8 @@ export const hostDiscrepancyCodec: Codec<HostDiscrepancy> = codec(
     present: list(discrepancy.present, 'present', MAX_INSTANCES_PER_HOST, checkedRunning),
     refusal: discrepancy.refusal ? refusalFromWire(discrepancy.refusal) : undefined,
     ...(discrepancy.reporter === '' ? {} : { reporter: name(discrepancy.reporter, 'reporter') }),
+    saidAfterMs: whole(discrepancy.saidAfterMs, 'said_after_ms'),
+    changing: list(discrepancy.changing, 'changing', MAX_INSTANCES_PER_HOST, checkedRunning),
   }),
 );
 

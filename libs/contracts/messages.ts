@@ -220,7 +220,7 @@ export interface NestedProvider extends Fields<berth.scheduler.v1.NestedProvider
 export interface UpdateResourceStatsRequest
   extends Fields<
     berth.scheduler.v1.UpdateResourceStatsRequest,
-    'aggregates' | 'capabilities' | 'disabled' | 'instances' | 'nestedProviders'
+    'answeredAtMs' | 'aggregates' | 'capabilities' | 'disabled' | 'instances' | 'nestedProviders'
   > {
   readonly inventories: Inventories;
   readonly capabilities: Readonly<Record<string, readonly string[]>>;
@@ -228,10 +228,14 @@ export interface UpdateResourceStatsRequest
   readonly aggregates: readonly string[] | undefined;
   readonly disabled?: HostDisabled | undefined;
   readonly nestedProviders: readonly NestedProvider[];
+  /** When the last answer was given, by the store's clock; 0, or nothing, for none. */
+  readonly answeredAtMs?: number;
 }
 
 export interface UpdateResourceStatsResponse
-  extends Fields<berth.scheduler.v1.UpdateResourceStatsResponse, 'disabled'> {
+  extends Fields<berth.scheduler.v1.UpdateResourceStatsResponse, 'atMs' | 'disabled'> {
+  /** By the store's clock; 0, or nothing, from a scheduler of an older version. */
+  readonly atMs?: number;
   readonly disabled?: HostDisabled | undefined;
 }
 
@@ -612,13 +616,20 @@ export interface BuildReport extends Fields<berth.compute.v1.BuildReport, 'outco
 }
 
 export interface HostDiscrepancy
-  extends Fields<berth.compute.v1.HostDiscrepancy, 'refusal' | 'unclaimed' | 'present' | 'reporter'> {
+  extends Fields<
+    berth.compute.v1.HostDiscrepancy,
+    'refusal' | 'unclaimed' | 'present' | 'reporter' | 'saidAfterMs' | 'changing'
+  > {
   readonly unclaimed: readonly RunningInstance[];
   readonly present: readonly RunningInstance[];
   /** Why the host, or a report of it, was refused to its agent. */
   readonly refusal?: HostRefusal | undefined;
   /** Who reported, as the broker knows it. */
   readonly reporter?: string | undefined;
+  /** Above 0: the others are all that is there, as it was after this time by the store's clock. */
+  readonly saidAfterMs?: number;
+  /** What is being built or destroyed there, when all is said. */
+  readonly changing?: readonly RunningInstance[];
 }
 
 export type HostRefusal = Fields<berth.compute.v1.HostRefusal>;

@@ -35,9 +35,10 @@ export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, Updat
     'berth.scheduler.v1.UpdateResourceStatsResponse',
     berth.scheduler.v1.UpdateResourceStatsResponse,
     (response) => ({ ...response, disabled: response.disabled ?? null }),
-    ({ sequence, wantsAllocationRequests, disabled }) => ({
+    ({ sequence, wantsAllocationRequests, atMs, disabled }) => ({
       sequence,
       wantsAllocationRequests,
+      atMs,
       disabled: disabledFromWire(disabled),
     }),
   ),
@@ -88,6 +89,7 @@ function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): Up
     serviceHost: stats.serviceHost || stats.host,
     epoch: stats.epoch,
     position: stats.position,
+    answeredAtMs: stats.answeredAtMs,
     disabled: disabledFromWire(stats.disabled),
     nestedProviders: list(stats.nestedProviders, 'nested_providers', MAX_NESTED_PROVIDERS, nestedFromWire),
   };

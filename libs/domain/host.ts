@@ -36,6 +36,11 @@ export interface Host {
   readonly failedFor?: readonly FailedFor[] | undefined;
   /** Why the last one failed; empty when none did. */
   readonly lastFailure: string;
+  /**
+   * A report that said all that runs here, as it was after this time by the store's clock, was worked on: what a store has lost since
+   * before then is known again. Nothing when none was.
+   */
+  readonly heardInFullAtMs?: number;
   readonly updatedAtMs: number;
 }
 
@@ -50,3 +55,8 @@ export interface FailedFor {
 
 /** Of so many projects a host remembers that their builds failed there. */
 export const MAX_FAILED_FOR = 16;
+
+/** Whether nothing was worked on that said all that was on it after a time. */
+export function isUnheard({ heardInFullAtMs = 0 }: Host, sinceMs: number): boolean {
+  return heardInFullAtMs <= sinceMs;
+}

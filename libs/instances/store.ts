@@ -37,8 +37,10 @@ export interface InstanceStore extends DoubtStore {
   /**
    * Writes the record if the stored version is `next.version - 1`. The state machine is the caller's to keep
    * (`canTransition`). Answers with what is stored after: `next`, or what somebody else wrote.
+   *
+   * @param fence  what must be so in the same commit
    */
-  update(next: Instance): Promise<UpdateResult>;
+  update(next: Instance, fence?: Fence): Promise<UpdateResult>;
 
   /** The events of an instance up to this version are published: takes them out of the outbox. */
   markPublished(uuid: string, version: number): Promise<void>;
@@ -82,9 +84,17 @@ export interface InstanceStore extends DoubtStore {
   close(): Promise<void>;
 }
 
+/** A host is held by that epoch, and its holder's lease lasts: nobody else is heard in its name, and nobody was since. */
+export interface Fence {
+  readonly host: string;
+  readonly epoch: number;
+}
+
 export interface UpdateResult {
   readonly updated: boolean;
   readonly instance: Instance | undefined;
+  /** It is as it was, because its fence is down. */
+  readonly isUnfenced?: boolean;
   /** When it was updated: the versions in the outbox, oldest first, `instance` the last. */
   readonly unpublished: readonly Instance[];
 }

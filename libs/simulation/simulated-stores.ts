@@ -53,6 +53,7 @@ const READS: readonly string[] = [
   'consumers',
   'hosts',
   'heardAt',
+  'unheardHosts',
   'reported',
   'revision',
   'listDoubts',

@@ -11,6 +11,7 @@ import { mustCommit } from '#libs/testing/placement/placement';
 import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
+import { Hearing } from './losses/hearing';
 import { conductorMetrics } from './metrics';
 import { lookAt } from './observation';
 import { PendingQueue } from './pending/pending-queue';
@@ -255,7 +256,14 @@ it('takes no claim from an instance with which another conductor went on meanwhi
       const measured = conductorMetrics(createMetrics({}));
       const events = eventPublisher(deps.bus, deps.instances, deps.log);
       const pending = new PendingQueue(deps.instances, deps.clock);
-      const running = { ...deps, events, pending, measured, stopping: new AbortController().signal };
+      const running = {
+        ...deps,
+        events,
+        pending,
+        hearing: new Hearing(),
+        measured,
+        stopping: new AbortController().signal,
+      };
       conductor = {
         ...running,
         retry: retryOptions(running),

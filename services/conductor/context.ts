@@ -6,6 +6,7 @@ import type { AllocationRequest, Sealer } from '#libs/placement/sealed/allocatio
 import type { RetryOptions } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import type { EventPublisher } from './events/publish-events';
+import type { Hearing } from './losses/hearing';
 import type { ConductorMetrics } from './metrics';
 import type { ConductorConfig } from './options';
 import type { PendingQueue } from './pending/pending-queue';
@@ -30,6 +31,8 @@ export interface Conductor extends ConductorDeps {
   readonly events: EventPublisher;
   /** Who waits for capacity, as this conductor read it last. */
   readonly pending: PendingQueue;
+  /** Whether all hosts were heard since the store went back. */
+  readonly hearing: Hearing;
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
   readonly stopping: AbortSignal;
   /** How work is done again while something is away. */

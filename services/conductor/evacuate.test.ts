@@ -1,3 +1,4 @@
+import { BerthError } from '#libs/domain/errors';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
 import { ConductorWorld } from './testing/conductor-world';
@@ -295,3 +296,53 @@ it('evacuates an affinity group as one, whichever of it is asked for', async () 
   ]);
   expect(now.map(({ attempts }) => attempts[0]?.outcome)).toEqual(['evacuated', 'evacuated']);
 });
+
+it.each([
+  ['before a scheduler is asked again', 'call'],
+  ['before that is on record', 'update'],
+] as const)('stops when its host is back and heard %s', async (_, when) => {
+  const uuid = await onDeadHost();
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+  const isBack = async () => {
+    await world.clock.advance(11_000);
+    await world.placement.acquireHosts({ ...AGENT, hosts: ['h1'], leaseMs: 60_000, atMs: world.clock.now() });
+    await world.setUp('h1', true);
+  };
+  let isSelected = false;
+  conductor = await world.conductor((deps) => {
+    const call: typeof deps.bus.call = async (...args) => {
+      if (when === 'call' && !isSelected) throw new BerthError('unavailable', 'no_scheduler', 'schedulers are silent');
+      return deps.bus.call(...args);
+    };
+    const bus = new Proxy(deps.bus, {
+      get: (target, name) => {
+        const method: unknown = name === 'call' ? call : Reflect.get(target, name, target);
+        return typeof method === 'function' ? method.bind(target) : method;
+      },
+    });
+    const update: typeof deps.instances.update = async (next, fence) => {
+      if (when === 'update' && next.state === 'building' && !isSelected) {
+        isSelected = true;
+        void world.clock.advance(11_000);
+        await world.placement.acquireHosts({
+          ...AGENT,
+          hosts: ['h1'],
+          leaseMs: 60_000,
+          atMs: world.clock.now() + 11_000,
+        });
+      }
+      return deps.instances.update(next, fence);
+    };
+    return { ...deps, bus, instances: { ...deps.instances, update } };
+  });
+  await evacuate(uuid);
+  if (when === 'call') await isBack();
+  isSelected = true;
+  await world.clock.advance(120_000);
+  expect(await world.only()).toMatchObject({ host: 'h1', fault: { reason: 'host_alive' } });
+  expect([world.destroys, world.runs()]).toEqual([[], [`${uuid} h1`]]);
+});
+
+const AGENT = { agentRun: 'the agent of h1', serviceHost: 'h1' };

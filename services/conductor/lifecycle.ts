@@ -1,5 +1,6 @@
 import { BerthError } from '#libs/domain/errors';
 import { type Attempt, canTransition, FIRST_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
+import type { Fence } from '#libs/instances/store';
 import { endHeldAlternates } from './alternates/held-alternates';
 import type { Conductor } from './context';
 
@@ -28,19 +29,28 @@ export type RecordChange = Partial<
 /** The version that was written, or what somebody else wrote before; undefined when the record is gone. */
 export type WriteResult =
   | { readonly kind: 'written'; readonly record: Instance }
-  | { readonly kind: 'changed_meanwhile'; readonly record: Instance | undefined };
+  | { readonly kind: 'changed_meanwhile'; readonly record: Instance | undefined }
+  /** The host that was to be fenced is not, or not any more. */
+  | { readonly kind: 'not_fenced'; readonly record: Instance };
 
 /**
  * Writes the next version of a record, guarded by the present one, and with it its event, which is published at once. Nobody
  * waits for that: what can't be published now stays in the outbox.
  *
+ * @param fence  that must hold in the same commit
  * @throws BerthError `internal / bad_transition` when the lifecycle does not allow it: a fault of Berth.
  */
-export async function writeRecord(c: Conductor, record: Instance, change: RecordChange): Promise<WriteResult> {
+export async function writeRecord(
+  c: Conductor,
+  record: Instance,
+  change: RecordChange,
+  fence?: Fence,
+): Promise<WriteResult> {
   const changed = { ...record, ...change, version: record.version + 1, updatedAtMs: c.clock.now() };
   const next = { ...changed, dueAtMs: changed.dueAtMs ?? endByLimitMs(changed) };
   if (!canTransition(record.state, next.state)) throw badTransition(record.uuid, record.state, next.state);
-  const { updated, instance, unpublished } = await c.instances.update(next);
+  const { updated, instance, unpublished, isUnfenced } = await c.instances.update(next, fence);
+  if (isUnfenced) return { kind: 'not_fenced', record };
   if (!updated) return { kind: 'changed_meanwhile', record: instance };
   void c.events.publish(unpublished);
   c.measured.states.inc({ state: next.state });

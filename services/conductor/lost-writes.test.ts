@@ -1,3 +1,4 @@
+import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
 import type { Attempt, Instance } from '#libs/domain/instance';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Running } from '#libs/runtime/service';
@@ -33,13 +34,14 @@ async function restored(fields: Partial<Instance> = {}): Promise<void> {
   await world.clock.advance(100);
   world.placement.goOn(world.clock.now());
   conductor = await world.conductor();
+  await world.clock.advance(1);
 }
 
 /** A host reports that it runs there, and shows what was sealed for a host. */
-async function runsOn(host: string, attempt: number, sealedFor = host): Promise<void> {
+async function runsOn(host: string, attempt: number, sealedFor = host, claimToken = 0): Promise<void> {
   world.running.set(uuid, new Set([host]));
   const allocationRequest = world.allocationRequest(uuid, sealedFor);
-  const unclaimed = [world.runningInstance(uuid, host, { allocationRequest, attempt })];
+  const unclaimed = [world.runningInstance(uuid, host, { allocationRequest, attempt, claimToken })];
   await world.sendDiscrepancy(world.discrepancy(host, { unclaimed }));
 }
 
@@ -92,14 +94,106 @@ it('is in doubt, without a record, when its claim is the first of the store that
   expect((await world.all()).map((one) => one.uuid)).toEqual([uuid]);
 });
 
-it('is built when no host has said for a scheduling timeout that it runs', async () => {
+it('is built when all hosts have said what runs there, and none that it does', async () => {
   await restored();
-  await world.clock.advance(4_000);
-  expect(world.orders).toEqual([]);
+  await world.hearInFull('h1');
+  await world.clock.advance(20_000);
+  expect([world.orders, (await world.only()).state]).toEqual([[], 'scheduling']);
+  expect(await world.instances.listDoubts()).toMatchObject([{ finding: 'unheard', host: 'h2', instanceUuid: '' }]);
+  await world.hearInFull('h2');
   await world.clock.advance(10_000);
   expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
   expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h1`], [`${uuid} h1`]]);
 });
+
+const BUILDING = { state: 'building', host: 'h1', claimToken: 1, attempts: [OPEN] } as const;
+
+it('is not given up by a deadline, an audit or a late word before its host has said all that runs there', async () => {
+  await restored(BUILDING);
+  await world.hearInFull('h2');
+  await world.clock.advance(120_000);
+  const report = { instanceUuid: uuid, host: 'h1', attempt: 1, claimToken: 1, alternates: [] };
+  await world.sendReport({ ...report, outcome: 'failed', reason: 'a copy', message: '', ...world.nextPosition('h1') });
+  await world.clock.advance(120_000);
+  expect([await world.only(), world.orders, world.destroys]).toMatchObject([BUILDING, [], []]);
+  world.running.set(uuid, new Set(['h1']));
+  await world.hearInFull('h1', { present: [world.runningInstance(uuid, 'h1', { claimToken: 1 })] });
+  await world.clock.advance(120_000);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
+  expect([world.runs(), world.destroys]).toEqual([[`${uuid} h1`], []]);
+});
+
+it('is not given up while its host builds it, or has orders from before', async () => {
+  await restored(BUILDING);
+  await world.hearInFull('h2');
+  await world.hearInFull('h1', { changing: [world.runningInstance(uuid, 'h1', { running: false })] });
+  await world.clock.advance(120_000);
+  expect(await world.only()).toMatchObject(BUILDING);
+  await world.hearInFull('h1');
+  await world.clock.advance(120_000);
+  expect(await world.only()).toMatchObject({ attempts: [{ outcome: 'timed_out' }] });
+});
+
+it('on a dead host is shown in doubt, and given up when it is evacuated', async () => {
+  await restored(BUILDING);
+  await world.hearInFull('h2');
+  await world.setUp('h1', false);
+  await world.hearInFull('h2');
+  await world.clock.advance(120_000);
+  expect(await world.only()).toMatchObject(BUILDING);
+  expect(await world.instances.listDoubts()).toMatchObject([{ finding: 'unheard', host: 'h1', instanceUuid: uuid }]);
+  void world.operate(uuid, 'evacuate');
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ attempts: [{ host: 'h1', outcome: 'timed_out' }] });
+});
+
+it('is followed when its host, where nobody vouches for it, was heard: no second host is selected', async () => {
+  await restored();
+  const unclaimed = [world.runningInstance(uuid, 'h2', { attempt: 1 })];
+  await world.hearInFull('h2', { unclaimed });
+  await world.hearInFull('h1');
+  await world.clock.advance(20_000);
+  expect([(await world.only()).state, world.orders]).toEqual(['scheduling', []]);
+  await runsOn('h2', 1);
+  await world.clock.advance(20_000);
+  expect([await world.only(), world.runs()]).toMatchObject([{ state: 'active', host: 'h2' }, [`${uuid} h2`]]);
+});
+
+const AT_SOURCE = { state: 'active', host: 'h1', claimToken: 1, dueAtMs: undefined } as const;
+
+it.each<[string, (other: RunningInstance) => Partial<HostDiscrepancy>]>([
+  ['lacks it', () => ({ missing: [uuid] })],
+  ['keeps it for the move', (one) => ({ present: [{ ...one, handedOver: true, powerState: 'shutdown' }] })],
+])('is followed to where a move has ended that is forgotten, when its source %s', async (_, said) => {
+  await restored({ ...AT_SOURCE, attempts: [{ ...OPEN, outcome: 'active' }] });
+  await world.hearInFull('h1', said(world.runningInstance(uuid, 'h1', { claimToken: 1 })));
+  await world.clock.advance(0);
+  await runsOn('h2', 2, 'h2', 5);
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', attempts: [{ outcome: 'moved' }, {}] });
+  await world.clock.advance(60_000);
+  expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h2`], [`${uuid} h2`]]);
+});
+
+it('is left where it runs, whoever says that a later attempt runs elsewhere', async () => {
+  await restored({ ...AT_SOURCE, attempts: [{ ...OPEN, outcome: 'active' }] });
+  await world.hearInFull('h1', { present: [world.runningInstance(uuid, 'h1', { claimToken: 1 })] });
+  await runsOn('h2', 2, 'h2', 5);
+  await world.clock.advance(0);
+  expect([(await world.only()).host, world.destroys]).toEqual(['h1', []]);
+});
+
+it.each(['evacuate', 'migrate', 'start', 'shelve'] as const)(
+  'is not asked to %s before all hosts were heard',
+  async (what) => {
+    const state = what === 'start' ? 'stopped' : 'active';
+    await restored({ ...AT_SOURCE, state, attempts: [{ ...OPEN, outcome: 'active' }] });
+    if (what === 'evacuate') await world.setUp('h1', false);
+    const refused = world.operate(uuid, what).catch((error: { reason: string }) => error.reason);
+    await world.clock.advance(10_000);
+    expect([await refused, (await world.only()).state]).toEqual(['store_lost_writes', state]);
+  },
+);
 
 it.each([
   ['nobody sealed it for that host', 2, 'h1'],
@@ -158,6 +252,8 @@ it.each(['terminate', 'shelve'] as const)(
   async (wish) => {
     const attempts: readonly Attempt[] = [{ ...OPEN, outcome: 'active' }];
     await restored({ state: 'active', host: 'h1', claimToken: 1, attempts, dueAtMs: undefined });
+    for (const host of ['h1', 'h2']) await world.hearInFull(host);
+    await world.clock.advance(30_000);
     world.heedsDestroy = false;
     if (wish === 'terminate') await world.terminate(uuid);
     else void world.operate(uuid, 'shelve');

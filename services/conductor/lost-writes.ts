@@ -1,5 +1,5 @@
 import type { RunningInstance } from '#libs/contracts/messages';
-import { attemptNumber, type Instance, type InstanceState } from '#libs/domain/instance';
+import { attemptNumber, BUILT_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
 import type { Sealing } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from './context';
 
@@ -25,21 +25,11 @@ export async function readLostWrites(c: Conductor): Promise<LostWrites> {
   return { beforeToken, upToMs: Math.floor(beforeToken / 1_000), losses };
 }
 
-/**
- * Whether to leave a record in work alone for which no host has spoken. One from before the store went back may be older
- * than what was done for its instance: it may run by now. For a scheduling timeout hosts have the time to say so; then
- * nothing is to be waited for.
- */
-export function isDoubtful(c: Conductor, record: Instance, lost: LostWrites): boolean {
-  return isInWork(record) && mayBeOlder(record, lost) && c.clock.now() - lost.upToMs < c.config.schedulingTimeoutMs;
-}
-
 /** Whether what runs was built by an order that the store has forgotten, or with it the whole instance. */
 export function isForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
   if (running.claimToken >= lost.beforeToken) return false;
   if (record === undefined) return true;
-  const isOnItsWay = isInWork(record) || record.state === 'shelved_offloaded';
-  return isOnItsWay && attemptNumber(record) < running.attempt && mayBeOlder(record, lost);
+  return isOnNoHost(record) && attemptNumber(record) < running.attempt && isFromBefore(record, lost);
 }
 
 /**
@@ -73,6 +63,23 @@ const HEAL_MS = 86_400_000;
 const CLOCKS_APART_MS = 1_000;
 
 /**
+ * Whether what runs elsewhere than its record says was moved there by what the store has forgotten: by a later attempt and claim than
+ * the record knows, which nobody else gives. It is followed only where its record's host is known not to run it.
+ */
+export function isMovedByForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
+  if (record?.claimToken === undefined || isOnNoHost(record) || !mayMove(record)) return false;
+  const { attempt, claimToken } = running;
+  const isLater = attempt > attemptNumber(record) && claimToken > record.claimToken && claimToken < lost.beforeToken;
+  return isLater && isFromBefore(record, lost);
+}
+
+function mayMove({ state }: Instance): boolean {
+  return BUILT_STATES.includes(state) || ON_A_MOVE.includes(state);
+}
+
+const ON_A_MOVE: readonly InstanceState[] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
+
+/**
  * Whether its host was ordered by a claim that the store has forgotten, later than the record's: it takes no orders by an earlier one.
  */
 export function isByForgottenClaim(
@@ -83,7 +90,8 @@ export function isByForgottenClaim(
   return record?.claimToken !== undefined && claimToken > record.claimToken && claimToken < beforeToken;
 }
 
-function isInWork({ state }: Instance): boolean {
+/** No host has it for good, by its record. */
+function isOnNoHost({ state }: Instance): boolean {
   return IN_WORK.includes(state);
 }
 
@@ -94,8 +102,18 @@ const IN_WORK: readonly InstanceState[] = [
   'rebuilding',
   'unshelving',
   'preempting',
+  'shelved_offloaded',
 ];
 
-function mayBeOlder({ updatedAtMs }: Instance, { upToMs }: LostWrites): boolean {
-  return updatedAtMs <= upToMs;
+/**
+ * Whether what a record says of where its instance runs is from before the store went back. What is written since (a host that is
+ * silent, a claim that is made again) does not make an attempt of before any more certain.
+ */
+export function isFromBefore(record: Instance, lost: Pick<LostWrites, 'upToMs'>): boolean {
+  const { state, attempts, migration, createdAtMs } = record;
+  // What is yet to be settled of it is its gang's.
+  if (state === 'error') return createdAtMs <= lost.upToMs;
+  const isByAttempt = migration === undefined && (state === 'building' || BUILT_STATES.includes(state));
+  const sinceMs = isByAttempt ? attempts.at(-1)?.startedAtMs : undefined;
+  return (sinceMs ?? record.updatedAtMs) <= lost.upToMs;
 }

@@ -3,6 +3,7 @@ import type { Instance } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
+import { Hearing } from './losses/hearing';
 import { conductorMetrics } from './metrics';
 import { lookAt } from './observation';
 import { PendingQueue } from './pending/pending-queue';
@@ -21,9 +22,18 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
     const measured = conductorMetrics(createMetrics({}));
     const events = eventPublisher(deps.bus, deps.instances, deps.log);
     const pending = new PendingQueue(deps.instances, deps.clock);
-    const parts = { ...deps, events, pending, measured, stopping: new AbortController().signal };
+    const parts = {
+      ...deps,
+      events,
+      pending,
+      hearing: new Hearing(),
+      measured,
+      stopping: new AbortController().signal,
+    };
     const bus = { call: () => new Promise((_, reject) => (answerCall = reject)) } as unknown as Conductor['bus'];
-    const placement = { ...deps.placement, consumers: () => Promise.reject(away) } as unknown as Conductor['placement'];
+    const identify = () => deps.placement.identify();
+    const consumers = () => Promise.reject(away);
+    const placement = { ...deps.placement, identify, consumers } as unknown as Conductor['placement'];
     conductor = { ...parts, bus, placement, retry: retryOptions(parts) };
     return deps;
   });

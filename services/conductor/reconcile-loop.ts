@@ -1,7 +1,9 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Conductor } from './context';
+import { isHeldUp } from './losses/hearing';
 import type { Look } from './observation';
 import { reconcile } from './reconcile';
+import { isDoneWhileUncertain } from './reconcile/while-uncertain';
 import type { Step } from './step';
 import { type OwnStep, perform } from './steps/perform';
 import { selectDestinations } from './steps/select-destinations';
@@ -21,24 +23,29 @@ const MAX_ROUNDS = 1_000;
 export async function reconcileLoop(c: Conductor, looks: readonly Look[]): Promise<readonly Look[]> {
   let open = looks;
   const withoutStep: Look[] = [];
+  // Once an instance was found certain, or is new, so is what follows of it here.
+  const certain = new Set(looks.filter(({ observed }) => observed.kind === 'accepted').map(({ uuid }) => uuid));
   for (let round = 0; open.length > 0; round++) {
     if (round === MAX_ROUNDS) {
       throw new BerthError('aborted', 'record_keeps_changing', `instance ${open[0]?.uuid} changes all the time`);
     }
-    const { next, nothing } = await oneRound(c, open);
+    const { next, nothing } = await oneRound(c, open, certain);
     open = next;
     withoutStep.push(...nothing);
   }
   return withoutStep;
 }
 
-async function oneRound(c: Conductor, looks: readonly Look[]): Promise<{ next: Look[]; nothing: Look[] }> {
+async function oneRound(
+  c: Conductor,
+  looks: readonly Look[],
+  certain: Set<string>,
+): Promise<{ next: Look[]; nothing: Look[] }> {
   const nothing: Look[] = [];
   const selecting: Look[] = [];
   const settling: Look[] = [];
   const performing: Promise<Look | undefined>[] = [];
-  for (const look of looks) {
-    const step = reconcile(look.record, look.holds, look.observed, c.clock.now());
+  for (const [look, step] of await stepsOf(c, looks, certain)) {
     if (step.kind === 'none') nothing.push(look);
     if (isOwn(step)) performing.push(perform(c, look, step));
     else if (step.kind === 'settle_gang') settling.push(look);
@@ -51,6 +58,40 @@ async function oneRound(c: Conductor, looks: readonly Look[]): Promise<{ next: L
     ...performing,
   ]);
   return { next: [...selected, ...settled, ...performed.filter((look) => look !== undefined)], nothing };
+}
+
+/** The next step of each; none for what may be older than what was done for it, unless it is done all the same. */
+async function stepsOf(c: Conductor, looks: readonly Look[], certain: Set<string>): Promise<[Look, Step][]> {
+  const steps = looks.map((look): [Look, Step] => {
+    return [look, reconcile(look.record, look.holds, look.observed, c.clock.now())];
+  });
+  const isAsked = ([{ uuid, observed }, step]: readonly [Look, Step]) => {
+    return !certain.has(uuid) && !isDoneWhileUncertain(step, observed);
+  };
+  const asked = steps.filter(isAsked).map(([{ record }]) => record);
+  const records = asked.filter((record) => record !== undefined);
+  if (records.length === 0) return steps;
+  const uncertain = await c.hearing.uncertainAmong(c, records);
+  return steps.map((one) => {
+    const [look, { kind: step }] = one;
+    if (!isAsked(one)) return one;
+    const doubt = uncertain.get(look.uuid);
+    if (doubt === undefined || !isHeldUp(doubt, look.observed)) {
+      certain.add(look.uuid);
+      return one;
+    }
+    const fields = { event: 'left_uncertain', instance_uuid: look.uuid, step, why: doubt.why };
+    c.log.debug(fields, 'its store has lost writes: left until hosts were heard');
+    return [look, keptByMove(look) ?? { kind: 'none', because: 'its store has lost writes' }];
+  });
+}
+
+/** What its host keeps for a move does not run there: noted, so that the copy which runs elsewhere is followed. */
+function keptByMove({ record, observed }: Look): Step | undefined {
+  if (observed.kind !== 'running' || !observed.instance.handedOver || observed.host !== record?.host) return undefined;
+  return record.missingIn
+    ? undefined
+    : { kind: 'record_missing', missingIn: { epoch: observed.at.epoch, sequence: 0 } };
 }
 
 async function select(c: Conductor, looks: readonly Look[]): Promise<Look[]> {

@@ -20,6 +20,7 @@ import { keepDraining, OUTBOX_LEASE } from './events/drain-outbox';
 import { eventPublisher } from './events/publish-events';
 import { listDoubts } from './list-doubts';
 import { listInstances } from './list-instances';
+import { Hearing } from './losses/hearing';
 import { conductorMetrics } from './metrics';
 import { healAllocation } from './nodes/heal-allocation';
 import { keepQueue, PENDING_LEASE } from './pending/keep-queue';
@@ -61,7 +62,14 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   setMaxListeners(0, stop.signal);
   const events = eventPublisher(deps.bus, deps.instances, deps.log);
   const pending = new PendingQueue(deps.instances, deps.clock);
-  const running = { ...deps, events, pending, measured: conductorMetrics(deps.metrics), stopping: stop.signal };
+  const running = {
+    ...deps,
+    events,
+    pending,
+    hearing: new Hearing(),
+    measured: conductorMetrics(deps.metrics),
+    stopping: stop.signal,
+  };
   const c: Conductor = { ...running, retry: retryOptions(running) };
   const { prefetch } = c.config;
   const take = (handlers: Readonly<Record<string, Handler>>) => async (message: IncomingMessage) => {

@@ -197,6 +197,7 @@ export type NoneReason =
   | 'not on its host'
   | 'not to be preempted'
   | 'not shelved'
+  | 'its store has lost writes'
   | 'somebody else goes on with it'
   | 'its order still waits'
   | 'its report will follow'

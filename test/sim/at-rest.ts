@@ -35,6 +35,10 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   await instanceStore.scan(async (some) => {
     instances.push(...some);
   });
+  const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
+  for (const wrong of checker.survivors.wrongAtRest(byUuid, (host) => isPresent(fleet, host))) {
+    checker.fail('what ran before a loss runs after it', wrong);
+  }
   checkRequests(fleet, checker, instances);
   checkOperations(checker, instances);
   for (const wrong of checker.gangs.unkept((uuid) => checker.terminated.has(uuid) || checker.forgiven.has(uuid))) {
@@ -65,7 +69,13 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
     }
     if (isUnheard(instance)) continue;
     const hosts = [host, migration?.source.host, migration?.destination.host];
-    const mayRest = hosts.every((one) => isPresent(fleet, one)) ? RESTING : [...RESTING, ...WAITING];
+    // What may have been built where nobody is heard any more waits for an operator.
+    const forgotten = checker.forgiven.has(uuid) ? ['building'] : [];
+    const isSeenElsewhere = [...fleet.machines.values()].some(
+      ({ name, running }) => running.has(uuid) && checker.isInDoubt(uuid, name),
+    );
+    if (isSeenElsewhere) continue;
+    const mayRest = hosts.every((one) => isPresent(fleet, one)) ? RESTING : [...RESTING, ...WAITING, ...forgotten];
     if (!mayRest.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
     if (checker.queue.isLate(instance, fleet.time.nowMs) && isPresent(fleet, host)) {
       checker.fail('every request ends', `${uuid} is ${state}, and its time limit is over`);
@@ -170,7 +180,10 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
     migration?.phase === 'leaving' && !isPresent(fleet, migration.destination.host);
   const waiting = instances.filter(isLeft).map(({ uuid, migration }) => `${uuid} on ${migration?.source.host}`);
   compare(claimed, all, (only, both) => {
-    if (inDoubt.includes(only) || (!both && waiting.includes(only))) return;
+    const [uuid] = only.split(' ');
+    // And where the record of it has it, which is not concluded as long as it is seen elsewhere.
+    const isSeenElsewhere = !both && inDoubt.some((one) => one.split(' ')[0] === uuid);
+    if (inDoubt.includes(only) || isSeenElsewhere || (!both && waiting.includes(only))) return;
     checker.fail('claims are what runs', `${only} ${both ? 'runs without a claim' : 'is claimed, but does not run'}`);
   });
 }

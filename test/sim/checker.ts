@@ -22,6 +22,7 @@ import { GangWatch } from './watches/gang-watch';
 import { HostWatch } from './watches/host-watch';
 import { QueueWatch } from './watches/queue-watch';
 import { QuotaWatch } from './watches/quota-watch';
+import { SurvivorWatch } from './watches/survivor-watch';
 import { STALE_MS, ZoneWatch } from './watches/zone-watch';
 
 /** What must never be, and was. */
@@ -33,6 +34,7 @@ export interface Violation {
 export type Invariant =
   | 'no provider above capacity'
   | 'nothing healthy is destroyed'
+  | 'what ran before a loss runs after it'
   | 'one host each'
   | 'no host runs more than it has'
   | 'nothing is DELETED that runs'
@@ -120,6 +122,7 @@ export class Checker {
   readonly gangs = new GangWatch();
   readonly queue: QueueWatch;
   readonly operatedHosts = new HostWatch();
+  readonly survivors: SurvivorWatch;
   readonly #zones = new ZoneWatch();
   /** What clients of the placement API decided, by provider. */
   readonly decisions = new Map<string, Decisions>();
@@ -165,6 +168,14 @@ export class Checker {
       hasBorrowed: (projectId, sinceMs) => this.quotas.hasBorrowed(projectId, sinceMs),
       isOvercommitted: (host, sinceMs) => this.#isOvercommitted(host, sinceMs),
     });
+    this.survivors = new SurvivorWatch({
+      machines: fleet.machines,
+      latestOf: (uuid) => this.known.get(uuid)?.latest,
+      isAskedToEnd: (uuid) => this.#isAskedToEnd(uuid),
+      isOperated: (uuid, state) => this.mayOperate.has(`${state} ${uuid}`),
+      isInDoubt: (uuid, host) => this.isInDoubt(uuid, host),
+      isTakenOver: (uuid, host) => this.#takeOvers.has(uuid, host),
+    });
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
     fleet.onClone = (agent) => this.operatedHosts.isBack(agent);
@@ -192,6 +203,7 @@ export class Checker {
   /** The store goes back to a time, or to the beginning: what was written since may be lost. */
   async storeGoesBackTo(atMs: number): Promise<void> {
     await this.fleet.server.goBackTo(atMs);
+    this.survivors.storeWentBack();
     for (const uuid of this.known.keys()) this.forgiven.add(uuid);
     for (const { uuids } of this.requests) for (const uuid of uuids) this.forgiven.add(uuid);
     this.foreign.clear();
@@ -242,8 +254,9 @@ export class Checker {
   isInDoubt(uuid: string, host: string): boolean {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
-    if (finding === 'stray' && this.forgiven.has(uuid)) return true;
     if (finding !== 'stray' && finding !== 'unknown_instance') return false;
+    // Whose record a store forgot, and whose seal is too old by the time its host is back.
+    if (this.forgiven.has(uuid)) return true;
     return this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
   }
 
@@ -258,6 +271,11 @@ export class Checker {
     const all = [...this.#providers.values()].filter((one) => one.rootUuid === rootUuid && one.inventories['VCPU']);
     const [first] = all.sort((a, b) => (a.name < b.name ? -1 : 1));
     return first && { ...first, generation: this.#generations.get(first.uuid) ?? first.generation };
+  }
+
+  #isAskedToEnd(uuid: string): boolean {
+    const latest = this.known.get(uuid)?.latest;
+    return this.terminated.has(uuid) || (latest !== undefined && this.queue.isEnded(latest));
   }
 
   /** Whether a client asked for an instance. */
@@ -769,7 +787,10 @@ export class Checker {
     if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
     if (kind === 'built' || kind === 'started') this.#checkMoved(host, uuid);
+    if (kind === 'exited' || kind === 'stopped') this.survivors.isGone(uuid, host);
     if (kind !== 'destroyed') return;
+    const wrong = this.survivors.wrongOfDestroyed(uuid, host);
+    if (wrong) this.fail('what ran before a loss runs after it', wrong);
     const known = this.known.get(uuid);
     if (known === undefined || this.terminated.has(uuid)) return;
     // Ordered by a record that the store has forgotten since, and whose client was told so.

@@ -21,6 +21,7 @@ import {
   reportsOfEarlierEpoch,
   takesProviders,
 } from './actions/liars';
+import { forgetsMove, losesLastSecond, olderCopyOfBuilds } from './actions/losses';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { decide, move, moveForeign, moveTogether } from './actions/moves';
 import {
@@ -155,6 +156,9 @@ const KINDS = {
   'build under a derived uuid': kind(0.5, 6, buildsUnderDerived),
   "build with others' names": kind(0.4, 5, buildsWithOthers),
   "ask for what is others'": kind(0.5, 8, asksForOthers),
+  'store loses its last second': kind(0.25, 5, losesLastSecond(build)),
+  'older copy of builds': kind(0.2, 4, olderCopyOfBuilds(build)),
+  'store forgets a move': kind(0.2, 4, forgetsMove(move)),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;

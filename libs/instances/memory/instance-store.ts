@@ -2,6 +2,7 @@ import type { Clock } from '../../domain/clock';
 import type { Instance } from '../../domain/instance';
 import { indexAfter } from '../../domain/names';
 import {
+  type Fence,
   type InstanceFilter,
   type InstanceStore,
   instanceExists,
@@ -15,8 +16,14 @@ import { memoryOutbox } from './outbox';
 
 /**
  * Instance records in this process's memory: the embedded default, and what simulations run on. Records are immutable.
+ *
+ * @param isFenced  asks who holds hosts by now. In one process nobody needs to: whoever could hold a host meanwhile stands still with it
  */
-export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_OUTBOX): InstanceStore {
+export function memoryInstanceStore(
+  clock: Pick<Clock, 'now'>,
+  maxOutbox = MAX_OUTBOX,
+  isFenced: (fence: Fence) => boolean = () => true,
+): InstanceStore {
   const outbox = memoryOutbox(clock);
   const records = new Map<string, Instance>();
   const requests = new Map<string, readonly string[]>();
@@ -81,8 +88,9 @@ export function memoryInstanceStore(clock: Pick<Clock, 'now'>, maxOutbox = MAX_O
       return present(uuids);
     },
 
-    async update(next) {
+    async update(next, fence) {
       const stored = records.get(next.uuid);
+      if (fence && !isFenced(fence)) return { updated: false, instance: stored, unpublished: [], isUnfenced: true };
       if (stored?.version !== next.version - 1) return { updated: false, instance: stored, unpublished: [] };
       return { updated: true, instance: next, unpublished: write(next) };
     },

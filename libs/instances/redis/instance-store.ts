@@ -56,6 +56,8 @@ interface Write {
  */
 export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox = MAX_OUTBOX): InstanceStore {
   const records = `{${cell}}:instances`;
+  /** Of the placement store, in the same cell. */
+  const holder = `{${cell}}:host-holders`;
   const requests = `${records}:requests`;
   const index = `${records}:index`;
   const due = `${records}:due`;
@@ -72,7 +74,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
   };
 
   const write = batchPerTick(MAX_WRITES, weightOf, async (writes) => {
-    const keys = [requests, records, index, due, ended, outbox, forgotten, specs];
+    const keys = [requests, records, index, due, ended, outbox, forgotten, specs, holder];
     const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
@@ -154,9 +156,14 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
 
     get,
 
-    async update(next) {
-      const args = ['update', next.uuid, shared.toRecord(next)];
+    async update(next, fence) {
+      const fenced = fence ? ['fenced', fence.host, fence.epoch] : [];
+      const args = [...fenced, 'update', next.uuid, shared.toRecord(next)];
       const [outcome, detail] = await write({ args, count: 1 });
+      if (outcome === 'unfenced') {
+        const [stored] = await get([next.uuid]);
+        return { updated: false, instance: stored, unpublished: [], isUnfenced: true };
+      }
       if (outcome === 'updated') {
         const before = detail === undefined ? [] : fromEvents(detail);
         return { updated: true, instance: next, unpublished: [...before, next] };

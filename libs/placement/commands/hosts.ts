@@ -1,6 +1,6 @@
 import { type FailedFor, type Host, MAX_FAILED_FOR } from '../../domain/host';
 import { DISABLED_TRAIT } from '../../domain/provider';
-import type { ClearFailures, RecordFailure, SetHostEnabled, SweepHosts } from '../port/placement-store';
+import type { ClearFailures, NoteHeard, RecordFailure, SetHostEnabled, SweepHosts } from '../port/placement-store';
 import type { Decided, Timed, Transaction } from './transaction';
 
 /**
@@ -62,6 +62,15 @@ function withProject({ failedFor = [] }: Host, failed: FailedFor): readonly Fail
 
 /** Characters of the reason that are kept. */
 const MAX_REASON = 200;
+
+/** Commits, so that a store which has gone back counts on from here. */
+export async function noteHeard(tx: Transaction, { host: name, saidAfterMs }: Timed<NoteHeard>): Decided {
+  const host = await tx.get('host', name);
+  if (!host) return { kind: 'not_found', subject: 'host', key: name };
+  if ((host.heardInFullAtMs ?? 0) >= saidAfterMs) return { kind: 'unchanged' };
+  tx.put('host', name, { ...host, heardInFullAtMs: saidAfterMs });
+  return undefined;
+}
 
 /** No failure counts in a row any more; that there were some goes on to weigh. */
 export async function clearFailures(tx: Transaction, { host: name, atMs }: Timed<ClearFailures>): Decided {

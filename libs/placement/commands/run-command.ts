@@ -3,7 +3,7 @@ import { addHost, createAggregate, deleteAggregate, removeHost, updateAggregate 
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
-import { clearFailures, recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { clearFailures, noteHeard, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { endLeases, writeLease } from './leases';
 import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
@@ -40,6 +40,7 @@ const DECIDERS: {
   set_host_enabled: setHostEnabled,
   record_failure: recordFailure,
   clear_failures: clearFailures,
+  note_heard: noteHeard,
   sweep_hosts: sweepHosts,
   create_aggregate: createAggregate,
   update_aggregate: updateAggregate,

@@ -1,5 +1,5 @@
 import type { Consumer } from '../../domain/consumer';
-import type { Host } from '../../domain/host';
+import { type Host, isUnheard } from '../../domain/host';
 import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from '../commands/allocation-command';
 import { type AllocationState, decideAllocations, planWrites } from '../commands/allocations';
 import { reportHost } from '../commands/reports/report-host';
@@ -85,6 +85,12 @@ export class MemoryPlacementStore implements PlacementStore {
     return acquireHosts(this.#tables.maps.holder, wanted);
   }
 
+  /** Whether a host is held by that epoch, for as long as its holder's lease lasts. */
+  isHeldBy(host: string, epoch: number, atMs: number): boolean {
+    const held = this.#tables.maps.holder.get(host);
+    return held?.revision === epoch && held.row.untilMs > atMs;
+  }
+
   async releaseHosts(held: ReleaseHosts): Promise<void> {
     releaseHosts(this.#tables.maps.holder, held);
   }
@@ -163,6 +169,11 @@ export class MemoryPlacementStore implements PlacementStore {
         return atMs === undefined ? [] : [[name, atMs] as const];
       }),
     );
+  }
+
+  async unheardHosts(sinceMs: number): Promise<string[]> {
+    const up = [...this.#tables.maps.host.values()].filter(({ row }) => this.#tables.heardAt(row.name) !== undefined);
+    return up.filter(({ row }) => isUnheard(row, sinceMs)).map(({ row }) => row.name);
   }
 
   async scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void> {

@@ -21,6 +21,7 @@ export type Command = { readonly atMs: number } & (
   | AggregateCommand
   | GroupCommand
   | ClearFailures
+  | NoteHeard
   | SweepHosts
   | WriteQuota
   | SettleProject
@@ -189,6 +190,14 @@ export interface RecordFailure {
   readonly projectId?: string | undefined;
   /** When it failed, if that was earlier. */
   readonly failedAtMs?: number | undefined;
+}
+
+/** All that a host reported as it was after a time was worked on. */
+export interface NoteHeard {
+  readonly kind: 'note_heard';
+  readonly host: string;
+  /** By the store's clock. */
+  readonly saidAfterMs: number;
 }
 
 /** The host can build again: it did, or an operator says so. */

@@ -96,6 +96,9 @@ export interface PlacementStore extends PoolStore {
   /** When hosts were heard last, in milliseconds: the time of the last report that was taken. Those that are down are left out. */
   heardAt(names: readonly string[]): Promise<Map<string, number>>;
 
+  /** Hosts that are up, and of which no report was worked on that said all that was there after a time (`note_heard`). */
+  unheardHosts(sinceMs: number): Promise<string[]>;
+
   /** Every consumer, in chunks, for the audit. */
   scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void>;
 

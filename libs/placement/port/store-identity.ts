@@ -14,6 +14,11 @@ export interface StoreIdentity {
   readonly jumps: readonly (readonly [last: number, next: number])[];
 }
 
+/** Until when a store may have lost writes, by its clock, in milliseconds; 0 when no other server ever went on with it. */
+export function lostUpToMs({ jumps }: StoreIdentity): number {
+  return Math.floor((jumps.at(-1)?.[1] ?? 0) / 1_000);
+}
+
 /** What became of a store that was known: nothing; it went back in time; or it is another one, a new one for instance. */
 export type StoreFate = 'same' | 'went_back' | 'new';
 

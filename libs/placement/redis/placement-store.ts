@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Consumer } from '../../domain/consumer';
-import type { Host } from '../../domain/host';
+import { type Host, isUnheard } from '../../domain/host';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
 import { storeError } from '../../redis/store-error';
@@ -230,6 +230,16 @@ export class RedisPlacementStore implements PlacementStore {
   async heardAt(names: readonly string[]): Promise<Map<string, number>> {
     const heard = await this.#reader.heardAt(names);
     return new Map(names.flatMap((name, n) => (heard[n] == null ? [] : [[name, Number(heard[n])] as const])));
+  }
+
+  async unheardHosts(sinceMs: number): Promise<string[]> {
+    const unheard: string[] = [];
+    const up = await this.#reader.heardHosts();
+    for (let from = 0; from < up.length; from += READ_CHUNK) {
+      const hosts = await this.hosts(up.slice(from, from + READ_CHUNK));
+      for (const host of hosts) if (isUnheard(host, sinceMs)) unheard.push(host.name);
+    }
+    return unheard;
   }
 
   async scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void> {

@@ -22,6 +22,8 @@ export class HostLease {
   #position = 0;
   #wasCertain = false;
   #isRenewed = false;
+  /** By how much the store's clock is ahead of `elapsed`, at least. */
+  #storeAheadMs: number | undefined;
   readonly #waiting = new Set<(wasInDoubt: boolean) => void>();
   /** The latest epoch of an order. */
   #orderedEpoch = 0;
@@ -70,6 +72,16 @@ export class HostLease {
   /** Another service host holds it, for so long at least. */
   refuse(heldForMs: number): void {
     this.#othersUntilMs = this.clock.elapsed() + heldForMs;
+  }
+
+  /** An answer that has just come was given at that time of the store's clock. */
+  hearStoreTime(atMs: number): void {
+    this.#storeAheadMs = atMs - this.clock.elapsed();
+  }
+
+  /** What the store's clock shows at least; undefined before the first answer. */
+  storeNowMs(): number | undefined {
+    return this.#storeAheadMs === undefined ? undefined : this.clock.elapsed() + this.#storeAheadMs;
   }
 
   grant(epoch: number, askedAtMs: number): void {

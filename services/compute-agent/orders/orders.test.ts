@@ -121,6 +121,21 @@ describe('building', () => {
     expect(world.outcomes()).toEqual(['1 refused deadline_passed']);
   });
 
+  it.each([
+    [80_000, '1 refused deadline_passed'],
+    [10_000, '1 active'],
+  ])(
+    "goes by the store's clock of an order that waited for %i ms, whatever its own clock shows",
+    async (waitedMs, outcome) => {
+      world.storeAheadMs = -3_600_000;
+      await world.startAll();
+      const orderedAtMs = world.clock.now() - 3_600_000 - waitedMs;
+      await world.build({ deadlineAtMs: orderedAtMs + 20_000, timeLeftMs: 20_000 });
+      await world.clock.advance(5_000);
+      expect(world.outcomes()).toEqual([outcome]);
+    },
+  );
+
   it('begins what is ordered again only when nothing is left of what was refused', async () => {
     const done: string[] = [];
     let letGo = () => {};

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
-import type { Clock } from '#libs/domain/clock';
 import { type BuildOrder, trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
 import type { ConcludedBuild } from '../host/concluded-builds';
@@ -16,7 +15,7 @@ import { takeArrivalInPlace } from './take-arrival';
 /** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
 export async function takeBuild(host: Host, given: BuildOrder): Promise<Settlement> {
   if (given.arrival?.inPlace) return takeArrivalInPlace(host, given);
-  const order = { ...given, deadlineAtMs: deadlineHere(given, host.clock) };
+  const order = { ...given, deadlineAtMs: deadlineHere(given, host) };
   // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
   // lock, so that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => {
@@ -46,10 +45,20 @@ function holdUntil({ ordersInHand }: Host, uuid: string, settled: Promise<Settle
   ordersInHand.set(uuid, inHand);
 }
 
-/** The deadline by this process's own clock (`Clock.elapsed`), whatever the conductor's wall clock says; 0 for none. */
-function deadlineHere({ deadlineAtMs, timeLeftMs }: BuildOrder, clock: Clock): number {
-  if (timeLeftMs > 0) return clock.elapsed() + timeLeftMs;
-  return deadlineAtMs === 0 ? 0 : clock.elapsed() + deadlineAtMs - clock.now();
+/**
+ * The deadline by this process's own clock (`Clock.elapsed`); 0 for none. It is a time of the store's clock, which the answers to
+ * reports tell: an order that waited does not begin its time anew. Until the first answer, from the order's receipt.
+ */
+function deadlineHere(
+  { deadlineAtMs, timeLeftMs }: BuildOrder,
+  { clock, lease }: Pick<Host, 'clock' | 'lease'>,
+): number {
+  const nowMs = clock.elapsed();
+  const storeNowMs = lease.storeNowMs();
+  const byStore = deadlineAtMs > 0 && storeNowMs !== undefined ? deadlineAtMs - storeNowMs : Infinity;
+  const leftMs = Math.min(byStore, timeLeftMs > 0 ? timeLeftMs : Infinity);
+  if (leftMs === Infinity) return deadlineAtMs === 0 ? 0 : nowMs + deadlineAtMs - clock.now();
+  return Math.max(1, nowMs + leftMs);
 }
 
 /** What becomes of an order, with what is known of it besides: it ended before, or the host may be another run's by now. */

@@ -66,6 +66,8 @@ interface Reporting {
    * the first report shows may be gone with the orders that wait, and is not to be taken for what runs from now on.
    */
   hasAllocationRequests: boolean;
+  /** When the last answer was given, by the store's clock; 0 before the first. */
+  answeredAtMs: number;
   /** In a row; of those that are tried again with backoff. */
   failures: number;
   isSending: boolean;
@@ -135,12 +137,14 @@ export function createReporter(
     try {
       const stats = await host.stats(host.hasAllocationRequests);
       host.sentVolatile = host.volatile();
-      const { sequence, disabled } = host;
+      const { sequence, disabled, answeredAtMs } = host;
       const name = host.lease.host;
-      const request = { ...stats, host: name, agentRun, sequence, disabled };
+      const request = { ...stats, host: name, agentRun, sequence, disabled, answeredAtMs };
       const options = { timeoutMs: config.reportTimeoutMs, sender: agentSender(name) };
       const response = await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
       const { wantsAllocationRequests } = response;
+      host.answeredAtMs = response.atMs ?? 0;
+      if (response.atMs) host.lease.hearStoreTime(response.atMs);
       await rememberDisabled(host, response.disabled);
       host.lease.renew(host.sentAtMs);
       host.failures = 0;
@@ -216,6 +220,7 @@ export function createReporter(
         sentAtMs: 0,
         nextAtMs: 0,
         sentVolatile: '',
+        answeredAtMs: 0,
         failures: 0,
         isSending: false,
         isUrgent: false,

@@ -84,13 +84,16 @@ export class AgentWorld {
       await this.onStats();
       this.stats.put({ ...stats, atMs: this.clock.now(), sender });
       const { wantsAllocationRequests, disabled } = this;
-      return { sequence: stats.sequence, wantsAllocationRequests, disabled };
+      const atMs = this.storeAheadMs === undefined ? 0 : this.clock.now() + this.storeAheadMs;
+      return { sequence: stats.sequence, wantsAllocationRequests, atMs, disabled };
     });
     return this.bus.serve(STATS, this.isOldScheduler ? take : { ...take, ...this.#holderCalls() });
   }
 
   /** Of a version that knows of no epochs. */
   isOldScheduler = false;
+  /** By how much the store's clock is ahead; undefined when answers do not tell. */
+  storeAheadMs: number | undefined;
   /** What the scheduler's answers ask for. */
   wantsAllocationRequests = false;
 

@@ -3,7 +3,6 @@ import { sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
-import { isDoubtful, type LostWrites, readLostWrites } from '../lost-writes';
 import { type Fault, lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { makeRoom } from './make-room';
@@ -134,7 +133,6 @@ class QueueKeeper {
     c.measured.pending.set(requests.reduce((sum, { uuids }) => sum + uuids.length, 0));
     this.#openShapes(requests);
     if (requests.length === 0) return;
-    const lost = await readLostWrites(c);
     let [tries, looks] = [0, 0];
     for (const request of requests) {
       if (c.stopping.aborted || tries >= c.config.pendingTries) return;
@@ -143,10 +141,10 @@ class QueueKeeper {
       // Who waits for others to go costs reads, and not a scheduler: it takes nobody's try.
       if (request.preempts && looks++ >= c.config.pendingTries) continue;
       if (!shape.isOpen && !request.preempts) {
-        if (!request.isTold) tries += await this.#tell(request, shape, lost);
+        if (!request.isTold) tries += await this.#tell(request, shape);
         continue;
       }
-      if ((await this.#turnOf(request, shape, lost)) === 'tried') tries++;
+      if ((await this.#turnOf(request, shape)) === 'tried') tries++;
     }
   }
 
@@ -165,10 +163,12 @@ class QueueKeeper {
     }
   }
 
-  async #turnOf(request: WaitingRequest, shape: Shape, lost: LostWrites): Promise<'is making room' | 'tried'> {
+  async #turnOf(request: WaitingRequest, shape: Shape): Promise<'is making room' | 'tried'> {
     const { c } = this;
     const records = await this.#recordsOf(request);
-    const waiting = records.filter((record) => record.state === 'pending' && !isDoubtful(c, record, lost));
+    const pending = records.filter((record) => record.state === 'pending');
+    const uncertain = await c.hearing.uncertainAmong(c, pending);
+    const waiting = pending.filter(({ uuid }) => !uncertain.has(uuid));
     if (waiting.length === 0) return 'tried';
     const preemptor = waiting.find((record) => record.waiting?.preemption !== undefined);
     if (preemptor && !(await makeRoom(c, preemptor))) return 'is making room';
@@ -196,10 +196,10 @@ class QueueKeeper {
   }
 
   /** One that came while its shape was closed is refused as the last of them was. Answers how many it told. */
-  async #tell(request: WaitingRequest, { fault, waitsFor }: Shape, lost: LostWrites): Promise<number> {
+  async #tell(request: WaitingRequest, { fault, waitsFor }: Shape): Promise<number> {
     if (fault === undefined || waitsFor.length === 0) return 0;
     const observed = { kind: 'no_host', fault, waitsFor, passedOver: [] } as const;
-    const untold = (await this.#recordsOf(request)).filter((record) => !isDoubtful(this.c, record, lost));
+    const untold = await this.#recordsOf(request);
     await reconcileLoop(
       this.c,
       untold.filter(({ state }) => state === 'pending').map((record) => lookAt(record, observed)),

@@ -7,6 +7,7 @@ import { auditedPower, changing, isChanging, powerReported, powerRequested, powe
 import { evacuateRequested } from './rebuilding';
 import {
   adopt,
+  adoptOrElsewhere,
   atRest,
   claimedWhereItRuns,
   doubt,
@@ -14,7 +15,6 @@ import {
   lateReport,
   none,
   recordLost,
-  runsElsewhere,
 } from './shared-steps';
 import { shelveRequested } from './shelving';
 
@@ -57,7 +57,7 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
 function running(record: Instance, observed: RunningAt): Step {
   // What it is ordered from now on is to name that attempt: its host takes no orders about an earlier one.
   if (isLaterWhereItBelongs(record, observed)) return adopt(observed);
-  if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
+  if (!isWhereItBelongs(record, observed)) return adoptOrElsewhere(record, observed);
   const seen = powerSeen(record, observed);
   if (seen) return seen;
   return claimedWhereItRuns(record, observed);

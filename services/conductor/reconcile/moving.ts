@@ -15,7 +15,6 @@ import {
   none,
   type Reported,
   recordError,
-  runsElsewhere,
   wait,
 } from './shared-steps';
 
@@ -162,7 +161,7 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
       if (isAtSource(record, observed) && observed.instance.powerState === 'shutdown') return none('its move holds it');
       // Resized in place, and decided since: the store has forgotten that.
       if (isInPlace(record) && isLaterWhereItBelongs(record, observed)) return adopt(observed);
-      if (!isWhereItBelongs(record, observed)) return runsElsewhere(record, observed);
+      if (!isWhereItBelongs(record, observed)) return adoptOrElsewhere(record, observed);
       // An agent of an older version runs what it builds.
       if (isKeptStopped(record) && !isYetToRun(observed))
         return { kind: 'set_power_state', powerState: 'shutdown', isFirst: false };

@@ -2,7 +2,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Attempt, Instance } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
-import { createRecords, evacuated, NO_BYTES, writeRecord } from '../lifecycle';
+import { createRecords, evacuated, leftActive, NO_BYTES, writeRecord } from '../lifecycle';
 import type { Look, RunningAt } from '../observation';
 import { isChanging } from '../reconcile/power';
 import { after } from './after';
@@ -31,7 +31,7 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
   const active = {
     state: asked?.state ?? (instance.powerState === 'shutdown' ? 'stopped' : 'active'),
     host,
-    attempts: [...(older ? evacuated(older) : []), attempt],
+    attempts: [...(older ? leftElsewhere(older, host) : []), attempt],
     allocationRequest: isShown || !older ? instance.allocationRequest : older.allocationRequest,
     // What it holds may be what an older record names, on another host: the audit looks.
     claimToken: undefined,
@@ -42,6 +42,8 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
     waiting: undefined,
     dueAtMs: asked?.dueAtMs,
     formerState: undefined,
+    // What a forgotten move holds an audit gives back.
+    ...(older && older.host !== host ? { migration: undefined } : {}),
   } as const;
   if (older) return after(look, await writeRecord(c, older, active), look.observed);
   if (!voucher) return undefined;
@@ -68,4 +70,9 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
   };
   const { instances } = await createRecords(c, uuid, [record]);
   return { ...look, record: instances[0] };
+}
+
+/** What another host keeps of it was left there by a move, or on a dead host: it is superseded. */
+function leftElsewhere(older: Instance, host: string): readonly Attempt[] {
+  return older.host === host ? evacuated(older) : leftActive(evacuated(older), 'moved');
 }

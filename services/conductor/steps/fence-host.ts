@@ -1,6 +1,8 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Host } from '#libs/domain/host';
+import type { Fence } from '#libs/instances/store';
 import type { Conductor } from '../context';
+import type { Fault } from '../observation';
 
 /** Whoever evacuates a host holds it for so long that nobody is heard in its name until that is on record. */
 const FENCE_MS = 10_000;
@@ -11,27 +13,39 @@ const FENCE_MS = 10_000;
  * what the agent says is refused as of an earlier epoch; when it is back, it asks for the host, finds in its queue what it is
  * to destroy, and takes no other order before.
  *
+ * The fence lasts for a while only, and authority is never remembered: whoever is to give up what runs on a host fences it anew, and
+ * writes that while the fence holds (`writeRecord`), in one commit.
+ *
+ * @returns by what the host is held now
  * @throws BerthError `failed_precondition / host_alive` while the lease lives; `unavailable`.
  */
-export async function fenceHost(c: Conductor, host: string): Promise<void> {
+export async function fenceHost(c: Conductor, host: string): Promise<Fence> {
   const [row] = await c.placement.hosts([host]);
   if (row?.up) throw alive(host, 'it has been heard of too lately');
   const holder = holderOf(host, row);
   const wanted = { ...holder, hosts: [host], leaseMs: FENCE_MS, atMs: c.clock.now() };
   const [grant] = await c.placement.acquireHosts(wanted);
-  if (grant?.kind !== 'taken') return;
-  throw alive(host, `the lease of its agent lasts for another ${Math.ceil(grant.leftMs / 1_000)} s`);
+  if (grant?.kind === 'granted') return { host, epoch: grant.epoch };
+  throw alive(host, `the lease of its agent lasts for another ${Math.ceil((grant?.leftMs ?? 0) / 1_000)} s`);
+}
+
+/** The fence of a host; or why there is none, because it is not dead. */
+export async function fenceOf(
+  c: Conductor,
+  host: string,
+): Promise<{ readonly fence: Fence } | { readonly fault: Fault }> {
+  try {
+    return { fence: await fenceHost(c, host) };
+  } catch (thrown) {
+    const { reason, message } = BerthError.from(thrown);
+    if (reason !== 'host_alive') throw thrown;
+    return { fault: { reason, message } };
+  }
 }
 
 /** Whether it could be fenced: a host whose agent's lease lasts is silent, and not dead yet. */
 export async function isFenced(c: Conductor, host: string): Promise<boolean> {
-  try {
-    await fenceHost(c, host);
-    return true;
-  } catch (thrown) {
-    if (BerthError.from(thrown).reason !== 'host_alive') throw thrown;
-    return false;
-  }
+  return 'fence' in (await fenceOf(c, host));
 }
 
 function alive(host: string, why: string): BerthError {

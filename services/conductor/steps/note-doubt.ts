@@ -10,6 +10,8 @@ export type DoubtFinding =
   | Doubt
   /** A report of its host does not have it; the next settles it. */
   | 'missing'
+  /** A store has lost writes, and a host has not said since what runs there. */
+  | 'unheard'
   /** It was terminated, and its host, which was silent or gone, did not say that it is destroyed. */
   | 'destroy_owed'
   /** A second agent asks for a host that is held, or the reports of a host are refused. */

@@ -19,7 +19,7 @@ import type { Finding, Step } from '../step';
 import { adopt } from './adopt';
 import { after } from './after';
 import { type Claimant, claimAgain, readClaim, release, releaseElsewhere } from './claims';
-import { isFenced } from './fence-host';
+import { fenceHost, fenceOf, isFenced } from './fence-host';
 import { isMoveStep, type MoveStep, performMove, releaseMigration } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
@@ -159,11 +159,17 @@ function holding(look: Look, claimToken: number): Look {
 
 /** Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline. */
 async function dispatchBuild(c: Conductor, look: Look, record: Instance, target: ClaimedHost) {
+  // What is given up with this write runs on, if its host is back.
+  const fenced = record.state === 'rebuilding' ? await fenceOf(c, record.host ?? '') : undefined;
+  if (fenced && 'fault' in fenced) {
+    const observed = { kind: 'no_host', ...fenced, passedOver: [] } as const;
+    return { ...look, observed };
+  }
   const nowMs = c.clock.now();
   const { host, claimToken, allocationRequest, alternates } = target;
   const before = [...evacuated(record), ...target.passedOver].slice(-MAX_ATTEMPTS_KEPT);
   const number = (before.at(-1)?.number ?? 0) + 1;
-  const result = await writeRecord(c, record, {
+  const change = {
     state: 'building',
     host,
     claimToken,
@@ -176,7 +182,8 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
     missingIn: undefined,
     waiting: undefined,
     fault: undefined,
-  });
+  } as const;
+  const result = await writeRecord(c, record, change, fenced?.fence);
   if (result.kind !== 'written') return after(look, result, undefined);
   if (record.state === 'rebuilding') await destroyWhenBack(c, record);
   return order(c, look, result.record, target);
@@ -215,10 +222,10 @@ async function conclude(
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
   const { uuid, requestId, host = '' } = record;
-  const result = await writeRecord(c, record, {
-    attempts: concludeAttempt(record, outcome, why, nowMs),
-    dueAtMs: nowMs + c.config.schedulingTimeoutMs,
-  });
+  const fence = look.observed.kind === 'evacuate_requested' ? await fenceHost(c, host) : undefined;
+  const dueAtMs = nowMs + c.config.schedulingTimeoutMs;
+  const change = { attempts: concludeAttempt(record, outcome, why, nowMs), dueAtMs };
+  const result = await writeRecord(c, record, change, fence);
   if (result.kind === 'written') {
     c.measured.attempts.inc({ outcome });
     const fields = { event: 'attempt_failed', instance_uuid: uuid, request_id: requestId, host, outcome, reason: why };

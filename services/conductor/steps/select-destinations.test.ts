@@ -4,6 +4,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import type { Attempt, Instance } from '#libs/domain/instance';
 import { type MigrationKind, textOf } from '#libs/domain/moves/migration';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { Conductor } from '../context';
@@ -21,7 +22,9 @@ function withoutHosts() {
       return selectDestinationsMethod.response.encode({ destinations: [], noValidHost } as never);
     },
   };
-  const c = { bus, config: { selectTimeoutMs: 1_000, numAlternates: 2 } } as unknown as Conductor;
+  const config = { selectTimeoutMs: 1_000, numAlternates: 2 };
+  const clock = { now: () => 0 };
+  const c = { bus, config, clock, placement: new MemoryPlacementStore() } as unknown as Conductor;
   return { asked, c };
 }
 

@@ -22,6 +22,7 @@ import type { ClaimedHost, Observation } from '../observation';
 import { isMoving, type Moving } from '../reconcile/moves';
 import { callScheduler } from './call-scheduler';
 import { openRequest } from './claims';
+import { fenceOf, releaseFence } from './fence-host';
 import { triedBy } from './next-alternate';
 import { membersOf } from './settle-gangs';
 
@@ -85,6 +86,24 @@ export function groupByRequest(records: readonly Instance[]): [requestId: string
 }
 
 async function selectForRequest(
+  c: Conductor,
+  records: readonly Instance[],
+  minRevision: number,
+): Promise<(uuid: string) => Observation> {
+  const [first] = records as [Instance, ...Instance[]];
+  if (first.state !== 'rebuilding') return askScheduler(c, records, minRevision);
+  // The new claim takes the place of the old one: only while nobody is heard in the name of its host.
+  const { host = '' } = first;
+  const fenced = await fenceOf(c, host);
+  if ('fault' in fenced) return () => ({ kind: 'no_host', ...fenced, passedOver: [] });
+  return askScheduler(c, records, minRevision).catch(async (thrown: unknown) => {
+    // It is tried again and again, and an agent that is back must not wait for that.
+    await releaseFence(c, host);
+    throw thrown;
+  });
+}
+
+async function askScheduler(
   c: Conductor,
   records: readonly Instance[],
   minRevision: number,

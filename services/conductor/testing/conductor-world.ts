@@ -53,6 +53,7 @@ import type { ServerGroup } from '#libs/domain/server-group';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
+import { MAX_OUTBOX } from '#libs/instances/store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import type { ConsumerWrite } from '#libs/placement/port/placement-store';
 import { type AllocationRequest, open, sealer } from '#libs/placement/sealed/allocation-request';
@@ -83,7 +84,9 @@ export class ConductorWorld {
   readonly clock = fakeClock();
   readonly random = seededRandom(7);
   readonly placement = new MemoryPlacementStore();
-  readonly instances = memoryInstanceStore(this.clock);
+  readonly instances = memoryInstanceStore(this.clock, MAX_OUTBOX, ({ host, epoch }) => {
+    return this.placement.isHeldBy(host, epoch, this.clock.now());
+  });
   readonly leases = memoryLeaseStore(this.clock);
   readonly flavors = memoryFlavorStore(this.clock);
   /** How long the store keeps what alternates refer to; they are sealed when undefined. */
@@ -242,6 +245,11 @@ export class ConductorWorld {
   sendDiscrepancy(discrepancy: HostDiscrepancy): Promise<void> {
     this.discrepancies.push(discrepancy);
     return castTyped(this.bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);
+  }
+
+  /** A host says all that is there, as it is now. */
+  async hearInFull(host: string, fields: Partial<HostDiscrepancy> = {}): Promise<void> {
+    await this.sendDiscrepancy(this.discrepancy(host, { saidAfterMs: this.clock.now(), ...fields }));
   }
 
   /** Two reports of a host in a row disagree with the store. */

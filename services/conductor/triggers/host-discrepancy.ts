@@ -7,8 +7,9 @@ import { addResources, type Resources } from '#libs/domain/inventory';
 import type { Conductor } from '../context';
 import {
   isByForgottenClaim,
-  isDoubtful,
   isForgotten,
+  isFromBefore,
+  isMovedByForgotten,
   type LostWrites,
   mayBeForgotten,
   readLostWrites,
@@ -38,25 +39,67 @@ export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: 
   const records = await c.instances.get([...running.map(({ instanceUuid }) => instanceUuid), ...discrepancy.missing]);
   const byUuid = new Map(records.map((record) => [record.uuid, record]));
   const lost = await readLostWrites(c);
-  const missing = discrepancy.missing
-    .map((uuid) => byUuid.get(uuid))
-    .filter((record) => record !== undefined)
-    .filter((record) => !isDoubtful(c, record, lost));
+  const missing = discrepancy.missing.map((uuid) => byUuid.get(uuid)).filter((record) => record !== undefined);
   const isWaiting = missing.some(isAttemptOpen) && (await hasOrdersWaiting(c, serviceHost));
   const strays = await straysOf(
     c,
     host,
     running.filter(({ instanceUuid }) => !byUuid.has(instanceUuid)),
   );
+  const left = await leftByTheirHosts(c, host, running, byUuid, lost);
   const runs = (isClaimed: boolean) => (instance: RunningInstance) => {
     const uuid = instance.instanceUuid;
-    return lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(uuid), lost, strays.has(uuid));
+    return lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(uuid), {
+      lost,
+      wasStray: strays.has(uuid),
+      isLeft: left.has(uuid),
+    });
   };
   await reconcileLoop(c, [
     ...unclaimed.map(runs(false)),
     ...present.map(runs(true)),
     ...missing.map((record) => lookAt(record, { kind: 'missing', host, at, sequence, hasOrdersWaiting: isWaiting })),
   ]);
+  if (discrepancy.saidAfterMs) await noteHeard(c, discrepancy, discrepancy.saidAfterMs, lost);
+}
+
+/**
+ * All that the host said was worked on. What is being built or destroyed there by an order from before the store went back is neither
+ * there nor not, and so are orders that wait, until they are too late: the host is to say it once more.
+ */
+async function noteHeard(
+  c: Conductor,
+  { host, serviceHost, changing = [] }: HostDiscrepancy,
+  saidAfterMs: number,
+  lost: LostWrites,
+): Promise<void> {
+  const records = await c.instances.get(changing.map(({ instanceUuid }) => instanceUuid));
+  if (records.some((record) => isFromBefore(record, lost))) return;
+  const mayBeInTime = c.clock.now() - lost.upToMs < c.config.buildTimeoutMs;
+  if (mayBeInTime && (await hasOrdersWaiting(c, serviceHost))) return;
+  await c.placement.commit({ kind: 'note_heard', atMs: c.clock.now(), host, saidAfterMs });
+}
+
+/**
+ * Of what runs here by a move that the store has forgotten, what the host of its record has left: it is dead, or a report of it lacks
+ * the instance, or keeps it for a move. On its way the record says itself that it leaves its host.
+ */
+async function leftByTheirHosts(
+  c: Conductor,
+  host: string,
+  running: readonly RunningInstance[],
+  records: ReadonlyMap<string, Instance>,
+  lost: LostWrites,
+): Promise<ReadonlySet<string>> {
+  const moved = running
+    .filter((one) => isMovedByForgotten(records.get(one.instanceUuid), one, lost))
+    .map(({ instanceUuid }) => records.get(instanceUuid))
+    .filter((record) => record !== undefined && record.host !== host) as Instance[];
+  if (moved.length === 0) return new Set();
+  const hosts = await c.placement.hosts([...new Set(moved.map((record) => record.host ?? ''))]);
+  const up = new Set(hosts.filter((one) => one.up).map(({ name }) => name));
+  const isLeft = ({ host: own = '', missingIn, migration }: Instance) => !up.has(own) || missingIn || migration;
+  return new Set(moved.filter(isLeft).map(({ uuid }) => uuid));
 }
 
 /** Of what has no record now, what was seen on this host where its record did not have it. */
@@ -91,11 +134,11 @@ function lookAtRunning(
   instance: RunningInstance,
   isClaimed: boolean,
   record: Instance | undefined,
-  lost: LostWrites,
-  wasStray: boolean,
+  { lost, wasStray, isLeft }: { readonly lost: LostWrites; readonly wasStray: boolean; readonly isLeft: boolean },
 ): Look {
   const { host, providerUuid, epoch, position, reporter } = discrepancy;
-  const voucher = isForgotten(record, instance, lost) ? voucherOf(c, discrepancy, instance, lost) : undefined;
+  const isVouched = isForgotten(record, instance, lost) || isLeft;
+  const voucher = isVouched ? voucherOf(c, discrepancy, instance, lost) : undefined;
   const at = { epoch, position };
   const claim = { isClaimed, isByForgottenClaim: isByForgottenClaim(record, instance, lost) };
   const observed = {

@@ -7,6 +7,7 @@ import type { Instance } from '#libs/domain/instance';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../context';
+import { requireCertain } from '../losses/hearing';
 import { lookAt, type WantedMove } from '../observation';
 import { reconcile } from '../reconcile';
 import { reconcileLoop } from '../reconcile-loop';
@@ -33,7 +34,9 @@ export async function moveInstances(
   sender: Identity,
 ): Promise<MoveInstancesResponse> {
   requireService(sender, moveInstancesMethod.request.type);
-  const asked = await Promise.all((await recordsOf(c, moves)).map(withMove));
+  const records = await recordsOf(c, moves);
+  await requireCertain(c, records);
+  const asked = await Promise.all(records.map(withMove));
   const { destinations, noValidHost, refusedInstanceUuid } = await callScheduler(c, claimMovesMethod, {
     moves: asked.map(({ record, wanted }) => toClaim(record, wanted, leaveHosts)),
     dryRun,

@@ -4,13 +4,15 @@ import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse
 import { isForOperators, operateInstanceMethod } from '#libs/contracts/operations';
 import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
-import type { Instance, InstanceState } from '#libs/domain/instance';
+import { type Instance, type InstanceState, isBuiltElsewhere } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
 import { shownTo } from '../list-instances';
+import { requireCertain } from '../losses/hearing';
 import { lookAt, type Observation } from '../observation';
 import { reconcile } from '../reconcile';
 import { isMoving } from '../reconcile/moves';
+import { isDoneWhileUncertain } from '../reconcile/while-uncertain';
 import { reconcileLoop } from '../reconcile-loop';
 import { fenceHost } from '../steps/fence-host';
 import { readEnds } from '../steps/moves';
@@ -25,7 +27,7 @@ import { wantedMove } from './wanted-move';
  * would stop again what has been started since. (A precondition on the version, as Kubernetes' `resourceVersion`.)
  *
  * @throws BerthError `not_found / no_such_instance`; `permission_denied / wrong_project`, `/ services_only`;
- *   `failed_precondition / host_down` as `throughMove`; `failed_precondition / host_alive` when what is to be evacuated has a host that is not dead; `failed_precondition /
+ *   `unavailable / store_lost_writes` until all hosts were heard; `failed_precondition / host_down` as `throughMove`; `failed_precondition / host_alive` when what is to be evacuated has a host that is not dead; `failed_precondition /
  *   instance_changed` when the record is another version; `failed_precondition / instance_state` when it is in no state for it;
  *   `not_found / no_such_host`, `no_such_flavor`; `invalid_argument` as `wantedMove`.
  */
@@ -43,8 +45,9 @@ export async function operateInstance(
   if (isDone(record, operation)) return answerOf(c, record, sender);
   if (version !== 0 && version !== record.version) throw changed(record, version);
   const observed = await throughMove(c, record, operation, await wishOf(c, request, record));
-  if (reconcile(record, { kind: 'unread' }, observed, c.clock.now()).kind === 'none')
-    throw wrongState(record, operation);
+  const step = reconcile(record, { kind: 'unread' }, observed, c.clock.now());
+  if (step.kind === 'none') throw wrongState(record, operation);
+  if (!isDoneWhileUncertain(step, observed)) await requireCertain(c, [record], observed);
   if (operation === 'evacuate' && record.host !== undefined) await fenceHost(c, record.host);
   const mates = observed.kind === 'evacuate_requested' ? await matesOf(c, record) : [];
   const withoutStep = await reconcileLoop(c, [
@@ -67,7 +70,7 @@ async function answerOf(c: Conductor, record: Instance, sender: Identity): Promi
 const DONE_IN: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
   stop: ['stopping', 'stopped'],
   start: ['starting', 'active'],
-  evacuate: ['rebuilding', 'building'],
+  evacuate: [],
   shelve: ['shelving', 'shelved_offloaded'],
   unshelve: ['unshelving', 'building', 'active'],
   resize: ['resize'],
@@ -78,7 +81,8 @@ const DONE_IN: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
 };
 
 /** Of a move also by its kind; what is confirmed is ACTIVE on its way to its end. */
-function isDone({ state, migration }: Instance, operation: InstanceOperation): boolean {
+function isDone(record: Instance, operation: InstanceOperation): boolean {
+  const { state, migration } = record;
   switch (operation) {
     case 'resize':
     case 'migrate':
@@ -89,7 +93,7 @@ function isDone({ state, migration }: Instance, operation: InstanceOperation): b
       return migration?.phase === 'confirming';
     case 'evacuate':
       // It goes back, off its host.
-      return DONE_IN.evacuate.includes(state) || migration?.phase === 'leaving';
+      return isBuiltElsewhere(record) || migration?.phase === 'leaving';
     default:
       return DONE_IN[operation].includes(state);
   }

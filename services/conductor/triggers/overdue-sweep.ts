@@ -1,5 +1,4 @@
 import type { Conductor } from '../context';
-import { isDoubtful, readLostWrites } from '../lost-writes';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { groupByRequest } from '../steps/select-destinations';
@@ -13,8 +12,7 @@ const BATCH = 100;
 export async function sweepOverdue(c: Conductor): Promise<void> {
   const due = await c.instances.takeDue(c.clock.now(), c.config.schedulingTimeoutMs, BATCH);
   if (due.length === 0) return;
-  const lost = await readLostWrites(c);
-  const groups = groupByRequest(due.filter((record) => !isDoubtful(c, record, lost)));
+  const groups = groupByRequest(due);
   await Promise.all(
     groups.map(([requestId, records]) =>
       reconcileLoop(

@@ -475,6 +475,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     consumers: (uuids) => store.consumers(uuids),
     hosts: (names) => store.hosts(names),
     heardAt: (names) => store.heardAt(names),
+    unheardHosts: (sinceMs) => store.unheardHosts(sinceMs),
     reported: (providerUuids) => store.reported(providerUuids),
     scanConsumers: (onRows) => store.scanConsumers(onRows),
     projectUsages: () => store.projectUsages(),

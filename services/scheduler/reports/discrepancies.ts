@@ -7,7 +7,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
 /** On what a host's report and the store disagree, and what conductors can't know without being told. */
-export type Difference = Pick<HostDiscrepancy, 'unclaimed' | 'missing' | 'present'>;
+export type Difference = Pick<HostDiscrepancy, 'unclaimed' | 'missing' | 'present' | 'saidAfterMs' | 'changing'>;
 
 export interface DifferenceDeps {
   readonly view: PlacementView;
@@ -15,6 +15,8 @@ export interface DifferenceDeps {
   readonly nowMs: number;
   /** How old a claim must be before its instance can be missing. */
   readonly graceMs: number;
+  /** Above 0: all that is there is told, as it was after this time (`losses/heard-in-full.ts`). */
+  readonly saidAfterMs?: number;
 }
 
 /**
@@ -23,23 +25,32 @@ export interface DifferenceDeps {
  * behind. When the host's agent is a new one, or the host was down, also what runs there with its claim; and always what is
  * stopped there, in case its record does not know, and what is there by a later claim than the store has: it has gone back.
  *
- * Every report that disagrees is told, because it takes two in a row to settle that an instance is missing.
+ * Every report that disagrees is told, because it takes two in a row to settle that an instance is missing. After a store may have
+ * lost writes all that a host has is told, until conductors have worked on it (`saidAfterMs`).
  *
  * @returns undefined when host and store agree
  * @throws BerthError `unavailable`
  */
 export async function findDifference(
   stats: UpdateResourceStatsRequest,
-  { view, placement, nowMs, graceMs }: DifferenceDeps,
+  { view, placement, nowMs, graceMs, saidAfterMs = 0 }: DifferenceDeps,
 ): Promise<Difference | undefined> {
+  const inFull =
+    saidAfterMs > 0 ? { saidAfterMs, changing: stats.instances.filter(({ running }) => !running) } : undefined;
   const oldMs = nowMs - graceMs;
   const suspects = suspectsOf(stats, view, oldMs);
-  const isTold = isReturning(stats, view)
-    ? () => true
-    : (one: RunningInstance) => one.powerState === 'shutdown' || isByLaterClaim(one, view);
-  const present = [...suspects.present.filter(isTold), ...turnOf(suspects.stays, stats.sequence)];
+  const isTold =
+    inFull || isReturning(stats, view)
+      ? () => true
+      : (one: RunningInstance) => one.powerState === 'shutdown' || isByLaterClaim(one, view);
+  const present = [
+    ...suspects.present.filter(isTold),
+    ...(inFull ? suspects.stays : turnOf(suspects.stays, stats.sequence)),
+  ];
   const uuids = [...suspects.unclaimed.map((instance) => instance.instanceUuid), ...suspects.missing];
-  if (uuids.length === 0) return present.length > 0 ? { unclaimed: [], missing: [], present } : undefined;
+  if (uuids.length === 0) {
+    return present.length > 0 || inFull ? { unclaimed: [], missing: [], present, ...inFull } : undefined;
+  }
   const consumers = new Map((await placement.consumers(uuids)).map((consumer) => [consumer.uuid, consumer]));
   const isHere = (consumer: Consumer | undefined) => consumer !== undefined && holdsOn(consumer, stats, view);
   const unclaimed = suspects.unclaimed.filter(({ instanceUuid }) => !isHere(consumers.get(instanceUuid)));
@@ -47,9 +58,9 @@ export async function findDifference(
     const consumer = consumers.get(uuid);
     return consumer !== undefined && isHere(consumer) && isOldClaim(consumer, oldMs);
   });
-  if (unclaimed.length + missing.length + present.length === 0) return undefined;
+  if (unclaimed.length + missing.length + present.length === 0 && !inFull) return undefined;
   const lost = missing.map((uuid) => consumers.get(uuid)).filter((consumer) => consumer !== undefined);
-  return { unclaimed, missing: lost.map(instanceOfConsumer), present };
+  return { unclaimed, missing: lost.map(instanceOfConsumer), present, ...inFull };
 }
 
 /** The first report of an epoch, or of a host that was down. */

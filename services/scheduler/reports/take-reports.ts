@@ -17,6 +17,7 @@ import { boundNames } from './bound-names';
 import { findDifference } from './discrepancies';
 import { clearFailures, hasBuiltSince, recordRefusal } from './host-failures';
 import { acquireHosts, releaseHosts } from './host-holders';
+import { hearingOf, lossKeeper } from './losses/heard-in-full';
 import { tellDifference, tellRefusal } from './tell-conductors';
 import { updateResourceStats } from './update-resource-stats';
 import { validateStats } from './validate';
@@ -32,8 +33,11 @@ export interface ReportDeps extends Pick<Surroundings, 'clock' | 'log'> {
 export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
   const { placement, clock } = deps;
   const countNew = newNames();
+  const lossUpTo = lossKeeper(placement, clock);
   return {
-    ...answer(updateResourceStatsMethod, (stats, { identity }) => takeReport(deps, metrics, stats, identity)),
+    ...answer(updateResourceStatsMethod, (stats, { identity }) =>
+      takeReport({ ...deps, lossUpTo }, metrics, stats, identity),
+    ),
     ...answer(acquireHostsMethod, (request, { identity }) => takeAcquisition(deps, metrics, request, identity)),
     ...answer(releaseHostsMethod, async (request, { identity }) => {
       await releaseHosts(request, identity, placement);
@@ -70,7 +74,7 @@ function firstTaken({ hosts }: AcquireHostsRequest, grants: readonly HostGrant[]
 }
 
 async function takeReport(
-  deps: ReportDeps,
+  deps: ReportDeps & { readonly lossUpTo: () => Promise<number> },
   metrics: SchedulerMetrics,
   reported: UpdateResourceStatsRequest,
   sender: Identity,
@@ -87,16 +91,18 @@ async function takeReport(
     }
     validateStats(stats, sender, config.maxReportedInstances);
     requireSharingGranted(stats, sender, config.reportGrants);
+    const hearing = await hearingOf(stats, mirror, placement, { upToMs: await deps.lossUpTo(), nowMs });
     // By what the mirror shows before the report is applied: it says whether the host was down, and who held it.
     const difference = await findDifference(stats, {
       view: mirror,
       placement,
       nowMs,
       graceMs: config.discrepancyGraceMs,
+      saidAfterMs: hearing.saidAfterMs,
     });
     const unclaimed = difference?.unclaimed ?? [];
     const { reportGrants } = config;
-    const response = await updateResourceStats(stats, {
+    const applied = await updateResourceStats(stats, {
       placement,
       mirror,
       nowMs,
@@ -104,6 +110,7 @@ async function takeReport(
       reportGrants,
       reporter,
     });
+    const response = { ...applied, wantsAllocationRequests: applied.wantsAllocationRequests || hearing.isOwed };
     metrics.stats.inc({ outcome: 'accepted' });
     if (hasBuiltSince(stats, mirror)) await clearFailures(deps, stats.host, nowMs);
     if (refused) {

@@ -38,7 +38,8 @@ export async function updateResourceStats(
   },
 ): Promise<UpdateResourceStatsResponse> {
   const { placement, mirror, nowMs, unclaimed, reportGrants = [], reporter = stats.host } = deps;
-  const { instances: _instances, position: _position, nestedProviders, ...said } = stats;
+  // What is said of this report alone would make it another than the last.
+  const { instances: _instances, position: _position, answeredAtMs: _answeredAtMs, nestedProviders, ...said } = stats;
   const { providerUuid } = stats;
   const providers = [
     { ...stats, uuid: providerUuid },
@@ -54,7 +55,7 @@ export async function updateResourceStats(
   else if (result.kind !== 'unchanged') throw refusal(result, stats, { mirror, reporter });
   const wantsAllocationRequests = unclaimed.some(({ allocationRequest }) => allocationRequest.length === 0);
   const disabled = disabledOf(mirror.host(stats.host), stats);
-  return { sequence: stats.sequence, wantsAllocationRequests, disabled };
+  return { sequence: stats.sequence, wantsAllocationRequests, atMs: nowMs, disabled };
 }
 
 /** What the agent is to remember; as before while the mirror does not show the host. */

@@ -5,6 +5,7 @@ import { redisFlavorStore } from '#libs/instances/redis/flavor-store';
 import { redisInstanceStore } from '#libs/instances/redis/instance-store';
 import { redisLeaseStore } from '#libs/instances/redis/lease-store';
 import type { InstanceStore } from '#libs/instances/store';
+import { RedisPlacementStore } from '#libs/placement/redis/placement-store';
 import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
 import { systemRandom } from '#libs/runtime/system';
@@ -14,6 +15,7 @@ import { anInstance, nextVersion } from '#libs/testing/instances/instance';
 import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
 import { describeLeaseStore } from '#libs/testing/instances/lease-contract';
 import { describeOutbox } from '#libs/testing/instances/outbox-contract';
+import { aReport } from '#libs/testing/placement/placement';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { sharedServer } from '../../shared-servers';
@@ -35,6 +37,36 @@ describeOutbox('redis', async (maxOutbox) => ({
   store: redisInstanceStore(await connect(), randomUUID(), maxOutbox),
   pass: (durationMs) => pass(durationMs),
 }));
+
+it('writes a record behind a fence only while the host is held by that epoch, in one commit', async () => {
+  const cell = randomUUID();
+  const store = redisInstanceStore(await connect(), cell);
+  const placement = new RedisPlacementStore(await connect(), { cell, streamLength: 1_000 });
+  const fence = { agentRun: 'a fence', serviceHost: 'h1', hosts: ['h1'], leaseMs: 300, atMs: 0 };
+  const [grant] = await placement.acquireHosts(fence);
+  const epoch = grant?.kind === 'granted' ? grant.epoch : 0;
+  const one = anInstance({ state: 'rebuilding', host: 'h1' });
+  await store.create(one.requestId, [one]);
+  const next = nextVersion(one, { state: 'building', host: 'h2' });
+  const unfenced = { updated: false, isUnfenced: true, instance: one };
+  expect(await store.update(next, { host: 'h1', epoch: epoch + 1 })).toMatchObject(unfenced);
+  expect(await store.update(next, { host: 'h1', epoch })).toMatchObject({ updated: true });
+  await pass(400);
+  const later = nextVersion(next, { state: 'active' });
+  expect(await store.update(later, { host: 'h1', epoch })).toMatchObject({ updated: false, isUnfenced: true });
+  expect(await store.get([one.uuid])).toEqual([next]);
+  await Promise.all([store.close(), placement.close()]);
+});
+
+it('notes which hosts were heard in full since a time', async () => {
+  const placement = new RedisPlacementStore(await connect(), { cell: randomUUID(), streamLength: 1_000 });
+  await placement.reportHost(aReport());
+  const { host, atMs } = aReport();
+  expect(await placement.unheardHosts(atMs)).toEqual([host]);
+  await placement.commit({ kind: 'note_heard', host, saidAfterMs: atMs + 5, atMs });
+  expect([await placement.unheardHosts(atMs), await placement.unheardHosts(atMs + 5)]).toEqual([[], [host]]);
+  await placement.close();
+});
 
 it('forgets what an older version recorded in ERROR, and did not index', async () => {
   const [client, cell] = [await connect(), randomUUID()];

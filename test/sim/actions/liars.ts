@@ -155,6 +155,7 @@ function report(
   const { bus, process } = fleet.member(sender);
   if (!process.isAlive) return;
   fleet.note(sender, `lies about ${host}`);
+  checker.survivors.isLiedAbout(host);
   void confirmed(callMethod(bus, STATS, updateResourceStatsMethod, stats, options));
 }
 

@@ -1,6 +1,7 @@
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import * as reporting from '../../../services/compute-agent/host/stats';
 import * as evidence from '../../../services/conductor/evidence';
+import * as uncertain from '../../../services/conductor/reconcile/while-uncertain';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
@@ -68,5 +69,16 @@ export const EVIDENCE_MUTANTS: readonly Mutant[] = [
         return { ...(await original.call(this)), bornAtMs: 0, jumps: [] };
       };
     },
+  ),
+  withFocus(
+    mutant(
+      'gives-up-unheard',
+      'that hosts are heard after a loss before anything is given up',
+      uncertain,
+      'isDoneWhileUncertain',
+      () => () => true,
+    ),
+    'store loses its last second',
+    'older copy of builds',
   ),
 ];

@@ -10,10 +10,12 @@
 --- KEYS[6] outbox    hash: uuid to what of it is not published (include/outbox.lua)
 --- KEYS[7] forgotten string: when the newest of the instances that were forgotten was created
 --- KEYS[8] specs     hash: request id to the spec that its records refer to
+--- KEYS[9] holders   hash of the placement store: host to '<epoch> <until ms> ...'
 --- ARGV[1]   limit   instances in the outbox above which nothing is created
 --- ARGV[2..] for each: 'create', request id, when it was published ('' for not known), the spec that its records refer to
 ---           ('' when they have it themselves), count, and for each instance uuid, project id, record;
 ---           or 'update', uuid, record;
+---           or 'fenced', host, epoch, and an update: only while the host is held by that epoch
 ---           or 'published', uuid, version: its events up to that version leave the outbox
 --- @return an outcome for each. Of a create, which stores all instances of a request or none:
 ---         {'created'}
@@ -25,6 +27,7 @@
 ---         {'updated', events}    with the events in the outbox before it, if any
 ---         {'absent'}
 ---         {'other', record}      the stored record, of another version
+---         {'unfenced'}           the host is not held by the epoch
 ---         Of a publication:
 ---         {'published'}
 --- @include record
@@ -127,6 +130,16 @@ function operations.update()
   entry.version = new.version
   outbox[uuid] = entry_text(entry)
   return {'updated', table.concat(entry.events, '\n')}
+end
+
+function operations.fenced()
+  local host, epoch = next_arg(), next_arg()
+  local held, until_ms = string.match(redis.call('HGET', KEYS[9], host) or '', '^(%d+) (%d+) ')
+  next_arg()
+  if held == epoch and tonumber(until_ms) > now_ms() then return operations.update() end
+  next_arg()
+  next_arg()
+  return {'unfenced'}
 end
 
 function operations.published()

@@ -1,4 +1,4 @@
-import { BUILT_STATES, type Instance, isBuiltElsewhere } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance, isAttemptOpen, isBuiltElsewhere } from '#libs/domain/instance';
 import type { Conductor } from '../../context';
 import { lookAt } from '../../observation';
 import { reconcileLoop } from '../../reconcile-loop';
@@ -17,7 +17,12 @@ export const REBUILD_LEASE = 'rebuild';
 export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
   const lease = await c.leases.acquire(REBUILD_LEASE, holder, c.config.auditIntervalMs * 2);
   if (!lease) return;
-  const due = await dueOnDead(c);
+  const onDead = await dueOnDead(c);
+  const uncertain = await c.hearing.uncertainAmong(
+    c,
+    onDead.map(({ record }) => record),
+  );
+  const due = onDead.filter(({ record }) => uncertain.get(record.uuid)?.isOfItsHost !== false);
   if (due.length === 0) return;
   const room = Math.max(0, c.config.rebuildParallel - (await countUnderWay(c)));
   const records = due.slice(0, room).map(({ record }) => record);
@@ -87,7 +92,7 @@ function longestDeadFirst(a: Due, b: Due): number {
 /** What could not be evacuated a while ago waits as long as the first time. */
 function isDue(record: Instance, beforeMs: number): boolean {
   const hasFailed = record.fault !== undefined && record.updatedAtMs > beforeMs;
-  return BUILT_STATES.includes(record.state) && !hasFailed && wantsRebuild(record);
+  return (BUILT_STATES.includes(record.state) || isAttemptOpen(record)) && !hasFailed && wantsRebuild(record);
 }
 
 /** A host that is silent to schedulers, while its agent's lease lasts, is not dead yet. */

@@ -66,7 +66,9 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
     }),
     'evacuate a dead host',
   ),
-  mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceHost', () => async () => {}),
+  mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceOf', () => async () => ({
+    fence: undefined as never,
+  })),
   withRule('never-rebuilt', 'the deadline of what is rebuilt', ({ record, observed }) =>
     record?.state === 'rebuilding' && observed.kind === 'nothing'
       ? { kind: 'wait', untilMs: record.dueAtMs }

@@ -1,0 +1,55 @@
+import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { Clock } from '#libs/domain/clock';
+import { isUnheard } from '#libs/domain/host';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import { lostUpToMs } from '#libs/placement/port/store-identity';
+
+/** So old may be what is known of the store's losses: a loss is noticed that much later. */
+const KNOWN_FOR_MS = 1_000;
+
+/** Up to when the store may have lost writes, by its clock; asked once a while. */
+export function lossKeeper(placement: Pick<PlacementStore, 'identify'>, clock: Clock): () => Promise<number> {
+  let asked: { readonly atMs: number; readonly upToMs: Promise<number> } | undefined;
+  return () => {
+    if (asked && clock.elapsed() - asked.atMs < KNOWN_FOR_MS) return asked.upToMs;
+    const upToMs = placement.identify().then(lostUpToMs);
+    asked = { atMs: clock.elapsed(), upToMs };
+    upToMs.catch(() => {
+      asked = undefined;
+    });
+    return upToMs;
+  };
+}
+
+/** Whether conductors have yet to hear all that a host runs, since its store may have lost what they knew; and what a report is worth. */
+export interface Hearing {
+  readonly isOwed: boolean;
+  /** Above 0: the report says all that is there, as it was after this time, and with the allocation requests. */
+  readonly saidAfterMs: number;
+}
+
+/**
+ * After a store went back, what ran may have a record of before. Each host is heard once in full before conductors give anything
+ * up: by a report that was made after the loss, and not only taken after it, for what was built in between is not in one that was
+ * under way. A report names the time of the answer before it. An agent of an older version does not: the report before it counts,
+ * if that was taken after the loss.
+ */
+export async function hearingOf(
+  stats: UpdateResourceStatsRequest,
+  view: Pick<PlacementView, 'host'>,
+  placement: Pick<PlacementStore, 'heardAt'>,
+  { upToMs, nowMs }: { readonly upToMs: number; readonly nowMs: number },
+): Promise<Hearing> {
+  const host = view.host(stats.host);
+  const isOwed = upToMs > 0 && (host === undefined || isUnheard(host, upToMs));
+  if (!isOwed) return { isOwed, saidAfterMs: 0 };
+  const { answeredAtMs = 0, sequence } = stats;
+  const isOfOlderAgent = answeredAtMs === 0 && sequence > 1;
+  const beforeMs = isOfOlderAgent ? ((await placement.heardAt([stats.host])).get(stats.host) ?? 0) : answeredAtMs;
+  const isShown = stats.instances.length === 0 || stats.instances.some((one) => one.allocationRequest.length > 0);
+  // Journals of older versions have none to show: by then every scheduler has asked for them.
+  const isAsked = isShown || beforeMs > upToMs + 2 * KNOWN_FOR_MS;
+  // What it says of times to come would count after the next loss, too.
+  return { isOwed, saidAfterMs: beforeMs > upToMs && isAsked ? Math.min(beforeMs, nowMs) : 0 };
+}

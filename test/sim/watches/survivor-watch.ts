@@ -1,0 +1,89 @@
+import { type Instance, isAttemptOpen } from '#libs/domain/instance';
+import type { Machine } from '../machine';
+
+/** What a survivor's end is judged by. */
+export interface SurvivorViews {
+  readonly machines: ReadonlyMap<string, Machine>;
+  readonly latestOf: (uuid: string) => Instance | undefined;
+  /** Whether somebody asked to terminate it, or it ends by its own terms. */
+  readonly isAskedToEnd: (uuid: string) => boolean;
+  /** Whether anybody asked for an operation on it, by the state that the operation leads to. */
+  readonly isOperated: (uuid: string, state: Instance['state']) => boolean;
+  /** Whether what runs there is kept, and shown to operators: nobody vouches for it any more. */
+  readonly isInDoubt: (uuid: string, host: string) => boolean;
+  /** Whether another machine took its host over while it ran there. */
+  readonly isTakenOver: (uuid: string, host: string) => boolean;
+}
+
+/**
+ * What ran healthy before the store went back runs after it on the same host, unless somebody asked for its end. Judged by the
+ * machines, not by records: what a record of before says, and what it gives up, is what a loss makes wrong.
+ */
+export class SurvivorWatch {
+  readonly #survivors = new Set<string>();
+
+  constructor(private readonly views: SurvivorViews) {}
+
+  /** The store has just gone back: the latest record of each instance is yet the one of before. */
+  storeWentBack(): void {
+    for (const machine of this.views.machines.values()) {
+      for (const uuid of machine.running.keys()) {
+        if (this.#isHealthy(uuid, machine)) this.#survivors.add(`${uuid} on ${machine.name}`);
+      }
+    }
+  }
+
+  /** It stopped by itself, or with its machine. */
+  isGone(uuid: string, host: string): void {
+    this.#survivors.delete(`${uuid} on ${host}`);
+  }
+
+  /** The agent of a host says what is not so. */
+  isLiedAbout(host: string): void {
+    for (const one of this.#survivors) if (one.endsWith(` on ${host}`)) this.#survivors.delete(one);
+  }
+
+  /** What is wrong with the destruction of an instance on a host. */
+  wrongOfDestroyed(uuid: string, host: string): string | undefined {
+    if (!this.#survivors.delete(`${uuid} on ${host}`) || this.#isExcused(uuid, host)) return undefined;
+    const { state, host: recorded, attempts = [] } = this.views.latestOf(uuid) ?? {};
+    const told = attempts.map((one) => `${one.number} on ${one.host} ${one.outcome}`).join(', ');
+    return `${uuid} ran on ${host} before the store went back, and is destroyed there: ${state} on ${recorded} (${told})`;
+  }
+
+  /** What is wrong at rest: a survivor whose record does not have it there, or which runs elsewhere besides. */
+  wrongAtRest(records: ReadonlyMap<string, Instance>, isPresent: (host: string) => boolean): string[] {
+    return [...this.#survivors].flatMap((one) => {
+      const [uuid = '', , host = ''] = one.split(' ');
+      if (this.#isExcused(uuid, host) || !isPresent(host) || this.views.isInDoubt(uuid, host)) return [];
+      const others = [...this.views.machines.values()].filter(
+        ({ name, running }) => name !== host && running.has(uuid),
+      );
+      if (others.length > 0) return [`${one} ran before the store went back, and runs on ${others[0]?.name} too`];
+      const record = records.get(uuid);
+      if (record && record.host === host && THERE.includes(record.state)) return [];
+      return [`${one} ran before the store went back, and its record is ${record?.state} on ${record?.host}`];
+    });
+  }
+
+  #isHealthy(uuid: string, machine: Machine): boolean {
+    const latest = this.views.latestOf(uuid);
+    if (!latest || latest.host !== machine.name || latest.migration || latest.gang) return false;
+    const isThere = latest.state === 'active' || isAttemptOpen(latest);
+    const isPresentAttempt = machine.disk.get(uuid)?.attempt === latest.attempts.at(-1)?.number;
+    return isThere && isPresentAttempt && !this.#isExcused(uuid, machine.name);
+  }
+
+  #isExcused(uuid: string, host: string): boolean {
+    const { isAskedToEnd, isTakenOver, isOperated, latestOf } = this.views;
+    if (isAskedToEnd(uuid) || isTakenOver(uuid, host)) return true;
+    if (ENDING.some((state) => isOperated(uuid, state))) return true;
+    // Its turn to make room, or its host's to be evacuated, is judged by others.
+    return latestOf(uuid)?.attempts.some((one) => one.host === host && ENDED.includes(one.outcome)) ?? false;
+  }
+}
+
+const THERE: readonly Instance['state'][] = ['active', 'unknown', 'starting'];
+/** What leads somebody's operation to the end of what runs on a host. */
+const ENDING: readonly Instance['state'][] = ['stopping', 'rebuilding', 'shelving', 'resize'];
+const ENDED: readonly Instance['attempts'][number]['outcome'][] = ['preempted', 'rolled_back', 'evacuated'];
