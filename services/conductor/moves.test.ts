@@ -42,6 +42,31 @@ async function operate(uuid: string, operation: Operation, options: Options = {}
 const toVcpus = (VCPU: number) => ({ resizeTo: aRequestSpec({ resources: { VCPU } }) });
 
 describe('a cold migration', () => {
+  it('goes back though another project has the uuid of its migration, and leaves that what it holds', async () => {
+    const uuid = await anActive();
+    await operate(uuid, 'migrate');
+    const taken = migrationUuidOf(uuid);
+    const [kept] = await world.placement.consumers([taken]);
+    if (!kept) throw new Error('its migration holds nothing');
+    const { userId, allocations, mappings, claimToken } = kept;
+    const atMs = world.clock.now();
+    await world.placement.commit({
+      kind: 'release_claim',
+      atMs,
+      consumerUuid: taken,
+      consumerType: 'MIGRATION',
+      claimToken,
+    });
+    const who = { uuid: taken, projectId: 'project-2', userId, consumerType: 'INSTANCE', owner: 'conductor' } as const;
+    const consumers = [{ ...who, allocations, mappings, expect: { kind: 'absent' } as const }];
+    const written = await world.placement.commit({ kind: 'write_allocations', atMs, consumers });
+    expect(written.kind).toBe('committed');
+    await operate(uuid, 'revert');
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', migration: undefined });
+    expect(await world.claims()).toEqual([`${uuid} h1`, `${taken} h1`].sort());
+    expect((await world.placement.consumers([taken]))[0]).toMatchObject({ projectId: 'project-2', allocations });
+  });
+
   it('stops it at its source, builds it at its destination of what was handed over, and keeps both claims', async () => {
     const uuid = await anActive();
     expect(await operate(uuid, 'migrate')).toBe('resize');

@@ -452,7 +452,9 @@ async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look 
     const back = request
       ? claimWrite(request, guard(held))
       : { ...migrationWrite(record, allocations, guard(held)), uuid, consumerType: 'INSTANCE' };
-    const consumers = [migrationWrite(record, {}, guard(kept)), back];
+    // Of another kind or project it is not this move's to release, and must not hold it up.
+    const isOthers = !kept && claims.some((one) => one.uuid === migration.uuid);
+    const consumers = isOthers ? [back] : [migrationWrite(record, {}, guard(kept)), back];
     const result = await c.placement.commit({
       kind: 'write_allocations',
       atMs: c.clock.now(),
