@@ -4,7 +4,7 @@ import { type Identity, requireProject, speaksForProject } from './identity';
 import type { ListInstancesRequest } from './messages';
 
 /**
- * The instance that a sender names, if it is the sender's.
+ * The instance that a sender names, if it is the sender's. Another project's is to a tenant as one that is not there.
  *
  * @param projectId  whose it is, as the sender says; '' when it does not say it
  * @throws BerthError `not_found / no_such_instance`; `permission_denied / wrong_project`.
@@ -15,7 +15,9 @@ export function requireOwnInstance(
   sender: Identity,
   projectId = '',
 ): Instance {
-  if (record === undefined) throw new BerthError('not_found', 'no_such_instance', `there is no instance ${uuid}`);
+  const isHidden = sender.kind === 'project' && record !== undefined && record.projectId !== sender.projectId;
+  if (record === undefined || isHidden)
+    throw new BerthError('not_found', 'no_such_instance', `there is no instance ${uuid}`);
   const isNamed = projectId === '' || projectId === record.projectId;
   if (isNamed && speaksForProject(sender, record.projectId)) return record;
   throw new BerthError('permission_denied', 'wrong_project', `instance ${uuid} belongs to another project`);

@@ -53,7 +53,7 @@ it.each(['', 'project-1', 'project-2'])(
   'a tenant can not terminate the instance of another, naming %p',
   async (name) => {
     expect(await terminate(STRANGER, name)).toBe('active');
-    expect(refusals).toEqual([['request.refused.project-2', 'wrong_project']]);
+    expect(refusals).toEqual([['request.refused.project-2', 'no_such_instance']]);
   },
 );
 

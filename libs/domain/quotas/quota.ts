@@ -133,12 +133,12 @@ export function countedOf({
   return counted;
 }
 
-/** For people: `VCPU: 8 used, 4 asked, limit 10; ...`. */
+/** For people: `VCPU: 8 used, 4 asked, limit 10; ...`. Projects may read it: the sums of a cohort, less its own, are others' use. */
 export function sentenceOf(excess: readonly QuotaExcess[]): string {
   return excess
     .map(({ scope, name, resourceClass, used, asked, limit }) => {
-      const whose = scope === 'cohort' ? ` of cohort ${name}` : '';
-      return `${resourceClass}: ${used} used, ${asked} asked, limit ${limit}${whose}`;
+      if (scope === 'cohort') return `${resourceClass}: ${asked} asked, more than is left of cohort ${name}`;
+      return `${resourceClass}: ${used} used, ${asked} asked, limit ${limit}`;
     })
     .join('; ');
 }

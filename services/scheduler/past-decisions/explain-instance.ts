@@ -3,6 +3,7 @@ import { type Identity, speaksForProject } from '#libs/contracts/identity';
 import type { ExplainInstanceResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { diagnosisFor } from '../decision/explain/shown-to';
 
 /**
  * What was decided for an instance last; of a tenant's own instances only.
@@ -16,6 +17,7 @@ export async function explainInstance(
 ): Promise<ExplainInstanceResponse> {
   const kept = await placement.decision(instanceUuid);
   const decision = kept && decisionCodec.decode(kept);
-  if (decision && speaksForProject(sender, decision.projectId)) return { decision };
+  if (decision && speaksForProject(sender, decision.projectId))
+    return { decision: { ...decision, diagnosis: diagnosisFor(sender, decision.diagnosis) } };
   throw new BerthError('not_found', 'no_such_decision', `no decision for instance ${instanceUuid} is kept`);
 }
