@@ -60,8 +60,12 @@ beforeAll(async () => {
     maxPerHost: 0,
     spread: undefined,
     metadata: { planted: 'planted-metadata' },
-  } as never);
-  const spec = { projectId: OTHER, userId: 'planted-user', group: { id: 'planted-group' } as never };
+  });
+  const spec = {
+    projectId: OTHER,
+    userId: 'planted-user',
+    group: { id: 'planted-group', policy: undefined, maxPerHost: 0, spread: undefined },
+  };
   const name = 'planted-name';
   const resources = { VCPU: 3, MEMORY_MB: OTHERS_MEMORY };
   const built = await client.buildAndWait({ spec: { ...spec, resources }, name, count: 2 }, { timeoutMs: 8_000 });
@@ -127,8 +131,7 @@ it("a tenant hears nothing of another project's in all that it may send", async 
   const small = { VCPU: 1, MEMORY_MB: 500 };
   const build = (fields = {}, more = {}) =>
     tenant.buildAndWait({ spec: { ...own, resources: small, ...fields }, ...more }, { timeoutMs: 6_000 });
-  const explain = (fields = {}, more = {}) =>
-    tenant.explain({ ...own, resources: small, ...fields } as never, more as never);
+  const explain = (fields = {}, more = {}) => tenant.explain({ ...own, resources: small, ...fields }, more);
   await say('build', build());
   await say('build foreign uuid', build({}, { instanceUuids: [victim] }));
   await say('build twin uuid', build({}, { instanceUuids: [migrationUuidOf(victim)] }));
@@ -159,16 +162,16 @@ it("a tenant hears nothing of another project's in all that it may send", async 
     { host: 'host-3' },
     { requestId: others.requestId },
   ])
-    await say(`instances ${Object.keys(query)}`, tenant.instances(query));
+    await say('instances', tenant.instances(query));
   for (const projectId of [OTHER, '', TENANT]) {
-    await say('groups', tenant.groups.list(projectId as never));
+    await say('groups', tenant.groups.list(projectId));
     await say('quotas', tenant.quotas(projectId));
     await say('usage', tenant.usage(0, projectId));
   }
-  await say('group show', tenant.groups.show(TENANT as never, 'planted-group' as never));
-  await say('group show', tenant.groups.show(OTHER as never, 'planted-group' as never));
-  await say('group delete', tenant.groups.delete(OTHER as never, 'planted-group' as never));
-  await say('group delete', tenant.groups.delete(TENANT as never, 'planted-group' as never));
+  await say('group show', tenant.groups.show(TENANT, 'planted-group'));
+  await say('group show', tenant.groups.show(OTHER, 'planted-group'));
+  await say('group delete', tenant.groups.delete(OTHER, 'planted-group'));
+  await say('group delete', tenant.groups.delete(TENANT, 'planted-group'));
   await say(
     'group create',
     tenant.groups.create({
@@ -178,7 +181,7 @@ it("a tenant hears nothing of another project's in all that it may send", async 
       maxPerHost: 0,
       spread: undefined,
       metadata: {},
-    } as never),
+    }),
   );
   await say('flavors', tenant.flavors());
   await say('zones', tenant.aggregates.zones());
@@ -230,7 +233,7 @@ it("a tenant hears nothing of another project's in all that it may send", async 
     'planted-metadata',
     'planted-aggregate',
     'belongs to another project',
-    ...[0, 500, 1_000].map((own) => String(2 * OTHERS_MEMORY + own)),
+    ...[0, 500, 1_000].map((less) => String(2 * OTHERS_MEMORY + less)),
     String(OTHERS_MEMORY),
     neighbour,
   ];
