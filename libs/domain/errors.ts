@@ -61,12 +61,16 @@ export function invalidArgument(reason: string, message: string, field?: string)
  * its arguments. The same work fails the same way again, however long a peer is away: this is never `unavailable`.
  */
 export function isOwnFault(thrown: unknown): boolean {
-  if (!(thrown instanceof Error)) return true;
-  const { name, code } = thrown as NodeJS.ErrnoException;
+  if (!isErrorLike(thrown)) return true;
+  const { name, code } = thrown;
   return ENGINE_ERRORS.includes(name) || OWN_CODES.test(code ?? '');
 }
 
-/** By name: one that another realm made is no `instanceof`. */
+/** An error that another realm made is no `instanceof`: Node's own are, in tests. */
+function isErrorLike(thrown: unknown): thrown is NodeJS.ErrnoException {
+  return typeof (thrown as Partial<Error> | null | undefined)?.message === 'string';
+}
+
 const ENGINE_ERRORS = ['RangeError', 'TypeError', 'SyntaxError', 'ReferenceError', 'URIError', 'EvalError'];
 const OWN_CODES = /^ERR_(STRING_TOO_LONG|BUFFER_|INVALID_ARG|INVALID_RETURN|MISSING_ARGS|OUT_OF_RANGE|ASSERTION)/;
 

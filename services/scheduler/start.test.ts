@@ -363,6 +363,8 @@ describe('stats', () => {
       reporter: 'host-1',
       epoch: 0,
       atMs: clock.now(),
+      saidAfterMs: 0,
+      changing: [],
     };
     expect(discrepancies).toEqual([
       { ...told, sequence: 2, position: 4 },

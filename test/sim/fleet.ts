@@ -96,8 +96,9 @@ export class Fleet extends Processes {
       DEAD_LETTER_QUEUE,
       async ({ type, body, id, identity, headers }) => {
         const queue = headers?.['berth-queue'] ?? '';
-        // Nobody waits for it any more.
-        if (headers?.['berth-error-reason'] === 'expired') return ACK;
+        // Nobody waits for it any more, or it would be refused again.
+        const reason = headers?.['berth-error-reason'] ?? '';
+        if (NOT_PUT_BACK.includes(reason)) return ACK;
         await this.observer.cast(queue, { type, body }, { id, onBehalfOf: identity }).catch(() => {});
         return ACK;
       },
@@ -156,3 +157,6 @@ function userOfProcess(name: string): string {
   const host = serviceHostOf(name);
   return userOf({ kind: 'agent', host, carriesOthers: (AGENTS[`agent-${host}`]?.length ?? 1) > 1 });
 }
+
+/** Dead letters that an operator discards. */
+const NOT_PUT_BACK = ['expired', 'services_only', 'wrong_host', 'wrong_project', 'message_too_large', 'missing_type'];

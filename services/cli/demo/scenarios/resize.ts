@@ -15,13 +15,16 @@ export const resize: Scenario = {
     await stage.show('before');
 
     const before = (await client.instance(undone)).host;
+    const grownFrom = (await client.instance(grown)).host;
     const resizeTo = { resources: { VCPU: 4, MEMORY_MB: 4_096 } };
     await Promise.all([grown, undone].map((uuid) => client.operate(uuid, 'resize', { resizeTo })));
     stage.tell('two of them are resized to 4 VCPUs');
-    await stage.until('both run with their new size, and their old one is held until somebody decides', async () => {
+    await stage.until('both run with their new size, and on another host their old one is held, too', async () => {
       const views = await Promise.all([grown, undone].map((uuid) => client.instance(uuid)));
       const sizes = await Promise.all([grown, undone].map((uuid) => held(stage, uuid)));
-      const have = sizes.every(({ own, kept }) => own === 4 && kept === 2);
+      // In place the larger of both sizes is held, which is the new one.
+      const keptBeside = views.map(({ host }, n) => (host === [grownFrom, before][n] ? 0 : 2));
+      const have = sizes.every(({ own, kept }, n) => own === 4 && kept === keptBeside[n]);
       return have && views.every(({ state }) => state === 'verify_resize');
     });
     await stage.show('before it is decided');
