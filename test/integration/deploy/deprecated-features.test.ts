@@ -69,7 +69,7 @@ it('has no queue that is transient and not exclusive, and none that asks for mir
   );
   expect(queues.filter(({ durable, exclusive }) => !durable && !exclusive)).toEqual([]);
   const asked = new Set(queues.flatMap((queue) => argumentsOf(queue.arguments)));
-  const known = ['x-queue-type', 'x-expires', 'x-max-length', 'x-overflow', 'x-delivery-limit'];
+  const known = ['x-queue-type', 'x-expires', 'x-max-length', 'x-max-length-bytes', 'x-overflow', 'x-delivery-limit'];
   const buried = ['x-dead-letter-exchange', 'x-dead-letter-routing-key'];
   expect([...asked].filter((name) => ![...known, ...buried].includes(name))).toEqual([]);
   expect(await listed('list_policies')).toEqual([]);
