@@ -102,8 +102,10 @@ describe.each(Object.entries(SHELLS))('%s', (shell, argsFor) => {
 });
 
 it('finds an instance by its name, too', () => {
-  const { stdout } = spawnSync(join(folder, 'berth'), ['__complete', '--', 'instance', 'show', 'we'], {
-    encoding: 'utf8',
-  });
+  // Nothing of the test's own environment: whatever Berth knows no setting of is refused.
+  const env = { PATH: environment()['PATH'] ?? '', HOME: folder };
+  const words = ['__complete', '--', 'instance', 'show', 'we'];
+  const { stdout, stderr } = spawnSync(join(folder, 'berth'), words, { encoding: 'utf8', env });
+  expect(stderr).toBe('');
   expect(stdout).toMatch(new RegExp(`^${uuid}\tweb active rack-[123]\n$`));
 });

@@ -74,7 +74,8 @@ it('enrols a host and a project, which then do all that is theirs and nothing el
 
   expect(await berth(other, 'instance', 'list')).toMatchObject({ code: 0, json: [] });
   expect(await berth(other, 'instance', 'list', '--project', 'demo')).toMatchObject({ code: 4 });
-  expect(await berth(other, 'terminate', uuid)).toMatchObject({ code: 4 });
+  const unseen = await berth(other, 'terminate', uuid);
+  expect(unseen).toMatchObject({ code: 4, err: expect.stringContaining('no_such_instance') });
   const refused = await berth(other, ...build, '--project', 'demo', '--timeout', '20');
   expect(refused).toMatchObject({ code: 4 });
   expect(refused.err).toContain('wrong_project');
