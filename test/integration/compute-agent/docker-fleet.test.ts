@@ -114,10 +114,13 @@ it('resizes and stops instances, and finds them so when its agent was killed', a
   const [resized, stopped, reverted] = [await build(), await build(), await build()];
   const before = await containerOf(resized);
   const resizeTo = { resources: { VCPU: 1, MEMORY_MB: 96 } };
+  await client.setHostEnabled('host-2', false);
   for (const uuid of [resized, reverted]) {
-    expect(await operate(uuid, 'resize', { resizeTo })).toMatchObject({ state: 'verify_resize', host: 'host-1' });
+    const answer = await operate(uuid, 'resize', { resizeTo });
+    expect(answer).toMatchObject({ state: 'verify_resize', host: 'host-1' });
     expect(await memoryMbOf(uuid)).toBe(96);
   }
+  await client.setHostEnabled('host-2', true);
   expect((await containerOf(resized)).Id).toBe(before.Id);
   expect(await operate(resized, 'confirm')).toMatchObject({ state: 'active' });
   expect(await operate(stopped, 'stop')).toMatchObject({ state: 'stopped' });
