@@ -458,13 +458,13 @@ export class Checker {
     this.fail('what was asked is done', `${uuid} was stopped when its move began, and is ACTIVE after it`);
   }
 
-  /** No host is given up before its time, whatever the clock of a conductor says. */
+  /** No host that is alive is given up before its time, whatever the clock of a conductor says. */
   #checkAttempt({ uuid, attempts }: Instance, writtenAtMs: number): void {
     const last = attempts.at(-1);
     const key = `${uuid} ${last?.number}`;
     // Its time goes by while the write is under way.
     if (last?.outcome === 'building' && !this.#begun.has(key)) this.#begun.set(key, writtenAtMs);
-    if (last?.outcome !== 'timed_out' || this.forgiven.has(uuid)) return;
+    if (last?.outcome !== 'timed_out' || this.forgiven.has(uuid) || !this.#takeOvers.isAlive(last.host)) return;
     const afterMs = this.fleet.time.nowMs - (this.#begun.get(key) ?? 0);
     if (afterMs > BUILD_TIMEOUT_MS - CLOCK_TOLERANCE_MS) return;
     this.fail('nothing is given up early', `${last.host} had ${Math.round(afterMs)} ms to build ${uuid}`);
