@@ -338,7 +338,10 @@ it('tells of an audit that stalls, by a user that may not ask for the time', asy
   expect(await fires(['BerthAuditStalled'], denyTime)).toEqual(TOLD);
 });
 
+/** What takes an agent that lies or circles for long: `rules.test.yml` says when these are told. */
+const BY_RULES = ['BerthDoubtsDropped', 'BerthOrdersCircle'];
+
 it('has caused every alert', () => {
   const alerts = [...RULES.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
-  expect(alerts.filter((name) => !tested.has(name))).toEqual([]);
+  expect(alerts.filter((name) => !tested.has(name))).toEqual(BY_RULES);
 });

@@ -366,6 +366,7 @@ export class TestFleet {
   /** What runs, as `instance host`, from the agents' own journals. */
   runs(): string[] {
     return readdirSync(this.stateDir)
+      .filter((name) => existsSync(join(this.stateDir, name, 'journal')))
       .flatMap((host) => {
         const folder = join(this.stateDir, host, 'journal');
         const files = readdirSync(folder).filter((name) => isUuid(name.replace(/\.json$/, '')));
