@@ -354,7 +354,8 @@ export class Checker {
     const isOperated = OPERATED.includes(state);
     // What was stopped on a dead host, by whatever, is stopped again on the next.
     const isAsItWas = state === 'stopping' && before?.state === 'building' && powerStateToBuild(before) === 'shutdown';
-    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance) && !isAsItWas) {
+    const isAlong = state === 'rebuilding' && this.#hasMateByPolicy(instance);
+    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance) && !isAlong && !isAsItWas) {
       this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
     }
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
@@ -443,6 +444,16 @@ export class Checker {
     const { running, stopped } = this.fleet.machines.get(host) ?? {};
     if (running?.has(uuid) || stopped?.has(uuid))
       this.fail('claims are what runs', `${uuid} is shelved and on ${host}`);
+  }
+
+  /** An affinity group leaves a dead host as one, though only some of its members ask for that. */
+  #hasMateByPolicy({ projectId, requestSpec }: Instance): boolean {
+    const groupId = requestSpecCodec.decode(requestSpec).group?.id;
+    if (groupId === undefined) return false;
+    return [...this.known.values()].some(({ latest }) => {
+      const { group, rebuildPolicy } = requestSpecCodec.decode(latest.requestSpec);
+      return latest.projectId === projectId && group?.id === groupId && rebuildPolicy === 'evacuate';
+    });
   }
 
   /** What is STOPPED does not run, from the moment that it is said. */

@@ -92,13 +92,14 @@ export class Fleet extends Processes {
   /** Puts the dead letters back into the queues that they came from, as an operator does. */
   async putBackDeadLetters(): Promise<void> {
     this.note('operator', 'puts the dead letters back');
+    const putBack = new Set<string>();
     const subscription = await this.observer.consume(
       DEAD_LETTER_QUEUE,
       async ({ type, body, id, identity, headers }) => {
         const queue = headers?.['berth-queue'] ?? '';
-        // Nobody waits for it any more, or it would be refused again.
-        const reason = headers?.['berth-error-reason'] ?? '';
-        if (NOT_PUT_BACK.includes(reason)) return ACK;
+        // Nobody waits for it any more, or it was refused again.
+        if (headers?.['berth-error-reason'] === 'expired' || putBack.has(id)) return ACK;
+        putBack.add(id);
         await this.observer.cast(queue, { type, body }, { id, onBehalfOf: identity }).catch(() => {});
         return ACK;
       },
@@ -157,6 +158,3 @@ function userOfProcess(name: string): string {
   const host = serviceHostOf(name);
   return userOf({ kind: 'agent', host, carriesOthers: (AGENTS[`agent-${host}`]?.length ?? 1) > 1 });
 }
-
-/** Dead letters that an operator discards. */
-const NOT_PUT_BACK = ['expired', 'services_only', 'wrong_host', 'wrong_project', 'message_too_large', 'missing_type'];

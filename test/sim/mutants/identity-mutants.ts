@@ -1,6 +1,7 @@
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import type { CastOptions } from '#libs/bus/port';
 import * as identity from '#libs/contracts/identity';
+import * as messageRules from '#libs/contracts/message-rules';
 import * as consumers from '#libs/domain/consumer';
 import * as names from '#libs/domain/names';
 import * as serverGroup from '#libs/domain/server-group';
@@ -17,7 +18,12 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     'speaksForProject',
     () => () => true,
   ),
-  mutant('anybody-orders', 'who may order an agent', identity, 'speaksForServiceHost', () => () => true),
+  mutants(
+    'anybody-orders',
+    'who may order an agent',
+    mutant('', '', identity, 'speaksForServiceHost', () => () => true),
+    mutant('', '', messageRules, 'refusalOfMessage', () => () => undefined),
+  ),
   mutant('anybody-reports', 'which host may report for which', identity, 'requireHost', () => () => {}),
   withFocus(
     mutant('no-host-is-free', 'whose a provider is that is no host’s', grants, 'mayTake', () => () => true),
