@@ -134,7 +134,7 @@ export function speaksForProject(identity: Identity, projectId: string): boolean
 }
 
 /**
- * Whether a service host of this name may carry that host beside itself: agents name what they carry like this, `rack-1` or `rack-001`,
+ * True when a service host of this name may carry that host beside itself: agents name what they carry like this, `rack-1` or `rack-001`,
  * and none of them has more than there are such names.
  */
 export function carries(serviceHost: string, host: string): boolean {

@@ -4,7 +4,7 @@ import { type Identity, nameOf } from './identity';
 /** Who may send a message: an identity's kind, but for nobody. */
 export type Sender = Exclude<Identity['kind'], 'nobody'>;
 
-/** What is judged of a message before a byte of it is decoded, and how much decoding may make of it. */
+/** A rule of a message, judged before a byte of it is decoded, and how much decoding may make of it. */
 export interface MessageRule {
   /** The largest body from each sender; who is not named may not send it. */
   readonly maxBytes: Readonly<Partial<Record<Sender, number>>>;
@@ -118,7 +118,7 @@ export const MESSAGE_RULES: ReadonlyMap<string, MessageRule> = new Map(
   }),
 );
 
-/** How many parts decoding makes of a message at most. */
+/** Bound of the parts that decoding makes of a message at most. */
 export function maxPartsOf(type: string): number {
   return MESSAGE_RULES.get(type)?.maxParts ?? MOST;
 }

@@ -14,7 +14,7 @@ export type ConsumerOwner = 'conductor' | 'api';
 export const INSTANCE_CONSUMER = 'INSTANCE';
 
 /**
- * Whether a consumer is what a conductor holds for an instance of a project: neither another client's, nor what a migration or a
+ * True when a consumer is what a conductor holds for an instance of a project: neither another client's, nor what a migration or a
  * reservation holds, nor another project's.
  */
 export function isClaimOf(

@@ -56,7 +56,7 @@ export function invalidArgument(reason: string, message: string, field?: string)
 }
 
 /**
- * Whether this process itself made what was thrown, in its own code or by what it was given, and no peer: the engine's
+ * True when this process itself made what was thrown, in its own code or by what it was given, and no peer: the engine's
  * errors (`Invalid string length`, `Maximum call stack size exceeded`, a value of another type) and those of Node's for
  * its arguments. The same work fails the same way again, however long a peer is away: this is never `unavailable`.
  */

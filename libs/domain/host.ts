@@ -49,14 +49,14 @@ export interface FailedFor {
   readonly projectId: string;
   /** When it weighed last. */
   readonly atMs: number;
-  /** Whether it counts in the present row. */
+  /** True when it counts in the present row. */
   readonly isInRow: boolean;
 }
 
-/** Of so many projects a host remembers that their builds failed there. */
+/** Bound of the projects whose failed builds a host remembers. */
 export const MAX_FAILED_FOR = 16;
 
-/** Whether nothing was worked on that said all that was on it after a time. */
+/** True when nothing was worked on that said all that was on it after a time. */
 export function isUnheard({ heardInFullAtMs = 0 }: Host, sinceMs: number): boolean {
   return heardInFullAtMs <= sinceMs;
 }

@@ -9,13 +9,13 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** Whether it is of the variant and of a version that RFC 9562 defines: what a client may choose for an instance. */
+/** True when it is of the variant and of a version that RFC 9562 defines: what a client may choose for an instance. */
 export function isDefinedUuid(uuid: string): boolean {
   return DEFINED_UUID.test(uuid);
 }
 
 /**
- * Whether a uuid is one that Berth derives from another, as for the consumer of a migration or of a reservation: its first bit of the
+ * True when a uuid is one that Berth derives from another, as for the consumer of a migration or of a reservation: its first bit of the
  * variant is RFC 9562's, while its variant or version is none that the RFC defines. No client may name anything so.
  */
 export function isDerivedUuid(uuid: string): boolean {

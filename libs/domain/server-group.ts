@@ -94,7 +94,7 @@ export interface GroupCounts {
 }
 
 /**
- * Whether a group's policy forbids one more member on a host. Filters and the store's commits ask the same: what a filter accepts, the
+ * True when a group's policy forbids one more member on a host. Filters and the store's commits ask the same: what a filter accepts, the
  * commit does not refuse for ever. A place that a member may go back to counts as the member does. A group that is on several
  * hosts already, because claims were forced, goes on growing where it is.
  */
@@ -110,7 +110,7 @@ export interface DomainCounts {
 }
 
 /**
- * Whether one member more in a domain could become too many more than there are in the domain that has fewest, however the moves
+ * True when one member more in a domain could become too many more than there are in the domain that has fewest, however the moves
  * under way end. Filters and the store's commits ask the same.
  */
 export function isSkewed({ maxSkew }: Spread, place: SpreadPlace, countsIn: (domain: string) => DomainCounts): boolean {

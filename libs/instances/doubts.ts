@@ -49,14 +49,14 @@ export const DOUBT_BOUNDS = {
   recorded: { max: 2_000, maxOfSource: 500 },
 } as const;
 
-/** What an agent's word makes a doubt, whatever is on record. */
+/** Findings that rest on an agent's word alone, whatever is on record. */
 const SAID: readonly string[] = ['unknown_instance', 'stray', 'journal_unreadable', 'host_refused'];
 
 export function doubtKind(finding: string): keyof typeof DOUBT_BOUNDS {
   return SAID.includes(finding) ? 'said' : 'recorded';
 }
 
-/** What counts together with a doubt: its kind, and its source's share of that. */
+/** The share that a doubt counts in: its kind, and its source's share of that. */
 export function doubtShare({ finding, host, source = host }: Pick<Doubt, 'finding' | 'host' | 'source'>): string {
   return `${doubtKind(finding)} ${source}`;
 }

@@ -31,7 +31,7 @@ export interface Conductor extends ConductorDeps {
   readonly events: EventPublisher;
   /** Who waits for capacity, as this conductor read it last. */
   readonly pending: PendingQueue;
-  /** Whether all hosts were heard since the store went back. */
+  /** True when all hosts were heard since the store went back. */
   readonly hearing: Hearing;
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
   readonly stopping: AbortSignal;

@@ -33,7 +33,7 @@ export function isForgotten(record: Instance | undefined, running: RunningInstan
 }
 
 /**
- * Whether what was sealed for an instance may have been claimed in what the store has forgotten. All by what is sealed: what an
+ * True when what was sealed for an instance may have been claimed in what the store has forgotten. All by what is sealed: what an
  * agent says of its claim it may make up.
  *
  * The naive way is to take any seal for proof: its host keeps the seals of instances that ended, and shows them when nobody knows
@@ -63,7 +63,7 @@ const HEAL_MS = 86_400_000;
 const CLOCKS_APART_MS = 1_000;
 
 /**
- * Whether what runs elsewhere than its record says was moved there by what the store has forgotten: by a later attempt and claim than
+ * True when what runs elsewhere than its record says was moved there by what the store has forgotten: by a later attempt and claim than
  * the record knows, which nobody else gives. It is followed only where its record's host is known not to run it.
  */
 export function isMovedByForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
@@ -106,7 +106,7 @@ const IN_WORK: readonly InstanceState[] = [
 ];
 
 /**
- * Whether what a record says of where its instance runs is from before the store went back. What is written since (a host that is
+ * True when what a record says of where its instance runs is from before the store went back. What is written since (a host that is
  * silent, a claim that is made again) does not make an attempt of before any more certain.
  */
 export function isFromBefore(record: Instance, lost: Pick<LostWrites, 'upToMs'>): boolean {

@@ -45,7 +45,7 @@ export interface Voucher {
   readonly projectId: string;
   readonly userId: string;
   readonly resources: Resources;
-  /** Whether a scheduler's seal says it, which its host shows: more than the host has was never claimed there. */
+  /** True when a scheduler's seal says it, which its host shows: more than the host has was never claimed there. */
   readonly isSealed?: boolean;
 }
 

@@ -77,7 +77,7 @@ export class Placement {
     await othersTurn();
   }
 
-  /** Whether there is a candidate, in the mirror as it is. */
+  /** True when there is a candidate, in the mirror as it is. */
   hasCandidate(query: CandidateQuery): boolean {
     const aids = { columns: this.#columns, kept: this.#kept };
     return findCandidates(this.recent, query, { ...this.#stepLimits(), limit: 1 }, aids).candidates.length > 0;

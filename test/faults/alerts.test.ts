@@ -338,7 +338,7 @@ it('tells of an audit that stalls, by a user that may not ask for the time', asy
   expect(await fires(['BerthAuditStalled'], denyTime)).toEqual(TOLD);
 });
 
-/** What takes an agent that lies or circles for long: `rules.test.yml` says when these are told. */
+/** Alerts that need an agent that lies or circles for long: `rules.test.yml` tests when they fire. */
 const BY_RULES = ['BerthDoubtsDropped', 'BerthOrdersCircle'];
 
 it('has caused every alert', () => {

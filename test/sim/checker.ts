@@ -778,7 +778,7 @@ export class Checker {
     }
   }
 
-  /** Whether a project may go to some host of a rack that is in service, and was when somebody may have decided it. */
+  /** True when a project may go to some host of a rack that is in service, and was when somebody may have decided it. */
   #isOpen(rack: (typeof RACK_NAMES)[number], projectId: string): boolean {
     const sinceMs = this.fleet.time.nowMs - STALE_MS;
     const serves = ({ up, enabled, updatedAtMs }: Host) => up && enabled && updatedAtMs < sinceMs;

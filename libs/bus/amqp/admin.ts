@@ -24,7 +24,7 @@ import {
   notConnected,
 } from './topology';
 
-/** How often it is looked whether all is still there, about. */
+/** Interval between checks that exchanges, bindings and queues still exist, about. */
 const CHECK_MS = 5_000;
 
 /**
@@ -62,7 +62,7 @@ export class Admin implements Attachment {
     this.#exchanges = exchangesOf(user).map((name) => inCell(cell, name));
   }
 
-  /** Whether all exchanges that this user needs were there when they were last looked for. */
+  /** True when all exchanges that this user needs were there when they were last looked for. */
   get isWhole(): boolean {
     return this.#isWhole;
   }

@@ -19,7 +19,7 @@ export interface ConsumerRole {
   readonly prefetch: number;
   /** Bytes of bodies that handlers have in hand at once. */
   readonly maxBytesInHand: number;
-  /** Whether a message comes to no handler: such a one is settled at once, and waits for nothing with a body that nobody reads. */
+  /** True when a message comes to no handler: such a one is settled at once, and waits for nothing with a body that nobody reads. */
   isRefused(delivery: Delivery): boolean;
   /** Events need no ack. */
   readonly noAck: boolean;

@@ -31,7 +31,7 @@ export function originOf(message: ConsumeMessage): Identity {
   return isService && isMoved(message) && !isDeadLetters(message.fields.routingKey) ? NOBODY : identity;
 }
 
-/** Whether the broker dead-lettered it, which it says in headers that no client can take away. */
+/** True when the broker dead-lettered it, which it says in headers that no client can take away. */
 function isMoved({ properties }: ConsumeMessage): boolean {
   const headers: Record<string, unknown> = properties.headers ?? {};
   return headers['x-death'] !== undefined || headers['x-first-death-queue'] !== undefined;
@@ -78,7 +78,7 @@ function heldOr(service: Identity, holder: unknown): Identity {
   return typeof holder === 'string' && holder !== '' ? identityOf(holder) : NOBODY;
 }
 
-/** Whether only this user may read a queue, as the broker's permissions say (`broker-users.ts`): its prefix, and a uuid. */
+/** True when only this user may read a queue, as the broker's permissions say (`broker-users.ts`): its prefix, and a uuid. */
 export function isPrivateQueueOf(user: string, queue: string): boolean {
   const prefix = privateQueuePrefix(user);
   return queue.startsWith(prefix) && isUuid(queue.slice(prefix.length));

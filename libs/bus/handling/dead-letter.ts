@@ -6,7 +6,7 @@ import type { Delivery } from './delivery';
 /** When there are more, the oldest go. */
 export const MAX_DEAD_LETTERS = 100_000;
 
-/** Of all bodies together, above which the oldest go, too: far from where the broker's disk alarm stops everybody. */
+/** Bound of all bodies together: above it the oldest go, too, far from where the broker's disk alarm stops everybody. */
 export const MAX_DEAD_LETTER_BYTES = 134_217_728;
 
 /** The queue of dead letters. Adapters declare it without dead letters of its own. */
@@ -27,12 +27,12 @@ const NO_BODY = new Uint8Array();
 
 type Buried = Pick<Delivery, 'body' | 'identity'>;
 
-/** What a dead letter keeps of the body. */
+/** Largest body that a dead letter keeps. */
 export function keptBody({ body, identity }: Buried): Uint8Array {
   return identity.kind === 'service' || body.length <= MAX_KEPT_BYTES ? body : NO_BODY;
 }
 
-/** How large a body was that its dead letter does not keep. */
+/** Size of a body that its dead letter does not keep. */
 export function droppedBodyHeaders(buried: Buried): Record<string, string> {
   return keptBody(buried) === buried.body ? {} : { 'berth-dropped-bytes': String(buried.body.length) };
 }

@@ -84,7 +84,7 @@ async function handleCast(
   }
 }
 
-/** Whether a message comes to no handler, for what is known of it without decoding it. */
+/** True when a message comes to no handler, for what is known of it without decoding it. */
 export function isRefused(delivery: Delivery, options: Pick<HandlingOptions, 'queue' | 'maxMessageBytes'>): boolean {
   if (isDeadLetters(options.queue.name)) return false;
   return defectOf(delivery, options.queue) !== undefined || refusalOf(delivery, options) !== undefined;

@@ -53,7 +53,7 @@ export interface NodeRecord {
   readonly health: string;
   /** When its controller answered last, to a few minutes; 0 for never. */
   readonly contactedAtMs: number;
-  /** Whether its controller has ever shown it switched on and not yet booted: what it says of a boot counts. */
+  /** True when its controller has ever shown it switched on and not yet booted: what it says of a boot counts. */
   readonly tellsBoot: boolean;
   /** Where it stands at its service: `/redfish/v1/Systems/1`; '' when not known. */
   readonly systemLink: string;

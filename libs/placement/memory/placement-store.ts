@@ -85,7 +85,7 @@ export class MemoryPlacementStore implements PlacementStore {
     return acquireHosts(this.#tables.maps.holder, wanted);
   }
 
-  /** Whether a host is held by that epoch, for as long as its holder's lease lasts. */
+  /** True when a host is held by that epoch, for as long as its holder's lease lasts. */
   isHeldBy(host: string, epoch: number, atMs: number): boolean {
     const held = this.#tables.maps.holder.get(host);
     return held?.revision === epoch && held.row.untilMs > atMs;

@@ -11,7 +11,7 @@ export function hostProviderUuid(cell: string, host: string): string {
   return [...parts, hex.slice(20, 32)].join('-');
 }
 
-/** Whether a uuid is made of something (version 8), as those of hosts' providers are, and not drawn. */
+/** True when a uuid is made of something (version 8), as those of hosts' providers are, and not drawn. */
 export function isMadeUuid(uuid: string): boolean {
   return uuid[14] === '8';
 }

@@ -54,7 +54,7 @@ export async function openFormerRun(folder: string): Promise<FormerRun> {
   };
 }
 
-/** Whether a process that lives has a lock; not when there is none, or nothing here can lock. */
+/** True when a process that lives has a lock; not when there is none, or nothing here can lock. */
 export async function isLocked(file: string): Promise<boolean> {
   if (!(await stat(file).catch(() => undefined))) return false;
   const unlock = await lock(file);

@@ -56,7 +56,7 @@ export class HostLease {
     return this.#epoch === epoch && this.isCertain;
   }
 
-  /** Whether the store has said that another service host holds the host, and its lease is not over. */
+  /** True when the store has said that another service host holds the host, and its lease is not over. */
   get isOthers(): boolean {
     return !this.#isHeld && this.clock.elapsed() < this.#othersUntilMs;
   }

@@ -70,7 +70,7 @@ async function isAnyLocked(folder: string, hosts: readonly string[]): Promise<bo
   return false;
 }
 
-/** Whether instances are remembered, or something of them is left by a driver. */
+/** True when instances are remembered, or something of them is left by a driver. */
 async function hasInstances(folder: string, hosts: readonly string[]): Promise<boolean> {
   const lists = hosts.flatMap((host) => [
     list(join(folder, host, 'journal'), (name) => /^[0-9a-f-]{36}[.]json([.]unreadable)?$/.test(name)),

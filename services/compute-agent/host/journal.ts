@@ -90,7 +90,7 @@ export async function openJournal(folder: string): Promise<Journal> {
 /** How the files of lost instances end, which agents of an older version leave alone. */
 const LOST = '.lost.json';
 
-/** How the files end that could not be read, and are kept for people to look at. */
+/** Ending of files that could not be read and are kept for people to look at. */
 const UNREADABLE = '.unreadable';
 const UNFINISHED = '.new';
 

@@ -17,7 +17,7 @@ export class PutBackOrders {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Whether an order may go back once more. */
+  /** True when an order may go back once more. */
   mayGoBack(key: string): boolean {
     const nowMs = this.clock.elapsed();
     const sinceMs = this.#sinceMs.get(key) ?? nowMs;

@@ -239,7 +239,7 @@ export class SimulatedControllers {
     return send(200, { '@odata.id': path, Boot: this.#bootBody(system) }, { etag: this.#etagOf(system) });
   }
 
-  /** Whether the guard of a write lets it pass; else the answer. */
+  /** True when the guard of a write lets it pass; else the answer. */
   #refusalOfGuard(ifMatch: string | undefined, { etag }: SimulatedSystem): ControllerAnswer | undefined {
     const { etags } = this.#options.quirks;
     if (ifMatch === undefined) return etags === 'required' ? fail(428, 'If-Match is required') : undefined;

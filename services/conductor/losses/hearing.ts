@@ -123,7 +123,7 @@ function mayRunOn(record: Instance): readonly string[] {
 
 const ON_A_MOVE: readonly Instance['state'][] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
-/** Whether what would give an attempt up waits. What is evacuated is given up with a fence of its host. */
+/** True when what would give an attempt up waits. What is evacuated is given up with a fence of its host. */
 export function isHeldUp({ isOfItsHost }: Uncertainty, observed: Observation): boolean {
   return !(isOfItsHost && observed.kind === 'evacuate_requested');
 }

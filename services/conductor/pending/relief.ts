@@ -195,7 +195,7 @@ export class ReliefWatch {
     if (this.#isOther(key, facts)) this.#isFleetOther = true;
   }
 
-  /** Whether something is otherwise than it was remembered; the first time, too. */
+  /** True when something is otherwise than it was remembered; the first time, too. */
   #isOther(key: string, facts: string): boolean {
     if (this.#facts.get(key) === facts) return false;
     this.#facts.set(key, facts);

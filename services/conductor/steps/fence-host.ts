@@ -43,7 +43,7 @@ export async function fenceOf(
   }
 }
 
-/** Whether it could be fenced: a host whose agent's lease lasts is silent, and not dead yet. */
+/** True when it could be fenced: a host whose agent's lease lasts is silent, and not dead yet. */
 export async function isFenced(c: Conductor, host: string): Promise<boolean> {
   return 'fence' in (await fenceOf(c, host));
 }

@@ -91,7 +91,7 @@ export function registerSession(app: FastifyInstance, deps: SessionDeps): Access
   return access;
 }
 
-/** Whether browsers reach the console by HTTPS only. */
+/** True when browsers reach the console by HTTPS only. */
 export function isSecure({ tlsCertFile, secureCookies }: ConsoleConfig): boolean {
   return tlsCertFile !== '' || secureCookies;
 }

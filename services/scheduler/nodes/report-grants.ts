@@ -22,7 +22,7 @@ export function requireSharingGranted(stats: Reported, sender: Identity, grants:
   throw new BerthError('permission_denied', 'sharing_not_granted', message, { details });
 }
 
-/** Whether a host may take a provider that is there and no host's. */
+/** True when a host may take a provider that is there and no host's. */
 export function mayTake({ host, providerUuid }: UpdateResourceStatsRequest, grants: readonly string[]): boolean {
   return grants.includes(`${host}=${providerUuid}`);
 }

@@ -73,7 +73,7 @@ export class Rack {
     return this.#controllers.system(node);
   }
 
-  /** Whether what a system booted from last has come up. */
+  /** True when what a system booted from last has come up. */
   isUp(node: string): boolean {
     return this.#clock.elapsed() >= this.system(node).bootedAtMs;
   }

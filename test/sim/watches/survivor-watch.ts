@@ -5,13 +5,13 @@ import type { Machine } from '../machine';
 export interface SurvivorViews {
   readonly machines: ReadonlyMap<string, Machine>;
   readonly latestOf: (uuid: string) => Instance | undefined;
-  /** Whether somebody asked to terminate it, or it ends by its own terms. */
+  /** True when somebody asked to terminate it, or it ends by its own terms. */
   readonly isAskedToEnd: (uuid: string) => boolean;
-  /** Whether anybody asked for an operation on it, by the state that the operation leads to. */
+  /** True when anybody asked for an operation on it, by the state that the operation leads to. */
   readonly isOperated: (uuid: string, state: Instance['state']) => boolean;
-  /** Whether what runs there is kept, and shown to operators: nobody vouches for it any more. */
+  /** True when what runs there is kept, and shown to operators: nobody vouches for it any more. */
   readonly isInDoubt: (uuid: string, host: string) => boolean;
-  /** Whether another machine took its host over while it ran there. */
+  /** True when another machine took its host over while it ran there. */
   readonly isTakenOver: (uuid: string, host: string) => boolean;
 }
 

@@ -434,7 +434,7 @@ local function mark_changed(takes, commit, raises)
   end
 end
 
--- Whether a write is for what the consumer is, and whose; clients of the placement API may change both.
+-- True when a write is for what the consumer is, and whose; clients of the placement API may change both.
 local function is_own(write, old)
   if old.owner ~= write.owner then return false end
   if write.owner == 'api' then return true end

@@ -52,7 +52,7 @@ const DOUBT_LOOKS = 12;
 const STEADY_LOOKS = 3;
 
 /**
- * Whether a machine has booted from what it was told to.
+ * True when a machine has booted from what it was told to.
  *
  * Proof comes from what has booted (`BootProof`), where that is configured: then nothing else counts. Else the controller's word counts as
  * far as it can be believed, and no single sign of it does. `BootProgress` is optional (DSP0268); there are controllers that

@@ -27,7 +27,7 @@ export interface NodeController {
 export interface ClaimTerms {
   /** The machine that the node is (`NodeRecord.systemId`); '' while not known. Another in its place is not ordered. */
   readonly systemId?: string;
-  /** Whether nobody else can hold the node now; asked where the controller itself can't tell. */
+  /** True when nobody else can hold the node now; asked where the controller itself can't tell. */
   readonly isCertain?: () => boolean;
   /**
    * The node has no record yet. @throws BerthError `failed_precondition / managed_before`: it had one once; `/ mark_not_kept`: nothing
@@ -40,7 +40,7 @@ export interface NodeStatus {
   readonly isOn: boolean;
   /** Switched, and not there yet. */
   readonly isSwitching?: boolean;
-  /** Whether an operating system has come up since it was switched on; undefined when the controller does not say. */
+  /** True when an operating system has come up since it was switched on; undefined when the controller does not say. */
   readonly hasBooted: boolean | undefined;
   /** How far it says that a boot is, in its own word. */
   readonly progress?: string;

@@ -4,7 +4,7 @@ import type { NodeStatus } from './node-controller';
 import type { RememberedNode } from './remembered-node';
 
 export interface NodeHealth {
-  /** Whether the controller refuses for a reason that does not pass by itself: an account, another machine. */
+  /** True when the controller refuses for a reason that does not pass by itself: an account, another machine. */
   readonly isRefused: boolean;
   /** What work in progress waits for, or what of it is in doubt; '' for nothing. */
   note(doubt: string): void;

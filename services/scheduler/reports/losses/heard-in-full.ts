@@ -22,7 +22,7 @@ export function lossKeeper(placement: Pick<PlacementStore, 'identify'>, clock: C
   };
 }
 
-/** Whether conductors have yet to hear all that a host runs, since its store may have lost what they knew; and what a report is worth. */
+/** True when conductors have yet to hear all that a host runs, since its store may have lost what they knew; and what a report is worth. */
 export interface Hearing {
   readonly isOwed: boolean;
   /** Above 0: the report says all that is there, as it was after this time, and with the allocation requests. */

@@ -8,7 +8,7 @@ local function domain_counter(what, by, domain, group_key)
   return what .. #by .. ':' .. by .. #domain .. ':' .. domain .. group_key
 end
 
--- Whether one member more in the domain could become too many more than there are where there are fewest.
+-- True when one member more in the domain could become too many more than there are where there are fewest.
 local function is_skewed(spread, group_key, count_of)
   if not spread.domain then return true end
   -- Few groups have a member on a move: the others are spared two counters for each domain.

@@ -24,7 +24,7 @@ export function bootOf(body: RedfishAnswer['body']): BootOptions | undefined {
   return typeof Boot === 'object' && Boot !== null ? Boot : undefined;
 }
 
-/** Whether a system can be told to boot from one device each time. */
+/** True when a system can be told to boot from one device each time. */
 export function knowsContinuous(boot: BootOptions | undefined): boolean {
   return boot?.['BootSourceOverrideEnabled@Redfish.AllowableValues']?.includes('Continuous') ?? true;
 }

@@ -59,7 +59,7 @@ export class FencedSession {
     private readonly service: RedfishService,
   ) {}
 
-  /** Whether the system keeps the mark. */
+  /** True when the system keeps the mark. */
   get isMarkKept(): boolean {
     return this.#isMarkKept;
   }
@@ -201,7 +201,7 @@ export class FencedSession {
   }
 }
 
-/** Whether two are surely not one machine; one says its uuid and the other its serial number when firmware shows less than before. */
+/** True when two are surely not one machine; one says its uuid and the other its serial number when firmware shows less than before. */
 export function isAnother(expected: string, present: string): boolean {
   return present !== '' && expected !== present && expected.startsWith('serial ') === present.startsWith('serial ');
 }
@@ -220,7 +220,7 @@ function markOf(tag: string): number | undefined {
   return mark === undefined ? undefined : Number(mark);
 }
 
-/** Whether Berth has managed a system, or is about to. */
+/** True when Berth has managed a system, or is about to. */
 export function isMarked(body: RedfishAnswer['body']): boolean {
   return tagOf(body).includes('[berth ');
 }

@@ -124,7 +124,7 @@ export class RedfishService {
     if (credential.kind === 'basic') throw this.gate.refused(this.root, '401');
   }
 
-  /** Whether a session was opened by this account for Berth; a service that keeps no `Context` tells by its user. */
+  /** True when a session was opened by this account for Berth; a service that keeps no `Context` tells by its user. */
   isOurs({ context, userName }: ListedSession): boolean {
     return context.startsWith(OUR_CONTEXT) || (context === '' && userName === this.login.user);
   }
@@ -158,7 +158,7 @@ export class RedfishService {
       let pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
       try {
         const answer = await this.#follow(link, request, credential);
-        // Whether the order of a 500 was done is not known; what is refused for now was not.
+        // True when the order of a 500 was done is not known; what is refused for now was not.
         const isRetryable = isPassing(answer.status) && (!isPost || [429, 503].includes(answer.status));
         const askedMs = retryAfterMs(answer, clock);
         if (!isRetryable || tries === MAX_TRIES || (askedMs ?? 0) > MAX_PAUSE_MS) {

@@ -84,7 +84,7 @@ export function nameMachines(machines: readonly FoundMachine[], known: readonly 
   return machines.map((machine) => ({ name: names.get(machine) as string, doubt: doubts.get(machine) ?? '' }));
 }
 
-/** Whether a name is its machine's; one that was in doubt may be called so again. */
+/** True when a name is its machine's; one that was in doubt may be called so again. */
 function isKept({ state, systemId, systemLink }: KnownMachine): boolean {
   return state !== 'enroll' || systemId !== '' || systemLink !== '';
 }
