@@ -1,3 +1,4 @@
+import { userOfUrl } from '../amqp/user-of-url';
 import { cellOf } from '../contracts/cells';
 import { identityOf } from '../contracts/identity';
 import { BerthError } from '../domain/errors';
@@ -8,7 +9,6 @@ import { MemoryBroker } from './memory/broker';
 import { MemoryBus } from './memory/memory-bus';
 import { type BusConfig, busOptions } from './options';
 import type { Bus } from './port';
-import { userOfUrl } from './user-of-url';
 
 /** Where the bus is, and how to use it; what is not given has its default. */
 export type OpenBusConfig = Pick<AmqpSettings, 'busUrl' | 'isHasty'> & Partial<BusConfig>;

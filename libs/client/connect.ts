@@ -1,5 +1,5 @@
+import { userOfUrl } from '../amqp/user-of-url';
 import { openBus } from '../bus/open';
-import { userOfUrl } from '../bus/user-of-url';
 import { cellOf } from '../contracts/cells';
 import { identityOf } from '../contracts/identity';
 import { DEFAULT_CELL } from '../domain/cells/cell';

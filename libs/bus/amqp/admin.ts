@@ -1,4 +1,7 @@
 import type { Channel, ChannelModel } from 'amqplib';
+import { ANSWER_TIMEOUT_MS, noAnswer } from '../../amqp/broker-errors';
+import type { Attachment } from '../../amqp/connection';
+import { closeQuietly } from '../../amqp/reopening-channel';
 import { cellOf, inCell, queueInCell } from '../../contracts/cells';
 import { identityOf, sendsByEntrances } from '../../contracts/identity';
 import { EVENTS_EXCHANGE, type QueueSpec, REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../../contracts/queues';
@@ -10,17 +13,13 @@ import type { Log } from '../../runtime/log';
 import type { Surroundings } from '../../runtime/service';
 import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
 import { isDeadLetters } from '../port';
-import type { Attachment } from './connection';
-import { closeQuietly } from './reopening-channel';
 import {
-  ANSWER_TIMEOUT_MS,
   bindEntrance,
   bindEvents,
   declareEventQueue,
   declareEvents,
   declareQueue,
   findQueue,
-  noAnswer,
   notConnected,
 } from './topology';
 

@@ -1,3 +1,4 @@
+import type { Connections } from '../../amqp/connection';
 import { addressInCell, inCell, queueInCell } from '../../contracts/cells';
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
@@ -25,7 +26,6 @@ import { MAX_BYTES_IN_HAND } from './batching/concurrency-limit';
 import { FrameReader } from './batching/frame-reader';
 import { Caller } from './caller';
 import { Caster } from './caster';
-import type { Connections } from './connection';
 import { Consumer, type ConsumerRole } from './consumer';
 import { ConsumerChannel } from './consumer-channel';
 import { privateQueuePrefix } from './origin';

@@ -1,4 +1,6 @@
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import type { Connections } from '../../amqp/connection';
+import { ReopeningChannel } from '../../amqp/reopening-channel';
 import { isBatching, type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
@@ -10,10 +12,8 @@ import type { BusConfig } from '../options';
 import type { CallOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
 import { unframed } from './batching/frame';
-import type { Connections } from './connection';
 import { bufferOf, expirationOf, outgoingProperties } from './message';
 import { originOf, privateQueuePrefix } from './origin';
-import { ReopeningChannel } from './reopening-channel';
 import { routeTo } from './route';
 import { declareAnswerQueue, notConnected } from './topology';
 

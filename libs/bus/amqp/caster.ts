@@ -1,4 +1,6 @@
 import type { Options } from 'amqplib';
+import { connectionLost } from '../../amqp/broker-errors';
+import type { Connection } from '../../amqp/connection';
 import { cellOf, inCell, queueInCell } from '../../contracts/cells';
 import { EVENTS_EXCHANGE, isBatching, type QueueAddress, type QueueSpec } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
@@ -11,7 +13,6 @@ import { keptTrace, traceHeaders } from '../handling/trace-messages';
 import type { BusConfig } from '../options';
 import type { CastOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
-import type { Connection } from './connection';
 import {
   bufferOf,
   cutProperties,
@@ -22,7 +23,6 @@ import {
 } from './message';
 import { onBehalfOf } from './origin';
 import { type Route, routeTo } from './route';
-import { connectionLost } from './topology';
 
 /** Casts, events and dead letters: what is safe with the broker once its promise resolves. */
 export class Caster {

@@ -1,10 +1,10 @@
+import { Connection } from '../../amqp/connection';
 import { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import type { BusConfig } from '../options';
 import type { Bus } from '../port';
 import { AmqpBus } from './amqp-bus';
-import { Connection } from './connection';
 
 /** Where RabbitMQ is, and how to use it. */
 export type AmqpSettings = BusConfig & {

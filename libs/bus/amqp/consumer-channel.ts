@@ -1,13 +1,14 @@
 import type { Channel, ChannelModel } from 'amqplib';
+import { noAnswer } from '../../amqp/broker-errors';
+import type { Connection } from '../../amqp/connection';
+import { ReopeningChannel } from '../../amqp/reopening-channel';
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import type { Surroundings } from '../../runtime/service';
 import { closing } from '../errors';
 import { Acks } from './batching/acks';
-import type { Connection } from './connection';
 import type { Consumer } from './consumer';
-import { ReopeningChannel } from './reopening-channel';
-import { noAnswer, refusalOf } from './topology';
+import { refusalOf } from './topology';
 
 const RETRY_DELAY_MS = 500;
 /** For the broker to confirm a consumer; it may have a thousand others to confirm before. */

@@ -1,12 +1,12 @@
 import { type ConfirmChannel, IllegalOperationError, type Options } from 'amqplib';
 import Denque from 'denque';
+import type { Connection } from '../../amqp/connection';
+import { ReopeningChannel } from '../../amqp/reopening-channel';
 import { type BerthError, invalidArgument } from '../../domain/errors';
 import type { Surroundings } from '../../runtime/service';
 import { notConfirmed, queueFull, tooManyWaiting } from '../errors';
 import type { BusConfig } from '../options';
-import type { Connection } from './connection';
 import { expirationOf } from './message';
-import { ReopeningChannel } from './reopening-channel';
 import { notConnected } from './topology';
 
 /** A message on its way to the broker. */

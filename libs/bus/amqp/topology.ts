@@ -1,4 +1,5 @@
 import type { Channel } from 'amqplib';
+import { connectionLost } from '../../amqp/broker-errors';
 import { inCell } from '../../contracts/cells';
 import { EVENTS_EXCHANGE, type QueueSpec } from '../../contracts/queues';
 import { BerthError, invalidArgument, isOwnFault } from '../../domain/errors';
@@ -7,9 +8,6 @@ import { queueArguments } from '../queue-arguments';
 
 /** A listener that is slower than the events loses the oldest above this many. */
 const MAX_UNHEARD_EVENTS = 100_000;
-
-/** How long the broker may keep a question about a queue or a channel open. */
-export const ANSWER_TIMEOUT_MS = 10_000;
 
 /** The exchange of a cell's events. */
 export async function declareEvents(channel: Channel, cell: string): Promise<void> {
@@ -87,10 +85,6 @@ export function refusalOf(thrown: unknown, queue: string): BerthError {
   }
 }
 
-export function connectionLost(cause?: unknown): BerthError {
-  return new BerthError('unavailable', 'connection_lost', 'the connection to the broker was lost; retry', { cause });
-}
-
 export function notConnected(): BerthError {
   return new BerthError('unavailable', 'not_connected', 'the broker is away; nothing was done, retry later');
 }
@@ -101,8 +95,4 @@ export function brokerBlocked(): BerthError {
     'broker_blocked',
     'the broker is short of memory or disk and takes no messages; nothing was done, retry later',
   );
-}
-
-export function noAnswer(queue: string): BerthError {
-  return new BerthError('unavailable', 'broker_silent', `the broker does not answer about '${queue}'; retry later`);
 }

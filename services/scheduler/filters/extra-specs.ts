@@ -1,6 +1,6 @@
+import { matchesSpec } from '#libs/domain/extra-specs/matches-spec';
 import { metadataOf } from '#libs/domain/grouping/aggregate';
 import type { HostState } from '../fleet/host-state';
-import { matchesSpec } from './extra-spec-match';
 import type { Check, ClassFilter, Reason } from './filter';
 
 /**

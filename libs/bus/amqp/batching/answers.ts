@@ -1,9 +1,9 @@
 import type { Channel, ChannelModel } from 'amqplib';
+import type { Connection } from '../../../amqp/connection';
+import { ReopeningChannel } from '../../../amqp/reopening-channel';
 import type { Surroundings } from '../../../runtime/service';
 import type { Delivery } from '../../handling/delivery';
-import type { Connection } from '../connection';
 import { answerProperties, bufferOf } from '../message';
-import { ReopeningChannel } from '../reopening-channel';
 import { onOpen } from './acks';
 import { frameCodec, framedMessage } from './frame';
 import { FrameBatches } from './frame-batches';

@@ -1,8 +1,8 @@
 import type { Options } from 'amqplib';
+import type { Connection } from '../../../amqp/connection';
 import { withoutCell } from '../../../contracts/cells';
 import { EVENTS_EXCHANGE } from '../../../contracts/queues';
 import type { Surroundings } from '../../../runtime/service';
-import type { Connection } from '../connection';
 import { bufferOf } from '../message';
 import { type Publication, Publisher, type PublisherSettings } from '../publisher';
 import { fitsInFrame, frameCodec, framedMessage } from './frame';

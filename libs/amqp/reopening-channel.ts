@@ -1,9 +1,9 @@
 import type { Channel, ChannelModel } from 'amqplib';
-import { BerthError } from '../../domain/errors';
-import { endsWithin } from '../../runtime/ends-within';
-import type { Surroundings } from '../../runtime/service';
+import { BerthError } from '../domain/errors';
+import { endsWithin } from '../runtime/ends-within';
+import type { Surroundings } from '../runtime/service';
+import { ANSWER_TIMEOUT_MS, connectionLost, noAnswer } from './broker-errors';
 import type { Attachment, Connection } from './connection';
-import { ANSWER_TIMEOUT_MS, connectionLost, noAnswer } from './topology';
 
 /** What a reopening channel is for. */
 export interface ChannelRole<C extends Channel> {

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream';
 import { type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib';
-import { backoffMs } from '../../runtime/backoff';
-import { corkPerTick } from '../../runtime/cork-per-tick';
-import { endsWithin } from '../../runtime/ends-within';
-import type { Surroundings } from '../../runtime/service';
-import { userOfUrl } from '../user-of-url';
+import { backoffMs } from '../runtime/backoff';
+import { corkPerTick } from '../runtime/cork-per-tick';
+import { endsWithin } from '../runtime/ends-within';
+import type { Surroundings } from '../runtime/service';
 import { surviveUndecodableHeaders } from './undecodable-headers';
+import { userOfUrl } from './user-of-url';
 
 /** What is set up anew on each connection. `attach` never rejects: what fails is tried again later. */
 export interface Attachment {

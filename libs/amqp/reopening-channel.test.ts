@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { Channel, ChannelModel } from 'amqplib';
-import { seededRandom } from '../../domain/random';
-import { silentLog } from '../../runtime/log';
-import { createMetrics } from '../../runtime/metrics';
-import { fakeClock } from '../../testing/fake-clock';
+import { seededRandom } from '../domain/random';
+import { silentLog } from '../runtime/log';
+import { createMetrics } from '../runtime/metrics';
+import { fakeClock } from '../testing/fake-clock';
 import type { Connection } from './connection';
 import { ReopeningChannel } from './reopening-channel';
 

@@ -1,4 +1,4 @@
-import { matchesSpec } from './extra-spec-match';
+import { matchesSpec } from './matches-spec';
 
 it.each([
   ['true', 'true', true],

@@ -1,0 +1,12 @@
+import { BerthError } from '../domain/errors';
+
+/** How long the broker may keep a question about a queue or a channel open. */
+export const ANSWER_TIMEOUT_MS = 10_000;
+
+export function connectionLost(cause?: unknown): BerthError {
+  return new BerthError('unavailable', 'connection_lost', 'the connection to the broker was lost; retry', { cause });
+}
+
+export function noAnswer(queue: string): BerthError {
+  return new BerthError('unavailable', 'broker_silent', `the broker does not answer about '${queue}'; retry later`);
+}
