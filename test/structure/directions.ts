@@ -40,6 +40,12 @@ export const RULES: readonly Rule[] = [
     breach: 'libs/amqp/connection.ts -> libs/bus/port.ts',
   },
   {
+    says: "oslo.messaging's wire knows connections, and neither Berth's bus nor Nova",
+    of: ['libs/oslo/'],
+    only: ['libs/amqp/', 'libs/domain/', 'libs/runtime/'],
+    breach: 'libs/oslo/rpc-server.ts -> libs/bus/port.ts',
+  },
+  {
     says: "the port of the placement store imports the domain and contracts' types only",
     of: ['libs/placement/port/'],
     only: ['libs/domain/', 'libs/contracts/'],
@@ -199,7 +205,7 @@ export const RULES: readonly Rule[] = [
     [['drivers/'], ['host/'], ['reports/'], ['orders/']],
   ),
   ...Object.entries({
-    'npm:amqplib': ['libs/amqp/', 'libs/bus/amqp/'],
+    'npm:amqplib': ['libs/amqp/', 'libs/bus/amqp/', 'libs/oslo/'],
     'npm:ioredis': ['libs/redis/'],
     ...Object.fromEntries(
       ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace-node'].map((part) => [
