@@ -53,7 +53,12 @@ export async function settleRefused(bus: Bus, message: IncomingMessage, error: B
 }
 
 /** Reasons of messages that nobody could make anything of. */
-const NOT_HANDLED: ReadonlySet<string> = new Set(['missing_type', 'unknown_type', 'malformed_message']);
+const NOT_HANDLED: ReadonlySet<string> = new Set([
+  'missing_type',
+  'unknown_type',
+  'malformed_message',
+  'postponed_too_long',
+]);
 
 function answerOptions({ correlationId, id }: IncomingMessage) {
   return { correlationId: correlationId ?? id };

@@ -58,6 +58,11 @@ export function deliveryLimit(deliveries: number): BerthError {
   return new BerthError('resource_exhausted', 'delivery_limit', `was given out ${deliveries} times and never settled`);
 }
 
+export function postponedTooLong(postponedForMs: number): BerthError {
+  const message = `could not be done for ${Math.round(postponedForMs / 1_000)} s (BERTH_BUS_MAX_POSTPONED_MS); send it again once what it needs is there`;
+  return new BerthError('deadline_exceeded', 'postponed_too_long', message);
+}
+
 /** AMQP's short strings, as routing keys are, have at most this many bytes. */
 const MAX_TOPIC_BYTES = 255;
 

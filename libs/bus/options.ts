@@ -36,6 +36,13 @@ export const busOptions = {
     unit: 'bytes',
     help: 'The largest body of a message; larger ones are refused by their sender.',
   }),
+  maxPostponedMs: durationOption({
+    env: 'BERTH_BUS_MAX_POSTPONED_MS',
+    default: 86_400_000,
+    min: 1_000,
+    max: 2_592_000_000,
+    help: 'How long a message may go to the end of its queue again and again, before it is refused or a dead letter.',
+  }),
   confirmTimeoutMs: durationOption({
     env: 'BERTH_BUS_CONFIRM_TIMEOUT_MS',
     default: 10_000,

@@ -137,6 +137,8 @@ export interface IncomingMessage {
   readonly correlationId: string | undefined;
   /** True when it was given out before: its effects may be stored already. */
   readonly redelivered: boolean;
+  /** For how long it has been put off (`postpone`); 0 when it never was. */
+  readonly postponedForMs: number;
   /** When the caller stops waiting, or a cast expires, by this process's clock; undefined for casts that do not expire. */
   readonly deadlineMs: number | undefined;
   /** Headers that are text, such as `berth-error-reason` on a dead letter. */
@@ -158,7 +160,8 @@ export type CallHandler = (message: IncomingMessage) => Promise<Uint8Array>;
  *
  * - `ack`      its effects are stored
  * - `requeue`  not now: give it to somebody (counts against the queue's delivery limit)
- * - `postpone` not now, through no fault of its own: to the end of the queue, not counted, `redelivered` all the same
+ * - `postpone` not now, through no fault of its own: to the end of the queue, not counted, `redelivered` all the same. After
+ *              `BERTH_BUS_MAX_POSTPONED_MS` of that it is refused, `postponed_too_long`
  * - `drop`     never: to `dead-letters` with the reason in its headers
  */
 export type Settlement =

@@ -154,6 +154,18 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
  */
 export const FIRST_STATES: readonly InstanceState[] = ['scheduling', 'pending', 'active', 'stopped'];
 
+/**
+ * An instance that no scheduler has answered for in so long ends in ERROR: longer than outages, for a client still waits. While a
+ * scheduler answers it ends, or waits for capacity, at once.
+ */
+export const MAX_SCHEDULING_MS = 86_400_000;
+
+/** Why it ends then. */
+export const NOT_SCHEDULED = {
+  reason: 'not_scheduled',
+  message: `no scheduler has answered for it in ${MAX_SCHEDULING_MS / 3_600_000} hours`,
+} as const;
+
 /** The states of an instance that is built and on its host, holding its claim there. */
 export const BUILT_STATES: readonly InstanceState[] = ['active', 'unknown', 'stopping', 'stopped', 'starting'];
 

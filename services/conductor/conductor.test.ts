@@ -3,6 +3,7 @@ import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor'
 import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
+import { MAX_SCHEDULING_MS } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
@@ -358,6 +359,32 @@ it('waits while the store is away, for longer than RabbitMQ lets a message be he
   isAway = false;
   await world.clock.advance(10_000);
   expect((await world.only()).state).toBe('active');
+});
+
+it('ends what no scheduler has answered for in a day, and counts how long it was tried', async () => {
+  await conductors.shift()?.close();
+  const measured = createMetrics({});
+  const noScheduler = async () => {
+    throw new BerthError('unavailable', 'no_scheduler', 'none runs');
+  };
+  conductors.push(
+    await world.conductor((deps) => {
+      jest.spyOn(deps.bus, 'call').mockImplementation(noScheduler);
+      return { ...deps, metrics: measured };
+    }),
+  );
+  const nowMs = world.clock.now();
+  const createdAtMs = nowMs - MAX_SCHEDULING_MS + 600_000;
+  const waiting = anInstance({ state: 'scheduling', createdAtMs, dueAtMs: nowMs - 7_000_000 });
+  await world.instances.create(waiting.requestId, [waiting]);
+  await world.clock.advance(300_000);
+  expect(await world.only()).toMatchObject({ state: 'scheduling' });
+  const exposed = await measured.expose();
+  expect(exposed).toMatch(/berth_conductor_waits_total\{reason="no_scheduler"\} [1-9]/);
+  expect(exposed).toContain('berth_overdue_seconds_bucket{le="3600"} 0');
+  expect(exposed).toMatch(/berth_overdue_seconds_count [1-9]/);
+  await world.clock.advance(600_000);
+  expect(await world.only()).toMatchObject({ state: 'error', fault: { reason: 'not_scheduled' } });
 });
 
 describe('hosts that one service host carries', () => {

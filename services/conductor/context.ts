@@ -1,9 +1,9 @@
+import type { HoldRetry } from '#libs/bus/hold-message';
 import type { Bus } from '#libs/bus/port';
 import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { AllocationRequest, Sealer } from '#libs/placement/sealed/allocation-request';
-import type { RetryOptions } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';
 import type { EventPublisher } from './events/publish-events';
 import type { Hearing } from './losses/hearing';
@@ -36,5 +36,5 @@ export interface Conductor extends ConductorDeps {
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
   readonly stopping: AbortSignal;
   /** How work is done again while something is away. */
-  readonly retry: RetryOptions;
+  readonly retry: HoldRetry;
 }

@@ -1,4 +1,4 @@
-import type { Metrics } from '#libs/runtime/metrics';
+import { AGE_BUCKETS_S, type Metrics } from '#libs/runtime/metrics';
 import { FINDINGS } from './step';
 
 export type ConductorMetrics = ReturnType<typeof conductorMetrics>;
@@ -25,6 +25,12 @@ export function conductorMetrics(metrics: Metrics) {
       'reason',
     ]),
     stale: metrics.counter('berth_stale_reports_total', 'Reports of attempts that are over.'),
+    overdue: metrics.histogram(
+      'berth_overdue_seconds',
+      'Instances that a sweep could not go on with, by how long each has been overdue.',
+      [],
+      AGE_BUCKETS_S,
+    ),
     mended,
     doubts: metrics.counter('berth_doubts_total', 'Instances found in doubt, each time they were: kept as they are.', [
       'finding',

@@ -4,6 +4,8 @@ import {
   type Instance,
   type InstanceState,
   isAttemptOpen,
+  MAX_SCHEDULING_MS,
+  NOT_SCHEDULED,
   powerStateToBuild,
 } from '#libs/domain/instance';
 import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
@@ -140,7 +142,9 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
     case 'running':
       return adoptOrElsewhere(record, observed);
     default:
-      return isOverdue(record, nowMs) ? { kind: 'select_destinations' } : wait(record);
+      if (!isOverdue(record, nowMs)) return wait(record);
+      if (nowMs - record.createdAtMs >= MAX_SCHEDULING_MS) return recordError(NOT_SCHEDULED, undefined, []);
+      return { kind: 'select_destinations' };
   }
 }
 

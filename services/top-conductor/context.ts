@@ -1,3 +1,4 @@
+import type { HoldRetry } from '#libs/bus/hold-message';
 import type { Bus } from '#libs/bus/port';
 import type { CellLink } from '#libs/cells/cell-link';
 import type { FlavorStore } from '#libs/instances/flavor-store';
@@ -26,4 +27,6 @@ export interface TopConductorDeps extends Surroundings {
 export interface TopConductor extends TopConductorDeps {
   readonly measured: TopConductorMetrics;
   readonly stopping: AbortSignal;
+  /** How work is done again while something is away. */
+  readonly retry: HoldRetry;
 }

@@ -12,6 +12,13 @@ export const topConductorOptions = {
     unit: 'messages',
     help: 'Requests that one top conductor has in hand at once.',
   }),
+  holdMs: durationOption({
+    env: 'BERTH_TOP_CONDUCTOR_HOLD_MS',
+    default: 60_000,
+    min: 100,
+    max: 900_000,
+    help: "How long a request is tried while the top's store is away, before it goes to the end of its queue.",
+  }),
   numAlternates: intOption({
     env: 'BERTH_TOP_CONDUCTOR_ALTERNATES',
     default: 3,

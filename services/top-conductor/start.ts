@@ -16,7 +16,7 @@ import type { TopConductor, TopConductorDeps } from './context';
 import { KEEPER_LEASE, keepComparing, keepLookingAfter } from './look-after';
 import { topConductorMetrics } from './metrics';
 import { operateInstance } from './operate-instance';
-import { refuseRequest, takeRequest } from './requests/take-requests';
+import { refuseRequest, retryOptions, takeRequest } from './requests/take-requests';
 
 /** What it starts with: it opens the links, because each must hear its cell from the start. */
 export type TopConductorParts = Omit<TopConductorDeps, 'links'> & {
@@ -32,7 +32,8 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
   const links = new Map<string, CellLink>();
-  const t: TopConductor = { ...deps, links, measured: topConductorMetrics(deps.metrics), stopping: stop.signal };
+  const parts = { ...deps, links, measured: topConductorMetrics(deps.metrics), stopping: stop.signal };
+  const t: TopConductor = { ...parts, retry: retryOptions(parts) };
   for (const cell of cells) {
     const open = (signal: AbortSignal) => openCell(cell, signal);
     links.set(cell, new CellLink(cell, open, deps, (bus) => hearCell(t, cell, bus)));

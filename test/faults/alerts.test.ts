@@ -339,7 +339,7 @@ it('tells of an audit that stalls, by a user that may not ask for the time', asy
 });
 
 /** Alerts that need an agent that lies or circles for long: `rules.test.yml` tests when they fire. */
-const BY_RULES = ['BerthDoubtsDropped', 'BerthOrdersCircle'];
+const BY_RULES = ['BerthDoubtsDropped', 'BerthOrdersCircle', 'BerthWorkCircles'];
 
 it('has caused every alert', () => {
   const alerts = [...RULES.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);

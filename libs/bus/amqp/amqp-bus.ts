@@ -246,7 +246,8 @@ export class AmqpBus implements Bus {
   }
 
   #handling(queue: QueueSpec) {
-    return { queue, log: this.#around.log, metrics: this.#metrics, maxMessageBytes: this.#config.maxMessageBytes };
+    const { maxMessageBytes, maxPostponedMs } = this.#config;
+    return { queue, log: this.#around.log, metrics: this.#metrics, maxMessageBytes, maxPostponedMs };
   }
 
   #checkOutgoing(message: OutgoingMessage): void {

@@ -71,7 +71,8 @@ export class Caster {
 
   /** Puts a message to the end of its queue, this delivery not counted. It expires when it would have. */
   postpone(delivery: Delivery, queue: QueueSpec): Promise<void> {
-    const headers = { [DELIVERIES_HEADER]: delivery.deliveries - 1, [POSTPONED_HEADER]: true };
+    const postponedAtMs = delivery.postponedAtMs ?? this.#around.clock.now();
+    const headers = { [DELIVERIES_HEADER]: delivery.deliveries - 1, [POSTPONED_HEADER]: postponedAtMs };
     return this.#sendOn(queue, delivery, headers, delivery);
   }
 

@@ -9,7 +9,7 @@ import { cellOfMessage, isPrivateQueueOf, originOf } from './origin';
 /** How often a message was given out before the adapter published it again. The adapter's own; callers never see it. */
 export const DELIVERIES_HEADER = 'berth-deliveries';
 
-/** That it was given out before it was published again, though that does not count. */
+/** When it was first published again though that does not count, in ms since 1970; true from older versions. */
 export const POSTPONED_HEADER = 'berth-postponed';
 
 /**
@@ -21,6 +21,7 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
   const headers: Record<string, unknown> = properties.headers ?? {};
   const expirationMs = Number(properties.expiration ?? Number.NaN);
   const deliveriesBefore = deliveriesBeforeOf(headers, fields.redelivered);
+  const postponed = headers[POSTPONED_HEADER];
   const identity = originOf(message);
   return new Delivery(
     {
@@ -31,7 +32,8 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
       identity,
       replyTo: ownQueue(text(properties.replyTo), identity, cellOfMessage(fields)),
       correlationId: text(properties.correlationId),
-      redelivered: deliveriesBefore > 0 || headers[POSTPONED_HEADER] === true,
+      redelivered: deliveriesBefore > 0 || postponed === true || countOf(postponed) > 0,
+      postponedAtMs: countOf(postponed) || undefined,
       // From now on: the broker does not say how long it waited, and clocks differ. Too late is harmless, the caller
       // ignores the answer; the broker does not hand out what has expired.
       deadlineMs: Number.isFinite(expirationMs) ? around.clock.elapsed() + expirationMs : undefined,

@@ -1,13 +1,15 @@
-import type { Counter } from 'prom-client';
+import type { Counter, Histogram } from 'prom-client';
 import type { BerthError } from '../../domain/errors';
-import type { Metrics } from '../../runtime/metrics';
+import { AGE_BUCKETS_S, type Metrics } from '../../runtime/metrics';
 
 /** What a bus counts. Reasons are a closed set of symbols; queues are no labels, there is one for each host. */
 export interface BusMetrics {
   /** Calls, casts and events that did not leave this process, or that the broker did not take. */
   readonly notSent: Counter<'reason'>;
   readonly deadLetters: Counter<'reason'>;
-  /** Messages that were not decoded: for their sender, their size, or because they were given out too often. */
+  /** For how long messages that go to the end of their queues have been doing so. */
+  readonly postponed: Histogram;
+  /** Messages that were not decoded: for their sender, their size, or because they were given out or put off too often. */
   readonly refused: Counter<'reason'>;
   /** Handlers that threw what they should not. */
   readonly handlerFailures: Counter;
@@ -37,6 +39,12 @@ export function busMetrics(metrics: Metrics, state: BusState): BusMetrics {
   return {
     notSent: metrics.counter('berth_bus_not_sent_total', 'Messages that the broker did not get or take.', ['reason']),
     deadLetters: metrics.counter('berth_bus_dead_letters_total', 'Messages moved to the dead letters.', ['reason']),
+    postponed: metrics.histogram(
+      'berth_bus_postponed_seconds',
+      'Messages that went to the end of their queue, by how long each has been put off.',
+      [],
+      AGE_BUCKETS_S,
+    ),
     refused: metrics.counter('berth_bus_refused_total', 'Messages refused before they were decoded.', ['reason']),
     handlerFailures: metrics.counter('berth_bus_handler_failures_total', 'Handlers of messages that threw.'),
     reconnects: metrics.counter('berth_bus_reconnects_total', 'Times that the broker came back.'),

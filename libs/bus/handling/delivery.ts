@@ -4,12 +4,14 @@ import { BerthError } from '../../domain/errors';
 import type { IncomingMessage } from '../port';
 
 /** What an adapter knows of a message that it hands out. */
-export type DeliveryFields = Omit<IncomingMessage, 'signal' | 'isAborted' | 'headers'> & {
+export type DeliveryFields = Omit<IncomingMessage, 'signal' | 'isAborted' | 'headers' | 'postponedForMs'> & {
   readonly headers: Readonly<Record<string, string>>;
   /** How often it was given out, this time included, as far as the queue counts. */
   readonly deliveries: number;
   /** The broker gave this very copy out before. */
   readonly isGivenBack?: boolean;
+  /** When it was put off first, by the clock of whoever did; undefined when it never was. */
+  readonly postponedAtMs?: number | undefined;
   /** Why it can't be handled. */
   readonly defect?: BerthError | undefined;
 };
@@ -31,6 +33,8 @@ export class Delivery implements IncomingMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly deliveries: number;
   readonly isGivenBack: boolean;
+  /** Never later than now, whatever its sender says. */
+  readonly postponedAtMs: number | undefined;
   readonly defect: BerthError | undefined;
   readonly #clock: Clock;
   #controller: AbortController | undefined;
@@ -52,7 +56,12 @@ export class Delivery implements IncomingMessage {
     this.deliveries = fields.deliveries;
     this.isGivenBack = fields.isGivenBack ?? false;
     this.defect = fields.defect;
+    this.postponedAtMs = fields.postponedAtMs && Math.min(fields.postponedAtMs, clock.now());
     this.#clock = clock;
+  }
+
+  get postponedForMs(): number {
+    return this.postponedAtMs === undefined ? 0 : this.#clock.now() - this.postponedAtMs;
   }
 
   get signal(): AbortSignal {

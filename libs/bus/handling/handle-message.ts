@@ -3,7 +3,7 @@ import { refusalOfMessage } from '../../contracts/message-rules';
 import type { QueueSpec } from '../../contracts/queues';
 import { BerthError, invalidArgument } from '../../domain/errors';
 import type { Log } from '../../runtime/log';
-import { deliveryLimit } from '../errors';
+import { deliveryLimit, postponedTooLong } from '../errors';
 import {
   type CallHandler,
   type CastHandler,
@@ -37,6 +37,7 @@ export interface HandlingOptions {
   readonly log: Log;
   readonly metrics: BusMetrics;
   readonly maxMessageBytes: number;
+  readonly maxPostponedMs: number;
   /** Settles casts that are refused before they are decoded; they go to the dead letters when not given. */
   readonly refused?: RefusalHandler | undefined;
 }
@@ -68,7 +69,7 @@ async function handleCast(
   if (delivery.deliveries > limit + 1) return await bury(delivery, actions, deliveryLimit(limit + 1), options);
   const refusal = castRefusalOf(delivery, options);
   const handle = refusal === undefined ? handler : (message: Delivery) => refuse(message, refusal, options);
-  const settlement = withinDeliveryLimit(await settlementOf(delivery, handle, options), delivery, options.queue);
+  const settlement = await withinBounds(await settlementOf(delivery, handle, options), delivery, options);
   delivery.finish();
   switch (settlement.kind) {
     case 'ack':
@@ -127,10 +128,7 @@ async function refuse(delivery: Delivery, error: BerthError, options: HandlingOp
   const { queue, log, metrics, refused } = options;
   const { type, id } = delivery;
   metrics.refused.inc({ reason: error.reason });
-  log.warn(
-    { event: 'bus_message_refused', queue: queue.name, type, id, error },
-    'message refused before it was decoded',
-  );
+  log.warn({ event: 'bus_message_refused', queue: queue.name, type, id, error }, 'message refused');
   return refused === undefined ? drop(error) : refused(delivery, error);
 }
 
@@ -150,10 +148,17 @@ async function settlementOf(
   }
 }
 
-/** The broker's own limit is behind this one, for messages whose processes die. */
-function withinDeliveryLimit(settlement: Settlement, delivery: Delivery, queue: QueueSpec): Settlement {
-  const isLast = delivery.deliveries >= deliveryLimitOf(queue);
-  return settlement.kind === 'requeue' && isLast ? drop(deliveryLimit(delivery.deliveries)) : settlement;
+/** Nothing goes round for ever. The broker's own limit is behind that of deliveries, for messages whose processes die. */
+async function withinBounds(settlement: Settlement, delivery: Delivery, options: HandlingOptions): Promise<Settlement> {
+  const { deliveries, postponedForMs } = delivery;
+  if (settlement.kind === 'requeue' && deliveries >= deliveryLimitOf(options.queue))
+    return drop(deliveryLimit(deliveries));
+  if (settlement.kind !== 'postpone') return settlement;
+  options.metrics.postponed.observe(postponedForMs / 1_000);
+  if (postponedForMs < options.maxPostponedMs) return settlement;
+  const error = postponedTooLong(postponedForMs);
+  const refused = await refuse(delivery, error, options);
+  return refused.kind === 'postpone' ? drop(error) : refused;
 }
 
 function deliveryLimitOf(queue: QueueSpec): number {

@@ -221,7 +221,8 @@ export class MemoryBus implements Bus {
   }
 
   #handling(queue: QueueSpec) {
-    return { queue, log: this.#around.log, metrics: this.#metrics, maxMessageBytes: this.#config.maxMessageBytes };
+    const { maxMessageBytes, maxPostponedMs } = this.#config;
+    return { queue, log: this.#around.log, metrics: this.#metrics, maxMessageBytes, maxPostponedMs };
   }
 
   #seal({ type, body, sender }: OutgoingMessage, options: CastOptions, expiresAtMs?: number): Envelope {

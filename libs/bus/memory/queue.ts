@@ -20,8 +20,8 @@ export interface Envelope {
   readonly expiresAtMs: number | undefined;
   /** How often it was given out. */
   deliveries: number;
-  /** It was given out before, though that does not count. */
-  isPostponed?: boolean;
+  /** When it was first given out though that does not count. */
+  postponedAtMs?: number;
 }
 
 /** Who takes messages from a queue. */
@@ -98,7 +98,8 @@ export class MemoryQueue {
 
   /** Takes it back to the end, as if it had not been given out but for `redelivered`. */
   postpone(envelope: Envelope): void {
-    this.#push({ ...envelope, deliveries: envelope.deliveries - 1, isPostponed: true });
+    const postponedAtMs = envelope.postponedAtMs ?? this.#broker.clock.now();
+    this.#push({ ...envelope, deliveries: envelope.deliveries - 1, postponedAtMs });
     this.#giveOut();
   }
 

@@ -87,7 +87,7 @@ export class MemorySubscription implements Subscription, Receiver {
 
 /** The message as a handler gets it. */
 export function deliveryOf(envelope: Envelope, { clock }: MemoryBroker): Delivery {
-  const { expiresAtMs: deadlineMs, deliveries, isPostponed = false, ...fields } = envelope;
-  const redelivered = deliveries > 1 || isPostponed;
+  const { expiresAtMs: deadlineMs, deliveries, ...fields } = envelope;
+  const redelivered = deliveries > 1 || fields.postponedAtMs !== undefined;
   return new Delivery({ ...fields, deadlineMs, deliveries, redelivered }, clock);
 }

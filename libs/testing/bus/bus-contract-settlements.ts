@@ -49,6 +49,33 @@ export function describeSettlements(world: () => BusWorld): void {
     },
   );
 
+  it('refuses a message that is postponed for too long, whoever takes it', async () => {
+    const queue = aQueue('work');
+    const refused = new Inbox<readonly [string, string]>();
+    const toldOf = {
+      prefetch: 1,
+      refused: async ({ id }: IncomingMessage, { reason }: BerthError) => told(id, reason),
+    };
+    const told = (id: string, reason: string) => {
+      refused.put([id, reason]);
+      return POSTPONE;
+    };
+    const ages: number[] = [];
+    const isNotNow = async ({ postponedForMs }: IncomingMessage) => {
+      ages.push(postponedForMs);
+      return POSTPONE;
+    };
+    for (let n = 0; n < 2; n++) await (await world().open({ maxPostponedMs: 200 })).consume(queue, isNotNow, toldOf);
+    const bus = await world().open();
+    await bus.cast(queue, aMessage('never'), { id: 'never' });
+    const dead = await takeDeadLetter(bus, queue.name);
+    expect(dead).toMatchObject({ id: 'never', headers: { 'berth-error-reason': 'postponed_too_long' } });
+    expect(refused.items).toEqual([['never', 'postponed_too_long']]);
+    expect(ages[0]).toBe(0);
+    expect(ages.toSorted((a, b) => a - b)).toEqual(ages);
+    expect(ages.at(-1)).toBeGreaterThanOrEqual(200);
+  });
+
   it.each([{}, { batching: true }])('lets a postponed message expire when it would have (%j)', async (rest) => {
     const bus = await world().open();
     const queue = aQueue('host', rest);

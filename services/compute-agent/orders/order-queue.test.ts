@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ACK, DEAD_LETTERS, type IncomingMessage } from '#libs/bus/port';
 import { agentQueue } from '#libs/contracts/queues';
+import { BerthError } from '#libs/domain/errors';
 import { Inbox } from '#libs/testing/bus/inbox';
 import { AgentWorld } from '../testing/agent-world';
+import { MAX_PUT_BACK_MS } from './order-queue';
 
 let world: AgentWorld;
 
@@ -132,4 +134,23 @@ it('hands back what is still being built when the drain times out, on each host'
   expect(world.outcomes()).toEqual([]);
   expect(await world.bus.depth(world.orderQueue)).toBe(3);
   expect(world.stats.items.slice(-3).map(({ instances }) => instances)).toEqual([[], [], []]);
+});
+
+it('puts an order for a host that it does not hold back for so long, and no longer', async () => {
+  await startRack();
+  world.onStats = async () => {
+    throw new BerthError('unavailable', 'store_away', 'away');
+  };
+  await world.clock.advance(60_000);
+  await world.build({ host: 'rack-1' });
+  const buried = new Inbox<IncomingMessage>();
+  await world.bus.consume({ name: DEAD_LETTERS, kind: 'host' }, async (message) => {
+    buried.put(message);
+    return ACK;
+  });
+  await world.clock.advance(MAX_PUT_BACK_MS - 1_000);
+  expect(buried.items).toEqual([]);
+  await world.clock.advance(10_000);
+  expect(buried.items).toMatchObject([{ headers: { 'berth-error-reason': 'host_not_held' } }]);
+  expect(await world.metrics.expose()).toMatch(/berth_agent_orders_put_back_total\{reason="not_held"\} [1-9]/);
 });

@@ -1,4 +1,4 @@
-import { ACK, drop, type IncomingMessage, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
+import { ACK, drop, type IncomingMessage, POSTPONE, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { type Identity, nameOf, requireService, speaksForServiceHost } from '#libs/contracts/identity';
@@ -13,7 +13,6 @@ import type { HostLease } from '../holding/host-lease';
 import { decodeBuildOrder } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { HeldOrders } from './held-orders';
-import { MAX_PUT_BACK_MS, PutBackOrders, type PutBackReason } from './put-back';
 import { takeBuild } from './take-build';
 import { takeDestroy } from './take-destroy';
 import { takePowerState } from './take-power-state';
@@ -41,6 +40,12 @@ const MAX_PREFETCH = 65_535;
 /** How long an order for a host that is not held waits for it before it is handed back. */
 const HOLD_BACK_MS = 1_000;
 
+/** As long as an order goes back for a host that is not held: longer than a lease, and than most outages. */
+export const MAX_PUT_BACK_MS = 3_600_000;
+
+/** Why an order is not settled: its host is not held, or what is done about it is not at its end. */
+type PutBackReason = 'not_held' | 'in_work';
+
 /**
  * The order queue of a service host, and the only one of its process: takes builds and destroys of all its hosts and
  * gives each to the host that it names. An order for a host that is not here is dead-lettered; one for a host that another
@@ -53,7 +58,6 @@ export class OrderQueue {
   readonly #parts: OrderQueueParts;
   readonly #hosts: ReadonlyMap<string, CarriedHost>;
   readonly #held: HeldOrders;
-  readonly #putBack: PutBackOrders;
   #subscription: Subscription | undefined;
   #isWanted = false;
   #consuming: Promise<void> | undefined;
@@ -61,7 +65,6 @@ export class OrderQueue {
   constructor(parts: OrderQueueParts, hosts: readonly CarriedHost[]) {
     this.#parts = parts;
     this.#held = new HeldOrders(parts.clock, parts.config.holdMs);
-    this.#putBack = new PutBackOrders(parts.clock);
     this.#hosts = new Map(hosts.map((carried) => [carried.lease.host, carried]));
   }
 
@@ -125,17 +128,14 @@ export class OrderQueue {
   }
 
   /** What comes of it is seen in the node; what can't be done now is for the operator to ask for again. */
-  async #operate({ body }: IncomingMessage, identity: Identity): Promise<Settlement> {
+  async #operate(message: IncomingMessage, identity: Identity): Promise<Settlement> {
     const { log } = this.#parts;
     try {
-      const order = operateNodeCodec.decode(body);
+      const order = operateNodeCodec.decode(message.body);
       requireService(identity, operateNodeCodec.type);
       const carried = this.#hosts.get(order.host);
       const host = carried && (await this.#heldHost(carried, order.epoch));
-      if (carried && !host && !isLeft(carried)) {
-        const key = `${operateNodeCodec.type} ${order.host} ${order.verb} ${order.restsOnUpdatedAtMs}`;
-        return this.#giveBack(key, carried, operateNodeCodec.type, { ...order, instanceUuid: '' });
-      }
+      if (carried && !host && !isLeft(carried)) return this.#giveBack(message, carried, { ...order, instanceUuid: '' });
       if (!host?.driver.operate)
         throw new BerthError('not_found', 'not_carried', `node ${order.host} is not held here`);
       await host.locks.run(order.host, async () => host.driver.operate?.(order));
@@ -151,10 +151,11 @@ export class OrderQueue {
 
   /** Undecodable orders are dead-lettered, and those for other hosts; their conductors notice by their deadlines. */
   async #dispatch<T extends Order>(
-    { type }: IncomingMessage,
+    message: IncomingMessage,
     decode: () => T,
     take: (host: Host, order: T) => Promise<Settlement>,
   ): Promise<Settlement> {
+    const { type } = message;
     let order: T;
     try {
       order = decode();
@@ -163,33 +164,39 @@ export class OrderQueue {
     }
     const carried = this.#hosts.get(order.host);
     if (!carried) {
-      const message = `service host ${this.#parts.config.host} does not carry host ${order.host}`;
-      return drop(new BerthError('not_found', 'not_carried', message));
+      const why = `service host ${this.#parts.config.host} does not carry host ${order.host}`;
+      return drop(new BerthError('not_found', 'not_carried', why));
     }
     const host = await this.#heldHost(carried, order.epoch);
-    const key = keyOf(type, order);
-    if (!host) return isLeft(carried) ? this.#leaveToOthers(type, order) : this.#giveBack(key, carried, type, order);
-    this.#putBack.forget(key);
+    if (!host) return isLeft(carried) ? this.#leaveToOthers(type, order) : this.#giveBack(message, carried, order);
     if (isOfEarlierManager(carried, type, order)) return this.#leaveToOthers(type, order);
-    const settlement = await this.#held.settle(key, () => take(host, order));
+    const settlement = await this.#held.settle(keyOf(type, order), () => take(host, order));
     const isUnsettled = settlement.kind === 'postpone' || settlement.kind === 'requeue';
-    if (isUnsettled) this.#parts.counters.ordersPutBack.inc({ reason: 'in_work' satisfies PutBackReason });
+    if (isUnsettled) this.#countPutBack('in_work');
     return settlement;
   }
 
   /** To its queue, until somebody surely holds the host; an order that has gone back for too long ends, with a reason. */
-  #giveBack(key: string, carried: CarriedHost, type: string, order: Pick<Order, 'host' | 'instanceUuid'>): Settlement {
-    const { log, counters, drainEnd } = this.#parts;
+  #giveBack(
+    { type, postponedForMs }: IncomingMessage,
+    carried: CarriedHost,
+    order: Pick<Order, 'host' | 'instanceUuid'>,
+  ): Settlement {
+    const { log, drainEnd } = this.#parts;
     if (drainEnd.aborted) return REQUEUE;
-    if (this.#putBack.mayGoBack(key)) {
-      counters.ordersPutBack.inc({ reason: 'not_held' satisfies PutBackReason });
-      return REQUEUE;
+    if (postponedForMs < MAX_PUT_BACK_MS) {
+      this.#countPutBack('not_held');
+      return POSTPONE;
     }
     if (carried.isOthers) return this.#leaveToOthers(type, order);
     const { host, instanceUuid } = order;
     const message = `host ${host} was not held for ${MAX_PUT_BACK_MS / 60_000} minutes; its conductor gives the order again`;
     log.error({ event: 'order_not_taken', type, host, instance_uuid: instanceUuid }, message);
     return drop(new BerthError('failed_precondition', 'host_not_held', message, { details: { host } }));
+  }
+
+  #countPutBack(reason: PutBackReason): void {
+    this.#parts.counters.ordersPutBack.inc({ reason });
   }
 
   /** Its conductor gives it again, to whoever reports that the host has not done it. */

@@ -1,3 +1,4 @@
+import { BerthError } from '#libs/domain/errors';
 import type { Conductor } from '../context';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
@@ -19,9 +20,11 @@ export async function sweepOverdue(c: Conductor): Promise<void> {
         c,
         records.map((record) => lookAt(record, { kind: 'nothing' })),
         // They stay due: the next sweep tries again.
-      ).catch((err: unknown) =>
-        c.log.warn({ event: 'overdue_not_reconciled', err, request_id: requestId }, 'could not reconcile, retrying'),
-      ),
+      ).catch((err: unknown) => {
+        c.measured.waits.inc({ reason: BerthError.from(err).reason });
+        for (const { dueAtMs = 0 } of records) c.measured.overdue.observe((c.clock.now() - dueAtMs) / 1_000);
+        c.log.warn({ event: 'overdue_not_reconciled', err, request_id: requestId }, 'could not reconcile, retrying');
+      }),
     ),
   );
 }

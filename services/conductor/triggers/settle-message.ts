@@ -1,36 +1,21 @@
 import { settleRefused } from '#libs/bus/answer-client';
-import { ACK, drop, type IncomingMessage, POSTPONE, type Settlement } from '#libs/bus/port';
-import { BerthError, isRetryable } from '#libs/domain/errors';
-import { type RetryOptions, retryWithBackoff } from '#libs/runtime/backoff';
+import { type HoldRetry, holdMessage, isForNow } from '#libs/bus/hold-message';
+import { drop, type IncomingMessage, type Settlement } from '#libs/bus/port';
+import { BerthError } from '#libs/domain/errors';
 import type { Conductor } from '../context';
 
 const BACKOFF = { firstMs: 50, maxMs: 5_000 };
 
-/**
- * Settles a message by doing its work to the end, however long the store, the broker or the schedulers are away: acked when
- * done, dropped when it can never be done, given back when the conductor stops.
- *
- * The naive way is to requeue the message when something is away. It fails because a queue counts deliveries: an outage
- * of a minute would send good builds to the dead letters. So the message stays in hand, unacknowledged, and the work is
- * done again from its start, with backoff; but not for longer than `holdMs`, because RabbitMQ closes the channel of a
- * consumer that holds a message for its `consumer_timeout`. Then it goes to the end of its queue, which does not count.
- * It costs that all of it must be harmless when repeated, which redelivery asks for anyway.
- *
- * @param work  `isRepeated` tells it that it may have been begun before; answers how to settle the message, when not by an ack
- */
+/** Settles a message by doing its work to the end; dropped when it can never be done. */
 export async function settleMessage(
   c: Conductor,
   message: IncomingMessage,
   work: (isRepeated: boolean) => Promise<Settlement | void>,
 ): Promise<Settlement> {
-  const heldUntilMs = c.clock.now() + c.config.holdMs;
-  const isRetryableNow = (thrown: unknown) => isForNow(BerthError.from(thrown)) && c.clock.now() < heldUntilMs;
   try {
-    const retry = { ...c.retry, isRetryable: isRetryableNow };
-    return (await retryWithBackoff((attempt) => work(message.redelivered || attempt > 0), retry)) ?? ACK;
+    return await holdMessage(c, message, work);
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    if (c.stopping.aborted || isForNow(error)) return POSTPONE;
     noteRefused(c, message, error);
     return drop(error);
   }
@@ -48,7 +33,7 @@ function noteRefused({ measured, log }: Conductor, { id, type }: IncomingMessage
 }
 
 /** How work is done again while something is away. */
-export function retryOptions({ clock, random, log, measured, stopping }: Omit<Conductor, 'retry'>): RetryOptions {
+export function retryOptions({ clock, random, log, measured, stopping }: Omit<Conductor, 'retry'>): HoldRetry {
   return {
     ...BACKOFF,
     clock,
@@ -61,9 +46,4 @@ export function retryOptions({ clock, random, log, measured, stopping }: Omit<Co
       log.warn({ event: 'unavailable_retrying', err: error, pause_ms: pauseMs }, `${error.reason}, retrying`);
     },
   };
-}
-
-/** Whether the same work can succeed later. */
-function isForNow(error: BerthError): boolean {
-  return isRetryable(error) || error.code === 'resource_exhausted';
 }

@@ -1,5 +1,6 @@
 import type { SelectDestinationsResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
+import { MAX_SCHEDULING_MS } from '#libs/domain/instance';
 import { chosen, refusedBy, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
@@ -39,6 +40,7 @@ it('counts a request as unavailable each time that something it needs is away, a
   jest.spyOn(world.instances, 'create').mockImplementationOnce(throws('unavailable'));
   world.select = throws('unavailable');
   await world.request();
+  await world.clock.advance(100);
   world.select = throws('invalid_argument');
   await world.clock.advance(5_000);
   expect(await world.only()).toMatchObject({ state: 'error' });
@@ -47,6 +49,33 @@ it('counts a request as unavailable each time that something it needs is away, a
     'berth_top_requests_total{outcome="unavailable"} 2',
     'berth_top_requests_total{outcome="failed"} 1',
   ]);
+});
+
+it('ends what no scheduler of the top has answered for in a day', async () => {
+  world.select = () => {
+    throw new BerthError('unavailable', 'no_scheduler', 'none runs');
+  };
+  await world.request();
+  const record = await world.only();
+  const createdAtMs = world.clock.now() - MAX_SCHEDULING_MS + 60_000;
+  await world.instances.update({ ...record, createdAtMs, version: record.version + 1 });
+  await world.clock.advance(40_000);
+  expect(await world.only()).toMatchObject({ state: 'scheduling', fault: { reason: 'no_scheduler' } });
+  await world.clock.advance(40_000);
+  expect(await world.only()).toMatchObject({ state: 'error', fault: { reason: 'not_scheduled' } });
+});
+
+it('tries a request again in hand while its store is away, not round and round its queue', async () => {
+  const away = () => {
+    throw new BerthError('unavailable', 'store_away', 'away');
+  };
+  const create = jest.spyOn(world.instances, 'create').mockImplementation(away);
+  await world.request();
+  await world.clock.advance(120_000);
+  expect(create.mock.calls.length).toBeLessThan(60);
+  create.mockRestore();
+  await world.clock.advance(10_000);
+  expect(await world.all()).toHaveLength(1);
 });
 
 it.each<[string, () => SelectDestinationsResponse]>([

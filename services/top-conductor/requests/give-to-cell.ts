@@ -1,9 +1,10 @@
+import { isForNow } from '#libs/bus/hold-message';
 import { callMethod } from '#libs/bus/typed-calls';
 import type { SelectDestinationsResponse } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
-import { BerthError, isRetryable } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import { BerthError } from '#libs/domain/errors';
+import { type Instance, MAX_SCHEDULING_MS, NOT_SCHEDULED } from '#libs/domain/instance';
 import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';
 import { isOverZones } from '#libs/domain/server-group';
 import { groupBy } from '#libs/runtime/group-by';
@@ -68,10 +69,10 @@ async function give(t: TopConductor, open: readonly Instance[], decided: Place |
     const fault = { reason: error.reason, message: error.message };
     t.log.warn({ event: 'not_given_to_cell', err: error, request_id: first.requestId }, error.message);
     // A cell that is written down may have it already: that it is not named now ends nothing.
-    const isForNow =
-      isRetryable(error) || error.code === 'resource_exhausted' || (decided && error.reason === 'unknown_cell');
-    t.measured.requests.inc({ outcome: isForNow ? 'unavailable' : 'failed' });
-    await (isForNow ? noteFaults(t, open, fault) : fail(t, open, fault));
+    const waits = isForNow(error) || (decided && error.reason === 'unknown_cell');
+    const isTooLate = decided === undefined && t.clock.now() - waitsUntilMs(first) >= MAX_SCHEDULING_MS;
+    t.measured.requests.inc({ outcome: waits ? 'unavailable' : 'failed' });
+    await (waits && !isTooLate ? noteFaults(t, open, fault) : fail(t, open, waits ? NOT_SCHEDULED : fault));
   } finally {
     if (choosesZones) await countAsOnRecord(t, open);
   }

@@ -1,5 +1,6 @@
 import { settleRefused, tellAccepted } from '#libs/bus/answer-client';
-import { ACK, type IncomingMessage, POSTPONE, type Settlement } from '#libs/bus/port';
+import { type HoldRetry, holdMessage } from '#libs/bus/hold-message';
+import type { IncomingMessage, Settlement } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { type Identity, requireProject } from '#libs/contracts/identity';
@@ -21,25 +22,38 @@ import { giveToCell } from './give-to-cell';
  */
 export async function takeRequest(t: TopConductor, message: IncomingMessage): Promise<Settlement> {
   try {
-    switch (message.type) {
-      case buildRequestCodec.type:
-        await onBuildRequest(t, message);
-        return ACK;
-      case terminateInstanceCodec.type:
-        await onTerminate(t, message);
-        return ACK;
-      default:
-        return await refuseRequest(t, message, unknownType(message));
-    }
+    return await holdMessage(t, message, () => workOf(t, message));
   } catch (thrown) {
-    const error = BerthError.from(thrown);
-    if (t.stopping.aborted) return POSTPONE;
-    if (isRetryable(error)) {
-      if (message.type === buildRequestCodec.type) t.measured.requests.inc({ outcome: 'unavailable' });
-      return POSTPONE;
-    }
-    return refuseRequest(t, message, error);
+    return refuseRequest(t, message, BerthError.from(thrown));
   }
+}
+
+function workOf(t: TopConductor, message: IncomingMessage): Promise<Settlement | void> {
+  switch (message.type) {
+    case buildRequestCodec.type:
+      return onBuildRequest(t, message);
+    case terminateInstanceCodec.type:
+      return onTerminate(t, message);
+    default:
+      return refuseRequest(t, message, unknownType(message));
+  }
+}
+
+/** How work is done again while something is away. */
+export function retryOptions({ clock, random, log, measured, stopping }: Omit<TopConductor, 'retry'>): HoldRetry {
+  return {
+    firstMs: 50,
+    maxMs: 5_000,
+    clock,
+    random,
+    signal: stopping,
+    isRetryable: (thrown) => isRetryable(BerthError.from(thrown)),
+    onFailure: (thrown, pauseMs) => {
+      const error = BerthError.from(thrown);
+      measured.requests.inc({ outcome: 'unavailable' });
+      log.warn({ event: 'unavailable_retrying', err: error, pause_ms: pauseMs }, `${error.reason}, retrying`);
+    },
+  };
 }
 
 /** Tells the client of a request that it is refused, and settles its message. */

@@ -405,6 +405,7 @@ function incoming({ name, type, body, redelivered }: Queued): IncomingMessage {
     correlationId: undefined,
     deadlineMs: undefined,
     isAborted: false,
+    postponedForMs: 0,
   };
   return { type, body, redelivered, id: name, ...none, signal: new AbortController().signal };
 }
