@@ -6,9 +6,17 @@ import type { CommitResult } from '../port/placement-store';
 import { decodeChange } from './change-record';
 import type { Keys } from './keys';
 import { encodeClaim, encodeContent, encodeInventories, headOf } from './row-format';
+import type { SeenRevisions } from './seen-revisions';
 
 /** What `lua/commit.lua` returns. */
 type CommitReply = ['committed', revision: string, claimToken: string, rows: string] | ['unchanged'] | ['conflict'];
+
+/** The facts that each write gives the store beside what it writes. */
+export interface WriterFacts {
+  /** About how many changes the stream keeps. */
+  readonly streamLength: number;
+  readonly seen: Pick<SeenRevisions, 'highest'>;
+}
 
 /** Commits one transaction, or finds that a guard of it does not hold. */
 export type CommitTransaction = (
@@ -20,7 +28,7 @@ export function commitTransaction(
   client: RedisClient,
   script: LuaScript,
   k: Keys,
-  streamLength: number,
+  { streamLength, seen }: WriterFacts,
 ): CommitTransaction {
   const tables = [k.provider, k.usage, k.inventory, k.host, k.consumer, k.resource_class, k.trait, k.name, k.tree];
   const keys = [
@@ -43,7 +51,11 @@ export function commitTransaction(
     k.nomination,
   ];
   return async (tx) => {
-    const reply = (await client.runScript(script, keys, [streamLength, encodeTransaction(tx)])) as CommitReply;
+    const reply = (await client.runScript(script, keys, [
+      streamLength,
+      encodeTransaction(tx),
+      seen.highest,
+    ])) as CommitReply;
     if (reply[0] !== 'committed') return { kind: reply[0] };
     const [kind, revision, claimToken, rows] = reply;
     return { kind, change: decodeChange(Number(revision), rows), claimToken: Number(claimToken) };

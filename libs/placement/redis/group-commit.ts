@@ -19,6 +19,7 @@ import type {
   WriteAllocations,
 } from '../port/placement-store';
 import { decodeChange } from './change-record';
+import type { WriterFacts } from './commit-transaction';
 import type { Keys } from './keys';
 import { decodeRow, encodeBody } from './row-format';
 
@@ -54,7 +55,7 @@ export function groupCommit(
   client: RedisClient,
   script: LuaScript,
   k: Keys,
-  streamLength: number,
+  { streamLength, seen }: WriterFacts,
 ): (command: AllocationCommand) => Promise<CommitResult> {
   const tables = [k.usage, k.inventory, k.consumer, k.resource_class, k.counters];
   const keys = [
@@ -70,7 +71,7 @@ export function groupCommit(
   ];
   const sizeOf = ({ write: { consumers } }: Commit) => consumers.reduce((sum, one) => sum + weightOf(one), 0);
   const commit = batchPerTick(MAX_CONSUMERS, sizeOf, async (batch): Promise<CommitResult[]> => {
-    const args = [streamLength, batch.length, ...batch.flatMap(argsOf)];
+    const args = [streamLength, seen.highest, batch.length, ...batch.flatMap(argsOf)];
     return resultsOf(batch, (await client.runScript(script, keys, args)) as ClaimReply);
   });
   return (command) => {

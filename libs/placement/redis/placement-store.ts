@@ -82,8 +82,9 @@ export class RedisPlacementStore implements PlacementStore {
     this.#keys = keys;
     this.#reader = new RedisReader(client, keys);
     this.#pools = redisPools(client, keys);
-    this.#commitAllocations = groupCommit(client, scripts.claim, keys, streamLength);
-    this.#commitTransaction = commitTransaction(client, scripts.commit, keys, streamLength);
+    const facts = { streamLength, seen: this.#seen };
+    this.#commitAllocations = groupCommit(client, scripts.claim, keys, facts);
+    this.#commitTransaction = commitTransaction(client, scripts.commit, keys, facts);
     this.#reportHost = reportHosts(client, scripts.heartbeat, keys, this.#reader, this.#commitTransaction);
   }
 
@@ -145,6 +146,7 @@ export class RedisPlacementStore implements PlacementStore {
 
   async identify(): Promise<StoreIdentity> {
     const { birth, revision } = this.#keys;
+    const seen = this.#seen.highest;
     const replies = await this.#client.run((redis) =>
       redis.pipeline([['time'], ['mget', birth, revision], ['info', 'replication']]).exec(),
     );
@@ -153,7 +155,7 @@ export class RedisPlacementStore implements PlacementStore {
     type Replies = [time: string[], [born?: string, revision?: string], info: string];
     const [time, [born, present], info] = (replies ?? []).map(([, reply]) => reply) as Replies;
     const server = /master_replid:(\w+)/.exec(info)?.[1];
-    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time, server);
+    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time, { server, seen });
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {

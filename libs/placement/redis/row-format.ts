@@ -82,18 +82,19 @@ export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody)
 }
 
 /**
- * Reads which store this is, as `lua/include/head.lua` writes it, '' when nobody has; what `TIME` answers; and on which
- * server it is now: one that has written nothing yet will go on at the clock's microseconds.
+ * Reads which store this is, as `lua/include/change.lua` writes it, '' when nobody has, and what `TIME` answers. The next write goes
+ * on at the clock's microseconds where another server wrote last, or a revision was seen that the store does not have.
  */
 export function decodeIdentity(
   text: string,
   revision: number,
   time: readonly string[],
-  server: string | undefined,
+  { server, seen }: { readonly server: string | undefined; readonly seen: number },
 ): StoreIdentity {
   const [seconds = 0, us = 0] = time.map(Number);
   const [birthId = '', bornUs = '0', lastServer, ...jumps] = text.split(' ');
-  if (birthId !== '' && server !== lastServer) jumps.push(`${revision}-${seconds * 1_000_000 + us}`);
+  const isOlder = server !== lastServer || seen > revision;
+  if (birthId !== '' && isOlder) jumps.push(`${revision}-${seconds * 1_000_000 + us}`);
   return {
     birthId: birthId === '' ? undefined : birthId,
     bornAtMs: Math.floor(Number(bornUs) / 1_000),

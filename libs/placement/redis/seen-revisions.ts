@@ -20,6 +20,11 @@ export class SeenRevisions {
     return revision;
   }
 
+  /** 0 while none was seen. */
+  get highest(): number {
+    return this.#highest;
+  }
+
   /** Forgets all but the highest. */
   take(): readonly number[] {
     const seen = [...this.#beforeJumps, this.#highest];

@@ -5,6 +5,7 @@ import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { lostUpToMs } from '#libs/placement/port/store-identity';
 import { readConfig } from '#libs/runtime/config';
 import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -24,7 +25,7 @@ let mirror: Mirror;
 let told: string[];
 
 beforeEach(async () => {
-  server = await startRedis();
+  server = await startRedis({ settings: { 'enable-debug-command': 'local' } });
   told = [];
   const error = (fields: object) => void told.push((fields as { event: string }).event);
   const log: Log = { ...silentLog, error };
@@ -63,38 +64,69 @@ async function eventually(condition: () => boolean | Promise<boolean>): Promise<
   while (!(await condition())) await pass(20);
 }
 
-it('says that the store went back, gives no number again, and mirrors show what is left', async () => {
-  const provider = await aProvider(store, { VCPU: inventory(1_000) });
-  const kept = await mustClaim(provider);
-  await onServer((redis) => redis.save());
-  const lost = [await mustClaim(provider), await mustClaim(provider)];
-  await eventually(() => mirror.revision >= (lost[1]?.revision ?? 0));
-  await server.kill('SIGKILL');
-  await server.restart();
-  await eventually(() =>
-    store.revision().then(
-      () => true,
-      () => false,
-    ),
-  );
+/** Ways in which a store loses what was written since; each resolves to how that is brought about. */
+const losses: Readonly<Record<string, () => Promise<() => Promise<void>>>> = {
+  async 'is killed, and what it saved last is loaded'() {
+    await onServer((redis) => redis.save());
+    return async () => {
+      await server.kill('SIGKILL');
+      await server.restart();
+      await eventually(() =>
+        store.revision().then(
+          () => true,
+          () => false,
+        ),
+      );
+    };
+  },
+  async 'loads an older file while it runs'() {
+    await onServer((redis) => redis.save());
+    return () => onServer((redis) => redis.call('DEBUG', 'RELOAD', 'NOSAVE'));
+  },
+  async 'has keys of a copy restored while it runs'() {
+    const copy: [key: string, dump: Buffer][] = [];
+    await onServer(async (redis) => {
+      for (const key of await redis.keys('*')) copy.push([key, await redis.dumpBuffer(key)]);
+    });
+    return () =>
+      onServer(async (redis) => {
+        const restore = redis.multi();
+        for (const [key, dump] of copy) restore.restore(key, 0, dump, 'REPLACE');
+        await restore.exec();
+      });
+  },
+};
 
-  // As many as were lost, so that the numbers would be the same if they only went on.
-  const later = [await mustClaim(provider), await mustClaim(provider), await mustClaim(provider)];
-  for (const { token, revision } of later) {
-    expect(lost.map((one) => one.token)).not.toContain(token);
-    expect(revision).toBeGreaterThan(lost[1]?.revision ?? 0);
-  }
-  await eventually(() => mirror.readiness().ready && mirror.revision >= (later[2]?.revision ?? 0));
-  const uuids = [kept, ...later].map(({ uuid }) => uuid).sort();
-  expect(
-    contentsOfMirror(mirror)
-      .consumers.map(({ uuid }) => uuid)
-      .sort(),
-  ).toEqual(uuids);
-  expect(mirror.usage(provider)).toEqual({ VCPU: 4 });
-  await eventually(() => told.length > 0);
-  expect(told).toEqual(['store_went_back']);
-});
+it.each(Object.keys(losses))(
+  'says that a store went back that %s, gives no number again, and mirrors show what is left',
+  async (loss) => {
+    const provider = await aProvider(store, { VCPU: inventory(1_000) });
+    const kept = await mustClaim(provider);
+    const lose = await losses[loss]?.();
+    const lost = [await mustClaim(provider), await mustClaim(provider)];
+    await eventually(() => mirror.revision >= (lost[1]?.revision ?? 0));
+    await lose?.();
+    const lostByMs = ((await store.identify()).nowMs ?? 0) - 1;
+
+    // As many as were lost, so that the numbers would be the same if they only went on.
+    const later = [await mustClaim(provider), await mustClaim(provider), await mustClaim(provider)];
+    for (const { token, revision } of later) {
+      expect(lost.map((one) => one.token)).not.toContain(token);
+      expect(revision).toBeGreaterThan(lost[1]?.revision ?? 0);
+    }
+    await eventually(() => mirror.readiness().ready && mirror.revision >= (later[2]?.revision ?? 0));
+    const uuids = [kept, ...later].map(({ uuid }) => uuid).sort();
+    expect(
+      contentsOfMirror(mirror)
+        .consumers.map(({ uuid }) => uuid)
+        .sort(),
+    ).toEqual(uuids);
+    expect(mirror.usage(provider)).toEqual({ VCPU: 4 });
+    await eventually(() => told.length > 0);
+    expect(told).toEqual(['store_went_back']);
+    expect(lostUpToMs(await store.identify())).toBeGreaterThanOrEqual(lostByMs);
+  },
+);
 
 it('says that the store is a new one when somebody wiped it', async () => {
   const provider = await aProvider(store);

@@ -28,8 +28,9 @@
 --- KEYS[12] project usages  project -> row
 --- KEYS[13] nominations     provider uuid -> '<revision> <JSON>', consumer uuid -> { priority, untilMs, resources }
 --- ARGV[1] max length       of the stream, about
---- ARGV[2] commit count
---- ARGV[3..] for each commit: '<at ms> <force> <quotas> <consumer count>', force 1 takes what does not fit, 2 only within totals, quotas 1 refuses
+--- ARGV[2] seen             the highest revision that the writer has seen
+--- ARGV[3] commit count
+--- ARGV[4..] for each commit: '<at ms> <force> <quotas> <consumer count>', force 1 takes what does not fit, 2 only within totals, quotas 1 refuses
 ---           what would exceed one; and for each consumer:
 ---           uuid
 ---           '<guard> <number> <raises> <owner> <instance> <type> <project>', a guard of any, absent, generation or claim;
@@ -61,11 +62,11 @@
 local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[8], birth = KEYS[9] }
 local usages_key, inventories_key, consumers_key, counters_key = KEYS[3], KEYS[4], KEYS[5], KEYS[7]
 local quotas_key, cohorts_key, project_usages_key = KEYS[10], KEYS[11], KEYS[12]
-local next_revision, first_token = next_numbers(keys)
+local next_revision, first_token = next_numbers(keys, tonumber(ARGV[2]))
 local revision = text_of(next_revision)
 local made_count = 0
 
-local position = 2
+local position = 3
 local function next_arg()
   position = position + 1
   return ARGV[position]
@@ -498,7 +499,7 @@ local function refusal_of_commit(commit)
 end
 
 local reply = { '', '', text_of(first_token) }
-for i = 1, tonumber(ARGV[2]) do
+for i = 1, tonumber(ARGV[3]) do
   local refusal = refusal_of_commit(next_commit())
   if refusal then
     table.insert(refusal, 1, i)

@@ -42,6 +42,7 @@
 --- KEYS[25] nomination
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] transaction  JSON
+--- ARGV[3] seen         the highest revision that the writer has seen
 --- @return {'committed', revision, claim token, rows}
 --- @return {'unchanged'}   nothing that mirrors see was to be written; what was to be written is
 --- @return {'conflict'}    a guard does not hold; nothing was written
@@ -86,7 +87,7 @@ end
 
 local revision, claim_token
 if tx.commits then
-  revision, claim_token = next_numbers(keys)
+  revision, claim_token = next_numbers(keys, tonumber(ARGV[3]))
   revision = text_of(revision)
 end
 local lines, new_lines = {}, {}

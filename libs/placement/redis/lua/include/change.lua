@@ -7,16 +7,18 @@ local function text_of(number) return string.format('%.0f', number) end
 -- had not got them takes over. So each server that a store runs on, known by its replication id, goes on at the clock's
 -- microseconds, which are beyond all that was given before. The row at keys.birth says which store this is and remembers
 -- where servers went on: '<birth id> <born us> <replication id>', then ' <last>-<next>' for each of the last 16 times.
--- Whoever has seen a revision in between has seen what was lost.
-local function next_numbers(keys)
+-- Whoever has seen a revision in between has seen what was lost. Keys that are restored into the server that runs (`RESTORE`,
+-- `DEBUG RELOAD NOSAVE`) keep its replication id: the writer, who says the highest revision that it has seen, tells.
+local function next_numbers(keys, seen)
   local last, last_token = redis.call('GET', keys.revision), redis.call('GET', keys.claim_token)
   local server = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
   local birth, born, known, jumps = string.match(redis.call('GET', keys.birth) or '', '^(%x+) (%d+) (%x+)(.*)$')
-  if last and known == server then return tonumber(last) + 1, tonumber(last_token) + 1 end
+  local is_behind = last and seen > tonumber(last)
+  if last and known == server and not is_behind then return tonumber(last) + 1, tonumber(last_token) + 1 end
 
   local time = redis.call('TIME')
   local now_us = time[1] * 1000000 + time[2]
-  local revision = math.max(tonumber(last or 0) + 1, now_us)
+  local revision = math.max(tonumber(last or 0) + 1, seen + 1, now_us)
   if not last or not birth then
     birth, born, jumps = string.sub(redis.sha1hex(server .. text_of(now_us)), 1, 16), text_of(now_us), ''
   end
