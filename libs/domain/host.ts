@@ -57,6 +57,6 @@ export interface FailedFor {
 export const MAX_FAILED_FOR = 16;
 
 /** True when nothing was worked on that said all that was on it after a time. */
-export function isUnheard({ heardInFullAtMs = 0 }: Host, sinceMs: number): boolean {
+export function isUnheard({ heardInFullAtMs = 0 }: Pick<Host, 'heardInFullAtMs'>, sinceMs: number): boolean {
   return heardInFullAtMs <= sinceMs;
 }

@@ -1,8 +1,7 @@
 import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import type { Clock } from '#libs/domain/clock';
-import { isUnheard } from '#libs/domain/host';
+import { type Host, isUnheard } from '#libs/domain/host';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
-import type { PlacementView } from '#libs/placement/port/placement-view';
 import { lostUpToMs } from '#libs/placement/port/store-identity';
 
 /** So old may be what is known of the store's losses: a loss is noticed that much later. */
@@ -37,7 +36,7 @@ export interface Hearing {
  */
 export async function hearingOf(
   stats: UpdateResourceStatsRequest,
-  view: Pick<PlacementView, 'host'>,
+  view: { readonly host: (name: string) => Pick<Host, 'heardInFullAtMs'> | undefined },
   placement: Pick<PlacementStore, 'heardAt'>,
   { upToMs, nowMs }: { readonly upToMs: number; readonly nowMs: number },
 ): Promise<Hearing> {
