@@ -44,10 +44,11 @@ export const computeAgent: ServiceProcess<typeof tables> = {
   tables,
   async start(config, opening) {
     refuseTop(config.agent.cell);
-    const bus = await opening.open('bus', openBus(config.bus, opening));
     const { stateDir, cell, host } = config.agent;
     const formerRun = await opening.open('state folder', formerRunOf(config.agent));
+    // Before the bus, whose opening waits for a broker that is away: an operator who renamed a machine hears of it at once.
     if (stateDir !== '') await ownState(stateDir, { cell, host });
+    const bus = await opening.open('bus', openBus(config.bus, opening));
     const nodes = await poolNodes(config.agent, opening, bus);
     return startComputeAgent({
       ...opening,

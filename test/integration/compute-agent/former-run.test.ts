@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBus } from '#libs/bus/open';
@@ -14,6 +14,7 @@ import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { Inbox } from '#libs/testing/bus/inbox';
 import { type Child, startChild } from '#libs/testing/servers/child';
+import { freePort } from '#libs/testing/servers/server-process';
 import { sharedServer } from '../../shared-servers';
 
 /* Runs of an agent that are killed, on one machine, with a lease that no test waits for. */
@@ -53,13 +54,14 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-function start(folder: string): Child {
+function start(folder: string, settings: Readonly<Record<string, string>> = {}): Child {
   const agent = startChild('services/cli/main.ts', ['compute-agent'], {
     BERTH_BUS_URL: sharedServer('rabbitmq'),
     BERTH_AGENT_HOST: HOST,
     BERTH_AGENT_STATE_DIR: join(root, folder),
     BERTH_AGENT_REPORT_INTERVAL_MS: '3600000',
     BERTH_LOG_FORMAT: 'json',
+    ...settings,
   });
   agents.push(agent);
   return agent;
@@ -80,4 +82,16 @@ it('has its hosts back at once after a crash, and neither a copy of its folder n
   await next.says('"agent_started"');
   expect(asked.items.at(-1)).toMatchObject({ hosts: [HOST], formerRun: asked.items[0]?.agentRun });
   expect(`${next.stdout()}${next.stderr()}`).not.toContain('"host_taken"');
+});
+
+it('says at once that its machine was renamed, also while the broker is away', async () => {
+  const journal = join(root, 'renamed', 'old-name', 'journal');
+  mkdirSync(journal, { recursive: true });
+  writeFileSync(join(journal, `${systemRandom.uuid()}.json`), '{}');
+  const away = `amqp://127.0.0.1:${await freePort()}`;
+  const agent = start('renamed', { BERTH_AGENT_HOST: 'new-name', BERTH_BUS_URL: away });
+  const { code } = await agent.exit;
+  expect(agent.stdout()).toContain('"reason":"state_of_another_host"');
+  expect(agent.stdout()).not.toContain('"bus_');
+  expect(code).toBe(4);
 });
