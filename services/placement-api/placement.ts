@@ -5,7 +5,12 @@ import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { Command, CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { findCandidates, findCandidatesInTurns, type SearchResult } from '#libs/placement/search/find-candidates';
+import {
+  findCandidates,
+  findCandidatesInTurns,
+  type SearchResult,
+  type Turns,
+} from '#libs/placement/search/find-candidates';
 import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import { type CandidateQuery, MAX_STEPS_PER_ROOT, type SearchOptions } from '#libs/placement/search/query';
 import type { Surroundings } from '#libs/runtime/service';
@@ -21,6 +26,9 @@ export interface PlacementApiDeps extends Surroundings {
   readonly mirror: Mirror;
   readonly config: PlacementApiConfig;
 }
+
+/** So long a request may keep all others waiting. */
+const TURN_MS = 20;
 
 /** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */
 export class Placement {
@@ -67,14 +75,22 @@ export class Placement {
    */
   candidates(query: CandidateQuery, options: Pick<SearchOptions, 'limit' | 'nestedAware'>): Promise<SearchResult> {
     const seed = this.config.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
-    const aids = { columns: this.#columns, kept: this.#kept, pause: () => this.pause() };
+    const aids = { columns: this.#columns, kept: this.#kept, ...this.turns() };
     const limits = { ...this.#stepLimits(), limit: Math.min(options.limit ?? Infinity, this.config.maxCandidates) };
     return findCandidatesInTurns(this.recent, query, { ...options, ...seed, ...limits }, aids);
   }
 
-  /** Lets others have a turn; the mirror may change meanwhile. */
-  async pause(): Promise<void> {
-    await othersTurn();
+  /** Turns of some milliseconds, and pauses between them, in which the mirror may change. */
+  turns(): Turns {
+    const { clock } = this.deps;
+    let endsAtMs = clock.elapsed() + TURN_MS;
+    return {
+      isPauseDue: () => clock.elapsed() >= endsAtMs,
+      async pause() {
+        await othersTurn();
+        endsAtMs = clock.elapsed() + TURN_MS;
+      },
+    };
   }
 
   /** True when there is a candidate, in the mirror as it is. */

@@ -17,8 +17,8 @@ import { symmetryClasses } from './tree-problem';
 export interface Effort {
   steps: number;
   isComplete: boolean;
-  /** From so many steps on it lets others have a turn; never when not given. */
-  pauseAt?: number;
+  /** True once others should have a turn; never when not given. */
+  readonly isPauseDue?: (() => boolean) | undefined;
 }
 
 export interface AssignmentOptions {
@@ -32,8 +32,7 @@ export const USUAL_DOMAINS_SIZE = 128;
 
 /**
  * Every assignment of providers to the problem's variables that keeps all rules, lazily, depth first. The yielded array is
- * reused: read it before asking for the next. Undefined stands for a pause that is due, again and again until the caller moves
- * `effort.pauseAt`.
+ * reused: read it before asking for the next. Undefined stands for a pause that is due, again and again until it was made.
  *
  * A step is one provider tried; after each, a look-ahead makes sure that the rest can still be chosen. Symmetric devices
  * fail alike: when one led to no answer, the unused others are not tried. With `distinct` they are not tried after an
@@ -80,7 +79,7 @@ export function* assignments(
   function takeNext(level: Level): boolean | undefined {
     const { variable, domain } = level;
     while (level.next < domain.length && stepsLeft > 0) {
-      if (effort.pauseAt !== undefined && effort.steps >= effort.pauseAt) return undefined;
+      if (effort.isPauseDue?.() === true) return undefined;
       const provider = domain[level.next++] as number;
       if (isRepetition(level, provider) || !rules.every((rule) => rule.allows(variable, provider))) continue;
       effort.steps += stepCost;

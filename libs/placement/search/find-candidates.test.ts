@@ -2,7 +2,7 @@ import { SHARING_TRAIT } from '../../domain/provider';
 import { aGroup, aQuery, linesOf } from '../../testing/placement/candidates';
 import { aggregateUuid, claimOf, type Forest, openForest, type ProviderSketch } from '../../testing/placement/forest';
 import { keyOf } from './candidate';
-import { findCandidates, findCandidatesInTurns, STEPS_PER_TURN } from './find-candidates';
+import { findCandidates, findCandidatesInTurns } from './find-candidates';
 import { KeptCandidates } from './kept-candidates';
 import type { CandidateQuery, SearchOptions } from './query';
 
@@ -315,17 +315,46 @@ describe('in turns', () => {
     })),
   ]).flat();
 
-  it('finds the same, and lets others have a turn after so many steps', async () => {
+  /** Turns of so many steps, trees and candidates. */
+  function turnsOf(length: number, onPause: () => Promise<unknown> = async () => {}) {
+    let [passed, pauses] = [0, 0];
+    return {
+      pauses: () => pauses,
+      isPauseDue: () => ++passed > length,
+      async pause() {
+        [passed, pauses] = [0, pauses + 1];
+        await onPause();
+      },
+    };
+  }
+
+  it('finds the same, and lets others have their turn', async () => {
     await plant(...trees);
     const options = { limit: 400 };
-    let pauses = 0;
-    const found = await findCandidatesInTurns(forest.view, manyGroups, options, {
-      pause: async () => void pauses++,
-    });
+    const turns = turnsOf(100);
+    const found = await findCandidatesInTurns(forest.view, manyGroups, options, turns);
     expect(found).toEqual(findCandidates(forest.view, manyGroups, options));
     expect(found.candidates).toHaveLength(400);
-    expect(pauses).toBeGreaterThanOrEqual(Math.floor(found.steps / STEPS_PER_TURN));
-    expect(pauses).toBeGreaterThan(0);
+    expect(turns.pauses()).toBeGreaterThan(6);
+  });
+
+  it.each([
+    ['hosts without anything below', Array.from({ length: 500 }, (_, n) => ({ name: `h${n}`, has: { VCPU: 8 } }))],
+    ['trees that have one candidate each', trees.map((one) => ({ ...one, has: { VCPU: 8 } })).slice(0, 4 * 61)],
+  ])('lets others have their turn among %s', async (_, sketches) => {
+    await plant(...sketches);
+    const turns = turnsOf(1);
+    const found = await findCandidatesInTurns(forest.view, aQuery([aGroup('', { VCPU: 1 })]), {}, turns);
+    expect(turns.pauses()).toBeGreaterThanOrEqual(Math.floor(found.candidates.length / 2));
+  });
+
+  it('counts what large trees cost of which nothing fits', async () => {
+    const without = trees.map((one) => ('parent' in one ? { ...one, has: { SRIOV_NET_VF: 1 } } : one));
+    await plant(...without);
+    const tooMany = aQuery([...manyGroups.groups, aGroup('_more', { SRIOV_NET_VF: 1 })]);
+    const found = findCandidates(forest.view, tooMany);
+    expect(found).toMatchObject({ candidates: [], isComplete: true });
+    expect(found.steps).toBeGreaterThanOrEqual(4 * 200);
   });
 
   it('keeps nothing that a change in a pause may have made old', async () => {
@@ -339,7 +368,7 @@ describe('in turns', () => {
       await forest.commit(claimOf('c1', { [forest.uuidOf('pf0-0')]: { SRIOV_NET_VF: 2 } }));
       await forest.commit(claimOf('c2', { [forest.uuidOf('pf3-0')]: { SRIOV_NET_VF: 2 } }));
     };
-    await findCandidatesInTurns(forest.view, manyGroups, options, { kept, pause });
+    await findCandidatesInTurns(forest.view, manyGroups, options, { kept, ...turnsOf(100, pause) });
     expect(isClaimed).toBe(true);
     const after = findCandidates(forest.view, manyGroups, { limit: 4 }, { kept });
     expect(after.candidates).toEqual(findCandidates(forest.view, manyGroups, { limit: 4 }).candidates);

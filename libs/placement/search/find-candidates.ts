@@ -45,17 +45,24 @@ export function findCandidates(
   return search.next().value as SearchResult;
 }
 
+/** The turns that a long search leaves to others. */
+export interface Turns {
+  /** Asked after each step, tree and candidate, whatever it cost; false for a while after a pause. */
+  readonly isPauseDue: () => boolean;
+  readonly pause: () => Promise<unknown>;
+}
+
 /**
- * As `findCandidates`, with a pause after every {@link STEPS_PER_TURN} steps, in which others have a turn and the view may
- * change: candidates of trees looked at later are of the later state, and those whose providers are gone are left out.
+ * As `findCandidates`, with pauses, in which others have a turn and the view may change: candidates of trees looked at later are
+ * of the later state, and those whose providers are gone are left out.
  */
 export async function findCandidatesInTurns(
   view: PlacementView,
   query: CandidateQuery,
   options: SearchOptions,
-  aids: SearchAids & { readonly pause: () => Promise<unknown> },
+  aids: SearchAids & Turns,
 ): Promise<SearchResult> {
-  const search = searchFor(view, query, options, aids, STEPS_PER_TURN);
+  const search = searchFor(view, query, options, aids);
   let hasPaused = false;
   for (;;) {
     const { done, value } = search.next();
@@ -65,26 +72,21 @@ export async function findCandidatesInTurns(
   }
 }
 
-/** Between two pauses: some 25 ms of work on a machine that has other work. */
-export const STEPS_PER_TURN = 2_500;
-
 /** The search, which yields where others may have a turn. */
 function* searchFor(
   view: PlacementView,
   query: CandidateQuery,
   options: SearchOptions,
-  aids: SearchAids,
-  stepsPerTurn?: number,
+  aids: SearchAids & Partial<Turns>,
 ): Generator<undefined, SearchResult> {
   const plan = planOf(view, query);
-  const effort: Effort = { steps: 0, isComplete: true, ...(stepsPerTurn && { pauseAt: stepsPerTurn }) };
+  const effort: Effort = { steps: 0, isComplete: true, isPauseDue: aids.isPauseDue };
   const firsts = aids.kept?.firstsOf(query, options);
   const search = plan && collect(plan, view, options, effort, { columns: aids.columns, firsts });
   if (search === undefined) return { candidates: [], isComplete: true, steps: 0 };
   for (let next = search.next(); ; next = search.next()) {
     if (next.done === true) return { candidates: next.value, isComplete: effort.isComplete, steps: effort.steps };
     yield undefined;
-    if (stepsPerTurn !== undefined) effort.pauseAt = effort.steps + stepsPerTurn;
   }
 }
 
@@ -119,8 +121,8 @@ function* searchTree(
   }
   const random = options.seed === undefined ? undefined : seededRandom(options.seed);
   // Many groups look at many providers before there is a first step.
-  if (plan.choices.length > 1)
-    effort.steps += Math.floor((plan.choices.length * plan.view.tree(rootUuid).length) / USUAL_DOMAINS_SIZE);
+  const looks = plan.choices.length * plan.view.tree(rootUuid).length;
+  if (looks > USUAL_DOMAINS_SIZE) effort.steps += Math.floor((looks - USUAL_DOMAINS_SIZE) / LOOKS_PER_STEP);
   const problem = problemOf(plan, rootUuid, random);
   if (problem === undefined) return;
   const settings = {
@@ -130,6 +132,9 @@ function* searchTree(
   };
   for (const chosen of assignments(problem, settings, effort)) yield chosen && candidateOf(problem, chosen);
 }
+
+/** Providers looked at for a domain in the time of a step. */
+const LOOKS_PER_STEP = 16;
 
 /** Searches that are kept for the second round. */
 const MAX_WAITING = 64;
@@ -201,7 +206,7 @@ function* collect(
   for (let next = roots.next(); next.done !== true; next = roots.next()) {
     const root = next.value;
     if (isSpent()) return cut(found, effort);
-    if (effort.pauseAt !== undefined && effort.steps >= effort.pauseAt) yield* pause();
+    if (effort.isPauseDue?.() === true) yield* pause();
     const known = firsts?.get(root);
     if (known !== undefined) takeKept(root, known);
     else {
@@ -212,6 +217,7 @@ function* collect(
   let searches: Generator<Candidate | undefined>[] = [];
   for (const start of waiting) {
     if (isSpent()) return cut(found, effort);
+    if (effort.isPauseDue?.() === true) yield* pause();
     const search = start();
     if ((yield* takeNext(search)) > 0) searches.push(search);
   }
@@ -220,6 +226,7 @@ function* collect(
     searches = [];
     for (const search of round) {
       if (isSpent()) return cut(found, effort);
+      if (effort.isPauseDue?.() === true) yield* pause();
       if ((yield* takeNext(search)) > 0) searches.push(search);
     }
   }

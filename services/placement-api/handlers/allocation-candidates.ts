@@ -71,7 +71,7 @@ async function candidatesText(
   const summaries = new Map<string, string>();
   const requests: string[] = [];
   let bytesLeft = placement.config.maxCandidatesBytes;
-  let pauseAt = bytesLeft - BYTES_PER_TURN;
+  const turns = placement.turns();
   for (const candidate of found) {
     const keys = nestedAware ? rootsOf(view, [candidate]) : Object.keys(candidate.allocations);
     for (const key of keys.filter((one) => !summaries.has(one))) {
@@ -85,16 +85,11 @@ async function candidatesText(
     bytesLeft -= text.length;
     requests.push(text);
     if (bytesLeft < 0) break;
-    if (bytesLeft > pauseAt) continue;
-    await placement.pause();
-    pauseAt = bytesLeft - BYTES_PER_TURN;
+    if (turns.isPauseDue()) await turns.pause();
   }
   const summarized = [...summaries.values()].filter((text) => text !== '');
   return `{"allocation_requests":[${requests.join()}],"provider_summaries":{${summarized.join()}}}`;
 }
-
-/** Of text made between two pauses. */
-const BYTES_PER_TURN = 524_288;
 
 /** The summaries of a tree, or of one provider for clients that know no trees. */
 function summaryText(
