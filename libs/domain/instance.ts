@@ -53,7 +53,7 @@ export type PowerState = 'running' | 'shutdown';
  *
  * ```
  *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
- *   each of these ──▶ rebuilding ──▶ building, then as it was; or back, when no other host takes it
+ *   building, each of these ──▶ rebuilding ──▶ building, then as it was; or back, when no other host takes it
  *   each of these ──▶ preempting ──▶ pending
  *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
  *   active, stopped ──▶ resize ──▶ verify_resize ──▶ as it was (resize, cold migration)
@@ -76,6 +76,7 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
     'active',
     'stopping',
     'stopped',
+    'rebuilding',
     'shelved_offloaded',
     'preempting',
     'undoing',

@@ -103,14 +103,17 @@ export async function readRecord(c: Conductor, uuid: string): Promise<Instance |
 /** An instance may be evacuated without end: of its attempts the last are kept. */
 export const MAX_ATTEMPTS_KEPT = 100;
 
-/** From now on what is left on the dead host is to go. */
-export function evacuated({ state, attempts }: Instance): readonly Attempt[] {
-  if (state !== 'rebuilding') return attempts;
-  return attempts.map((one) => (LEFT.includes(one.outcome) ? { ...one, outcome: 'evacuated' } : one));
-}
+/** The reason of an attempt that was under way on a host that died. */
+export const EVACUATED = 'its host is dead, and it was evacuated';
 
-/** Of one that was on a move, what its host was ordered last may be there as well. */
-const LEFT: readonly Attempt['outcome'][] = ['active', 'building'];
+/** From now on what is left on the dead host is to go: what was ACTIVE there, and what its host was ordered last. */
+export function evacuated({ state, attempts }: Instance, endedAtMs: number): readonly Attempt[] {
+  if (state !== 'rebuilding') return attempts;
+  return attempts.map((one) => {
+    if (one.outcome === 'building') return { ...one, outcome: 'timed_out', reason: EVACUATED, endedAtMs };
+    return one.outcome === 'active' ? { ...one, outcome: 'evacuated' } : one;
+  });
+}
 
 /** The attempts of what was ACTIVE and is no longer: what became of it. */
 export function leftActive(attempts: readonly Attempt[], outcome: Attempt['outcome']): readonly Attempt[] {

@@ -134,17 +134,36 @@ it('is not given up while its host builds it, or has orders from before', async 
   expect(await world.only()).toMatchObject({ attempts: [{ outcome: 'timed_out' }] });
 });
 
-it('on a dead host is shown in doubt, and given up when it is evacuated', async () => {
+/** Its host is dead, and was not heard since the store lost writes. */
+async function buildingOnDeadHost(): Promise<void> {
   await restored(BUILDING);
   await world.hearInFull('h2');
   await world.setUp('h1', false);
   await world.hearInFull('h2');
   await world.clock.advance(120_000);
+}
+
+it('on a dead host is shown in doubt, and given up when it is evacuated', async () => {
+  await buildingOnDeadHost();
   expect(await world.only()).toMatchObject(BUILDING);
   expect(await world.instances.listDoubts()).toMatchObject([{ finding: 'unheard', host: 'h1', instanceUuid: uuid }]);
   void world.operate(uuid, 'evacuate');
   await world.clock.advance(0);
-  expect(await world.only()).toMatchObject({ attempts: [{ host: 'h1', outcome: 'timed_out' }] });
+  expect(await world.only()).toMatchObject({ attempts: [{ host: 'h1', outcome: 'timed_out' }, { host: 'h2' }] });
+});
+
+it('on a dead host is not given up when it is evacuated and no other host takes it', async () => {
+  await buildingOnDeadHost();
+  world.hosts = ['h1'];
+  void world.operate(uuid, 'evacuate');
+  await world.clock.advance(60_000);
+  expect(await world.only()).toMatchObject({ ...BUILDING, fault: { reason: 'no_valid_host' } });
+  world.running.set(uuid, new Set(['h1']));
+  await world.setUp('h1', true);
+  await world.hearInFull('h1', { present: [world.runningInstance(uuid, 'h1', { claimToken: 1 })] });
+  await world.clock.advance(60_000);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: undefined });
+  expect([world.runs(), world.destroys]).toEqual([[`${uuid} h1`], []]);
 });
 
 it('is followed when its host, where nobody vouches for it, was heard: no second host is selected', async () => {

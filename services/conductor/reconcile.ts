@@ -61,9 +61,8 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'unshelve_requested' && record.state !== 'shelved_offloaded') return none('not shelved');
   const isOnItsWay = record.state === 'resize' || record.state === 'migrating';
   const isAnswer = observed.kind === 'power_reported' && (isOnItsWay || record.migration?.awaitsSource);
-  // What is being built is evacuated by giving up the attempt.
-  const isGivenUp = observed.kind === 'evacuate_requested' && isAttemptOpen(record);
-  const isOfBuilt = BUILT_STATES.includes(record.state) || isAnswer || isGivenUp;
+  const isEvacuated = observed.kind === 'evacuate_requested' && isAttemptOpen(record);
+  const isOfBuilt = BUILT_STATES.includes(record.state) || isAnswer || isEvacuated;
   if (isAboutBuilt(observed) && !isOfBuilt) return none('not on its host');
   switch (record.state) {
     case 'scheduling':
@@ -156,7 +155,7 @@ function building(record: Instance, observed: Observation, nowMs: number): Step 
     case 'order_refused':
       return { kind: 'conclude_attempt', outcome: 'refused', why: observed.reason };
     case 'evacuate_requested':
-      return { kind: 'conclude_attempt', outcome: 'timed_out', why: 'its host is dead, and it was evacuated' };
+      return { kind: 'record_rebuilding' };
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     case 'audited':

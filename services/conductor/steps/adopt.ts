@@ -31,7 +31,7 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
   const active = {
     state: asked?.state ?? (instance.powerState === 'shutdown' ? 'stopped' : 'active'),
     host,
-    attempts: [...(older ? leftElsewhere(older, host) : []), attempt],
+    attempts: [...(older ? leftElsewhere(older, host, nowMs) : []), attempt],
     allocationRequest: isShown || !older ? instance.allocationRequest : older.allocationRequest,
     // What it holds may be what an older record names, on another host: the audit looks.
     claimToken: undefined,
@@ -73,6 +73,6 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
 }
 
 /** What another host keeps of it was left there by a move, or on a dead host: it is superseded. */
-function leftElsewhere(older: Instance, host: string): readonly Attempt[] {
-  return older.host === host ? evacuated(older) : leftActive(evacuated(older), 'moved');
+function leftElsewhere(older: Instance, host: string, nowMs: number): readonly Attempt[] {
+  return older.host === host ? older.attempts : leftActive(evacuated(older, nowMs), 'moved');
 }

@@ -1,6 +1,6 @@
 import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
-import { attemptNumber, BUILT_STATES, type Instance, type MissedReport } from '#libs/domain/instance';
+import { attemptNumber, BUILT_STATES, type Instance, isAttemptOpen, type MissedReport } from '#libs/domain/instance';
 import { blameHosts } from '../alternates/blame-hosts';
 import type { Conductor } from '../context';
 import {
@@ -19,7 +19,7 @@ import type { Finding, Step } from '../step';
 import { adopt } from './adopt';
 import { after } from './after';
 import { type Claimant, claimAgain, readClaim, release, releaseElsewhere } from './claims';
-import { fenceHost, fenceOf, isFenced } from './fence-host';
+import { fenceOf, isFenced } from './fence-host';
 import { isMoveStep, type MoveStep, performMove, releaseMigration } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
@@ -167,7 +167,7 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
   }
   const nowMs = c.clock.now();
   const { host, claimToken, allocationRequest, alternates } = target;
-  const before = [...evacuated(record), ...target.passedOver].slice(-MAX_ATTEMPTS_KEPT);
+  const before = [...evacuated(record, nowMs), ...target.passedOver].slice(-MAX_ATTEMPTS_KEPT);
   const number = (before.at(-1)?.number ?? 0) + 1;
   const change = {
     state: 'building',
@@ -192,14 +192,19 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
 /** A move that it was on is over with that: what was kept at its source is given up, too. */
 async function recordRebuilding(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
   const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
-  const isBuilt = BUILT_STATES.includes(record.state);
-  const formerState = isBuilt ? record.state : isKeptStopped(record) ? 'stopped' : 'active';
-  const result = await writeRecord(c, record, { state: 'rebuilding', formerState, migration: undefined, dueAtMs });
+  const result = await writeRecord(c, record, { ...asRebuilding(record), migration: undefined, dueAtMs });
   if (result.kind === 'written') {
     await releaseElsewhere(c, result.record);
     await releaseMigration(c, record);
   }
   return after(look, result, { kind: 'interrupted' });
+}
+
+/** Remembers what it is again when no other host takes it. */
+function asRebuilding(record: Instance): RecordChange {
+  if (isAttemptOpen(record)) return { state: 'rebuilding', formerState: record.formerState ?? 'building' };
+  const isBuilt = BUILT_STATES.includes(record.state);
+  return { state: 'rebuilding', formerState: isBuilt ? record.state : isKeptStopped(record) ? 'stopped' : 'active' };
 }
 
 /** Waits in the queue of the dead host, before all that it is ordered once it is back. Should it be lost, reports show the copy. */
@@ -222,10 +227,9 @@ async function conclude(
 ): Promise<Look | undefined> {
   const nowMs = c.clock.now();
   const { uuid, requestId, host = '' } = record;
-  const fence = look.observed.kind === 'evacuate_requested' ? await fenceHost(c, host) : undefined;
   const dueAtMs = nowMs + c.config.schedulingTimeoutMs;
   const change = { attempts: concludeAttempt(record, outcome, why, nowMs), dueAtMs };
-  const result = await writeRecord(c, record, change, fence);
+  const result = await writeRecord(c, record, change);
   if (result.kind === 'written') {
     c.measured.attempts.inc({ outcome });
     const fields = { event: 'attempt_failed', instance_uuid: uuid, request_id: requestId, host, outcome, reason: why };
@@ -264,8 +268,15 @@ async function recordBuilt(
   return after(look, result, change.state === 'stopping' ? { kind: 'interrupted' } : undefined);
 }
 
-/** What is not rebuilt stays where it was: what ran there is `unknown`, and what was on its way is told again when it is due. */
+/**
+ * What is not rebuilt stays where it was: what ran there is `unknown`, what was on its way is told again when it is due, and what was
+ * being built is due at once: its attempt is concluded then, unless the store has lost writes and it may run there.
+ */
 function asBefore(c: Conductor, { formerState = 'unknown' }: Instance, fault: Fault): RecordChange {
+  const beingBuilt = { state: 'building', fault, dueAtMs: c.clock.now() } as const;
+  if (formerState === 'building') return { ...beingBuilt, formerState: undefined };
+  // What was being unshelved.
+  if (formerState === 'shelved_offloaded') return beingBuilt;
   const state = formerState === 'active' ? 'unknown' : formerState;
   const dueAtMs = isChanging(state) ? c.clock.now() + c.config.powerTimeoutMs : undefined;
   return { state, fault, dueAtMs, formerState: undefined };

@@ -1,4 +1,5 @@
-import { type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { type Attempt, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { EVACUATED } from '../../../services/conductor/lifecycle';
 import type { Machine } from '../machine';
 
 /** What a survivor's end is judged by. */
@@ -79,11 +80,15 @@ export class SurvivorWatch {
     if (isAskedToEnd(uuid) || isTakenOver(uuid, host)) return true;
     if (ENDING.some((state) => isOperated(uuid, state))) return true;
     // Its turn to make room, or its host's to be evacuated, is judged by others.
-    return latestOf(uuid)?.attempts.some((one) => one.host === host && ENDED.includes(one.outcome)) ?? false;
+    return latestOf(uuid)?.attempts.some((one) => one.host === host && isEnded(one)) ?? false;
   }
 }
 
 const THERE: readonly Instance['state'][] = ['active', 'unknown', 'starting'];
 /** What leads somebody's operation to the end of what runs on a host. */
 const ENDING: readonly Instance['state'][] = ['stopping', 'rebuilding', 'shelving', 'resize'];
-const ENDED: readonly Instance['attempts'][number]['outcome'][] = ['preempted', 'rolled_back', 'evacuated'];
+const ENDED: readonly Attempt['outcome'][] = ['preempted', 'rolled_back', 'evacuated'];
+
+function isEnded({ outcome, reason }: Attempt): boolean {
+  return ENDED.includes(outcome) || (outcome === 'timed_out' && reason === EVACUATED);
+}
