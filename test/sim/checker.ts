@@ -135,6 +135,8 @@ export class Checker {
   readonly #cameBack = new Set<string>();
   /** When a host that was down was heard of again. */
   readonly #cameUpAtMs = new Map<string, number>();
+  /** Since when each host in service is up and enabled. */
+  readonly #servesSinceMs = new Map<string, number>();
   /** How often the store had gone back when an instance came to its end. */
   readonly #endedIn = new Map<string, number>();
   /** Attempts that records gave up. */
@@ -143,8 +145,8 @@ export class Checker {
   readonly #built = new Set<string>();
   /** When each attempt began, by instance and number. */
   readonly #begun = new Map<string, number>();
-  /** Groups that have had members, with their projects. */
-  readonly #groups = new Set<string>();
+  /** When each group, by project and id, had members last. */
+  readonly #memberAtMs = new Map<string, number>();
   /** The last doubt that a conductor showed about an instance on a host. */
   readonly #doubts = new Map<string, { readonly finding: string; readonly atMs: number }>();
   readonly #providers = new Map<string, Provider>();
@@ -489,14 +491,24 @@ export class Checker {
     this.fail('nothing healthy is destroyed', `${uuid} is given up and runs on ${host}`);
   }
 
-  /** A group without members forbids one instance no host, whoever else has a group of its name. */
-  #checkNoHost({ uuid, projectId, fault, requestSpec }: Instance): void {
-    const isByGroup = /group_is_(here|elsewhere)/.test(fault?.message ?? '');
-    if (!isByGroup || !this.#isAlone(uuid) || this.forgiven.has(uuid)) return;
+  /** A group without members forbids no host, whoever else has a group of its name; an anti-affinity group those of the same request. */
+  #checkNoHost({ uuid, projectId, fault, requestSpec, createdAtMs }: Instance): void {
+    const message = fault?.message ?? '';
+    const isByGroup =
+      message.includes('group_is_elsewhere') || (message.includes('group_is_here') && this.#isAlone(uuid));
     const { group } = requestSpecCodec.decode(requestSpec);
-    if (group === undefined || this.#groups.has(`${projectId} ${group.id}`)) return;
-    if (this.#isBeingPlaced(uuid, projectId, group.id)) return;
+    if (!isByGroup || group === undefined || this.forgiven.has(uuid)) return;
+    if (this.#hadMembers(`${projectId} ${group.id}`, createdAtMs) || this.#isBeingPlaced(uuid, projectId, group.id))
+      return;
     this.fail('nobody acts for another', `${uuid} of ${projectId} was refused for another project's ${group.id}`);
+  }
+
+  /** True when a scheduler may have known of members of a group since then. */
+  #hadMembers(group: string, sinceMs: number): boolean {
+    const isMember = ({ projectId, groupId }: Consumer) => `${projectId} ${groupId}` === group;
+    return (
+      [...this.#consumers.values()].some(isMember) || (this.#memberAtMs.get(group) ?? -Infinity) >= sinceMs - STALE_MS
+    );
   }
 
   /** Whether it was asked for by itself. */
@@ -644,12 +656,15 @@ export class Checker {
   }
 
   #onHost(host: Host): void {
+    if (!host.up || !host.enabled) this.#servesSinceMs.delete(host.name);
+    else if (!this.#servesSinceMs.has(host.name)) this.#servesSinceMs.set(host.name, this.fleet.time.nowMs);
     if (host.up && this.hosts.get(host.name)?.up !== true) this.#cameUpAtMs.set(host.name, this.fleet.time.nowMs);
     this.hosts.set(host.name, host);
   }
 
   /** A host goes only when it is dead, and no record has anything there. */
   #onHostDeleted(name: string): void {
+    this.#servesSinceMs.delete(name);
     this.hosts.delete(name);
     this.operatedHosts.isDeleted(name);
     if (this.#takeOvers.isAlive(name)) this.fail('nothing healthy is destroyed', `${name} is deleted and alive`);
@@ -731,7 +746,7 @@ export class Checker {
       // An affinity group that moves as one is in two places meanwhile.
       if (groupId === undefined || (groupKept && !groupId.endsWith('anti-affinity'))) continue;
       const group = `${projectId} ${groupId}`;
-      this.#groups.add(group);
+      this.#memberAtMs.set(group, this.fleet.time.nowMs);
       const roots = Object.keys(allocations).map((on) => this.#providers.get(on)?.rootUuid ?? on);
       hostsByGroup.set(group, [...(hostsByGroup.get(group) ?? []), [...new Set(roots)].join(' ')]);
     }
@@ -781,7 +796,7 @@ export class Checker {
   /** True when a project may go to some host of a rack that is in service, and was when somebody may have decided it. */
   #isOpen(rack: (typeof RACK_NAMES)[number], projectId: string): boolean {
     const sinceMs = this.fleet.time.nowMs - STALE_MS;
-    const serves = ({ up, enabled, updatedAtMs }: Host) => up && enabled && updatedAtMs < sinceMs;
+    const serves = ({ name }: Host) => (this.#servesSinceMs.get(name) ?? Infinity) < sinceMs;
     const inRack = [...this.hosts.values()].filter(({ aggregates }) => aggregates.includes(RACKS[rack]));
     const hosts = inRack.filter(serves);
     return hosts.some(({ name }) => this.#zones.letsIn(name, projectId, this.fleet.time.nowMs));

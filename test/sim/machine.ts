@@ -47,6 +47,8 @@ export class Machine {
   readonly stopped = new Map<string, Workload>();
   building: ReadonlyMap<string, Use> = new Map();
   readonly disk = new Map<string, TrackedInstance>();
+  /** All that was ever on its disk, as it was last: an agent that means harm keeps it. */
+  readonly remembered = new Map<string, TrackedInstance>();
   readonly #lost = new Map<string, LostInstance>();
   readonly #takenOut = new Set<string>();
   #gpuAt = 'numa0';
@@ -202,6 +204,7 @@ export class Machine {
       },
       put: async (instance) => {
         this.disk.set(instance.uuid, instance);
+        this.remembered.set(instance.uuid, instance);
       },
       remove: async (uuid) => {
         this.disk.delete(uuid);

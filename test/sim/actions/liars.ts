@@ -5,6 +5,7 @@ import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { inventory } from '#libs/domain/inventory';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import { type Random, randomInt } from '#libs/domain/random';
+import type { TrackedInstance } from '../../../services/compute-agent/host/ledger';
 import type { Machine } from '../machine';
 import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
 
@@ -101,20 +102,20 @@ async function novaBrings({ fleet, checker }: World, uuid: string): Promise<void
   }
 }
 
-/** Of each machine, what ran there once: an agent keeps what was sealed for it. */
-const kept = new WeakMap<Machine, Map<string, RunningInstance>>();
-
-/** An agent shows again what was sealed for instances that ended, by claims that it makes up. */
+/** An agent shows again what was sealed for instances that ended, by claims that it makes up: at once, and when their records may be forgotten. */
 export function replaysSeals(random: Random): Perform {
   const host = pick(random, HOSTS);
-  return (world) =>
-    report(world, host, ({ told }, machine) => {
-      const seals = kept.get(machine) ?? new Map<string, RunningInstance>();
-      kept.set(machine, seals);
-      for (const instance of told) seals.set(instance.instanceUuid, instance);
-      const ended = [...seals.values()].filter(({ instanceUuid }) => !machine.disk.has(instanceUuid));
-      return { instances: [...told, ...ended.map((instance) => ({ ...instance, claimToken: 1 }))] };
-    });
+  const againMs = [0, 1, 2].map((n) => n * 5_000 + random.next() * 3_000);
+  return (world) => {
+    const { time } = world.fleet;
+    const show = () => {
+      report(world, host, ({ told }, machine) => {
+        const ended = [...machine.remembered.values()].filter(({ uuid }) => !machine.disk.has(uuid));
+        return { instances: [...told, ...ended.map((instance) => ({ ...asTold(instance), claimToken: 1 }))] };
+      });
+    };
+    for (const afterMs of againMs) time.at(time.nowMs + afterMs, show);
+  };
 }
 
 interface Truth {
@@ -160,16 +161,14 @@ function report(
 }
 
 function runsOn(machine: Machine): readonly RunningInstance[] {
-  return [...machine.disk.values()]
-    .filter(({ uuid }) => machine.running.has(uuid))
-    .map(({ uuid, projectId, resources, allocations = {}, attempt, claimToken, allocationRequest }) => ({
-      ...anInstance(uuid, resources),
-      allocations,
-      projectId,
-      attempt,
-      claimToken,
-      allocationRequest: Buffer.from(allocationRequest ?? '', 'base64'),
-    }));
+  return [...machine.disk.values()].filter(({ uuid }) => machine.running.has(uuid)).map(asTold);
+}
+
+/** An instance of a journal, as its agent tells it. */
+function asTold(one: TrackedInstance): RunningInstance {
+  const { uuid, projectId, resources, allocations = {}, attempt, claimToken, allocationRequest } = one;
+  const sealed = Buffer.from(allocationRequest ?? '', 'base64');
+  return { ...anInstance(uuid, resources), allocations, projectId, attempt, claimToken, allocationRequest: sealed };
 }
 
 function anInstance(instanceUuid: string, resources: RunningInstance['resources']): RunningInstance {

@@ -1,6 +1,7 @@
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import * as reporting from '../../../services/compute-agent/host/stats';
 import * as evidence from '../../../services/conductor/evidence';
+import * as losses from '../../../services/conductor/lost-writes';
 import * as uncertain from '../../../services/conductor/reconcile/while-uncertain';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
@@ -48,16 +49,18 @@ export const EVIDENCE_MUTANTS: readonly Mutant[] = [
     'evacuate a dead host',
     'store forgets an operation',
   ),
-  mutant(
-    'all-may-be-lost',
-    'of which claims a store may have lost the records',
-    MemoryPlacementStore.prototype,
-    'identify',
-    (original) => {
-      return async function identify(this: MemoryPlacementStore) {
-        return { ...(await original.call(this)), bornAtMs: Number.MAX_SAFE_INTEGER / 1_000 };
-      };
-    },
+  withFocus(
+    mutant(
+      'seals-prove-for-ever',
+      'which claims a store may have lost the records of',
+      losses,
+      'mayBeForgotten',
+      () => {
+        return () => true;
+      },
+    ),
+    'seals shown again',
+    'build and terminate',
   ),
   mutant(
     'nothing-is-lost',

@@ -21,16 +21,20 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   mutant('groups-not-checked', 'checking the policy of a group in the commit', MemoryTables.prototype, 'count', () => {
     return () => 0;
   }),
-  mutant(
-    'spread-not-checked',
-    'checking the spread of a group in the commit',
-    MemoryTables.prototype,
-    'count',
-    (original) => {
-      return function count(this: MemoryTables, name) {
-        return name.startsWith('members-in ') ? 0 : original.call(this, name);
-      };
-    },
+  withFocus(
+    mutant(
+      'spread-not-checked',
+      'checking the spread of a group in the commit',
+      allocations,
+      'decideAllocations',
+      (original) => {
+        return (state, writes, terms) => {
+          const count = (name: string) => (name.startsWith('members-in ') ? 0 : state.count(name));
+          return original({ ...state, count }, writes, terms);
+        };
+      },
+    ),
+    'begin a group over racks',
   ),
   mutant('claims-not-guarded', 'the guards of claims', allocations, 'decideAllocations', (original) => {
     return (state, writes, terms) => original(state, writes.map(withoutGuard), terms);
