@@ -149,10 +149,9 @@ it.each([
   const { version } = record;
   // As a store that went back in time has it.
   await world.instances.update({ ...old, activeAt: { epoch: 1, position: 1 }, version: version + 1 });
-  if (is === 'stopped') {
-    const present = [world.runningInstance(uuid, 'h1')];
-    await world.sendDiscrepancy(world.discrepancy('h1', { present }));
-  }
+  // As each host says in full then.
+  const present = [world.runningInstance(uuid, 'h1')];
+  await world.sendDiscrepancy(world.discrepancy('h1', { present }));
   await world.clock.advance(60_000);
   expect(await state()).toBe(is);
 });

@@ -3,7 +3,7 @@ import { isLaterWhereItBelongs, isOfPresentAttempt, isWhereItBelongs } from '../
 import type { Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { confirming } from './moves';
-import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
+import { changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
 import {
   adopt,
@@ -44,7 +44,7 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
       if (record.state === 'unknown' && observed.hostIs === 'up') {
         return { kind: 'record_active', at: record.activeAt, finding: 'found' };
       }
-      return auditedPower(record, audited(record, holds));
+      return audited(record, holds);
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     default:

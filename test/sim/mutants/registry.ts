@@ -42,9 +42,6 @@ export const MUTANTS: readonly Mutant[] = [
 
 export const MOST_SEEDS = 50;
 
-/** Mutants that no seed catches since other rules stand before what they take out: see `test/sim/README.md`, "Open". */
-export const OPEN_MUTANTS: readonly string[] = ['forgotten-start-unseen', 'late-power-is-set', 'evacuates-the-living'];
-
 /** The mutant of a name. */
 export function mutantOf(name: string): Mutant {
   const mutant = MUTANTS.find((one) => one.name === name);

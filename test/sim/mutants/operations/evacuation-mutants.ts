@@ -66,9 +66,17 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
     }),
     'evacuate a dead host',
   ),
-  mutant('evacuates-the-living', 'that only a dead host is evacuated', fencing, 'fenceOf', () => async () => ({
-    fence: undefined as never,
-  })),
+  withFocus(
+    mutants(
+      'evacuates-the-living',
+      'that only a dead host is evacuated',
+      mutant('', '', fencing, 'fenceHost', () => async () => undefined as never),
+      mutant('', '', fencing, 'fenceOf', () => async () => ({ fence: undefined as never })),
+      mutant('', '', fencing, 'isFenced', () => async () => true),
+    ),
+    'evacuate',
+    'evacuate a dead host',
+  ),
   withRule('never-rebuilt', 'the deadline of what is rebuilt', ({ record, observed }) =>
     record?.state === 'rebuilding' && observed.kind === 'nothing'
       ? { kind: 'wait', untilMs: record.dueAtMs }

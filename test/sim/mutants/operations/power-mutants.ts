@@ -20,17 +20,40 @@ export const POWER_MUTANTS: readonly Mutant[] = [
         ? { kind: 'record_stopped', at: observed.at }
         : undefined;
   }),
-  withRule('forgotten-start-unseen', 'asking after what is stopped, for a store that went back', ({ record }, step) =>
-    step.kind === 'set_power_state' && record?.state === 'stopped' ? { kind: 'none', because: 'at rest' } : undefined,
+  withFocus(
+    mutant(
+      'forgotten-start-unseen',
+      'that hosts say all that runs there after a loss',
+      finding,
+      'findDifference',
+      (original) => {
+        return async (stats, deps) => {
+          const difference = await original(stats, deps);
+          return (
+            difference && {
+              ...difference,
+              present: difference.present.filter(({ powerState }) => powerState === 'shutdown'),
+            }
+          );
+        };
+      },
+    ),
+    'store forgets an operation',
+    'stop',
+    'start',
   ),
-  mutant(
-    'late-power-is-set',
-    'that a late order to stop or to start does nothing',
-    judging,
-    'judgePowerState',
-    (original) => {
-      return (order, tracked, epoch) => original({ ...order, restsOnEpoch: 0 }, tracked, epoch);
-    },
+  withFocus(
+    mutant(
+      'late-power-is-set',
+      'that a late order to stop or to start does nothing',
+      judging,
+      'judgePowerState',
+      (original) => {
+        return (order, tracked, epoch) => original({ ...order, restsOnEpoch: 0 }, tracked, epoch);
+      },
+    ),
+    'stop and start',
+    'disk goes back',
   ),
   mutant(
     'stopped-is-half-built',
