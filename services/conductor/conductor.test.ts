@@ -5,6 +5,7 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { MAX_SCHEDULING_MS } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
+import { senderLog } from '#libs/runtime/sender-log';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
@@ -263,6 +264,7 @@ it('takes no claim from an instance with which another conductor went on meanwhi
         pending,
         hearing: new Hearing(),
         measured,
+        refusals: senderLog(deps.log, deps.clock),
         stopping: new AbortController().signal,
       };
       conductor = {

@@ -4,6 +4,7 @@ import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { AllocationRequest, Sealer } from '#libs/placement/sealed/allocation-request';
+import type { SenderLog } from '#libs/runtime/sender-log';
 import type { Surroundings } from '#libs/runtime/service';
 import type { EventPublisher } from './events/publish-events';
 import type { Hearing } from './losses/hearing';
@@ -28,6 +29,8 @@ export interface ConductorDeps extends Surroundings {
 /** The same, once it runs. */
 export interface Conductor extends ConductorDeps {
   readonly measured: ConductorMetrics;
+  /** Refused messages, in the log. */
+  readonly refusals: SenderLog;
   readonly events: EventPublisher;
   /** Who waits for capacity, as this conductor read it last. */
   readonly pending: PendingQueue;

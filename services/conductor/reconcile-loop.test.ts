@@ -1,6 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
+import { senderLog } from '#libs/runtime/sender-log';
 import type { Conductor } from './context';
 import { eventPublisher } from './events/publish-events';
 import { Hearing } from './losses/hearing';
@@ -28,6 +29,7 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
       pending,
       hearing: new Hearing(),
       measured,
+      refusals: senderLog(deps.log, deps.clock),
       stopping: new AbortController().signal,
     };
     const bus = { call: () => new Promise((_, reject) => (answerCall = reject)) } as unknown as Conductor['bus'];

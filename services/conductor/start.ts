@@ -14,6 +14,7 @@ import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/qu
 import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import { sleep } from '#libs/domain/clock';
 import { flavorCalls } from '#libs/flavors/serve-flavors';
+import { senderLog } from '#libs/runtime/sender-log';
 import type { Running } from '#libs/runtime/service';
 import type { Conductor, ConductorDeps } from './context';
 import { keepDraining, OUTBOX_LEASE } from './events/drain-outbox';
@@ -68,6 +69,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
     pending,
     hearing: new Hearing(),
     measured: conductorMetrics(deps.metrics),
+    refusals: senderLog(deps.log, deps.clock),
     stopping: stop.signal,
   };
   const c: Conductor = { ...running, retry: retryOptions(running) };

@@ -4,6 +4,7 @@ import type { CellLink } from '#libs/cells/cell-link';
 import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
+import type { SenderLog } from '#libs/runtime/sender-log';
 import type { Surroundings } from '#libs/runtime/service';
 import type { TopConductorMetrics } from './metrics';
 import type { TopConductorConfig } from './options';
@@ -26,6 +27,8 @@ export interface TopConductorDeps extends Surroundings {
 /** The same, once it runs. */
 export interface TopConductor extends TopConductorDeps {
   readonly measured: TopConductorMetrics;
+  /** Refused messages, in the log. */
+  readonly refusals: SenderLog;
   readonly stopping: AbortSignal;
   /** How work is done again while something is away. */
   readonly retry: HoldRetry;

@@ -10,6 +10,7 @@ import { operateInstanceMethod } from '#libs/contracts/operations';
 import { ownFilter } from '#libs/contracts/own-instances';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { flavorCalls } from '#libs/flavors/serve-flavors';
+import { senderLog } from '#libs/runtime/sender-log';
 import type { Running } from '#libs/runtime/service';
 import { hearCell } from './cells/follow-cells';
 import type { TopConductor, TopConductorDeps } from './context';
@@ -32,7 +33,8 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
   const links = new Map<string, CellLink>();
-  const parts = { ...deps, links, measured: topConductorMetrics(deps.metrics), stopping: stop.signal };
+  const refusals = senderLog(deps.log, deps.clock);
+  const parts = { ...deps, links, refusals, measured: topConductorMetrics(deps.metrics), stopping: stop.signal };
   const t: TopConductor = { ...parts, retry: retryOptions(parts) };
   for (const cell of cells) {
     const open = (signal: AbortSignal) => openCell(cell, signal);

@@ -3,6 +3,7 @@ import { addressInCell, inCell, queueInCell } from '../../contracts/cells';
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
+import { type SenderLog, senderLog } from '../../runtime/sender-log';
 import type { Surroundings } from '../../runtime/service';
 import { cancelled, checkSize, closing, noSuchQueue, queueInUse, topicProblem } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
@@ -41,6 +42,7 @@ export class AmqpBus implements Bus {
   readonly #connections: Connections;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
+  readonly #refusals: SenderLog;
   readonly #metrics: BusMetrics;
   readonly #admin: Admin;
   readonly #caster: Caster;
@@ -55,6 +57,7 @@ export class AmqpBus implements Bus {
     this.#connections = connections;
     this.#config = config;
     this.#around = around;
+    this.#refusals = senderLog(around.log, around.clock);
     // In the order in which they come back: queues before those who write to them.
     this.#admin = new Admin(consuming.user, config.cell, around);
     consuming.add(this.#admin);
@@ -247,7 +250,7 @@ export class AmqpBus implements Bus {
 
   #handling(queue: QueueSpec) {
     const { maxMessageBytes, maxPostponedMs } = this.#config;
-    return { queue, log: this.#around.log, metrics: this.#metrics, maxMessageBytes, maxPostponedMs };
+    return { queue, log: this.#refusals, metrics: this.#metrics, maxMessageBytes, maxPostponedMs };
   }
 
   #checkOutgoing(message: OutgoingMessage): void {

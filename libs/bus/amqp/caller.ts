@@ -1,8 +1,10 @@
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import type { Connections } from '../../amqp/connection';
 import { ReopeningChannel } from '../../amqp/reopening-channel';
+import { nameOf } from '../../contracts/identity';
 import { isBatching, type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
+import { type SenderLog, senderLog } from '../../runtime/sender-log';
 import type { Surroundings } from '../../runtime/service';
 import { nobodyServes } from '../errors';
 import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
@@ -23,6 +25,7 @@ import { declareAnswerQueue, notConnected } from './topology';
  */
 export class Caller {
   readonly #around: Surroundings;
+  readonly #refusals: SenderLog;
   readonly #metrics: BusMetrics;
   readonly #pending: PendingCalls;
   readonly #user: string;
@@ -40,6 +43,7 @@ export class Caller {
   ) {
     this.#metrics = metrics;
     this.#around = around;
+    this.#refusals = senderLog(around.log, around.clock);
     this.#user = publishing.user;
     this.#pending = new PendingCalls(around.clock);
     const lost = () => {
@@ -124,14 +128,15 @@ export class Caller {
    * deadlines.
    */
   #take(message: ConsumeMessage): void {
-    if (originOf(message).kind !== 'service') {
-      this.#around.log.warn({ event: 'bus_answer_refused' }, 'answer refused: no service sent it');
+    const origin = originOf(message);
+    if (origin.kind !== 'service') {
+      this.#refusals.warn(nameOf(origin), { event: 'bus_answer_refused' }, 'answer refused: no service sent it');
       return;
     }
     try {
       for (const { correlationId, type, body } of unframed(message)) this.#pending.answer(correlationId, type, body);
     } catch (error) {
-      this.#around.log.error({ event: 'bus_answer_malformed', error }, 'answers could not be decoded');
+      this.#refusals.error(nameOf(origin), { event: 'bus_answer_malformed', error }, 'answers could not be decoded');
     }
   }
 }

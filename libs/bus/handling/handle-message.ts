@@ -1,8 +1,9 @@
 import { ERROR_TYPE, encodeError } from '../../contracts/error';
+import { nameOf } from '../../contracts/identity';
 import { refusalOfMessage } from '../../contracts/message-rules';
 import type { QueueSpec } from '../../contracts/queues';
 import { BerthError, invalidArgument } from '../../domain/errors';
-import type { Log } from '../../runtime/log';
+import type { SenderLog } from '../../runtime/sender-log';
 import { deliveryLimit, postponedTooLong } from '../errors';
 import {
   type CallHandler,
@@ -34,7 +35,7 @@ export interface MessageActions {
 
 export interface HandlingOptions {
   readonly queue: QueueSpec;
-  readonly log: Log;
+  readonly log: SenderLog;
   readonly metrics: BusMetrics;
   readonly maxMessageBytes: number;
   readonly maxPostponedMs: number;
@@ -100,13 +101,13 @@ function defectOf({ defect, identity }: Delivery, { name }: QueueSpec): BerthErr
 }
 
 function bury(
-  { type, id }: Delivery,
+  { type, id, identity }: Delivery,
   actions: MessageActions,
   error: BerthError,
   options: HandlingOptions,
 ): Promise<void> {
   const fields = { event: 'bus_message_dead_lettered', queue: options.queue.name, type, id, error };
-  options.log.warn(fields, 'message dead-lettered');
+  options.log.warn(nameOf(identity), fields, 'message dead-lettered');
   options.metrics.deadLetters.inc({ reason: error.reason });
   return actions.drop(error);
 }
@@ -126,9 +127,9 @@ function refusalOf(
 
 async function refuse(delivery: Delivery, error: BerthError, options: HandlingOptions): Promise<Settlement> {
   const { queue, log, metrics, refused } = options;
-  const { type, id } = delivery;
+  const { type, id, identity } = delivery;
   metrics.refused.inc({ reason: error.reason });
-  log.warn({ event: 'bus_message_refused', queue: queue.name, type, id, error }, 'message refused');
+  log.warn(nameOf(identity), { event: 'bus_message_refused', queue: queue.name, type, id, error }, 'message refused');
   return refused === undefined ? drop(error) : refused(delivery, error);
 }
 
@@ -141,9 +142,10 @@ async function settlementOf(
     return await traceHandling(queue.name, delivery, () => handler(delivery));
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    const { type, id, redelivered } = delivery;
+    const { type, id, redelivered, identity } = delivery;
+    const fields = { event: 'bus_cast_handler_threw', type, id, redelivered, error };
     metrics.handlerFailures.inc();
-    log.error({ event: 'bus_cast_handler_threw', type, id, redelivered, error }, 'the handler of a cast threw');
+    log.error(nameOf(identity), fields, 'the handler of a cast threw');
     return redelivered ? drop(error) : REQUEUE;
   }
 }
@@ -179,9 +181,10 @@ async function handleCall(
   if (delivery.isGivenBack && options.queue.kind !== 'work') return await actions.recount();
   const refusal = callRefusalOf(delivery, options);
   if (refusal !== undefined) {
-    const { type, id } = delivery;
+    const { type, id, identity } = delivery;
     options.metrics.refused.inc({ reason: refusal.reason });
     options.log.warn(
+      nameOf(identity),
       { event: 'bus_call_refused', queue: options.queue.name, type, id, error: refusal },
       'call refused',
     );
@@ -208,9 +211,9 @@ function callRefusalOf(delivery: Delivery, options: HandlingOptions): BerthError
   return delivery.type === '' ? missingType() : refusalOf(delivery, options);
 }
 
-function reportDefect({ type, id }: Delivery, error: BerthError, { log, metrics }: HandlingOptions): void {
+function reportDefect({ type, id, identity }: Delivery, error: BerthError, { log, metrics }: HandlingOptions): void {
   metrics.handlerFailures.inc();
-  log.error({ event: 'bus_call_handler_threw', type, id, error }, 'the handler of a call threw');
+  log.error(nameOf(identity), { event: 'bus_call_handler_threw', type, id, error }, 'the handler of a call threw');
 }
 
 function answerOf(delivery: Delivery, handlers: ReadonlyMap<string, CallHandler>): Promise<Uint8Array> {

@@ -3,6 +3,7 @@ import { type Identity, isRestricted } from '../../contracts/identity';
 import { EVENTS_EXCHANGE, type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
+import { type SenderLog, senderLog } from '../../runtime/sender-log';
 import type { Surroundings } from '../../runtime/service';
 import {
   cancelled,
@@ -43,6 +44,7 @@ export class MemoryBus implements Bus {
   readonly #identity: Identity;
   readonly #config: BusConfig;
   readonly #around: Surroundings;
+  readonly #refusals: SenderLog;
   readonly #metrics: BusMetrics;
   readonly #pending: PendingCalls;
   readonly #answers: MemoryQueue;
@@ -57,6 +59,7 @@ export class MemoryBus implements Bus {
     this.#identity = identity;
     this.#config = config;
     this.#around = around;
+    this.#refusals = senderLog(around.log, around.clock);
     this.#pending = new PendingCalls(around.clock);
     this.#metrics = busMetrics(around.metrics, this);
     broker.declare(queueInCell(config.cell, DEAD_LETTER_QUEUE));
@@ -222,7 +225,7 @@ export class MemoryBus implements Bus {
 
   #handling(queue: QueueSpec) {
     const { maxMessageBytes, maxPostponedMs } = this.#config;
-    return { queue, log: this.#around.log, metrics: this.#metrics, maxMessageBytes, maxPostponedMs };
+    return { queue, log: this.#refusals, metrics: this.#metrics, maxMessageBytes, maxPostponedMs };
   }
 
   #seal({ type, body, sender }: OutgoingMessage, options: CastOptions, expiresAtMs?: number): Envelope {

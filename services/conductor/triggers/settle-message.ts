@@ -1,6 +1,7 @@
 import { settleRefused } from '#libs/bus/answer-client';
 import { type HoldRetry, holdMessage, isForNow } from '#libs/bus/hold-message';
 import { drop, type IncomingMessage, type Settlement } from '#libs/bus/port';
+import { nameOf } from '#libs/contracts/identity';
 import { BerthError } from '#libs/domain/errors';
 import type { Conductor } from '../context';
 
@@ -27,9 +28,14 @@ export function refuseRequest(c: Conductor, message: IncomingMessage, error: Ber
   return settleRefused(c.bus, message, error);
 }
 
-function noteRefused({ measured, log }: Conductor, { id, type }: IncomingMessage, error: BerthError): void {
+function noteRefused(
+  { measured, refusals }: Conductor,
+  { id, type, identity }: IncomingMessage,
+  error: BerthError,
+): void {
   measured.refused.inc({ reason: error.reason });
-  log.warn({ event: 'message_refused', err: error, message_id: id, message_type: type }, 'message refused');
+  const fields = { event: 'message_refused', err: error, message_id: id, message_type: type };
+  refusals.warn(nameOf(identity), fields, 'message refused');
 }
 
 /** How work is done again while something is away. */

@@ -7,6 +7,7 @@ import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { type SenderLog, senderLog } from '#libs/runtime/sender-log';
 import type { Surroundings } from '#libs/runtime/service';
 import type { SchedulerMetrics } from '../metrics';
 import { newNames } from '../nodes/new-names';
@@ -31,14 +32,15 @@ export interface ReportDeps extends Pick<Surroundings, 'clock' | 'log'> {
 
 /** What agents call on the queue `stats`, each call logged and counted. */
 export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
-  const { placement, clock } = deps;
+  const { placement, clock, log } = deps;
   const countNew = newNames();
   const lossUpTo = lossKeeper(placement, clock);
+  const reported = senderLog(log, clock);
   return {
     ...answer(updateResourceStatsMethod, (stats, { identity }) =>
-      takeReport({ ...deps, lossUpTo }, metrics, stats, identity),
+      takeReport({ ...deps, lossUpTo, reported }, metrics, stats, identity),
     ),
-    ...answer(acquireHostsMethod, (request, { identity }) => takeAcquisition(deps, metrics, request, identity)),
+    ...answer(acquireHostsMethod, (request, { identity }) => takeAcquisition(metrics, request, identity)),
     ...answer(releaseHostsMethod, async (request, { identity }) => {
       await releaseHosts(request, identity, placement);
       return {};
@@ -46,7 +48,6 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
   };
 
   async function takeAcquisition(
-    { log }: ReportDeps,
     { grants: counted }: SchedulerMetrics,
     request: AcquireHostsRequest,
     sender: Identity,
@@ -58,7 +59,11 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
     const fields = { service_host: request.serviceHost, agent_run: request.agentRun, host_count: grants.length };
     // Agents of a pool ask for what the ring names them for, and another may keep it for a while.
     if (takenCount > 0 && !request.pool) {
-      log.warn({ event: 'host_taken', ...fields, taken_count: takenCount }, 'another run of an agent holds the hosts');
+      reported.warn(
+        nameOf(sender),
+        { event: 'host_taken', ...fields, taken_count: takenCount },
+        'another run of an agent holds the hosts',
+      );
       const [host, holder] = firstTaken(request, grants);
       const message = `run ${request.agentRun} of ${request.serviceHost} asks for ${takenCount} of the hosts that ${holder} holds`;
       await tellRefusal(deps, host, { reason: 'host_taken', message, reporter: reporterOf(sender, host) }, clock.now());
@@ -74,13 +79,13 @@ function firstTaken({ hosts }: AcquireHostsRequest, grants: readonly HostGrant[]
 }
 
 async function takeReport(
-  deps: ReportDeps & { readonly lossUpTo: () => Promise<number> },
+  deps: ReportDeps & { readonly lossUpTo: () => Promise<number>; readonly reported: SenderLog },
   metrics: SchedulerMetrics,
   reported: UpdateResourceStatsRequest,
   sender: Identity,
 ) {
   const { stats, refused } = boundNames(reported);
-  const { mirror, placement, clock, config, log } = deps;
+  const { mirror, placement, clock, config } = deps;
   const nowMs = clock.now();
   const reporter = reporterOf(sender, stats.host);
   let isReporter = speaksForHost(sender, stats.host);
@@ -122,10 +127,10 @@ async function takeReport(
   } catch (thrown) {
     const error = BerthError.from(thrown);
     metrics.stats.inc({ outcome: error.reason });
-    log.warn(
+    deps.reported.warn(
+      nameOf(sender),
       {
         event: 'host_report_refused',
-        sender: nameOf(sender),
         code: error.code,
         reason: error.reason,
         ...error.details,

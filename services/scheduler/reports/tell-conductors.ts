@@ -6,6 +6,7 @@ import { BUILD_RESULTS } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Log } from '#libs/runtime/log';
+import type { SenderLog } from '#libs/runtime/sender-log';
 import type { SchedulerMetrics } from '../metrics';
 import { type Difference, turnOf } from './discrepancies';
 
@@ -16,7 +17,7 @@ export interface TellDeps {
 
 /** Tells conductors on what a report and the store disagree. */
 export async function tellDifference(
-  deps: TellDeps,
+  deps: TellDeps & { readonly reported: SenderLog },
   metrics: SchedulerMetrics,
   stats: UpdateResourceStatsRequest,
   difference: Difference & { readonly reporter: string },
@@ -28,7 +29,8 @@ export async function tellDifference(
   metrics.discrepancies.inc({ kind: 'missing' }, missing.length);
   const counts = { unclaimed: unclaimed.length, missing: missing.length, present: present.length };
   if (counts.unclaimed + counts.missing > 0) {
-    deps.log.warn({ event: 'host_discrepancy', host, ...counts }, 'host report and store disagree');
+    const fields = { event: 'host_discrepancy', host, ...counts };
+    deps.reported.warn(difference.reporter, fields, 'host report and store disagree');
   }
   const told = { ...difference, unclaimed: turnOf(unclaimed, sequence) };
   await tell(deps, { host, providerUuid, serviceHost, epoch, position, sequence, atMs, ...told });

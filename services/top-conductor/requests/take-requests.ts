@@ -3,7 +3,7 @@ import { type HoldRetry, holdMessage } from '#libs/bus/hold-message';
 import type { IncomingMessage, Settlement } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
-import { type Identity, requireProject } from '#libs/contracts/identity';
+import { type Identity, nameOf, requireProject } from '#libs/contracts/identity';
 import type { BuildRequest } from '#libs/contracts/messages';
 import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-instances';
@@ -58,7 +58,8 @@ export function retryOptions({ clock, random, log, measured, stopping }: Omit<To
 
 /** Tells the client of a request that it is refused, and settles its message. */
 export function refuseRequest(t: TopConductor, message: IncomingMessage, error: BerthError): Promise<Settlement> {
-  t.log.warn({ event: 'message_refused', err: error, message_id: message.id }, 'message refused');
+  const fields = { event: 'message_refused', err: error, message_id: message.id };
+  t.refusals.warn(nameOf(message.identity), fields, 'message refused');
   return settleRefused(t.bus, message, error);
 }
 

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type ConfirmChannel, connect, type Options } from 'amqplib';
+import { type ConfirmChannel, connect, type Message, type Options } from 'amqplib';
 import { connect as connectClient } from '#libs/client/connect';
-import { buildRequestCodec } from '#libs/contracts/conductor';
+import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor';
+import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
+import { LINES_PER_SENDER } from '#libs/runtime/sender-log';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
@@ -44,6 +47,28 @@ async function started(name: string, user: string, env: Readonly<Record<string, 
   children.set(name, child);
   await child.says('"msg":"running"');
 }
+
+/** Events of log lines about messages that are refused. */
+const REFUSALS: readonly string[] = [
+  'bus_call_refused',
+  'bus_message_refused',
+  'bus_message_dead_lettered',
+  'message_refused',
+  'host_report_refused',
+];
+
+/** The sum of a counter's series, of all services. */
+async function counted(metric: string): Promise<number> {
+  const texts = SERVICES.map(async (name) => {
+    const [, url = ''] = /"url":"([^"]+)"/.exec(children.get(name)?.stdout() ?? '') ?? [];
+    return (await fetch(`${url}/metrics`)).text();
+  });
+  const lines = (await Promise.all(texts)).flatMap((text) => text.split('\n'));
+  return lines.filter((line) => line.startsWith(metric)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+/** How much a process has said so far. */
+const said = (name: string) => children.get(name)?.stdout().length ?? 0;
 
 /** The most memory that a process has had. */
 function peakBytes(name: string): number {
@@ -173,12 +198,67 @@ it.each(ATTACKS)('holds against %s, twenty at once', async (_, one) => {
 });
 
 it('holds against headers that are nested deeper than a stack', async () => {
-  const before = SERVICES.map((name) => children.get(name)?.stdout().length ?? 0);
+  const before = SERVICES.map(said);
   await attackWithNestedHeader('rpc.scheduler');
   await attackWithNestedHeader('build.requests');
   await buildsAsEver();
   for (const [n, name] of SERVICES.entries())
     expect(children.get(name)?.stdout().slice(before[n])).not.toContain('bus_disconnected');
+});
+
+/** Messages that are refused, by user: the entrance, and what it sends there. */
+const REFUSED: Readonly<Record<string, readonly [exchange: string, queues: readonly string[], type: string]>> = {
+  [TENANT]: ['berth.requests', ['rpc.scheduler', 'rpc.conductor', 'build.requests'], claims],
+  'agent.host-1': ['berth.reports', ['stats', 'build.results'], claims],
+};
+const FLOOD = 2_000;
+
+it.each(Object.entries(REFUSED))('writes few lines of what is refused of a flood of %s', async (user, facts) => {
+  const before = new Map(SERVICES.map((name) => [name, said(name)]));
+  const [exchange, queues, type] = facts;
+  const connection = await connect(urlOf(user));
+  const channel = await connection.createConfirmChannel();
+  const { queue: replyTo } = await channel.assertQueue(`private.${user}.${randomUUID()}`, { exclusive: true });
+  for (let n = 0; n < FLOOD; n++) {
+    for (const queue of queues) {
+      const properties = { type, replyTo, correlationId: String(n), messageId: `${n}`, userId: user };
+      channel.publish(exchange, `${queue}.${user}`, Buffer.of(1), properties);
+    }
+  }
+  await channel.waitForConfirms();
+  await buildsAsEver();
+  for (const name of SERVICES) {
+    const lines = children.get(name)?.stdout().slice(before.get(name)).split('\n') ?? [];
+    for (const event of REFUSALS) {
+      const its = lines.filter((line) => line.includes(`"event":"${event}"`));
+      expect([event, its.length <= 2 * LINES_PER_SENDER]).toEqual([event, true]);
+    }
+  }
+  const [refused, dead] = ['berth_bus_refused_total', 'berth_bus_dead_letters_total'];
+  expect((await counted(refused)) + (await counted(dead))).toBeGreaterThanOrEqual(FLOOD);
+  await connection.close();
+});
+
+it('lets a tenant reach no answer of another, nor be taken for one who answers', async () => {
+  const connection = await connect(urlOf(TENANT));
+  const channel = await connection.createConfirmChannel();
+  const { queue: replyTo } = await channel.assertQueue(`private.${TENANT}.${randomUUID()}`, { exclusive: true });
+  const answers: Message[] = [];
+  await channel.consume(replyTo, (message) => message && answers.push(message), { noAck: true });
+  const headers = { 'berth-user': 'operator', 'x-delivery-count': -1_000, CC: ['build.requests.project.demo'] };
+  const properties = { replyTo, appId: 'operator', headers, expiration: '4294967295', correlationId: 'own' };
+  publish(channel, 'rpc.scheduler', Buffer.alloc(0), { ...properties, type: claims });
+  const spec = anEncodedSpec({ projectId: 'demo' });
+  const stolen = { requestId: randomUUID(), requestSpec: spec, count: 1, name: '', instanceUuids: [] };
+  publish(channel, 'build.requests', Buffer.from(buildRequestCodec.encode(stolen)), { ...properties, type: build });
+  await channel.waitForConfirms();
+  // The copy of the call for the queue of requests is its sender's, too.
+  while (answers.length < 3) await buildsAsEver();
+  const reasons = answers.map(({ properties: { type }, content }) =>
+    type === ERROR_TYPE ? decodeError(content).reason : buildRefusedCodec.decode(content).error.reason,
+  );
+  expect(reasons.toSorted()).toEqual(['services_only', 'services_only', 'wrong_project']);
+  await connection.close();
 });
 
 /** Arrays in arrays: amqplib would not encode them, so they go as bytes whose tag is changed on their way. */
