@@ -20,6 +20,9 @@ export interface KeystoneCall {
   readonly body?: unknown;
 }
 
+/** Where Keystone is. */
+export type KeystoneConfig = Pick<AuthConfig, 'keystoneUrl' | 'keystoneTimeoutMs'>;
+
 /** Calls to Keystone, each with a deadline. Logs when Keystone becomes unavailable and available, not each failed call. */
 export class KeystoneHttp {
   readonly #root: string;
@@ -28,7 +31,7 @@ export class KeystoneHttp {
   #isClosed = false;
 
   constructor(
-    private readonly config: AuthConfig,
+    private readonly config: KeystoneConfig,
     private readonly deps: Pick<Surroundings, 'clock' | 'log'>,
   ) {
     this.#root = `${config.keystoneUrl.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;

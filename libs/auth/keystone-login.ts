@@ -1,7 +1,19 @@
 import type { Surroundings } from '../runtime/service';
-import { identityAway, type KeystoneHttp } from './keystone-http';
+import { identityAway, type KeystoneConfig, type KeystoneHttp } from './keystone-http';
 import { readTokenFacts } from './keystone-token';
 import type { AuthConfig } from './options';
+
+/** The user of a service, and how it meets Keystone. */
+export type LoginConfig = KeystoneConfig &
+  Pick<
+    AuthConfig,
+    | 'keystoneUsername'
+    | 'keystonePassword'
+    | 'keystoneProject'
+    | 'keystoneUserDomain'
+    | 'keystoneProjectDomain'
+    | 'keystoneRefusedCacheMs'
+  >;
 
 /** A token this close to its expiry is replaced before the next call. */
 const RENEW_BEFORE_MS = 30_000;
@@ -17,7 +29,7 @@ export class KeystoneLogin {
 
   constructor(
     private readonly http: KeystoneHttp,
-    private readonly config: AuthConfig,
+    private readonly config: LoginConfig,
     private readonly deps: Pick<Surroundings, 'clock' | 'log'>,
   ) {}
 
@@ -54,7 +66,7 @@ export class KeystoneLogin {
   }
 }
 
-function loginBody(config: AuthConfig) {
+function loginBody(config: LoginConfig) {
   const { keystoneUsername: name, keystonePassword: password } = config;
   const user = { name, password, domain: { name: config.keystoneUserDomain } };
   const project = { name: config.keystoneProject, domain: { name: config.keystoneProjectDomain } };

@@ -28,10 +28,9 @@ export function noSuchMethod(method: string): RemoteError {
 
 const DISPATCHER = 'oslo_messaging.rpc.dispatcher';
 
-/** An exception as oslo.messaging carries it: JSON text. Its traceback is one line, which names the class. */
+/** An exception as oslo.messaging carries it: JSON text. Without a traceback, which Nova would show in a server's fault. */
 export function serializeFailure({ className, module, message, kwargs }: RemoteError): string {
-  const tb = [`${module}.${className}: ${message}\n`];
-  return JSON.stringify({ class: className, module, message, tb, args: [message], kwargs });
+  return JSON.stringify({ class: className, module, message, tb: [], args: [message], kwargs });
 }
 
 /** The exception of an answer, for clients. */

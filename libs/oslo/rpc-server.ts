@@ -100,6 +100,10 @@ export class RpcServer implements Running {
       const onMessage = (message: ConsumeMessage | null) => this.#take(message, channel);
       this.#consumerTags.push((await channel.consume(queue, onMessage)).consumerTag);
     }
+    this.around.log.info(
+      { event: 'oslo_serving', exchange: target.exchange, queues },
+      'serving calls of oslo.messaging',
+    );
     onConsuming?.();
   }
 

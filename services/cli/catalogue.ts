@@ -229,6 +229,12 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         load: async (context) => runs(context, (await import('#services/console/main')).webConsole),
       },
       {
+        name: 'nova-scheduler',
+        description:
+          "Run a scheduler for OpenStack Nova, in the place of its nova-scheduler: answers Nova's RPC and claims in Berth's store.",
+        load: async (context) => runs(context, (await import('#services/nova-scheduler/main')).novaScheduler),
+      },
+      {
         name: 'top-scheduler',
         description:
           'Run a scheduler of the top: chooses a cell for each request of the fleet, by summaries, and asks its schedulers.',

@@ -6,6 +6,7 @@ import { addressOptions, processOptions } from '#libs/runtime/options';
 import { agentOptions } from '../compute-agent/options';
 import { conductorOptions } from '../conductor/options';
 import { consoleOptions } from '../console/options';
+import { novaOptions } from '../nova-scheduler/options';
 import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
 import { topConductorOptions } from '../top-conductor/options';
@@ -26,6 +27,7 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'conductors', options: conductorOptions },
   { of: 'compute agents', options: agentOptions },
   { of: 'the placement API', options: placementApiOptions },
+  { of: 'the scheduler for Nova', options: novaOptions },
   { of: 'the console', options: consoleOptions },
   { of: 'schedulers of the top', options: topSchedulerOptions },
   { of: 'conductors of the top', options: topConductorOptions },

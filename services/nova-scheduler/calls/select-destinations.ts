@@ -1,0 +1,111 @@
+import { BerthError } from '#libs/domain/errors';
+import type { RpcMethod, RpcOutcome } from '#libs/oslo/dispatch';
+import { RemoteError } from '#libs/oslo/remote-error';
+import type { Surroundings } from '#libs/runtime/service';
+import { type SelectDeps, selectDestinations } from '../decision/select-destinations';
+import type { NovaFacts } from '../facts/nova-facts';
+import type { novaMetrics } from '../metrics';
+import { writeLegacySelection, writeSelection } from '../objects/selection';
+import { readRequestSpec } from '../objects/tables';
+import { flag, list, malformed, text } from '../objects/versioned-object';
+import type { NovaConfig } from '../options';
+import { databaseNeeds } from '../request/database-needs';
+import { NoHost } from '../request/no-host';
+import { type NovaRequest, novaRequest } from '../request/nova-request';
+
+export interface SelectCallDeps extends SelectDeps, Pick<Surroundings, 'log'> {
+  readonly config: NovaConfig;
+  readonly measured: ReturnType<typeof novaMetrics>;
+}
+
+/** `select_destinations` of Nova's scheduler, versions 4.3 to 4.5. */
+export function selectDestinationsCall(deps: SelectCallDeps): RpcMethod {
+  return async (args, { context }) => {
+    const { log, clock, measured } = deps;
+    const startedAtMs = clock.elapsed();
+    const requestId = context['request_id'];
+    const end = (outcome: string) =>
+      measured.selectSeconds.observe({ outcome }, (clock.elapsed() - startedAtMs) / 1_000);
+    try {
+      const call = readArguments(args, context['user_id'], deps.config.maxInstances);
+      const elsewhere = handOver(call.request, deps, requestId);
+      if (elsewhere !== undefined) {
+        end('handed_over');
+        return elsewhere;
+      }
+      const selected = await selectDestinations(call, deps);
+      measured.conflicts.inc(selected.conflicts);
+      end('selected');
+      const hosts = selected.selections.map(([chosen]) => chosen?.serviceHost);
+      log.info(
+        { event: 'nova_selected', requestId, instanceUuids: call.instanceUuids, hosts },
+        'hosts selected for Nova',
+      );
+      const value = call.returnsObjects
+        ? selected.selections.map((some) => some.map(writeSelection))
+        : selected.selections.flatMap(([chosen]) => (chosen === undefined ? [] : writeLegacySelection(chosen)));
+      return { kind: 'result', value };
+    } catch (thrown) {
+      const error = remoteErrorOf(thrown, deps);
+      end(error instanceof NoHost ? 'no_valid_host' : 'failed');
+      if (error instanceof NoHost)
+        log.info({ event: 'nova_no_valid_host', requestId, reason: error.reason }, error.message);
+      throw error;
+    }
+  };
+}
+
+function readArguments(args: Readonly<Record<string, unknown>>, userId: unknown, maxInstances: number) {
+  if (args['spec_obj'] === undefined || args['spec_obj'] === null)
+    throw malformed(
+      'select_destinations',
+      'without spec_obj is of a scheduler API before 4.3, which Nova 26 does not speak',
+    );
+  const request = novaRequest(readRequestSpec(args['spec_obj'], 'spec_obj'), typeof userId === 'string' ? userId : '');
+  const uuids = args['instance_uuids'] ?? undefined;
+  const instanceUuids = uuids === undefined ? undefined : [...new Set(list(text)(uuids, 'instance_uuids'))];
+  const count = instanceUuids?.length ?? request.spec.num_instances ?? 1;
+  if (count > maxInstances) throw malformed('instance_uuids', `has ${count} entries, at most ${maxInstances}`);
+  const returnsObjects = flag(args['return_objects'] ?? false, 'return_objects');
+  const withAlternates = returnsObjects && flag(args['return_alternates'] ?? false, 'return_alternates');
+  return { request, instanceUuids, returnsObjects, withAlternates };
+}
+
+/** Requests for filters that need Nova's database: to a stock scheduler, or refused. Undefined for all others. */
+function handOver(request: NovaRequest, deps: SelectCallDeps, requestId: unknown): RpcOutcome | undefined {
+  const { config, log, measured } = deps;
+  for (const filter of databaseNeeds(request)) {
+    if (!config.filters.includes(filter)) {
+      const fields = { event: 'nova_not_filtered', requestId, filter };
+      log.info(fields, `the request would need ${filter}, which is not among the filters: the host itself decides`);
+    } else if (config.fallbackTopic === '') {
+      throw new NoHost(
+        `The request needs ${filter}, which Berth does not have, and BERTH_NOVA_FALLBACK_TOPIC names no other scheduler.`,
+      );
+    } else {
+      measured.handedOver.inc({ filter });
+      log.info({ event: 'nova_handed_over', requestId, filter, topic: config.fallbackTopic }, 'handed a call over');
+      return { kind: 'hand_over', topic: config.fallbackTopic };
+    }
+  }
+  return undefined;
+}
+
+function remoteErrorOf(thrown: unknown, { facts, config }: SelectCallDeps): RemoteError {
+  if (thrown instanceof NoHost) return new NoHost(thrown.reason + staleness(facts, config.factsMaxAgeMs));
+  if (thrown instanceof RemoteError) return thrown;
+  const error = BerthError.from(thrown);
+  if (error.code === 'unavailable') {
+    return new RemoteError('PlacementAPIConnectFailure', 'nova.exception', error.message, { code: 500 });
+  }
+  return new RemoteError('NovaException', 'nova.exception', `${error.message} (${error.reason})`, { code: 500 });
+}
+
+/** That facts are old, for whoever reads the fault. */
+function staleness(facts: NovaFacts, maxAgeMs: number): string {
+  const old = (['services', 'nodes'] as const).flatMap((kind) => {
+    const ageMs = facts.ageMs(kind) ?? 0;
+    return ageMs > maxAgeMs ? `${kind} were read ${Math.round(ageMs / 1_000)} s ago` : [];
+  });
+  return old.length === 0 ? '' : ` Nova's API is away: ${old.join(', ')}.`;
+}

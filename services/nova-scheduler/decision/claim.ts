@@ -1,0 +1,100 @@
+import type { Allocations, Consumer } from '#libs/domain/consumer';
+import { addResources } from '#libs/domain/inventory';
+import { RemoteError } from '#libs/oslo/remote-error';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
+import type { Candidate } from '#libs/placement/search/query';
+import type { NovaRequest } from '../request/nova-request';
+
+/** An instance and what is to be claimed for it. */
+export interface InstanceClaim {
+  readonly instanceUuid: string;
+  readonly candidate: Candidate;
+}
+
+/** How a claim ended. After a conflict the mirror is as new as what was in the way, and a new decision may find other hosts. */
+export type Claimed =
+  | { readonly kind: 'claimed' }
+  | { readonly kind: 'conflict'; readonly refusedRoot: string | undefined };
+
+export interface ClaimDeps {
+  readonly placement: PlacementStore;
+  readonly mirror: Mirror;
+  readonly nowMs: () => number;
+  readonly catchUpMs: number;
+}
+
+/**
+ * Claims for all instances of a request in one commit, as PUT /allocations of Nova's would do it one by one: consumers of Nova, guarded
+ * by their generations. What an instance holds already (an evacuated one, on its dead host) it keeps beside.
+ *
+ * @throws RemoteError `AllocationUpdateFailed` for an instance whose uuid is that of an instance of Berth
+ */
+export async function claimAll(
+  claims: readonly InstanceClaim[],
+  request: NovaRequest,
+  deps: ClaimDeps,
+): Promise<Claimed> {
+  const { placement, mirror } = deps;
+  const consumers = claims.map(({ instanceUuid, candidate }) =>
+    consumerWrite(instanceUuid, candidate, request, mirror.consumer(instanceUuid)),
+  );
+  const result = await placement.commit({ kind: 'write_allocations', consumers, atMs: deps.nowMs() });
+  switch (result.kind) {
+    case 'committed':
+      mirror.apply(result.change);
+      return { kind: 'claimed' };
+    case 'unchanged':
+      return { kind: 'claimed' };
+    case 'owner':
+      throw updateFailed(result.uuid, 'an instance of Berth has this uuid');
+    case 'capacity':
+      mirror.applyRows({ usages: [result.usage] });
+      return { kind: 'conflict', refusedRoot: undefined };
+    case 'nominated':
+      return { kind: 'conflict', refusedRoot: mirror.provider(result.providerUuid)?.rootUuid };
+    default:
+      await mirror.waitFor(await placement.revision(), { timeoutMs: deps.catchUpMs });
+      return { kind: 'conflict', refusedRoot: undefined };
+  }
+}
+
+function consumerWrite(
+  uuid: string,
+  { allocations, mappings }: Candidate,
+  { projectId, userId }: NovaRequest,
+  present: Consumer | undefined,
+): ConsumerWrite {
+  return {
+    uuid,
+    projectId,
+    userId,
+    // Placement's form before microversion 1.38, which stock schedulers speak, has no type.
+    consumerType: present?.consumerType,
+    owner: 'api',
+    allocations: present === undefined ? allocations : merged(present.allocations, allocations),
+    mappings,
+    expect: present === undefined ? { kind: 'absent' } : { kind: 'generation', generation: present.generation },
+  };
+}
+
+function merged(held: Allocations, more: Allocations): Allocations {
+  const all: Record<string, Allocations[string]> = { ...held };
+  for (const [uuid, resources] of Object.entries(more)) all[uuid] = addResources(all[uuid] ?? {}, resources);
+  return all;
+}
+
+function updateFailed(uuid: string, error: string): RemoteError {
+  const message = `Failed to update allocations for consumer ${uuid}. Error: ${error}`;
+  return new RemoteError('AllocationUpdateFailed', 'nova.exception', message, {
+    consumer_uuid: uuid,
+    error,
+    code: 500,
+  });
+}
+
+/** JSON of a way to claim, as Nova's conductor sends it to PUT /allocations for an alternate. */
+export function allocationRequestOf({ allocations, mappings }: Candidate): string {
+  const byProvider = Object.entries(allocations).map(([uuid, resources]) => [uuid, { resources }]);
+  return JSON.stringify({ allocations: Object.fromEntries(byProvider) as object, mappings });
+}

@@ -1,0 +1,49 @@
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import { findCandidates, type SearchAids } from '#libs/placement/search/find-candidates';
+import type { Candidate, CandidateQuery } from '#libs/placement/search/query';
+import { groupBy } from '#libs/runtime/group-by';
+import type { NovaFacts, NovaNode } from '../facts/nova-facts';
+import { Refusals } from './filter-hosts';
+import { whyNoCandidate } from './why-no-candidate';
+
+/** Nodes on which something can be claimed, each with the ways to do it. */
+export interface FoundHosts {
+  readonly hosts: readonly { readonly node: NovaNode; readonly candidates: readonly Candidate[] }[];
+  /** Roots of candidates that are no compute node that Nova's API told of. */
+  readonly unknownRoots: readonly string[];
+}
+
+/** A request of many instances may put several on a host that has several providers to choose from. */
+const MOST_PER_HOST = 8;
+
+/** Allocation candidates of the queries, by node; those of an earlier query come first. */
+export function findHosts(
+  queries: readonly CandidateQuery[],
+  instanceCount: number,
+  { view, facts }: { readonly view: PlacementView; readonly facts: NovaFacts },
+  aids: SearchAids,
+): FoundHosts {
+  const limit = Math.max(1, view.providerCount) * Math.min(instanceCount, MOST_PER_HOST);
+  const candidates = queries.flatMap((query) => findCandidates(view, query, { limit }, aids).candidates);
+  const hosts: { node: NovaNode; candidates: Candidate[] }[] = [];
+  const unknownRoots: string[] = [];
+  for (const [root, ofRoot] of groupBy(candidates, ({ rootUuid }) => rootUuid)) {
+    const node = facts.node(root);
+    if (node === undefined) unknownRoots.push(root);
+    else hosts.push({ node, candidates: ofRoot });
+  }
+  return { hosts, unknownRoots };
+}
+
+/** Counts the nodes on which nothing can be claimed, by why. */
+export function explainNoCandidates(
+  query: CandidateQuery,
+  found: FoundHosts,
+  { view, facts }: { readonly view: PlacementView; readonly facts: NovaFacts },
+  refusals: Refusals,
+): void {
+  const has = new Set(found.hosts.map(({ node }) => node.uuid));
+  for (const node of facts.nodes()) {
+    if (!has.has(node.uuid)) refusals.add('placement', whyNoCandidate(query, node, view));
+  }
+}

@@ -1,0 +1,35 @@
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import type { NovaFacts } from '../facts/nova-facts';
+import type { LocateInstances } from '../filters/filter';
+
+/**
+ * Where instances are: on the hosts that Nova says, and on those where they hold allocations, which is known sooner. One that moves is on
+ * both sides.
+ */
+export function locateInstances(
+  view: PlacementView,
+  facts: NovaFacts,
+  placedOn: ReadonlyMap<string, string>,
+): LocateInstances {
+  return (uuids) => {
+    const wanted = [...uuids];
+    const byRoot = new Map<string, Set<string>>();
+    const note = (root: string | undefined, uuid: string) => {
+      if (root === undefined) return;
+      const here = byRoot.get(root);
+      if (here === undefined) byRoot.set(root, new Set([uuid]));
+      else here.add(uuid);
+    };
+    for (const uuid of wanted) {
+      note(placedOn.get(uuid), uuid);
+      for (const provider of Object.keys(view.consumer(uuid)?.allocations ?? {}))
+        note(view.provider(provider)?.rootUuid, uuid);
+    }
+    return ({ node }) => {
+      const here = new Set(byRoot.get(node.uuid));
+      const known = facts.instancesOn(node.host);
+      if (known.size > 0) for (const uuid of wanted) if (known.has(uuid)) here.add(uuid);
+      return here;
+    };
+  };
+}

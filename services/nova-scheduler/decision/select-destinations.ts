@@ -1,0 +1,187 @@
+import type { Clock } from '#libs/domain/clock';
+import { type Random, seededRandom, seedOf } from '#libs/domain/random';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import type { SearchAids } from '#libs/placement/search/find-candidates';
+import type { CandidateQuery } from '#libs/placement/search/query';
+import { counted } from '#libs/runtime/counted';
+import type { FactKind, NovaFacts, NovaNode } from '../facts/nova-facts';
+import { metadataOf } from '../filters/aggregates';
+import type { Selection } from '../objects/selection';
+import { candidateQueryOf, type QuerySettings } from '../request/candidate-query';
+import { wantsPinning } from '../request/hardware-wishes';
+import { NoHost } from '../request/no-host';
+import type { NovaRequest } from '../request/nova-request';
+import { allocationRequestOf, type Claimed, claimAll } from './claim';
+import { explainNoCandidates, type FoundHosts, findHosts } from './find-hosts';
+import { heldClaims } from './held-claims';
+import { type Pick, type Placed, type PlaceSettings, placeInstances } from './place-instances';
+import type { UsageOverlay } from './usage-overlay';
+
+export interface SelectSettings extends PlaceSettings, QuerySettings {
+  /** How often a request is decided again when others took the hosts first. */
+  readonly claimAttempts: number;
+  /** Nova's `[scheduler] max_attempts`: a host and its alternates. */
+  readonly maxAttempts: number;
+  readonly catchUpMs: number;
+  /** Whether pinned processors may be VCPU of hosts that report no PCPU (not `disable_fallback_pcpu_query`). */
+  readonly fallbackPcpuQuery: boolean;
+}
+
+export interface SelectDeps {
+  readonly clock: Clock;
+  readonly placement: PlacementStore;
+  readonly mirror: Mirror;
+  readonly facts: NovaFacts;
+  readonly refresh: (kind: FactKind) => Promise<void>;
+  readonly aids: SearchAids;
+  /** Claims on their way, of all calls of this process. */
+  readonly inFlight: UsageOverlay;
+  readonly settings: SelectSettings;
+}
+
+export interface Asked {
+  readonly request: NovaRequest;
+  /** Undefined from callers before version 4.4, for which nothing is claimed. */
+  readonly instanceUuids: readonly string[] | undefined;
+  readonly withAlternates: boolean;
+}
+
+/** A host and its alternates for each instance, and what it took. */
+export interface Selected {
+  readonly selections: readonly (readonly Selection[])[];
+  readonly conflicts: number;
+}
+
+/**
+ * Selects a host for each instance of a request, claims all of them in one commit, and names alternates.
+ *
+ * As Berth's own scheduler does: a decision is one synchronous piece on a mirror that may be stale, the commit checks it, and after a
+ * conflict everything is decided again on what was learned. Where nothing is claimed (a rebuild, a caller that names no instances) the
+ * decision is the answer.
+ *
+ * @throws NoHost with the diagnosis; RemoteError `AllocationUpdateFailed`; BerthError `unavailable`
+ */
+export async function selectDestinations(asked: Asked, deps: SelectDeps): Promise<Selected> {
+  const { settings } = deps;
+  const places = placesOf(asked);
+  const random = seededRandom(seedOf(places.join() || 'none'));
+  const refusedRoots = new Set<string>();
+  for (let conflicts = 0; conflicts <= settings.claimAttempts; conflicts++) {
+    const placed = await place({ ...asked, places, refusedRoots }, random, deps);
+    const claimed = await claimPlaced(placed, asked.request, deps);
+    if (claimed.kind === 'claimed') {
+      const selections = placed.map(({ pick, alternates }) =>
+        [pick, ...alternates].map((one) => selectionOf(one, deps)),
+      );
+      return { selections, conflicts };
+    }
+    if (claimed.refusedRoot !== undefined) refusedRoots.add(claimed.refusedRoot);
+  }
+  throw new NoHost(`Others took the hosts first, ${settings.claimAttempts + 1} times in a row; try again.`);
+}
+
+/** An instance for each place; undefined for those of a caller that names none. */
+function placesOf({ request, instanceUuids }: Asked): readonly (string | undefined)[] {
+  return instanceUuids ?? Array.from({ length: request.spec.num_instances ?? 1 }, () => undefined);
+}
+
+interface Attempt extends Asked {
+  readonly places: readonly (string | undefined)[];
+  /** Hosts that the store refused though the mirror shows no reason. */
+  readonly refusedRoots: ReadonlySet<string>;
+}
+
+/** Decides on the mirror as it is; once more when Nova has hosts that were not known. @throws NoHost */
+async function place(attempt: Attempt, random: Random, deps: SelectDeps): Promise<readonly Placed[]> {
+  const first = decide(attempt, random, deps);
+  if (first.result.kind === 'placed') return first.result.placed;
+  if (first.found.unknownRoots.length > 0) await deps.refresh('nodes');
+  const last = first.found.unknownRoots.length > 0 ? decide(attempt, random, deps) : first;
+  if (last.result.kind === 'placed') return last.result.placed;
+  const { refusals, placedCount } = last.result;
+  const [query] = last.queries;
+  if (query !== undefined) explainNoCandidates(query, last.found, { ...deps, view: deps.mirror }, refusals);
+  const before = `${placedCount} of ${attempt.places.length} instances found a host; for the next: `;
+  const why = refusals.isEmpty ? 'Nova has no compute nodes' : refusals.toText();
+  throw new NoHost(`${placedCount > 0 ? before : ''}${counted(deps.facts.nodeCount, 'host')}: ${why}.`);
+}
+
+function decide(
+  { request, instanceUuids, places, withAlternates, refusedRoots }: Attempt,
+  random: Random,
+  deps: SelectDeps,
+) {
+  const { settings, mirror: view, facts, inFlight } = deps;
+  const claims = !request.isRebuild && instanceUuids !== undefined;
+  const queries = request.isRebuild ? [] : queriesOf(request, deps);
+  const found = hostsFor(request, queries, places.length, refusedRoots, deps);
+  const held = claims ? heldClaims(request, instanceUuids, queries, { view, facts }) : new Map<string, Pick>();
+  const alternateCount = withAlternates && claims ? settings.maxAttempts - 1 : 0;
+  // Where nothing is claimed the search has said which hosts have capacity, and that is all.
+  const hosts = claims ? found.hosts : found.hosts.map(({ node }) => ({ node, candidates: [] }));
+  const input = { request, instanceUuids: places, hosts, held, view, facts, inFlight, alternateCount };
+  return { result: placeInstances(input, random, settings), queries, found };
+}
+
+async function claimPlaced(placed: readonly Placed[], request: NovaRequest, deps: SelectDeps): Promise<Claimed> {
+  const { clock, settings, inFlight } = deps;
+  const claims = placed.flatMap(({ instanceUuid, pick: { candidate }, isHeld }) =>
+    isHeld || instanceUuid === undefined || candidate === undefined ? [] : { instanceUuid, candidate },
+  );
+  if (claims.length === 0) return { kind: 'claimed' };
+  for (const { candidate } of claims) inFlight.add(candidate.allocations);
+  try {
+    return await claimAll(claims, request, { ...deps, nowMs: () => clock.now(), catchUpMs: settings.catchUpMs });
+  } finally {
+    for (const { candidate } of claims) inFlight.add(candidate.allocations, -1);
+  }
+}
+
+/** The queries of a request: where it wants processors of its own, first for PCPU and then for VCPU. */
+function queriesOf(request: NovaRequest, { facts, settings }: SelectDeps): CandidateQuery[] {
+  const inTree = requestedNode(request, facts)?.uuid;
+  const aggregates = facts.aggregates();
+  const query = (isPinningTranslated: boolean) =>
+    candidateQueryOf(request, { aggregates, inTree, settings, isPinningTranslated });
+  const isFallback = settings.fallbackPcpuQuery && wantsPinning(request);
+  return isFallback ? [query(true), query(false)] : [query(true)];
+}
+
+/** The one node that a request names by destination or force; undefined when it names none, or a host of several. */
+function requestedNode({ spec }: NovaRequest, facts: NovaFacts): NovaNode | undefined {
+  const host = spec.requested_destination?.host ?? spec.force_hosts?.[0];
+  const node = spec.requested_destination?.node ?? spec.force_nodes?.[0];
+  if (host === undefined && node === undefined) return undefined;
+  const candidates = host === undefined ? [...facts.nodes()] : facts.nodesOf(host);
+  const nodes = candidates.filter(({ nodename }) => node === undefined || nodename === node);
+  if (nodes.length === 0) throw new NoHost(`No such host - host: ${host ?? 'None'} node: ${node ?? 'None'}`);
+  return nodes.length === 1 ? nodes[0] : undefined;
+}
+
+function hostsFor(
+  request: NovaRequest,
+  queries: readonly CandidateQuery[],
+  count: number,
+  refusedRoots: ReadonlySet<string>,
+  { mirror, facts, aids }: SelectDeps,
+): FoundHosts {
+  if (request.isRebuild) {
+    return { hosts: [...facts.nodes()].map((node) => ({ node, candidates: [] })), unknownRoots: [] };
+  }
+  const found = findHosts(queries, count, { view: mirror, facts }, aids);
+  return { ...found, hosts: found.hosts.filter(({ node }) => !refusedRoots.has(node.uuid)) };
+}
+
+function selectionOf({ node, candidate }: Pick, { facts, settings }: SelectDeps): Selection {
+  const aggregates = facts.aggregatesOf(node.host);
+  const [zone = settings.defaultAvailabilityZone] = metadataOf({ aggregates }, 'availability_zone');
+  return {
+    computeNodeUuid: node.uuid,
+    serviceHost: node.host,
+    nodename: node.nodename,
+    cellUuid: node.cellUuid ?? '',
+    allocationRequest: candidate && allocationRequestOf(candidate),
+    availabilityZone: zone,
+  };
+}

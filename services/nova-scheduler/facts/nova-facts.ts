@@ -1,0 +1,152 @@
+import type { Clock } from '#libs/domain/clock';
+import { groupBy } from '#libs/runtime/group-by';
+
+/** A compute node; its uuid is that of its root provider. */
+export interface NovaNode {
+  readonly uuid: string;
+  /** `hypervisor_hostname` */
+  readonly nodename: string;
+  /** The service host: that of its nova-compute. */
+  readonly host: string;
+  /** Undefined when no cell is known for the host. */
+  readonly cellUuid: string | undefined;
+  readonly hypervisorType: string;
+  readonly hypervisorVersion: number;
+  /** Instances in the middle of an operation, as the node says (`current_workload`). */
+  readonly ioOps: number;
+  /** What `capabilities:` extra specs can ask for, by name; objects are nested. */
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+/** A nova-compute service. */
+export interface NovaService {
+  readonly host: string;
+  readonly isUp: boolean;
+  readonly isDisabled: boolean;
+}
+
+/** A host aggregate. */
+export interface NovaAggregate {
+  readonly id: number;
+  readonly uuid: string;
+  readonly hosts: ReadonlySet<string>;
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+/** Where facts come from. Each answers with all there is, or rejects. */
+export interface FactSource {
+  services(signal: AbortSignal): Promise<readonly NovaService[]>;
+  nodes(signal: AbortSignal): Promise<readonly NovaNode[]>;
+  aggregates(signal: AbortSignal): Promise<readonly NovaAggregate[]>;
+  /** Uuids of instances, by service host. */
+  instances(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+export type FactKind = keyof FactSource;
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+/**
+ * What Nova knows and placement does not: nodes, services, host aggregates, instances. Whole answers replace what was known of a kind;
+ * fanouts change single rows in between. A decision reads it synchronously.
+ */
+export class NovaFacts {
+  #nodes = new Map<string, NovaNode>();
+  #nodesByHost: ReadonlyMap<string, readonly NovaNode[]> = new Map();
+  #services = new Map<string, NovaService>();
+  #aggregates = new Map<string, NovaAggregate>();
+  #aggregatesByHost = new Map<string, NovaAggregate[]>();
+  #instances = new Map<string, Set<string>>();
+  readonly #knownAtMs = new Map<FactKind, number>();
+
+  constructor(private readonly clock: Pick<Clock, 'elapsed'>) {}
+
+  node(uuid: string): NovaNode | undefined {
+    return this.#nodes.get(uuid);
+  }
+  nodes(): Iterable<NovaNode> {
+    return this.#nodes.values();
+  }
+  get nodeCount(): number {
+    return this.#nodes.size;
+  }
+  nodesOf(host: string): readonly NovaNode[] {
+    return this.#nodesByHost.get(host) ?? [];
+  }
+  service(host: string): NovaService | undefined {
+    return this.#services.get(host);
+  }
+  aggregates(): NovaAggregate[] {
+    return [...this.#aggregates.values()];
+  }
+  aggregatesOf(host: string): readonly NovaAggregate[] {
+    return this.#aggregatesByHost.get(host) ?? [];
+  }
+  instancesOn(host: string): ReadonlySet<string> {
+    return this.#instances.get(host) ?? NOTHING;
+  }
+
+  /** Since when a kind of facts is as old as it is; undefined before the first. */
+  ageMs(kind: FactKind): number | undefined {
+    const atMs = this.#knownAtMs.get(kind);
+    return atMs === undefined ? undefined : this.clock.elapsed() - atMs;
+  }
+
+  // Whole answers. `atMs` is when they were asked for, by `elapsed`.
+
+  setNodes(nodes: readonly NovaNode[], atMs: number): void {
+    this.#nodes = new Map(nodes.map((node) => [node.uuid, node]));
+    this.#nodesByHost = groupBy(nodes, ({ host }) => host);
+    this.#knownAtMs.set('nodes', atMs);
+  }
+
+  setServices(services: readonly NovaService[], atMs: number): void {
+    this.#services = new Map(services.map((service) => [service.host, service]));
+    this.#knownAtMs.set('services', atMs);
+  }
+
+  setAggregates(aggregates: readonly NovaAggregate[], atMs: number): void {
+    this.#aggregates = new Map(aggregates.map((one) => [one.uuid, one]));
+    this.#indexAggregates();
+    this.#knownAtMs.set('aggregates', atMs);
+  }
+
+  setInstances(byHost: ReadonlyMap<string, readonly string[]>, atMs: number): void {
+    this.#instances = new Map([...byHost].map(([host, uuids]) => [host, new Set(uuids)]));
+    this.#knownAtMs.set('instances', atMs);
+  }
+
+  // Single rows, of fanouts.
+
+  putAggregates(aggregates: readonly NovaAggregate[]): void {
+    for (const one of aggregates) this.#aggregates.set(one.uuid, one);
+    this.#indexAggregates();
+  }
+
+  deleteAggregate(uuid: string): void {
+    if (this.#aggregates.delete(uuid)) this.#indexAggregates();
+  }
+
+  /** @param replaces  the uuids are all that the host has */
+  putInstances(host: string, uuids: readonly string[], replaces: boolean): void {
+    // A host that Nova's API does not know yet, or one that somebody made up.
+    if (!this.#nodesByHost.has(host)) return;
+    const before = replaces ? [] : this.instancesOn(host);
+    this.#instances.set(host, new Set([...before, ...uuids]));
+  }
+
+  deleteInstance(host: string, uuid: string): void {
+    this.#instances.get(host)?.delete(uuid);
+  }
+
+  #indexAggregates(): void {
+    this.#aggregatesByHost = new Map();
+    for (const one of this.#aggregates.values()) {
+      for (const host of one.hosts) {
+        const known = this.#aggregatesByHost.get(host);
+        if (known === undefined) this.#aggregatesByHost.set(host, [one]);
+        else known.push(one);
+      }
+    }
+  }
+}

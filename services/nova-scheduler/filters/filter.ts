@@ -1,0 +1,37 @@
+import type { HostState } from '../decision/host-state';
+import type { NovaRequest } from '../request/nova-request';
+
+/** Why a host does not suit, as operators of Nova say it; undefined when it does. */
+export type Refusal = string | undefined;
+export type CheckHost = (host: HostState) => Refusal;
+
+/** Settings of filters, by their names in nova.conf. */
+export interface FilterSettings {
+  readonly maxInstancesPerHost: number;
+  readonly maxIoOpsPerHost: number;
+  readonly defaultAvailabilityZone: string;
+}
+
+/** What a filter may look at. */
+export interface FilterContext {
+  readonly request: NovaRequest;
+  /** The instance that is placed now. */
+  readonly instanceUuid: string | undefined;
+  readonly locate: LocateInstances;
+  /** Service hosts that got an instance of the request before. */
+  readonly placedHosts: ReadonlySet<string>;
+  readonly settings: FilterSettings;
+}
+
+/** For some instances, which of them are on a host: by the mirror, by Nova, or by this decision. */
+export type LocateInstances = (uuids: Iterable<string>) => (host: HostState) => ReadonlySet<string>;
+
+/** One of Nova's filters. */
+export interface HostFilter {
+  /** Its class in Nova: `ComputeFilter`. */
+  readonly name: string;
+  /** Whether a rebuild on the same host must pass it. */
+  readonly runsOnRebuild: boolean;
+  /** The check for one request; undefined when the request asks nothing of it. */
+  prepare(context: FilterContext): CheckHost | undefined;
+}

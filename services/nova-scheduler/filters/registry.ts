@@ -1,0 +1,38 @@
+import { aggregateExtraSpecsFilter, availabilityZoneFilter, multiTenancyFilter } from './aggregates';
+import { computeCapabilitiesFilter } from './capabilities';
+import type { HostFilter } from './filter';
+import { allHostsFilter, computeFilter, ioOpsFilter, numInstancesFilter } from './hosts';
+import { imagePropertiesFilter } from './image-properties';
+import { affinityFilter, antiAffinityFilter, differentHostFilter, sameHostFilter } from './server-groups';
+
+/** Nova's filters that Berth has, cheap and selective ones first. */
+export const FILTERS: readonly HostFilter[] = [
+  computeFilter,
+  availabilityZoneFilter,
+  multiTenancyFilter,
+  imagePropertiesFilter,
+  computeCapabilitiesFilter,
+  aggregateExtraSpecsFilter,
+  antiAffinityFilter,
+  affinityFilter,
+  sameHostFilter,
+  differentHostFilter,
+  numInstancesFilter,
+  ioOpsFilter,
+  allHostsFilter,
+];
+
+/** Filters that need what only Nova's database has: requests that ask something of them are handed over or refused. */
+export const DATABASE_FILTERS = ['NUMATopologyFilter', 'PciPassthroughFilter'] as const;
+export type DatabaseFilter = (typeof DATABASE_FILTERS)[number];
+
+export const FILTER_NAMES: readonly string[] = [...FILTERS.map(({ name }) => name), ...DATABASE_FILTERS];
+
+/** Nova's own default. */
+export const DEFAULT_FILTERS: readonly string[] = [
+  'ComputeFilter',
+  'ComputeCapabilitiesFilter',
+  'ImagePropertiesFilter',
+  'ServerGroupAntiAffinityFilter',
+  'ServerGroupAffinityFilter',
+];

@@ -1,0 +1,30 @@
+import { invalidArgument } from '#libs/domain/errors';
+import { Mirror } from '#libs/placement/mirror/mirror';
+import { openPlacementStore } from '#libs/placement/open';
+import { placementOptions } from '#libs/placement/options';
+import type { ServiceProcess } from '#libs/runtime/run-service';
+import { parseCells } from './facts/cells';
+import { openNovaApi } from './facts/nova-api';
+import { novaOptions } from './options';
+import { startNovaScheduler } from './start';
+
+const tables = { placement: placementOptions, nova: novaOptions } as const;
+
+/** `berth nova-scheduler`: answers Nova's scheduler RPC in the place of nova-scheduler. */
+export const novaScheduler: ServiceProcess<typeof tables> = {
+  name: 'nova-scheduler',
+  prefix: 'BERTH_NOVA_',
+  tables,
+  async start({ placement: store, nova: config }, opening) {
+    if (config.apiUrl === '' || config.keystoneUrl === '' || config.cells.length === 0)
+      throw invalidArgument('missing_setting', 'set BERTH_NOVA_API_URL, BERTH_NOVA_KEYSTONE_URL and BERTH_NOVA_CELLS');
+    const cellOf = parseCells(config.cells);
+    const placement = await opening.open('placement store', openPlacementStore(store, opening));
+    const mirror = await opening.open('mirror', Mirror.open(placement, opening));
+    const source = await opening.open('Nova API', openNovaApi(config, cellOf, opening));
+    const deps = { ...opening, clock: placement.clock, placement, mirror, source, config };
+    const running = await startNovaScheduler(deps);
+    process.on('SIGHUP', () => void running.refresh());
+    return running;
+  },
+};

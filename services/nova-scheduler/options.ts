@@ -1,0 +1,294 @@
+import { QUEUE_KINDS } from '#libs/oslo/target';
+import {
+  booleanOption,
+  type ConfigOf,
+  durationOption,
+  enumOption,
+  intOption,
+  listOption,
+  numberOption,
+  type Option,
+  stringOption,
+} from '#libs/runtime/config';
+import { processOptions } from '#libs/runtime/options';
+import { DEFAULT_FILTERS, FILTER_NAMES } from './filters/registry';
+
+const HTTP_URL = /^https?:\/\/\S+$/;
+
+function weight(name: string, fallback: number, help: string): Option<number> {
+  return numberOption({ env: `BERTH_NOVA_WEIGHT_${name}`, default: fallback, min: -1e9, max: 1e9, help });
+}
+
+function interval(name: string, fallback: number, help: string): Option<number> {
+  return durationOption({ env: `BERTH_NOVA_${name}_INTERVAL_MS`, default: fallback, min: 0, max: 86_400_000, help });
+}
+
+/** Settings of the scheduler for Nova; those that have a name in nova.conf say so in its README. */
+export const novaOptions = {
+  transportUrl: stringOption({
+    env: 'BERTH_NOVA_TRANSPORT_URL',
+    default: '',
+    pattern: /^(rabbit|amqps?):\/\/[^\s,]+$/,
+    range: 'rabbit://user:password@host:5672/vhost',
+    secret: true,
+    help: "The broker of Nova's services: their transport_url, with one host. The password in it is not shown.",
+  }),
+  exchange: stringOption({
+    env: 'BERTH_NOVA_EXCHANGE',
+    default: 'nova',
+    help: "The exchange of Nova's services (control_exchange).",
+  }),
+  topic: stringOption({
+    env: 'BERTH_NOVA_TOPIC',
+    default: 'scheduler',
+    help: 'The topic of the scheduler. Another one is for trying beside the stock scheduler.',
+  }),
+  host: stringOption({
+    env: 'BERTH_NOVA_HOST',
+    default: processOptions.processName.default,
+    help: 'The name of this scheduler among those of the topic.',
+  }),
+  queues: enumOption({
+    env: 'BERTH_NOVA_QUEUES',
+    default: 'transient',
+    values: QUEUE_KINDS,
+    help: "How Nova's services declare their queues: transient, durable (amqp_durable_queues) or quorum (rabbit_quorum_queue).",
+  }),
+  fallbackTopic: stringOption({
+    env: 'BERTH_NOVA_FALLBACK_TOPIC',
+    default: '',
+    help: 'The topic of a stock nova-scheduler that gets the requests which need NUMATopologyFilter or PciPassthroughFilter; empty refuses them.',
+  }),
+  prefetch: intOption({
+    env: 'BERTH_NOVA_PREFETCH',
+    default: 64,
+    min: 1,
+    max: 1_000,
+    unit: 'calls',
+    help: 'Calls that are worked on at once.',
+  }),
+  maxMessageBytes: intOption({
+    env: 'BERTH_NOVA_MAX_MESSAGE_BYTES',
+    default: 4_194_304,
+    min: 1_024,
+    max: 134_217_728,
+    unit: 'bytes',
+    help: 'The largest message of Nova that is read.',
+  }),
+  maxInstances: intOption({
+    env: 'BERTH_NOVA_MAX_INSTANCES',
+    default: 1_000,
+    min: 1,
+    max: 1_000,
+    unit: 'instances',
+    help: 'Instances that one call may place.',
+  }),
+  reconnectDelayMs: durationOption({
+    env: 'BERTH_NOVA_RECONNECT_DELAY_MS',
+    default: 3_000,
+    min: 10,
+    max: 600_000,
+    help: 'The longest pause between two attempts to reach the broker.',
+  }),
+  apiUrl: stringOption({
+    env: 'BERTH_NOVA_API_URL',
+    default: '',
+    pattern: HTTP_URL,
+    range: 'http://... or https://...',
+    help: "Nova's API, http://controller:8774/v2.1, for services, nodes, aggregates and instances.",
+  }),
+  keystoneUrl: stringOption({
+    env: 'BERTH_NOVA_KEYSTONE_URL',
+    default: '',
+    pattern: HTTP_URL,
+    range: 'http://... or https://...',
+    help: "Keystone, for a token with which Nova's API is asked.",
+  }),
+  keystoneUsername: stringOption({
+    env: 'BERTH_NOVA_KEYSTONE_USERNAME',
+    default: 'nova',
+    help: "The user that asks Nova's API; it needs to read os-services, os-hypervisors and os-aggregates.",
+  }),
+  keystonePassword: stringOption({
+    env: 'BERTH_NOVA_KEYSTONE_PASSWORD',
+    default: '',
+    secret: true,
+    help: 'The password of that user.',
+  }),
+  keystoneProject: stringOption({
+    env: 'BERTH_NOVA_KEYSTONE_PROJECT',
+    default: 'service',
+    help: 'The project in which that user has its role.',
+  }),
+  keystoneUserDomain: stringOption({
+    env: 'BERTH_NOVA_KEYSTONE_USER_DOMAIN',
+    default: 'Default',
+    help: 'The name of the domain of that user.',
+  }),
+  keystoneProjectDomain: stringOption({
+    env: 'BERTH_NOVA_KEYSTONE_PROJECT_DOMAIN',
+    default: 'Default',
+    help: 'The name of the domain of that project.',
+  }),
+  keystoneTimeoutMs: durationOption({
+    env: 'BERTH_NOVA_KEYSTONE_TIMEOUT_MS',
+    default: 10_000,
+    min: 50,
+    max: 60_000,
+    help: 'How long Keystone may take over one call.',
+  }),
+  keystoneRefusedCacheMs: durationOption({
+    env: 'BERTH_NOVA_KEYSTONE_REFUSED_CACHE_MS',
+    default: 10_000,
+    min: 0,
+    max: 600_000,
+    help: 'How long refused credentials are not sent again, because Keystone may lock the user out.',
+  }),
+  apiTimeoutMs: durationOption({
+    env: 'BERTH_NOVA_API_TIMEOUT_MS',
+    default: 60_000,
+    min: 100,
+    max: 600_000,
+    help: "How long Nova's API may take over one kind of facts, all pages together.",
+  }),
+  cells: listOption({
+    env: 'BERTH_NOVA_CELLS',
+    default: [],
+    help: "Cells of hosts, which Nova's API does not tell (nova-manage cell_v2 list_cells): UUID for all hosts, or UUID=HOST and UUID=PREFIX*, the first that matches.",
+  }),
+  servicesIntervalMs: interval('SERVICES', 5_000, 'How often services are read: up, down, disabled.'),
+  nodesIntervalMs: interval('NODES', 30_000, 'How often compute nodes are read.'),
+  aggregatesIntervalMs: interval(
+    'AGGREGATES',
+    30_000,
+    'How often host aggregates are read; changes come by fanout, too.',
+  ),
+  instancesIntervalMs: interval(
+    'INSTANCES',
+    600_000,
+    'How often instances by host are read, which is much work for Nova; changes come by fanout and by allocations. 0: once.',
+  ),
+  factsMaxAgeMs: durationOption({
+    env: 'BERTH_NOVA_FACTS_MAX_AGE_MS',
+    default: 120_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: "Decisions on services or nodes that were read longer ago say so, in the log and in a fault's reason.",
+  }),
+  release: intOption({
+    env: 'BERTH_NOVA_RELEASE',
+    default: 26,
+    min: 26,
+    max: 33,
+    unit: 'major release',
+    help: 'The oldest Nova on compute nodes: traits that it does not report are not asked for.',
+  }),
+  filters: listOption({
+    env: 'BERTH_NOVA_FILTERS',
+    default: DEFAULT_FILTERS,
+    values: FILTER_NAMES,
+    help: "Nova's enabled_filters. NUMATopologyFilter and PciPassthroughFilter hand their requests over, or refuse them.",
+  }),
+  maxInstancesPerHost: intOption({
+    env: 'BERTH_NOVA_MAX_INSTANCES_PER_HOST',
+    default: 50,
+    min: 1,
+    max: 1_000_000,
+    unit: 'instances',
+    help: 'For NumInstancesFilter (max_instances_per_host).',
+  }),
+  maxIoOpsPerHost: intOption({
+    env: 'BERTH_NOVA_MAX_IO_OPS_PER_HOST',
+    default: 8,
+    min: 1,
+    max: 1_000_000,
+    unit: 'operations',
+    help: 'For IoOpsFilter (max_io_ops_per_host).',
+  }),
+  defaultAvailabilityZone: stringOption({
+    env: 'BERTH_NOVA_DEFAULT_AVAILABILITY_ZONE',
+    default: 'nova',
+    help: 'The zone of hosts that no aggregate puts into one (default_availability_zone).',
+  }),
+  hostSubsetSize: intOption({
+    env: 'BERTH_NOVA_HOST_SUBSET_SIZE',
+    default: 1,
+    min: 1,
+    max: 1_000,
+    unit: 'hosts',
+    help: 'Of how many of the best hosts one is drawn (host_subset_size).',
+  }),
+  shuffleBestSameWeighedHosts: booleanOption({
+    env: 'BERTH_NOVA_SHUFFLE_BEST_SAME_WEIGHED_HOSTS',
+    default: false,
+    help: 'Draws one of the best hosts of equal weight (shuffle_best_same_weighed_hosts).',
+  }),
+  maxAttempts: intOption({
+    env: 'BERTH_NOVA_MAX_ATTEMPTS',
+    default: 3,
+    min: 1,
+    max: 50,
+    unit: 'hosts',
+    help: 'A host and its alternates ([scheduler] max_attempts).',
+  }),
+  claimAttempts: intOption({
+    env: 'BERTH_NOVA_CLAIM_ATTEMPTS',
+    default: 20,
+    min: 1,
+    max: 1_000,
+    unit: 'decisions',
+    help: 'How often a request is decided again when others took the hosts first.',
+  }),
+  catchUpMs: durationOption({
+    env: 'BERTH_NOVA_CATCH_UP_MS',
+    default: 5_000,
+    min: 10,
+    max: 60_000,
+    help: 'How long a decision waits until it sees what a refused claim ran into.',
+  }),
+  fallbackPcpuQuery: booleanOption({
+    env: 'BERTH_NOVA_FALLBACK_PCPU_QUERY',
+    default: true,
+    help: 'Whether pinned processors may be VCPU of hosts that report no PCPU (not disable_fallback_pcpu_query).',
+  }),
+  limitTenantsToPlacementAggregate: booleanOption({
+    env: 'BERTH_NOVA_LIMIT_TENANTS_TO_PLACEMENT_AGGREGATE',
+    default: false,
+    help: 'Projects that aggregates name by filter_tenant_id get hosts of those only (limit_tenants_to_placement_aggregate).',
+  }),
+  placementAggregateRequiredForTenants: booleanOption({
+    env: 'BERTH_NOVA_PLACEMENT_AGGREGATE_REQUIRED_FOR_TENANTS',
+    default: false,
+    help: 'Projects without such an aggregate get no host (placement_aggregate_required_for_tenants).',
+  }),
+  enableIsolatedAggregateFiltering: booleanOption({
+    env: 'BERTH_NOVA_ENABLE_ISOLATED_AGGREGATE_FILTERING',
+    default: false,
+    help: 'Aggregates with trait:...=required are for requests with that trait (enable_isolated_aggregate_filtering).',
+  }),
+  queryPlacementForImageTypeSupport: booleanOption({
+    env: 'BERTH_NOVA_QUERY_PLACEMENT_FOR_IMAGE_TYPE_SUPPORT',
+    default: false,
+    help: "Hosts must support the image's disk format (query_placement_for_image_type_support).",
+  }),
+  imageMetadataPrefilter: booleanOption({
+    env: 'BERTH_NOVA_IMAGE_METADATA_PREFILTER',
+    default: false,
+    help: "Hosts must have the traits of the image's properties (image_metadata_prefilter).",
+  }),
+  weightCpu: weight('CPU', 1, 'cpu_weight_multiplier.'),
+  weightRam: weight('RAM', 1, 'ram_weight_multiplier.'),
+  weightDisk: weight('DISK', 1, 'disk_weight_multiplier.'),
+  weightIoOps: weight('IO_OPS', -1, 'io_ops_weight_multiplier.'),
+  weightNumInstances: weight('NUM_INSTANCES', 0, 'num_instances_weight_multiplier.'),
+  weightHypervisorVersion: weight(
+    'HYPERVISOR_VERSION',
+    0,
+    'hypervisor_version_weight_multiplier; Nova 28 and later have 1.',
+  ),
+  weightSoftAffinity: weight('SOFT_AFFINITY', 1, 'soft_affinity_weight_multiplier.'),
+  weightSoftAntiAffinity: weight('SOFT_ANTI_AFFINITY', 1, 'soft_anti_affinity_weight_multiplier.'),
+  weightCrossCell: weight('CROSS_CELL', 1_000_000, 'cross_cell_move_weight_multiplier.'),
+} as const;
+
+export type NovaConfig = ConfigOf<typeof novaOptions>;

@@ -1,0 +1,21 @@
+import type { SpecObject } from '../objects/tables';
+
+/** A server group as it is sent along: members and their hosts are those that Nova knew when it asked. */
+export interface ServerGroup {
+  readonly policy: string;
+  readonly members: ReadonlySet<string>;
+  readonly hosts: ReadonlySet<string>;
+  readonly maxServerPerHost: number;
+}
+
+export function serverGroupOf({ instance_group: group }: SpecObject): ServerGroup | undefined {
+  const policy = group?.policy ?? group?.policies?.[0];
+  if (group === undefined || policy === undefined) return undefined;
+  const most = Number(group['_rules']?.get('max_server_per_host') ?? 1);
+  return {
+    policy,
+    members: new Set(group.members),
+    hosts: new Set(group.hosts),
+    maxServerPerHost: Number.isInteger(most) && most > 0 ? most : 1,
+  };
+}

@@ -1,0 +1,27 @@
+import type { SelectSettings } from './decision/select-destinations';
+import { FILTERS } from './filters/registry';
+import type { NovaConfig } from './options';
+import { WEIGHERS, type WeigherName } from './weighers/registry';
+
+/** What decisions are made by, of the configuration. */
+export function selectSettings(config: NovaConfig): SelectSettings {
+  const multipliers: Readonly<Record<WeigherName, number>> = {
+    cpu: config.weightCpu,
+    ram: config.weightRam,
+    disk: config.weightDisk,
+    ioOps: config.weightIoOps,
+    numInstances: config.weightNumInstances,
+    hypervisorVersion: config.weightHypervisorVersion,
+    softAffinity: config.weightSoftAffinity,
+    softAntiAffinity: config.weightSoftAntiAffinity,
+    crossCell: config.weightCrossCell,
+  };
+  const names = Object.keys(WEIGHERS) as WeigherName[];
+  return {
+    ...config,
+    filters: FILTERS.filter(({ name }) => config.filters.includes(name)),
+    weighings: names
+      .map((name) => ({ weigher: WEIGHERS[name], multiplier: multipliers[name] }))
+      .filter(({ multiplier }) => multiplier !== 0),
+  };
+}

@@ -1,0 +1,113 @@
+import { invalidArgument } from '#libs/domain/errors';
+import { RpcServer } from '#libs/oslo/rpc-server';
+import { RootColumns } from '#libs/placement/index/root-columns';
+import type { Mirror } from '#libs/placement/mirror/mirror';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
+import { KeptCandidates } from '#libs/placement/search/kept-candidates';
+import type { Running, Surroundings } from '#libs/runtime/service';
+import { fanoutCalls } from './calls/fanouts';
+import { selectDestinationsCall } from './calls/select-destinations';
+import { UsageOverlay } from './decision/usage-overlay';
+import { keepFacts } from './facts/keep-facts';
+import { type FactKind, type FactSource, NovaFacts } from './facts/nova-facts';
+import { DATABASE_FILTERS } from './filters/registry';
+import { novaMetrics } from './metrics';
+import type { NovaConfig } from './options';
+import { selectSettings } from './settings';
+
+export interface NovaSchedulerDeps extends Surroundings {
+  readonly placement: PlacementStore;
+  readonly mirror: Mirror;
+  readonly source: FactSource;
+  readonly config: NovaConfig;
+}
+
+export interface RunningNovaScheduler extends Running {
+  /** Reads all facts again, as a stock scheduler does on SIGHUP. */
+  refresh(): Promise<void>;
+}
+
+/** The version of Nova's scheduler API, which has not changed since Queens. */
+const API_VERSION = '4.5';
+
+/**
+ * Serves Nova's scheduler API. Calls are taken once facts were read for the first time; until then they wait in their queue, or another
+ * scheduler of the topic takes them. The caller closes store, mirror and source, after this.
+ */
+export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<RunningNovaScheduler> {
+  const { config, mirror, log } = deps;
+  const facts = new NovaFacts(deps.clock);
+  const kept = keepFacts(facts, deps.source, pollSettings(config), deps);
+  const refresh = async () => {
+    await Promise.all((['services', 'nodes', 'aggregates'] as const).map((kind) => kept.refresh(kind)));
+  };
+  const aids = { columns: new RootColumns(mirror), kept: new KeptCandidates(mirror) };
+  const calls = {
+    ...deps,
+    facts,
+    aids,
+    refresh: (kind: FactKind) => kept.refresh(kind),
+    inFlight: new UsageOverlay(),
+    settings: selectSettings(config),
+    measured: novaMetrics(deps.metrics, facts),
+  };
+  const methods = { select_destinations: selectDestinationsCall(calls), ...fanoutCalls(facts) };
+  const server = new RpcServer(serverSettings(deps, refresh), { version: API_VERSION, methods }, deps);
+  warnOfFilters(deps);
+  let isClosing = false;
+  const opened = kept.complete.then(async () => {
+    if (isClosing) return;
+    log.info({ event: 'nova_facts_read', nodes: facts.nodeCount }, "Nova's facts read, serving its calls");
+    await server.open();
+  });
+  return {
+    refresh,
+    readiness() {
+      if (facts.ageMs('nodes') === undefined) return { ready: false, reason: 'nova: its API was not read yet' };
+      const ofMirror = mirror.readiness();
+      return ofMirror.ready ? server.readiness() : ofMirror;
+    },
+    async close() {
+      isClosing = true;
+      await kept.close();
+      if (facts.ageMs('nodes') !== undefined) await opened;
+      await server.close();
+      aids.columns.close();
+      aids.kept.close();
+    },
+  };
+}
+
+function pollSettings(config: NovaConfig) {
+  const intervalMs = {
+    services: config.servicesIntervalMs,
+    nodes: config.nodesIntervalMs,
+    aggregates: config.aggregatesIntervalMs,
+    instances: config.instancesIntervalMs,
+  };
+  return { intervalMs, timeoutMs: config.apiTimeoutMs };
+}
+
+function serverSettings({ config }: NovaSchedulerDeps, refresh: () => Promise<void>) {
+  if (config.transportUrl === '')
+    throw invalidArgument('missing_setting', "set BERTH_NOVA_TRANSPORT_URL to the transport_url of Nova's services");
+  const { exchange, topic, queues: queueKind, prefetch, maxMessageBytes, reconnectDelayMs } = config;
+  return {
+    url: config.transportUrl.replace(/^rabbit:/, 'amqp:'),
+    target: { exchange, topic, host: config.host, queueKind, mode: 'serve' } as const,
+    processName: `berth nova-scheduler ${config.host}`,
+    prefetch,
+    maxBodyBytes: maxMessageBytes,
+    reconnectDelayMs,
+    // Fanouts of the time without a connection are lost.
+    onConsuming: () => void refresh(),
+  };
+}
+
+/** Names at start what requests will be handed over or refused for. */
+function warnOfFilters({ config, log }: NovaSchedulerDeps): void {
+  const named = DATABASE_FILTERS.filter((name) => config.filters.includes(name));
+  if (named.length === 0) return;
+  const to = config.fallbackTopic === '' ? 'refused' : `handed over to ${config.fallbackTopic}`;
+  log.warn({ event: 'nova_filters_missing', filters: named }, `requests that need ${named.join(' or ')} are ${to}`);
+}

@@ -1,0 +1,42 @@
+import type { FilterContext } from '../filters/filter';
+import type { Weigher } from './weigher';
+
+function freeAmount(multiplier: string, resourceClass: string): Weigher {
+  return { multiplier, least: 0, prepare: () => (host) => host.free(resourceClass) };
+}
+
+function membersOf(policy: string, sign: 1 | -1): Weigher['prepare'] {
+  return ({ request: { group }, locate }: FilterContext) => {
+    if (group?.policy !== policy) return () => 0;
+    const membersOn = locate(group.members);
+    return (host) => sign * membersOn(host).size;
+  };
+}
+
+/** Nova's weighers that Berth has, by the option for their multiplier. */
+export const WEIGHERS = {
+  cpu: freeAmount('cpu_weight_multiplier', 'VCPU'),
+  ram: freeAmount('ram_weight_multiplier', 'MEMORY_MB'),
+  disk: freeAmount('disk_weight_multiplier', 'DISK_GB'),
+  ioOps: { multiplier: 'io_ops_weight_multiplier', least: 0, prepare: () => (host) => host.ioOps },
+  numInstances: { multiplier: 'num_instances_weight_multiplier', prepare: () => (host) => host.instanceCount },
+  hypervisorVersion: {
+    multiplier: 'hypervisor_version_weight_multiplier',
+    prepare: () => (host) => host.node.hypervisorVersion,
+  },
+  softAffinity: { multiplier: 'soft_affinity_weight_multiplier', prepare: membersOf('soft-affinity', 1) },
+  softAntiAffinity: {
+    multiplier: 'soft_anti_affinity_weight_multiplier',
+    prepare: membersOf('soft-anti-affinity', -1),
+  },
+  crossCell: {
+    multiplier: 'cross_cell_move_weight_multiplier',
+    prepare({ request: { spec } }) {
+      const { cell, allow_cross_cell_move: isAllowed = false } = spec.requested_destination ?? {};
+      if (cell?.uuid === undefined || !isAllowed) return () => 0;
+      return (host) => (host.node.cellUuid === cell.uuid ? 1 : -1);
+    },
+  },
+} as const satisfies Readonly<Record<string, Weigher>>;
+
+export type WeigherName = keyof typeof WEIGHERS;

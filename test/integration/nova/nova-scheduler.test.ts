@@ -1,0 +1,31 @@
+import { sharedServer } from '../../shared-servers';
+import { aNovaCloud, CELL_UUID } from './nova-cloud';
+
+jest.setTimeout(300_000);
+
+let cloud: Awaited<ReturnType<typeof aNovaCloud>>;
+beforeAll(async () => {
+  cloud = await aNovaCloud({ rabbitmq: sharedServer('rabbitmq'), redis: sharedServer('redis') }, 3);
+  await cloud.launch();
+});
+afterAll(() => cloud.close());
+
+it("answers Nova's own client, which reads its own objects", async () => {
+  const [boot, many, refused, group, old] = await cloud.client('boot', 'many', 'refused', 'group', 'old', 'fanouts');
+  const { uuids, selections } = boot as { uuids: string[]; selections: Record<string, unknown>[][] };
+  expect(selections[0]).toHaveLength(3);
+  const [selected] = selections[0] ?? [];
+  expect(selected).toMatchObject({ cell: CELL_UUID, zone: 'nova', version: '1.36', limits: {} });
+  const [consumer] = await cloud.store.consumers(uuids);
+  const resources = { VCPU: 1, MEMORY_MB: 256, DISK_GB: 5 };
+  expect(selected?.['claims']).toMatchObject({ allocations: { [String(selected?.['uuid'])]: { resources } } });
+  expect(consumer).toMatchObject({ owner: 'api', allocations: { [String(selected?.['uuid'])]: resources } });
+  expect((many as { selections: unknown[] }).selections).toHaveLength(4);
+  expect(await cloud.store.consumers((many as { uuids: string[] }).uuids)).toHaveLength(4);
+  expect(refused).toEqual({
+    reason: '3 hosts: placement refuses 3 (trait CUSTOM_NOPE is missing: 3).',
+    message: 'No valid host was found. 3 hosts: placement refuses 3 (trait CUSTOM_NOPE is missing: 3).',
+  });
+  expect(new Set((group as { hosts: string[] }).hosts).size).toBe(2);
+  expect(old).toEqual({ answer: [{ host: expect.any(String), nodename: expect.any(String), limits: {} }] });
+});
