@@ -149,9 +149,23 @@ it.each([
   const { version } = record;
   // As a store that went back in time has it.
   await world.instances.update({ ...old, activeAt: { epoch: 1, position: 1 }, version: version + 1 });
-  // As each host says in full then.
-  const present = [world.runningInstance(uuid, 'h1')];
-  await world.sendDiscrepancy(world.discrepancy('h1', { present }));
+  if (is === 'stopped') {
+    const present = [world.runningInstance(uuid, 'h1')];
+    await world.sendDiscrepancy(world.discrepancy('h1', { present }));
+  }
   await world.clock.advance(60_000);
   expect(await state()).toBe(is);
+});
+
+it('is ACTIVE by the report of its build, whatever its host said before, when its record no longer waits for that', async () => {
+  const uuid = await built();
+  const record = await world.only();
+  await world.instances.update({ ...record, state: 'unknown', activeAt: undefined, version: record.version + 1 });
+  const before = { ...world.discrepancy('h1', { present: [] }), ...world.nextPosition('h1') };
+  const report = { instanceUuid: uuid, host: 'h1', attempt: 1, claimToken: record.claimToken ?? 0, alternates: [] };
+  await world.sendReport({ ...report, outcome: 'active', reason: '', message: '', ...world.nextPosition('h1') });
+  const present = [world.runningInstance(uuid, 'h1', { powerState: 'shutdown' })];
+  await world.sendDiscrepancy({ ...before, present });
+  await world.clock.advance(0);
+  expect(await state()).toBe('active');
 });

@@ -1,9 +1,10 @@
+import { isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { isLaterWhereItBelongs, isOfPresentAttempt, isWhereItBelongs } from '../evidence';
 import type { Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { confirming } from './moves';
-import { changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
+import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
 import {
   adopt,
@@ -14,6 +15,7 @@ import {
   judgeMissed,
   lateReport,
   none,
+  type Reported,
   recordLost,
 } from './shared-steps';
 import { shelveRequested } from './shelving';
@@ -33,7 +35,7 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
       return powerReported(record, observed);
     case 'reported':
       if (!isOfPresentAttempt(record, observed)) return lateReport(record, observed);
-      return observed.outcome === 'lost' ? recordLost(record, observed.why) : none('at rest');
+      return observed.outcome === 'lost' ? recordLost(record, observed.why) : builtLater(record, observed);
     case 'missing':
       return observed.host === record.host ? missing(record, observed) : none('at rest');
     case 'running':
@@ -44,13 +46,21 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
       if (record.state === 'unknown' && observed.hostIs === 'up') {
         return { kind: 'record_active', at: record.activeAt, finding: 'found' };
       }
-      return audited(record, holds);
+      return auditedPower(record, audited(record, holds));
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     default:
       if (isChanging(record.state)) return changing(record, observed, nowMs);
       return atRest(record, observed, nowMs);
   }
+}
+
+/** Its host built it by its present attempt, later than what is known: what the host said in between, and comes after this, is older. */
+function builtLater({ state, activeAt }: Instance, { outcome, at }: Reported): Step {
+  // Agents of an older version have no epoch: what they say has no order.
+  const isLater = at.epoch > 0 && isAfter(at, activeAt);
+  const isNews = state === 'unknown' || (state === 'stopped' && activeAt !== undefined);
+  return outcome === 'active' && isLater && isNews ? { kind: 'record_active', at, finding: 'found' } : none('at rest');
 }
 
 /** A host's report has it there. */

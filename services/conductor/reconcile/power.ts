@@ -53,6 +53,15 @@ export function changing(record: Instance, observed: Observation, nowMs: number)
   return { kind: 'set_power_state', powerState: wantedOf(record.state), isFirst: false };
 }
 
+/**
+ * A store that went back in time may have forgotten that it was started: its host, told once more, says how it is. (What a
+ * store has forgotten to be stopped, reports show.)
+ */
+export function auditedPower({ state }: Instance, step: Step): Step {
+  const isAtRest = state === 'stopped' && step.kind === 'none';
+  return isAtRest ? { kind: 'set_power_state', powerState: 'shutdown', isFirst: false } : step;
+}
+
 /** Whether a host is at work on its power state. */
 export function isChanging(state: InstanceState): boolean {
   return state === 'stopping' || state === 'starting';

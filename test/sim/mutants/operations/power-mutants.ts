@@ -2,7 +2,7 @@ import * as judging from '../../../../services/compute-agent/host/judge-power-st
 import * as recovering from '../../../../services/compute-agent/host/recover';
 import * as operating from '../../../../services/conductor/triggers/operate-instance';
 import * as finding from '../../../../services/scheduler/reports/discrepancies';
-import { type Mutant, mutant, withFocus } from '../mutant';
+import { type Mutant, mutant, mutants, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
 
 export const POWER_MUTANTS: readonly Mutant[] = [
@@ -21,22 +21,19 @@ export const POWER_MUTANTS: readonly Mutant[] = [
         : undefined;
   }),
   withFocus(
-    mutant(
+    mutants(
       'forgotten-start-unseen',
-      'that hosts say all that runs there after a loss',
-      finding,
-      'findDifference',
-      (original) => {
-        return async (stats, deps) => {
-          const difference = await original(stats, deps);
-          return (
-            difference && {
-              ...difference,
-              present: difference.present.filter(({ powerState }) => powerState === 'shutdown'),
-            }
-          );
-        };
-      },
+      'asking after what is stopped, and hearing all that runs after a loss',
+      withRule('', '', ({ record }, step) =>
+        step.kind === 'set_power_state' && record?.state === 'stopped'
+          ? { kind: 'none', because: 'at rest' }
+          : undefined,
+      ),
+      mutant('', '', finding, 'findDifference', (original) => async (stats, deps) => {
+        const difference = await original(stats, deps);
+        const isStopped = ({ powerState }: { powerState?: string | undefined }) => powerState === 'shutdown';
+        return difference && { ...difference, present: difference.present.filter(isStopped) };
+      }),
     ),
     'store forgets an operation',
     'stop',
