@@ -38,9 +38,9 @@ export interface InstanceStore extends DoubtStore {
    * Writes the record if the stored version is `next.version - 1`. The state machine is the caller's to keep
    * (`canTransition`). Answers with what is stored after: `next`, or what somebody else wrote.
    *
-   * @param fence  what must be so in the same commit
+   * @param guards  what must be so in the same commit
    */
-  update(next: Instance, fence?: Fence): Promise<UpdateResult>;
+  update(next: Instance, guards?: UpdateGuards): Promise<UpdateResult>;
 
   /** The events of an instance up to this version are published: takes them out of the outbox. */
   markPublished(uuid: string, version: number): Promise<void>;
@@ -82,6 +82,15 @@ export interface InstanceStore extends DoubtStore {
   forget(beforeMs: number, limit: number): Promise<number>;
 
   close(): Promise<void>;
+}
+
+export interface UpdateGuards {
+  readonly fence?: Fence | undefined;
+  /**
+   * `updatedAtMs` of the stored version: a store that has lost writes numbers the next ones as it numbered those, and a record that was
+   * read before the loss is not the one of that version.
+   */
+  readonly storedAtMs?: number;
 }
 
 /** A host is held by that epoch, and its holder's lease lasts: nobody else is heard in its name, and nobody was since. */

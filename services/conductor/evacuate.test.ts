@@ -322,7 +322,7 @@ it.each([
         return typeof method === 'function' ? method.bind(target) : method;
       },
     });
-    const update: typeof deps.instances.update = async (next, fence) => {
+    const update: typeof deps.instances.update = async (next, guards) => {
       if (when === 'update' && next.state === 'building' && !isSelected) {
         isSelected = true;
         void world.clock.advance(11_000);
@@ -333,7 +333,7 @@ it.each([
           atMs: world.clock.now() + 11_000,
         });
       }
-      return deps.instances.update(next, fence);
+      return deps.instances.update(next, guards);
     };
     return { ...deps, bus, instances: { ...deps.instances, update } };
   });

@@ -49,7 +49,8 @@ export async function writeRecord(
   const changed = { ...record, ...change, version: record.version + 1, updatedAtMs: c.clock.now() };
   const next = { ...changed, dueAtMs: changed.dueAtMs ?? endByLimitMs(changed) };
   if (!canTransition(record.state, next.state)) throw badTransition(record.uuid, record.state, next.state);
-  const { updated, instance, unpublished, isUnfenced } = await c.instances.update(next, fence);
+  const guards = { fence, storedAtMs: record.updatedAtMs };
+  const { updated, instance, unpublished, isUnfenced } = await c.instances.update(next, guards);
   if (isUnfenced) return { kind: 'not_fenced', record };
   if (!updated) return { kind: 'changed_meanwhile', record: instance };
   void c.events.publish(unpublished);

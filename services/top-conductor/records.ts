@@ -25,7 +25,7 @@ export async function changeRecord(
     const changed = change(record);
     if (changed === undefined) return record;
     const next: Instance = { ...record, ...changed, version: record.version + 1, updatedAtMs: t.clock.now() };
-    const { updated, instance, unpublished } = await t.instances.update(next);
+    const { updated, instance, unpublished } = await t.instances.update(next, { storedAtMs: record.updatedAtMs });
     if (updated) {
       if (isCounted(record) && !isCounted(next)) await giveBack(t, next);
       await publish(t, unpublished);

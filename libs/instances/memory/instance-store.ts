@@ -88,10 +88,13 @@ export function memoryInstanceStore(
       return present(uuids);
     },
 
-    async update(next, fence) {
+    async update(next, { fence, storedAtMs } = {}) {
       const stored = records.get(next.uuid);
       if (fence && !isFenced(fence)) return { updated: false, instance: stored, unpublished: [], isUnfenced: true };
-      if (stored?.version !== next.version - 1) return { updated: false, instance: stored, unpublished: [] };
+      const isOther = storedAtMs !== undefined && stored?.updatedAtMs !== storedAtMs;
+      if (stored?.version !== next.version - 1 || isOther) {
+        return { updated: false, instance: stored, unpublished: [] };
+      }
       return { updated: true, instance: next, unpublished: write(next) };
     },
 

@@ -156,9 +156,9 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
 
     get,
 
-    async update(next, fence) {
+    async update(next, { fence, storedAtMs = '' } = {}) {
       const fenced = fence ? ['fenced', fence.host, fence.epoch] : [];
-      const args = [...fenced, 'update', next.uuid, shared.toRecord(next)];
+      const args = [...fenced, 'update', next.uuid, storedAtMs, shared.toRecord(next)];
       const [outcome, detail] = await write({ args, count: 1 });
       if (outcome === 'unfenced') {
         const [stored] = await get([next.uuid]);

@@ -187,6 +187,18 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         expect(await store.update({ ...next, version: 4 })).toMatchObject({ updated: false, instance: next });
       });
 
+      it('refuses what was made from a version that was lost, though the stored one has its number', async () => {
+        const instance = await createOne();
+        const lost = nextVersion(instance, { state: 'error', updatedAtMs: instance.updatedAtMs + 1 });
+        const stored = nextVersion(instance, { state: 'building', updatedAtMs: instance.updatedAtMs + 2 });
+        await store.update(stored, { storedAtMs: instance.updatedAtMs });
+        const next = nextVersion(lost, { state: 'deleting' });
+        const refused = await store.update(next, { storedAtMs: lost.updatedAtMs });
+        expect(refused).toMatchObject({ updated: false, instance: stored });
+        const made = nextVersion(stored, { state: 'deleting' });
+        expect(await store.update(made, { storedAtMs: stored.updatedAtMs })).toMatchObject({ updated: true });
+      });
+
       it('answers with nothing for an instance that is not there', async () => {
         const unknown = anInstance({ version: 2 });
         expect(await store.update(unknown)).toMatchObject({ updated: false, instance: undefined });

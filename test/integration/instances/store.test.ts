@@ -49,11 +49,14 @@ it('writes a record behind a fence only while the host is held by that epoch, in
   await store.create(one.requestId, [one]);
   const next = nextVersion(one, { state: 'building', host: 'h2' });
   const unfenced = { updated: false, isUnfenced: true, instance: one };
-  expect(await store.update(next, { host: 'h1', epoch: epoch + 1 })).toMatchObject(unfenced);
-  expect(await store.update(next, { host: 'h1', epoch })).toMatchObject({ updated: true });
+  expect(await store.update(next, { fence: { host: 'h1', epoch: epoch + 1 } })).toMatchObject(unfenced);
+  expect(await store.update(next, { fence: { host: 'h1', epoch } })).toMatchObject({ updated: true });
   await pass(400);
   const later = nextVersion(next, { state: 'active' });
-  expect(await store.update(later, { host: 'h1', epoch })).toMatchObject({ updated: false, isUnfenced: true });
+  expect(await store.update(later, { fence: { host: 'h1', epoch } })).toMatchObject({
+    updated: false,
+    isUnfenced: true,
+  });
   expect(await store.get([one.uuid])).toEqual([next]);
   await Promise.all([store.close(), placement.close()]);
 });

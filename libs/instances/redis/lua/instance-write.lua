@@ -14,7 +14,7 @@
 --- ARGV[1]   limit   instances in the outbox above which nothing is created
 --- ARGV[2..] for each: 'create', request id, when it was published ('' for not known), the spec that its records refer to
 ---           ('' when they have it themselves), count, and for each instance uuid, project id, record;
----           or 'update', uuid, record;
+---           or 'update', uuid, when the version before was written ('' for any time), record;
 ---           or 'fenced', host, epoch, and an update: only while the host is held by that epoch
 ---           or 'published', uuid, version: its events up to that version leave the outbox
 --- @return an outcome for each. Of a create, which stores all instances of a request or none:
@@ -26,7 +26,7 @@
 ---         Of an update, which writes a record over the version before it:
 ---         {'updated', events}    with the events in the outbox before it, if any
 ---         {'absent'}
----         {'other', record}      the stored record, of another version
+---         {'other', record}      the stored record, of another version, or written at another time
 ---         {'unfenced'}           the host is not held by the epoch
 ---         Of a publication:
 ---         {'published'}
@@ -103,11 +103,12 @@ function operations.create()
 end
 
 function operations.update()
-  local uuid, record = next_arg(), next_arg()
+  local uuid, stored_at_ms, record = next_arg(), next_arg(), next_arg()
   local stored = record_of(uuid)
   if not stored then return {'absent'} end
   local old, new = head(stored), head(record)
-  if new.version ~= old.version + 1 then return {'other', stored} end
+  local is_other = stored_at_ms ~= '' and stored_at_ms ~= old.updated_at_ms
+  if new.version ~= old.version + 1 or is_other then return {'other', stored} end
 
   records[uuid] = record
   due_times[uuid] = new.due_at_ms ~= '-' and new.due_at_ms
@@ -137,8 +138,7 @@ function operations.fenced()
   local held, until_ms = string.match(redis.call('HGET', KEYS[9], host) or '', '^(%d+) (%d+) ')
   next_arg()
   if held == epoch and tonumber(until_ms) > now_ms() then return operations.update() end
-  next_arg()
-  next_arg()
+  for _ = 1, 3 do next_arg() end
   return {'unfenced'}
 end
 
