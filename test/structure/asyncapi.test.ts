@@ -21,6 +21,17 @@ it('knows a queue for every call, those of agents too', () => {
   expect(ofAgents).not.toContain('ListNodes');
 });
 
+it('has the calls that the table of full names has', () => {
+  const page = readFileSync(join(PROTO, 'README.md'), 'utf8');
+  const rows = page.matchAll(/^\| `(berth\.\w+\.v1)` \| (.*) \|$/gm);
+  const named = [...rows].flatMap(([, inPackage, calls = '']) =>
+    [...calls.matchAll(/`(\w+)`/g)].map(([, call]) => `${inPackage}.${call}Request`),
+  );
+  const called = new Set(text.match(/berth\.\w+\.v1\.\w+Request\b/g));
+  called.delete('berth.conductor.v1.BuildRequest');
+  expect(new Set(named)).toEqual(called);
+});
+
 it('has no reference within it that leads nowhere, and none to a file or a message that is not there', () => {
   const found: string[] = [];
   const walk = (value: unknown) => {

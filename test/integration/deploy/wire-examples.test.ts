@@ -24,10 +24,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Writes the program of the page in this language to a file. */
+/** Writes the program of the page that has this name to a file. */
 function programIn(language: string, name: string): string {
   const page = readFileSync(join(ROOT, 'proto/README.md'), 'utf8');
-  const [, program = ''] = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'm').exec(page) ?? [];
+  const [, program = ''] = new RegExp(`^\`\`\`${language}\\n(// ${name}:[^]*?)^\`\`\`$`, 'm').exec(page) ?? [];
   const file = join(folder, name);
   writeFileSync(file, program);
   return file;
@@ -42,6 +42,14 @@ it('builds an instance from Node and ends it', () => {
   const env = { NODE_PATH: join(ROOT, 'node_modules') };
   const said = execFileSync(process.execPath, [file, url, join(ROOT, 'proto')], { env, timeout: 60_000 });
   expect(String(said)).toMatch(WHOLE_LIFE);
+});
+
+it('calls from Node, and is answered or refused', () => {
+  const url = composition.brokerUrl('project.demo', 'demo-for-trying');
+  const env = { NODE_PATH: join(ROOT, 'node_modules') };
+  const args = [programIn('js', 'list.cjs'), url, join(ROOT, 'proto')];
+  const said = execFileSync(process.execPath, args, { env, timeout: 60_000 });
+  expect(String(said)).toMatch(/^([0-9a-f-]{36} host-1\n)*refused: services_only\n$/);
 });
 
 it('builds an instance from Go and ends it', () => {
