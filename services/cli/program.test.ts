@@ -47,6 +47,8 @@ describe('what is typed wrong', () => {
     ['demo --failure-rate 2', 'It must be a number from 0 to 1.'],
     ['trace replay none.csv', 'there is no file none.csv'],
     ['host list', 'BERTH_BUS_URL is memory:'],
+    ['instance terminate 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'BERTH_BUS_URL is memory:'],
+    ['aggregate unset east filter_tenant_id', 'BERTH_BUS_URL is memory:'],
     ['up', 'BERTH_BUS_URL is memory:'],
     ['scheduler', 'BERTH_BUS_URL is memory:'],
     ['conductor --store-url redis://127.0.0.1:1', 'BERTH_BUS_URL is memory:'],

@@ -1,8 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { Build } from '#libs/client/client';
-import type { InstanceEvent } from '#libs/contracts/messages';
 import { EXIT } from '#libs/runtime/exit-codes';
-import { type Answer, addAnswerFlags, showAnswer } from '../../answers/answer';
+import { addAnswerFlags, showAnswer } from '../../answers/answer';
 import { clientSettings } from '../../client/client-options';
 import { ownProject, withClient } from '../../client/with-client';
 import type { Context } from '../../context';
@@ -13,7 +11,7 @@ import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { addAdmissionFlags, admissionOf } from './admission-flags';
 import { addRequestFlags, hostName, requestSpecOf } from './request-flags';
-import { showOutcome } from './show-outcome';
+import { ended, requested } from './show-outcome';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
 export function buildCommand(context: Context): CommandUnknownOpts {
@@ -60,23 +58,4 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     ],
     [[EXIT.failed, 'with --wait: an instance, or of a gang too many, ended in ERROR']],
   );
-}
-
-function requested({ requestId, instanceUuids }: Build): Answer {
-  return {
-    plain: { requestId, uuids: instanceUuids },
-    names: instanceUuids,
-    draw(terminal) {
-      for (const uuid of instanceUuids) terminal.print(uuid);
-      terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
-    },
-  };
-}
-
-function ended(events: readonly InstanceEvent[]): Answer {
-  return {
-    plain: events,
-    names: events.map(({ instanceUuid }) => instanceUuid),
-    draw: (terminal) => showOutcome(terminal, events),
-  };
 }

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import type { InstanceEvent } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { createTerminal } from '../../views/terminal';
-import { showOutcome } from './show-outcome';
+import { ended, requested, showOutcome } from './show-outcome';
 
 function anEvent(name: string, fault?: string): InstanceEvent {
   return {
@@ -36,4 +36,11 @@ it('says what each has of its own beside it, and nothing of what went well', () 
   expect(lines[1]).toMatch(/^uuid-of-a .*no_valid_host: one$/);
   expect(lines[2]).toMatch(/^uuid-of-b .*no_valid_host: two$/);
   expect(lines[3]).toMatch(/^uuid-of-c .*host-1$/);
+});
+
+it('is one object for each instance as JSON, with and without waiting', () => {
+  const asked = requested({ requestId: 'request-1', instanceUuids: ['uuid-of-a', 'uuid-of-b'] }).plain;
+  const done = ended([anEvent('a'), anEvent('b')]).plain;
+  const uuidsOf = (plain: unknown) => (plain as InstanceEvent[]).map(({ instanceUuid }) => instanceUuid);
+  expect(uuidsOf(asked)).toEqual(uuidsOf(done));
 });

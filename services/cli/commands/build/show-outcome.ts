@@ -1,4 +1,6 @@
+import type { Build } from '#libs/client/client';
 import type { InstanceEvent } from '#libs/contracts/messages';
+import type { Answer } from '../../answers/answer';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
@@ -18,4 +20,25 @@ export function showOutcome(terminal: Terminal, events: readonly InstanceEvent[]
   for (const [i, [summary, count]] of shared.entries()) {
     terminal.print(`${i === 0 ? '\n' : ''}${i + 1}: ${count} of ${events.length}: ${summary}`);
   }
+}
+
+/** What `berth build` answers at once. As JSON it has an object for each instance, as with `--wait`. */
+export function requested({ requestId, instanceUuids }: Build): Answer {
+  return {
+    plain: instanceUuids.map((instanceUuid) => ({ requestId, instanceUuid })),
+    names: instanceUuids,
+    draw(terminal) {
+      for (const uuid of instanceUuids) terminal.print(uuid);
+      terminal.note(`requested; 'berth instance list --request ${requestId}' shows their state`);
+    },
+  };
+}
+
+/** What `berth build --wait` answers. */
+export function ended(events: readonly InstanceEvent[]): Answer {
+  return {
+    plain: events,
+    names: events.map(({ instanceUuid }) => instanceUuid),
+    draw: (terminal) => showOutcome(terminal, events),
+  };
 }

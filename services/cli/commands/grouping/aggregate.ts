@@ -103,13 +103,15 @@ function unsetCommand(context: Context): CommandUnknownOpts {
   const command = new Command('unset')
     .description('Take metadata away.')
     .argument('<aggregate>', 'name or UUID')
+    .argument('[key...]', 'keys of metadata')
     .addOption(repeatable('--property <key>', 'the key of metadata', String))
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { property, json }, aggregate) => {
-    if (property.length === 0) throw usageError('there is nothing to take away', 'say --property key');
-    print(context, json, await client.aggregates.update(aggregate, { unset: property }));
+  useClient(context, command, async (client, { property, json }, aggregate, keys) => {
+    const unset = [...property, ...keys];
+    if (unset.length === 0) throw usageError('there is nothing to take away', 'name a key');
+    print(context, json, await client.aggregates.update(aggregate, { unset }));
   });
-  return addHelp(command, [['berth aggregate unset gold --property filter_tenant_id', 'open to every project again']]);
+  return addHelp(command, [['berth aggregate unset gold filter_tenant_id', 'open to every project again']]);
 }
 
 function hostCommand(context: Context, name: 'add-host' | 'remove-host'): CommandUnknownOpts {

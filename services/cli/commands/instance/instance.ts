@@ -32,7 +32,7 @@ export function instanceCommand(context: Context): CommandUnknownOpts {
     .addCommand(shelveCommand(context))
     .addCommand(unshelveCommand(context))
     .addCommand(evacuateCommand(context))
-    .addCommand(terminateCommand(context, 'delete').description('Destroy instances, as terminate does.'))
+    .addCommand(terminateCommand(context, 'delete').alias('terminate').description('Destroy instances.'))
     .addCommand(adoptCommand(context))
     .addCommand(destroyCommand(context));
 }
