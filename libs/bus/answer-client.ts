@@ -4,7 +4,7 @@ import { BerthError, isRetryable } from '../domain/errors';
 import { ACK, type Bus, drop, type IncomingMessage, POSTPONE, type Settlement } from './port';
 import { castTyped } from './typed-calls';
 
-/** Tells the client of a build request which instances it has. One that wants no answer gets none. Throws `unavailable`. */
+/** Answers the client of a build request with its instances; no answer without a reply queue. Throws `unavailable`. */
 export async function tellAccepted(
   bus: Bus,
   message: IncomingMessage,
@@ -17,9 +17,9 @@ export async function tellAccepted(
 }
 
 /**
- * Tells the client why nothing was done, on its queue and as an event. Throws `unavailable`.
+ * Tells the client why its request was refused, on its queue and as an event. Throws `unavailable`.
  *
- * @param requestId  what it knows its request by
+ * @param requestId  the client's id of the request
  */
 export async function tellRefused(
   bus: Bus,
@@ -37,22 +37,22 @@ export async function tellRefused(
 }
 
 /**
- * Settles a request that is refused: its client is told why. What was understood and refused is done then; only what could not be
- * handled leaves a dead letter besides. While the client can't be told it waits in its queue.
+ * Settles a refused request after telling its client. A valid request that was refused is done; one that could not be
+ * handled also leaves a dead letter. While the client can't be told, the message waits in its queue.
  */
 export async function settleRefused(bus: Bus, message: IncomingMessage, error: BerthError): Promise<Settlement> {
   const requestId = (message.type === buildRequestCodec.type && requestIdOf(message.body)) || message.id;
   try {
     await tellRefused(bus, message, requestId, error);
   } catch (thrown) {
-    // A client that can't be told at all holds up nothing.
+    // A client that can never be told delays nothing.
     if (isRetryable(BerthError.from(thrown))) return POSTPONE;
     return drop(error);
   }
   return error.code === 'internal' || NOT_HANDLED.has(error.reason) ? drop(error) : ACK;
 }
 
-/** Reasons of messages that nobody could make anything of. */
+/** Reasons of unusable messages. */
 const NOT_HANDLED: ReadonlySet<string> = new Set([
   'missing_type',
   'unknown_type',
@@ -64,7 +64,7 @@ function answerOptions({ correlationId, id }: IncomingMessage) {
   return { correlationId: correlationId ?? id };
 }
 
-/** A client that went away does not hold up its build. */
+/** A client that went away does not delay its build. */
 function clientIsGone(thrown: unknown): void {
   const error = BerthError.from(thrown);
   if (error.code !== 'not_found' && error.code !== 'resource_exhausted') throw error;

@@ -7,13 +7,13 @@ import { DEAD_LETTER_QUEUE, MAX_DEAD_LETTER_BYTES } from './handling/dead-letter
 import { queueArguments } from './queue-arguments';
 
 /**
- * What RabbitMQ loads at its start (`load_definitions`): a virtual host, users by name and password with their rights, and
- * what restricted users need before a service has run: the exchanges, and the order queue of each agent.
+ * RabbitMQ's definitions file (`load_definitions`): a virtual host, users with passwords and rights, and the objects
+ * that restricted users need before a service has run: the exchanges, and each agent's order queue.
  *
- * @param users  `scheduler`, `conductor`, `console`, `operator`, and those of agents and projects (`userOf`), of other cells than the first
- *   with its name before theirs (`cell.b.scheduler`); others have no rights
- * @param isCluster  several brokers are one: all queues that outlive a connection are replicated (quorum), so that none of them is
- *   away with a broker. RabbitMQ gives the type of its virtual host to queues that are declared without one.
+ * @param users  `scheduler`, `conductor`, `console`, `operator`, and those of agents and projects (`userOf`), in other
+ * cells than the first with the cell's name in front (`cell.b.scheduler`); others get no rights
+ * @param isCluster  several brokers form one: all queues that outlive a connection are replicated (quorum), so that
+ * none fails with one broker. RabbitMQ applies the virtual host's type to queues declared without one.
  */
 export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, string>, isCluster = false): object {
   const cells = [...new Set([...users.keys()].map(cellOf))];
@@ -57,7 +57,7 @@ export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, stri
   };
 }
 
-/** The rights of a user by its name; undefined for a name that Berth does not know. */
+/** The rights of a user by its name; undefined for an unknown name. */
 function rightsOfUser(user: string): BrokerRights | undefined {
   const cell = cellOf(user);
   const identity = identityOf(user, cell);
@@ -70,8 +70,9 @@ const SERVICES: readonly ServiceUser[] = ['scheduler', 'conductor', CONSOLE_USER
 const EXCHANGES = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE];
 
 /**
- * Bounds in bytes, also of queues that a broker had before: above them a queue refuses, or by its own argument drops the oldest. Together
- * with `disk_free_limit` they keep one who floods a queue from stopping everybody by the disk alarm. The later goes first.
+ * Limits in bytes, also for existing queues: above them a queue refuses messages, or by its own argument drops the
+ * oldest. With `disk_free_limit` they keep a flooded queue from triggering the disk alarm, which blocks everyone. Later
+ * policies take precedence.
  */
 const POLICIES = [
   {

@@ -16,7 +16,7 @@ import {
 import { DEFAULT_CELL, TOP } from '../domain/cells/cell';
 import { DEAD_LETTERS } from './port';
 
-/** What a user of the broker may do: regular expressions of names, and of routing keys on topic exchanges. */
+/** A broker user's permissions: regular expressions of names, and of routing keys on topic exchanges. */
 export interface BrokerRights {
   /** To declare and delete. */
   readonly configure: string;
@@ -29,15 +29,18 @@ export interface BrokerRights {
 
 const UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const NOTHING = '^$';
-/** RabbitMQ's name for the exchange without a name in permissions: who may write to it may write to every queue. */
+/**
+ * RabbitMQ's name for the nameless exchange in permissions; a user with write permission to it can write to every
+ * queue.
+ */
 const DEFAULT_EXCHANGE = 'amq.default';
 
 /**
- * The rights of an agent's or a tenant's user in a cell; it has none in any other.
+ * The rights of an agent's or a tenant's user in its cell; it has none in others.
  *
- * It publishes to one topic exchange, under routing keys that end in its own name, and reads its own queues. It declares
- * queues for answers and events only, whose names begin with its own and end in a uuid, so that `agent.h1` can't take a
- * queue of `agent.h1.example`. RabbitMQ checks the patterns of the topics that it binds, too.
+ * It publishes to one topic exchange, under routing keys that end in its own name, and reads its own queues. It
+ * declares only queues for answers and events, whose names begin with its own and end in a uuid, so that `agent.h1`
+ * can't take a queue of `agent.h1.example`. RabbitMQ checks the patterns of the topics that it binds, too.
  */
 export function rightsOf(identity: RestrictedIdentity, cell = DEFAULT_CELL): BrokerRights {
   const user = userOf(identity, cell);
@@ -80,15 +83,16 @@ export function rightsOf(identity: RestrictedIdentity, cell = DEFAULT_CELL): Bro
   };
 }
 
-/** The services that have a user of their own. */
+/** The services with a user of their own. */
 export type ServiceUser = 'scheduler' | 'conductor' | typeof CONSOLE_USER | 'operator';
 
 /**
- * The rights of a service in a cell: what it declares and consumes; and the default exchange, by which it writes to every
- * queue. Those of the top also hear the events of all cells. An operator may do all, in all cells.
+ * The rights of a service in a cell: its own queues to declare and consume, and the default exchange, by which it
+ * writes to every queue. Services of the top also hear the events of all cells. An operator has all rights in all
+ * cells.
  *
- * A console sends requests and calls by the entrance of tenants, hears all events and tells of what operators do by it, and reads
- * dead letters, which it may send again to where builds come in; it declares nothing but queues of its own.
+ * A console sends requests and calls by the tenants' entrance, hears all events, publishes events of operators' actions
+ * by the entrance, and reads dead letters, which it may requeue to the builds' queue; it declares only its own queues.
  */
 export function serviceRightsOf(service: ServiceUser, cell = DEFAULT_CELL): BrokerRights {
   switch (service) {
@@ -104,7 +108,7 @@ export function serviceRightsOf(service: ServiceUser, cell = DEFAULT_CELL): Brok
 }
 
 const ENTRANCES = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE] as const;
-/** The exchange of events of any cell, and its queues for what goes there, which who opens a cell's bus declares. */
+/** The event exchanges of all cells with their queues, which the opener of a cell's bus declares. */
 const EVENTS_OF_CELLS = `(cell\\.[^.]+\\.)?${escaped(EVENTS_EXCHANGE)}`;
 const BASE_OF_CELLS = `(cell\\.[^.]+\\.)?(${[DEAD_LETTERS, ...ENTRANCES, BUILD_REQUESTS.name].map(escaped).join('|')})`;
 
@@ -125,7 +129,7 @@ function serviceRights(
   return {
     configure: patterns([...declared, ...entrances, ...names([EVENTS_EXCHANGE])], ...(isTop ? [BASE_OF_CELLS] : [])),
     write: patterns([...declared, DEFAULT_EXCHANGE, ...names(publishes)], ...(isTop ? [BASE_OF_CELLS] : [])),
-    // Not the dead letters: only operators read them.
+    // Without the dead letters, which only operators read.
     read: patterns(
       [...queues.map(({ name }) => name), ...entrances],
       ...(isTop ? [EVENTS_OF_CELLS, `(cell\\.[^.]+\\.)?${escaped(REPORTS_EXCHANGE)}`] : []),

@@ -2,17 +2,17 @@ import { BerthError } from '../domain/errors';
 
 /* What the bus says when it does not take or keep a message: the same words from every adapter. */
 
-/** The queue of a cast is not there. */
+/** The error of a cast to a missing queue. */
 export function noSuchQueue(queue: string): BerthError {
   return new BerthError('not_found', 'no_such_queue', `there is no queue '${queue}'; its consumer has never started`);
 }
 
-/** The queue of a call is not there, so nobody serves it. */
+/** The error of a call to a missing queue, which no one serves. */
 export function nobodyServes(queue: string): BerthError {
   return new BerthError('unavailable', 'no_such_queue', `nobody serves '${queue}' now; nothing was done, retry`);
 }
 
-/** Also what a broker says, without a reason, for a queue that is just being deleted. */
+/** Also the broker's answer, without a reason, for a queue that is being deleted. */
 export function queueFull(queue: string): BerthError {
   return new BerthError('resource_exhausted', 'queue_full', `queue '${queue}' is full; nothing was done, retry later`);
 }
@@ -49,7 +49,7 @@ export function queueMismatch(queue: string, detail: string): BerthError {
   );
 }
 
-/** A queue that is to be deleted has consumers. */
+/** The queue to delete has consumers. */
 export function queueInUse(queue: string): BerthError {
   return new BerthError('failed_precondition', 'queue_in_use', `queue '${queue}' has consumers; end them first`);
 }
@@ -63,10 +63,10 @@ export function postponedTooLong(postponedForMs: number): BerthError {
   return new BerthError('deadline_exceeded', 'postponed_too_long', message);
 }
 
-/** AMQP's short strings, as routing keys are, have at most this many bytes. */
+/** Limit of AMQP's short strings, such as routing keys. */
 const MAX_TOPIC_BYTES = 255;
 
-/** Why a topic can't be published to, by any broker, now or later; undefined when it can. */
+/** Why no broker ever accepts a topic; undefined for a valid one. */
 export function topicProblem(topic: string): BerthError | undefined {
   const bytes = Buffer.byteLength(topic);
   if (bytes <= MAX_TOPIC_BYTES) return undefined;

@@ -3,29 +3,29 @@ import { BerthError, isRetryable } from '../domain/errors';
 import { type RetryOptions, retryWithBackoff } from '../runtime/backoff';
 import { ACK, type IncomingMessage, POSTPONE, type Settlement } from './port';
 
-/** Which errors pass by themselves, and how their work is done again. */
+/** Retry options with the errors that pass by themselves. */
 export type HoldRetry = RetryOptions & Required<Pick<RetryOptions, 'isRetryable'>>;
 
-/** How messages are held while something is away. */
+/** Settings for messages held during an outage. */
 export interface Holding {
   readonly clock: Clock;
   readonly config: { readonly holdMs: number };
-  /** Its signal aborts when the process stops: messages in hand go back to the queue. */
+  /** Its signal aborts at shutdown: held messages return to the queue. */
   readonly retry: HoldRetry;
 }
 
 /**
- * Does a message's work to the end, however long the store, the broker or the schedulers are away, and answers how to settle
- * it: acked when done, given back when the process stops.
+ * Completes a message's work, however long the store, the broker or the schedulers are away, and returns its
+ * settlement: acked when done, requeued at shutdown.
  *
- * The naive way is to requeue the message when something is away. It fails because a queue counts deliveries: an outage
- * of a minute would send good builds to the dead letters. So the message stays in hand, unacknowledged, and the work is
- * done again from its start, with backoff; but not for longer than `holdMs`, because RabbitMQ closes the channel of a
- * consumer that holds a message for its `consumer_timeout`. Then it goes to the end of its queue, which does not count, but
- * has a bound in time. It costs that all of it must be harmless when repeated, which redelivery asks for anyway.
+ * The naive way is to requeue the message when a dependency is away. It fails because a queue counts deliveries: an
+ * outage of a minute would dead-letter good builds. So the message stays here, unacknowledged, and the work restarts
+ * from its beginning, with backoff; but at most for `holdMs`, because RabbitMQ closes the channel of a consumer that
+ * holds a message for its `consumer_timeout`. Then it goes to the end of its queue, which does not count, but is
+ * bounded in time. The cost: all of the work must be idempotent, which redelivery requires anyway.
  *
- * @param work  `isRepeated` tells it that it may have been begun before; answers how to settle the message, when not by an ack
- * @throws BerthError  what can never be done
+ * @param work  gets `isRepeated` when it may have begun before; may return a settlement other than an ack
+ * @throws BerthError  an error that never passes
  */
 export async function holdMessage(
   { clock, config, retry }: Holding,
@@ -43,7 +43,7 @@ export async function holdMessage(
   }
 }
 
-/** Whether the same work can succeed later. */
+/** True when the same work can succeed later. */
 export function isForNow(error: BerthError): boolean {
   return isRetryable(error) || error.code === 'resource_exhausted';
 }

@@ -10,16 +10,16 @@ import { MemoryBus } from './memory/memory-bus';
 import { type BusConfig, busOptions } from './options';
 import type { Bus } from './port';
 
-/** Where the bus is, and how to use it; what is not given has its default. */
+/** The address of the bus, and its settings; omitted ones have their defaults. */
 export type OpenBusConfig = Pick<AmqpSettings, 'busUrl' | 'isHasty'> & Partial<BusConfig>;
 
 /**
- * Opens the bus that a URL names: `amqp:` and `amqps:` are RabbitMQ, `memory:` is the broker given (buses that shall talk
- * to each other share one); `memory://agent.host-1@broker` is that of a user.
+ * Opens the bus of a URL: `amqp:` and `amqps:` are RabbitMQ, `memory:` is the given broker (buses that exchange
+ * messages share one); `memory://agent.host-1@broker` is a user's.
  *
- * Queues, exchanges and topics are those of the cell: a bus of one cell neither hears another's nor sends there.
+ * Queues, exchanges and topics belong to the cell: a bus neither hears nor sends across cells.
  *
- * @throws BerthError as `connectAmqp`; `invalid_argument / bad_bus_url`, `invalid_argument / user_of_other_cell`.
+ * @throws BerthError like `connectAmqp`; `invalid_argument / bad_bus_url`, `invalid_argument / user_of_other_cell`.
  */
 export async function openBus(
   config: OpenBusConfig,

@@ -1,7 +1,7 @@
 import { type ConfigOf, durationOption, intOption } from '../runtime/config';
 import { addressOptions } from '../runtime/options';
 
-/** How a process uses the bus. Where the bus is, `BERTH_BUS_URL`, stands among the addresses (`runtime/options`). */
+/** Settings of the bus. Its address, `BERTH_BUS_URL`, stands among the addresses (`runtime/options`). */
 export const busOptions = {
   cell: addressOptions.cell,
   prefetch: intOption({

@@ -7,17 +7,18 @@ import type { BerthError } from '../domain/errors';
  * The message bus as Berth's services see it: bytes with a type, in queues and topics. Adapters: `amqp` (RabbitMQ) and
  * `memory` (one process). Both pass the contract suite in `libs/testing/bus/bus-contract`.
  *
- * Delivery is at least once, everywhere: handlers must be idempotent. What one process casts to one queue arrives in
- * that order, durable and transient casts each in theirs; a message that is given out again may come behind later ones.
- * Payloads are protobuf; `libs/contracts` gives them types, the bus never looks inside.
+ * Delivery is at least once, everywhere: handlers must be idempotent. Casts of one process to one queue arrive in
+ * order, durable and transient ones each in theirs; a redelivered message may come behind later ones. Payloads are
+ * protobuf; `libs/contracts` gives them types, the bus never looks inside.
  */
 export interface Bus {
   /**
-   * Asks whoever serves `queue` and waits for the answer. The deadline travels as the message's expiration, so a request
-   * that nobody took in time is dropped, and handlers learn it.
+   * Calls a server of `queue` and waits for the answer. The deadline travels as the message's expiration, so a request
+   * not taken in time is dropped, and handlers know the deadline.
    *
    * @throws BerthError the handler's own error; `deadline_exceeded` (no answer in time: outcome unknown, ask again with
-   *   the same `id`); `unavailable` (the broker is away, or nobody serves the queue); `resource_exhausted` (queue full);
+   *   the same `id`); `unavailable` (the broker is away, or nobody serves the queue); `resource_exhausted` (queue
+   *   full);
    *   `aborted / cancelled` (the caller's signal).
    */
   call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array>;
@@ -31,7 +32,9 @@ export interface Bus {
    */
   cast(queue: QueueAddress, message: OutgoingMessage, options?: CastOptions): Promise<void>;
 
-  /** Answers calls on `queue`, as one of any number of competing servers. Unknown types are answered `unimplemented`. */
+  /**
+   * Answers calls on `queue`, as one of any number of competing servers. Unknown types are answered `unimplemented`.
+   */
   serve(
     queue: QueueSpec,
     handlers: Readonly<Record<string, CallHandler>>,
@@ -39,37 +42,39 @@ export interface Bus {
   ): Promise<Subscription>;
 
   /**
-   * Takes casts from `queue`, as one of any number of competing consumers. What the handler returns settles the message.
+   * Takes casts from `queue`, as one of any number of competing consumers. The handler's result settles the message.
    */
   consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription>;
 
   /** Sends an event to all subscribers of `topic` (words joined by dots), if any. Resolves when the broker has it. */
   publish(topic: string, message: OutgoingMessage): Promise<void>;
 
-  /** Receives events whose topic matches `pattern` (`*` one word, `#` any number), but those sent while disconnected. */
+  /**
+   * Receives events whose topic matches `pattern` (`*` one word, `#` any number), except those sent while disconnected.
+   */
   subscribe(pattern: string, handler: EventHandler): Promise<Subscription>;
 
   /**
-   * Declares a queue without consuming from it, so that casts to it are kept. For an agent or a tenant it does nothing:
-   * services declare.
+   * Declares a queue without consuming from it, so that casts to it are kept. A no-op for agents and tenants: services
+   * declare.
    */
   declare(queue: QueueSpec): Promise<void>;
 
   /**
-   * Messages waiting in a queue; of a batching queue (`QueueSpec.batching`) a lower bound, 0 only when there are none.
+   * Messages waiting in a queue; for a batching queue (`QueueSpec.batching`) a lower bound, 0 only when it is empty.
    *
    * @throws BerthError `not_found / no_such_queue`.
    */
   depth(queue: string): Promise<number>;
 
   /**
-   * Deletes a queue that nobody consumes from, with what waits there. One that is not there is deleted.
+   * Deletes a queue without consumers, with its messages. Deleting a missing queue succeeds.
    *
    * @throws BerthError `failed_precondition / queue_in_use`; `permission_denied`; `unavailable`.
    */
   remove(queue: string): Promise<void>;
 
-  /** Whether messages flow now. For readiness; calls say it themselves. */
+  /** True while messages flow. For readiness; calls report it themselves. */
   isConnected(): boolean;
 
   /**
@@ -83,85 +88,90 @@ export interface OutgoingMessage {
   /** Full protobuf name, `berth.conductor.v1.BuildRequest`. */
   readonly type: string;
   readonly body: Uint8Array;
-  /** Who sends, `compute-agent.<host>`: for people, nobody checks it. */
+  /** Name of the sending process, `compute-agent.<host>`: for people, unchecked. */
   readonly sender?: string | undefined;
 }
 
 export interface CallOptions {
-  /** From now, milliseconds. */
+  /** Time limit of the call. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Makes a re-sent call recognisable; a new uuid when not given. */
+  /** Identifies a resent call; default: a new uuid. */
   readonly id?: string;
 }
 
 export interface CastOptions {
-  /** As `CallOptions.id`. */
+  /** Identifies a resent cast; default: a new uuid. */
   readonly id?: string;
-  /** The queue for answers to a cast that wants one (clients' `reply_to`), and what marks the answer. */
+  /** The sender's queue for an answer (clients' `reply_to`), and the answer's correlation. */
   readonly replyTo?: string;
   readonly correlationId?: string;
   /**
-   * It need not outlive the broker, because somebody sends it again when it is lost. In a durable classic queue that
-   * spares the broker a write and a sync of the disk for each message, most of its work where there are many such queues.
+   * True when the message need not survive the broker, because its sender resends it. In a durable classic queue that
+   * saves the broker a write and a disk sync per message, most of its work where there are many such queues.
    */
   readonly isTransient?: boolean;
   /**
-   * What nobody has taken this long after it was cast is given to nobody any more: it goes to the dead letters with reason
-   * `expired`, from a transient queue nowhere. For ever when not given.
+   * An untaken message is dead-lettered with reason `expired` after this time; in a transient queue it is dropped.
+   * Default: never.
    */
   readonly expiresInMs?: number | undefined;
-  /** Of a message that a service sends on: whose word it is. Its own when not given. */
+  /** The original sender of a message that a service forwards; default: the service. */
   readonly onBehalfOf?: Identity;
 }
 
 export interface ConsumeOptions {
-  /** Handlers that run at once; as many messages may wait behind them, of a batching queue up to 32 times as many. */
+  /**
+   * Limit of concurrent handlers, and of the messages that wait behind them; for a batching queue up to 32 times as
+   * many wait.
+   */
   readonly prefetch?: number;
-  /** Settles casts that are refused before they are decoded (`contracts/message-rules.ts`): to the dead letters when not given. */
+  /** Settles casts refused before decoding (`contracts/message-rules.ts`); default: dead-letter them. */
   readonly refused?: RefusalHandler;
 }
 
-/** A message as a handler gets it. */
+/** A message in the form for handlers. */
 export interface IncomingMessage {
   readonly type: string;
   readonly body: Uint8Array;
-  /** The sender's id of it: the same when it is sent again. */
+  /** The sender's id of the message, equal when it is resent. */
   readonly id: string;
-  /** '' when the sender gave none; not to be relied on, as `identity` is. */
+  /** '' without one; unchecked, unlike `identity`. */
   readonly sender: string;
-  /** Who sent it, as the broker knows. */
+  /** The sender, as the broker verified it. */
   readonly identity: Identity;
-  /** The client's queue for answers, if it named one. */
+  /** The client's queue for answers, if any. */
   readonly replyTo: string | undefined;
   readonly correlationId: string | undefined;
-  /** True when it was given out before: its effects may be stored already. */
+  /** True when it was delivered before: its effects may be stored already. */
   readonly redelivered: boolean;
-  /** For how long it has been put off (`postpone`); 0 when it never was. */
+  /** Time since it was first postponed; 0 if never. */
   readonly postponedForMs: number;
-  /** When the caller stops waiting, or a cast expires, by this process's clock; undefined for casts that do not expire. */
+  /**
+   * When the caller stops waiting, or a cast expires, by this process's clock; undefined for casts that do not expire.
+   */
   readonly deadlineMs: number | undefined;
-  /** Headers that are text, such as `berth-error-reason` on a dead letter. */
+  /** Text headers, such as `berth-error-reason` on a dead letter. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Aborts at the deadline, and when the bus closes and does not wait any longer. */
+  /** Aborts at the deadline, and when the bus closes and stops waiting. */
   readonly signal: AbortSignal;
-  /** Whether `signal` has aborted, or would have: whoever only looks needs no signal, which costs a timer. */
+  /** True when `signal` has aborted or would have; checking it avoids creating the signal, which costs a timer. */
   readonly isAborted: boolean;
 }
 
-/** Settles a message that no handler gets, for the reason given. It may answer its sender. */
+/** Settles a message that reaches no handler, for the given reason. It may answer the sender. */
 export type RefusalHandler = (message: IncomingMessage, error: BerthError) => Promise<Settlement>;
 
 /** Returns the answer, or throws a BerthError that travels to the caller. */
 export type CallHandler = (message: IncomingMessage) => Promise<Uint8Array>;
 
 /**
- * How a cast is settled.
+ * The settlement of a cast.
  *
  * - `ack`      its effects are stored
- * - `requeue`  not now: give it to somebody (counts against the queue's delivery limit)
- * - `postpone` not now, through no fault of its own: to the end of the queue, not counted, `redelivered` all the same. After
- *              `BERTH_BUS_MAX_POSTPONED_MS` of that it is refused, `postponed_too_long`
+ * - `requeue`  not now: redeliver it (counts against the queue's delivery limit)
+ * - `postpone` not now, through no fault of its own: to the end of the queue, not counted, but with `redelivered`.
+ *   After `BERTH_BUS_MAX_POSTPONED_MS` of that it is refused, `postponed_too_long`
  * - `drop`     never: to `dead-letters` with the reason in its headers
  */
 export type Settlement =
@@ -177,7 +187,7 @@ export function drop(error: BerthError): Settlement {
   return { kind: 'drop', error };
 }
 
-/** A handler that throws requeues, once; the second throw on a redelivered message drops it. */
+/** A handler that throws requeues once; the second throw, on a redelivered message, drops it. */
 export type CastHandler = (message: IncomingMessage) => Promise<Settlement>;
 
 export type EventHandler = (topic: string, message: IncomingMessage) => void;
@@ -187,10 +197,13 @@ export interface Subscription {
   cancel(): Promise<void>;
 }
 
-/** Where dropped messages go. Headers: `berth-error-code`, `berth-error-reason`, `berth-error-message`, `berth-queue`. */
+/**
+ * The queue of dropped messages. Headers: `berth-error-code`, `berth-error-reason`, `berth-error-message`,
+ * `berth-queue`.
+ */
 export const DEAD_LETTERS = 'dead-letters';
 
-/** Whether a queue is the dead letters of some cell. */
+/** True for the dead letters of any cell. */
 export function isDeadLetters(queue: string): boolean {
   return withoutCell(queue) === DEAD_LETTERS;
 }

@@ -7,11 +7,11 @@ import type { Log } from '../runtime/log';
 import type { Bus } from './port';
 
 /**
- * Publishes the event of an instance's version. One that no broker will ever carry (a topic or a body that is too long) is given up
- * and logged, and counts as published: kept, it would fill the outbox, and hold back the later events of its instance. The bus
- * counts it among what was not sent, by its reason.
+ * Publishes the event of an instance's version. An event that no broker can carry (topic or body too long) is given up
+ * and logged, and counts as published: keeping it would fill the outbox and delay the instance's later events. The bus
+ * counts it as not sent, with its reason.
  *
- * @throws BerthError as `Bus.publish`, when it may be carried later.
+ * @throws BerthError like `Bus.publish`, when it may succeed later.
  */
 export async function publishVersion(bus: Bus, version: Instance, log: Log): Promise<void> {
   const topic = instanceTopic(version.state, version.projectId, version.uuid);

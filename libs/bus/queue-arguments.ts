@@ -3,11 +3,11 @@ import type { QueueSpec } from '../contracts/queues';
 import { MAX_DEAD_LETTER_BYTES, MAX_DEAD_LETTERS } from './handling/dead-letter';
 import { DEAD_LETTERS, isDeadLetters } from './port';
 
-/** How long a queue of calls stays when nobody serves it any more. */
+/** Time limit after which an unserved queue of calls is deleted. */
 const UNSERVED_MS = 30 * 60_000;
 
 /**
- * The arguments that every process must declare a queue with, all of them durable. Part of the wire contract
+ * The arguments of a queue's declaration, equal in all processes; all queues are durable. Part of the wire contract
  * (`proto/README.md`).
  */
 export function queueArguments({ name, kind, maxLength, deliveryLimit }: QueueSpec): Record<string, string | number> {
@@ -22,7 +22,7 @@ export function queueArguments({ name, kind, maxLength, deliveryLimit }: QueueSp
     }
     case 'host':
       return { ...refuse, ...bury };
-    // Messages in it are transient; a queue that is transient itself RabbitMQ 4.3 refuses.
+    // Its messages are transient; RabbitMQ 4.3 refuses queues that are transient themselves.
     case 'transient':
       return { 'x-expires': UNSERVED_MS, ...refuse };
   }

@@ -3,7 +3,7 @@ import type { QueueAddress } from '../contracts/queues';
 import { BerthError } from '../domain/errors';
 import type { Bus, CallHandler, CallOptions, CastOptions, IncomingMessage } from './port';
 
-/** Calls a method on whoever serves `queue`. Errors as `Bus.call`. */
+/** Calls a method on a server of `queue`. Errors as in `Bus.call`. */
 export async function callMethod<Q, A>(
   bus: Bus,
   queue: QueueAddress,
@@ -26,7 +26,7 @@ export function answer<Q, A>(
   };
 }
 
-/** Casts a typed message. Errors as `Bus.cast`. */
+/** Casts a typed message. Errors as in `Bus.cast`. */
 export function castTyped<T>(
   bus: Bus,
   queue: QueueAddress,
@@ -37,7 +37,7 @@ export function castTyped<T>(
   return bus.cast(queue, { type: codec.type, body: codec.encode(value), sender: options.sender }, options);
 }
 
-/** The error of a cast whose type nobody here knows. */
+/** The error of a cast of an unknown type. */
 export function unknownType(message: IncomingMessage): BerthError {
   return new BerthError('unimplemented', 'unknown_type', `nothing here handles messages of type '${message.type}'`);
 }

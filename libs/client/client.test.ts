@@ -62,7 +62,7 @@ async function errorOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Lets time pass until it has ended. */
+/** Advances the clock until the promise settles. */
 async function ended<T>(promise: Promise<T>, clock: FakeClock): Promise<T> {
   const has = { ended: false };
   const note = () => {

@@ -60,81 +60,78 @@ import { AggregateCalls, type AskScheduler, GroupCalls } from './grouping';
 import { eventOf, type InstanceWatch, watchInstances } from './instance-watch';
 import { type NodeOrder, operateNode } from './operate-node';
 
-/** What to build. */
 export interface BuildOptions {
-  /** What each instance needs; what is not given does not matter. */
+  /** Requirements of each instance; omitted fields require nothing. */
   readonly spec: SpecFields;
-  /** Instances, all placed or none: 1 when not given. */
+  /** Number of instances, all placed or none; default 1. */
   readonly count?: number;
   /**
-   * Makes them a gang: as many as find a host are built, none if fewer than this do, and when fewer than this can become
-   * ACTIVE any more, what was built of the others is destroyed. At most the count.
+   * Makes the instances a gang: as many as find a host are built, none if fewer than this do. When fewer than this can
+   * still become ACTIVE, the built ones are destroyed. At most `count`.
    */
   readonly minCount?: number;
-  /** For people; with a count above 1 they are called name-1, name-2, ... */
+  /** Display name; with a count above 1 the instances are called name-1, name-2, ... */
   readonly name?: string;
-  /** Makes a request that is sent again recognisable, by another process too; a new UUID when not given. */
+  /** Identifies a resent request, from any process; default: a new UUID. */
   readonly requestId?: string;
-  /** When it was asked for first: with a request id that is given, so that a copy is told from a new request. */
+  /** When the request was first published; with a given request id, it tells a copy from a new request. */
   readonly publishedAtMs?: number;
-  /** Of the instances, as many as the count; new ones when not given. */
+  /** Uuids of the instances, `count` of them; default: new ones. */
   readonly instanceUuids?: readonly string[];
-  /** How they wait for capacity, whom they give way to, and how long they live; what is not given is as ever. */
+  /** Rules for waiting, preemption and lifetime; omitted fields keep their defaults. */
   readonly admission?: Partial<Admission> | undefined;
 }
 
 /**
- * The fields of a request spec that every request has, and any others. It names a flavor, of version 0, or says itself which
- * resources and extra specs it means.
+ * A request spec with its required fields. It names a flavor, of version 0, or gives its own resources and extra specs.
  */
 export type SpecFields = Partial<RequestSpec> & {
   readonly projectId: string;
   readonly userId: string;
 };
 
-/** A request that the broker has: each of its instances will end ACTIVE or in ERROR. */
+/** A request that the broker has confirmed: each of its instances will end ACTIVE or in ERROR. */
 export interface Build {
   readonly requestId: string;
   readonly instanceUuids: readonly string[];
 }
 
-/** Of moves. */
+/** Options of a move. */
 export interface MoveOptions {
-  /** What a resize is to: resources and extra specs, or a flavor. */
+  /** Target of a resize: resources and extra specs, or a flavor. */
   readonly resizeTo?: Partial<Pick<RequestSpec, 'resources' | 'extraSpecs' | 'flavor'>> | undefined;
-  /** Where a migration is to go; any host when not given. */
+  /** Target host of a migration; default: any host. */
   readonly targetHost?: string | undefined;
-  /** Of a cold migration, from a client of the top: the cell to build it in anew. */
+  /** Target cell of a cold migration, which builds the instance anew there; for clients of the top. */
   readonly targetCell?: string | undefined;
-  /** Confirms a resize or a cold migration by itself, so long after it has arrived. */
+  /** Delay after arrival until a resize or cold migration is confirmed automatically. */
   readonly confirmAfterMs?: number | undefined;
 }
 
 export interface WaitOptions {
-  /** No limit when not given. */
+  /** Default: no limit. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a client works with, besides the bus. */
+/** Dependencies of a client besides the bus. */
 export interface ClientParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** How long a call waits for its answer. */
+  /** Time limit of a call. */
   readonly timeoutMs: number;
-  /** How long a request is sent again while the broker or Berth is away; 0 for once only. */
+  /** How long to resend a request while the broker or Berth is away; 0 for no retry. */
   readonly retryForMs: number;
-  /** Whose user it is, and all that it sees; undefined for an operator. */
+  /** Time limit of resending a request while the broker or Berth is away; 0 for no retry. */
   readonly projectId?: string | undefined;
 }
 
-/** What is to be changed of a quota: what is not given stays. */
+/** A change of a quota: omitted fields keep their value. */
 export type QuotaChange = Partial<Omit<SetQuotaRequest, 'projectId' | 'isDefault'>>;
 
-/** The states in which a build has ended. */
 const BUILT = ['active', 'error'] as const;
-/** The states in which one of a gang that has failed ends. */
+/** The final states of a failed gang's member. */
 const UNDONE = ['error', 'deleted'] as const;
-/** The states in which an operation has ended. A start that failed ends where it began. */
+/** The final states of each operation. A failed start ends where it began. */
 const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
   stop: ['stopped', 'error', 'deleted'],
   start: ['active', 'stopped', 'error', 'deleted'],
@@ -147,7 +144,7 @@ const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = 
   confirm: ['active', 'stopped', 'error', 'deleted'],
   revert: ['active', 'stopped', 'error', 'deleted'],
 };
-/** Rows in a page of an answer. */
+/** Rows per page of an answer. */
 const PAGE = 500;
 const EVERY_INSTANCE = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '' };
 const NO_CHANGE = { version: 0, description: undefined, setExtraSpecs: {}, unsetExtraSpecs: [] };
@@ -155,11 +152,11 @@ const NO_LIMITS = { version: 0, limits: {}, borrowLimits: {}, cohort: undefined 
 const BACKOFF = { firstMs: 50, maxMs: 3_000 };
 
 /**
- * A program's hold on Berth: asks for builds, waits for them, lists, explains, and listens. Every request is idempotent
- * and is sent again, with growing pauses, while the broker or Berth is away.
+ * A client of Berth: requests builds, waits for them, lists, explains, and listens to events. Every request is
+ * idempotent and is resent, with growing pauses, while the broker or Berth is away.
  *
- * All methods throw BerthErrors: `invalid_argument` for what can't be meant; `unavailable` and `deadline_exceeded` when
- * nobody answered in time, and the same request may be sent again; what the service itself refuses, with its reason.
+ * All methods throw BerthErrors: `invalid_argument` for an impossible request; `unavailable` and `deadline_exceeded`
+ * without an answer in time (the same request may be sent again); the service's own refusals with their reason.
  */
 export class Client {
   /** Host aggregates and zones. */
@@ -167,7 +164,10 @@ export class Client {
   /** Server groups. */
   readonly groups: GroupCalls;
   #watch: Promise<InstanceWatch> | undefined;
-  /** What `build` has asked for, and until when it may not be there yet, because no conductor has taken its request. Oldest first. */
+  /**
+   * Instances requested by `build`, oldest first, and the time until which they may be missing because no conductor has
+   * taken the request.
+   */
   readonly #asked = new Map<string, { readonly requestId: string; readonly untilMs: number }>();
   readonly #closing = new AbortController();
 
@@ -180,7 +180,7 @@ export class Client {
     this.groups = new GroupCalls(ask);
   }
 
-  /** Asks for instances. Resolves when the broker has confirmed the request. */
+  /** Requests instances. Resolves when the broker has confirmed the request. */
   async build(options: BuildOptions): Promise<Build> {
     const build = this.#named(options);
     await inTrace(spanOf(build), () => this.#publish(build, options));
@@ -189,9 +189,9 @@ export class Client {
   }
 
   /**
-   * Asks for instances and waits until each is ACTIVE or in ERROR.
+   * Requests instances and waits until each is ACTIVE or in ERROR.
    *
-   * @throws BerthError `deadline_exceeded / not_settled`; the error by which Berth refused the request.
+   * @throws BerthError `deadline_exceeded / not_settled`; the error with which Berth refused the request.
    */
   async buildAndWait(options: BuildOptions, { timeoutMs }: WaitOptions = {}): Promise<InstanceEvent[]> {
     const build = this.#named(options);
@@ -205,7 +205,7 @@ export class Client {
       const [events] = await Promise.all([Promise.all(ends), this.#publish(build, options)]);
       const activeCount = events.filter(({ state }) => state === 'active').length;
       if (activeCount >= (options.minCount ?? 0)) return events;
-      // A gang that has failed: those that were ACTIVE will not stay so.
+      // The gang has failed: its ACTIVE members will be destroyed.
       return Promise.all(
         events.map(async (event) => {
           return event.state === 'error' ? event : this.wait(event.instanceUuid, UNDONE, { timeoutMs });
@@ -214,13 +214,13 @@ export class Client {
     });
   }
 
-  /** Asks for the end of an instance. Resolves when the broker has confirmed the request. */
+  /** Requests the termination of an instance. Resolves when the broker has confirmed the request. */
   async terminate(instanceUuid: string): Promise<void> {
     await this.#terminate(instanceUuid, this.parts.random.uuid());
   }
 
   /**
-   * Asks for the end of an instance and waits until it is gone.
+   * Terminates an instance and waits until it is gone.
    *
    * @throws BerthError `deadline_exceeded / not_settled`, `not_found / no_such_instance`.
    */
@@ -234,19 +234,19 @@ export class Client {
   }
 
   /**
-   * Stops an instance, which keeps its host and what it holds there, starts it again, or, for operators, evacuates it: builds
-   * it on another host when its own is dead; shelves and unshelves it; resizes it, or, for operators, migrates it, and confirms
-   * or reverts that. Resolves when that is on record; it is done when the instance is in a state in which that ends.
+   * Stops an instance (it keeps its host and its claim) or starts it; shelves and unshelves it; resizes it, and
+   * confirms or reverts that. For operators also: migrates it, or evacuates it from a dead host. Resolves when the
+   * operation is on record; it is done once the instance is in one of its final states.
    *
-   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` when it is in no state for it,
-   *   `/ instance_changed` when somebody else has changed it meanwhile, `/ host_alive` when its host is not dead.
+   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` when its state forbids
+   * it, `/ instance_changed` when it changed meanwhile, `/ host_alive` when its host is not dead.
    */
   async operate(
     instanceUuid: string,
     operation: InstanceOperation,
     { resizeTo, targetHost, targetCell, confirmAfterMs }: MoveOptions = {},
   ): Promise<InstanceView> {
-    // Of what is seen now: a copy of the call that comes late changes nothing.
+    // Guarded by the present version: a late copy of the call changes nothing.
     const { version, projectId, userId } = await this.instance(instanceUuid);
     const spec = resizeTo && requestSpec(resizeTo.resources ?? {}, { projectId, userId, ...resizeTo });
     const request = { instanceUuid, operation, version, resizeTo: spec, targetHost, targetCell, confirmAfterMs };
@@ -254,12 +254,13 @@ export class Client {
   }
 
   /**
-   * Has several instances migrated together: a destination is claimed for each, all at once or for none; or says where they would go
-   * (`dryRun`). Then each runs where it was until `operate` asks for its move, with no target, or reverts it; `plan` is a name by which
-   * they are known until then. For operators.
+   * Migrates several instances together: claims a destination for each, all at once or none; with `dryRun` only names
+   * the destinations. Each instance then runs where it was until `operate` starts its move, without a target, or
+   * reverts it; `plan` names the set until then. For operators.
    *
-   * @returns no moves when one has no host: which, and why
-   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` of one that can not be moved now.
+   * @returns no moves when an instance has no host, with that instance and the reason
+   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` for one that can't be
+   * moved now.
    */
   moveInstances(
     operation: MoveInstancesRequest['operation'],
@@ -273,7 +274,7 @@ export class Client {
     return this.#call(RPC_CONDUCTOR, moveInstancesMethod, { operation, moves, leaveHosts, dryRun, plan });
   }
 
-  /** As `operate`, and waits until it is done. @throws BerthError also `deadline_exceeded / not_settled`. */
+  /** Like `operate`, and waits until it is done. @throws BerthError also `deadline_exceeded / not_settled`. */
   async operateAndWait(
     instanceUuid: string,
     operation: InstanceOperation,
@@ -286,14 +287,14 @@ export class Client {
     for (;;) {
       const left = timeoutMs === undefined ? {} : { timeoutMs: Math.max(0, untilMs - clock.elapsed()) };
       const event = await this.wait(instanceUuid, OPERATED[operation], left);
-      // Events of what was before may still be on their way.
+      // Earlier events may still arrive.
       if (event.version >= version) return event;
     }
   }
 
   /**
-   * Waits until an instance is in one of these states, as it may be already, whoever asked for it. One that this client has asked
-   * for by `build` may come as late as a request is sent again.
+   * Waits until an instance is in one of these states, which it may be already, whoever requested it. An instance that
+   * this client requested by `build` may appear as late as a request is resent.
    *
    * @throws BerthError `deadline_exceeded / not_settled`, `not_found / no_such_instance`.
    */
@@ -331,7 +332,7 @@ export class Client {
     });
   }
 
-  /** What happens to instances, from now on and in order, until the signal aborts or the client is closed. */
+  /** Events of instances, from now on and in order, until the signal aborts or the client is closed. */
   events(filter: EventFilter = {}, signal?: AbortSignal): AsyncIterable<InstanceEvent> {
     const ends = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
     return listen(this.bus, { ...filter, projectId: filter.projectId ?? this.parts.projectId }, ends);
@@ -350,42 +351,44 @@ export class Client {
     return (await this.#call(RPC_SCHEDULER, listCellsMethod, { cell })).cells;
   }
 
-  /** Whether the top gives a cell new builds, from a client of the top. What is in the cell goes on. */
+  /** Sets whether the top gives a cell new builds; for clients of the top. Its present instances stay. */
   async setCellState(cell: string, state: CellState, reason = ''): Promise<CellView> {
     return (await this.#call(RPC_SCHEDULER, setCellStateMethod, { cell, state, reason })).cell;
   }
 
-  /** Takes a host out of service, or back; what runs there stays. */
+  /** Takes a host out of service, or back; its instances stay. */
   async setHostEnabled(host: string, enabled: boolean, reason = ''): Promise<HostSummary> {
     return (await this.#call(RPC_SCHEDULER, setHostEnabledMethod, { host, enabled, reason })).host;
   }
 
-  /** Ends the quarantine of a host that kept failing: its failures in a row are forgotten. For operators. */
+  /** Ends the quarantine of a host with repeated failures: resets its consecutive failures. For operators. */
   async clearHostFailures(host: string): Promise<HostSummary> {
     return (await this.#call(RPC_SCHEDULER, clearHostFailuresMethod, { host })).host;
   }
 
   /**
-   * Gives an instance that has a node of bare metal by processors, memory and disk the node's class instead; it runs on. For operators.
+   * Replaces the processors, memory and disk that an instance on a bare metal node holds by the node's class; it keeps
+   * running. For operators.
    *
-   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state`, `/ no_node`, `/ flavor_without_class`;
-   *   `aborted / instance_changed`, `/ claim_changed`: ask again.
+   * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state`, `/ no_node`, `/
+   * flavor_without_class`; `aborted / instance_changed`, `/ claim_changed`: ask again.
    */
   healAllocation(instanceUuid: string): Promise<HealAllocationResponse> {
     return this.#call(RPC_CONDUCTOR, healAllocationMethod, { instanceUuid });
   }
 
   /**
-   * Deletes a host that is dead and empty, with its providers. One whose agent comes back is there again with its first report.
-   * With its queue, for a host that is gone for good: what it is still to destroy goes with it, and an agent that was enrolled
-   * must be enrolled again, because that makes its queue. For operators.
+   * Deletes a dead and empty host with its providers. If its agent comes back, its first report creates it again.
+   * `withQueue` is for a host that is gone for good: it also deletes the queue, with pending destroy orders, and an
+   * enrolled agent must be enrolled again, which makes its queue. For operators.
    *
-   * @throws BerthError `failed_precondition / host_has_instances`, `/ host_alive`, `/ host_in_use`; `not_found / no_such_host`.
+   * @throws BerthError `failed_precondition / host_has_instances`, `/ host_alive`, `/ host_in_use`; `not_found /
+   * no_such_host`.
    */
   async deleteHost(host: string, { withQueue = false } = {}): Promise<void> {
     const { serviceHost } = await this.#call(RPC_CONDUCTOR, deleteHostMethod, { host });
     if (!withQueue) return;
-    // The queue of an agent that carries other hosts has its consumer.
+    // An agent that carries other hosts still consumes from the queue.
     await this.bus.remove(agentQueue(serviceHost).name).catch((thrown: unknown) => {
       if (BerthError.from(thrown).reason !== 'queue_in_use') throw thrown;
     });
@@ -399,19 +402,19 @@ export class Client {
     });
   }
 
-  /** Has the agent that manages a node do something with it, and waits until it has begun. For operators. */
+  /** Orders the agent of a node to operate on it, and waits until that has begun. For operators. */
   operateNode(host: string, order: NodeOrder): Promise<NodeView> {
     const { clock, timeoutMs } = this.parts;
     return operateNode({ bus: this.bus, clock, timeoutMs, show: (name) => this.nodes(name) }, host, order);
   }
 
-  /** What is in doubt, and when the store may have lost writes. For operators. */
+  /** Doubts about instances, and when the store may have lost writes. For operators. */
   doubts(): Promise<ListDoubtsResponse> {
     return this.#call(RPC_CONDUCTOR, listDoubtsMethod, {});
   }
 
   /**
-   * An operator's word on an instance in doubt.
+   * Settles a doubt about an instance by an operator's decision.
    *
    * @throws BerthError `not_found / no_such_doubt`, `failed_precondition / has_record`.
    */
@@ -419,15 +422,15 @@ export class Client {
     await this.#call(RPC_CONDUCTOR, settleDoubtMethod, request);
   }
 
-  /** What is allocated above the capacity of its provider. For operators. */
+  /** Allocations above the capacity of their providers. For operators. */
   async overAllocated(): Promise<readonly OverAllocated[]> {
     return (await this.#call(RPC_SCHEDULER, listOverAllocatedMethod, {})).overAllocated;
   }
 
   /**
-   * Where a request would go, and what refuses the other hosts. A `host` asks about that one alone. A flavor is explained as
-   * it is now. One that may preempt is told whose place it would take; one that may displace, for operators, which instances
-   * would have to be moved away.
+   * Explains where a request would go, and why the other hosts are refused. With `host` it answers for that host alone.
+   * A flavor is explained at its present version. For a request that may preempt, it names the victims; for one that
+   * may displace (operators), the instances that would have to move.
    */
   async explain(
     spec: SpecFields,
@@ -437,7 +440,7 @@ export class Client {
     return this.#call(RPC_SCHEDULER, explainMethod, request);
   }
 
-  /** What was decided for an instance last, and why. @throws BerthError `not_found / no_such_decision`. */
+  /** The last decision for an instance, with its reasons. @throws BerthError `not_found / no_such_decision`. */
   async explainInstance(instanceUuid: string): Promise<Decision> {
     return (await this.#call(RPC_SCHEDULER, explainInstanceMethod, { instanceUuid })).decision;
   }
@@ -452,17 +455,17 @@ export class Client {
     return (await this.#call(RPC_CONDUCTOR, createFlavorMethod, request)).flavor;
   }
 
-  /** Changes a flavor's extra specs or description for what is built from now on. */
+  /** Changes a flavor's extra specs or description for later builds. */
   async updateFlavor(name: string, change: Partial<Omit<UpdateFlavorRequest, 'name'>>): Promise<Flavor> {
     return (await this.#call(RPC_CONDUCTOR, updateFlavorMethod, { ...NO_CHANGE, ...change, name })).flavor;
   }
 
-  /** Takes a flavor away; instances built from it stay. Answers what it was. */
+  /** Deletes a flavor; instances built from it stay. Returns its last content. */
   async deleteFlavor(name: string): Promise<Flavor> {
     return (await this.#call(RPC_CONDUCTOR, deleteFlavorMethod, { name })).flavor;
   }
 
-  /** The quotas of all projects that have one or hold something, and what they hold; or of the named one. */
+  /** Quotas and usage of all projects that have either; or of the named one. */
   async quotas(projectId = ''): Promise<ProjectQuotaView[]> {
     return allPages(Number.POSITIVE_INFINITY, async (last: ProjectQuotaView | undefined, limit) => {
       const request = { projectId, marker: last?.projectId ?? '', limit };
@@ -470,25 +473,25 @@ export class Client {
     });
   }
 
-  /** The limits of all that have none of their own. */
+  /** The limits of projects without their own. */
   async defaultLimits(): Promise<Readonly<Record<string, number>>> {
     const request = { projectId: this.parts.projectId ?? '', marker: '', limit: 1 };
     return (await this.#call(RPC_SCHEDULER, listQuotasMethod, request)).defaultLimits;
   }
 
-  /** Sets limits of a project, '' for the default; those that are not named stay. For operators. */
+  /** Sets limits of a project, '' for the default; omitted ones stay. For operators. */
   async setQuota(projectId: string, change: QuotaChange): Promise<ProjectQuotaView> {
     const request = { ...NO_LIMITS, ...change, projectId, isDefault: projectId === '' };
     return (await this.#call(RPC_SCHEDULER, setQuotaMethod, request)).quota;
   }
 
-  /** Takes limits of a project away, '' for the default; without classes the whole quota. For operators. */
+  /** Removes limits of a project, '' for the default; without classes the whole quota. For operators. */
   async unsetQuota(projectId: string, classes: readonly string[] = []): Promise<ProjectQuotaView> {
     const request = { projectId, isDefault: projectId === '', version: 0, classes };
     return (await this.#call(RPC_SCHEDULER, unsetQuotaMethod, request)).quota;
   }
 
-  /** What projects held on each day, from that of `sinceMs` on, in unit-seconds; or the named project. */
+  /** The daily usage of projects, or of the named one, in unit-seconds, from the day of `sinceMs` on. */
   async usage(sinceMs: number, projectId = ''): Promise<ProjectUsageView[]> {
     return allPages(
       Number.POSITIVE_INFINITY,
@@ -500,7 +503,7 @@ export class Client {
     );
   }
 
-  /** Ends what waits and listens (`aborted / interrupted`), and closes the connection. */
+  /** Rejects open waits and ends listeners (`aborted / interrupted`), then closes the connection. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#watch?.then((watch) => watch.close()).catch(() => {});
@@ -527,20 +530,20 @@ export class Client {
     const admission = options.admission && { ...NO_ADMISSION, ...options.admission };
     const about = { count, name, instanceUuids, publishedAtMs, minCount, admission };
     const request = { requestId, requestSpec: encodedSpec(spec), ...about };
-    // Refuses here what the conductor would refuse later.
+    // Fails early with the conductor's own checks.
     const asked = requestSpecCodec.decode(buildRequestCodec.decode(buildRequestCodec.encode(request)).requestSpec);
     if (asked.flavor === undefined) resolveSpec(asked, 'request_spec');
     const id = { id: requestId };
     await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, id));
   }
 
-  /** @param id  by which a refusal names the request */
+  /** @param id  the request id that a refusal carries */
   async #terminate(instanceUuid: string, id: string): Promise<void> {
     const message = { instanceUuid, projectId: this.parts.projectId ?? '' };
     await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, message, { id }));
   }
 
-  /** A request that names a flavor, with what the flavor says now. */
+  /** The request; a named flavor is replaced by its present content. */
   async #spelledOut(spec: SpecFields): Promise<SpecFields> {
     if (spec.flavor?.version !== 0) return spec;
     const [flavor] = await this.flavors(spec.flavor.name);
@@ -554,10 +557,10 @@ export class Client {
     return this.#persistently(() => callMethod(this.bus, queue, method, request, { timeoutMs }));
   }
 
-  /** Waits that are left when `work` has ended, such as by an error, end with it. */
+  /** Waits still open when `work` ends, such as by an error, end with it. */
   async #whileWatching<T>(work: (watch: InstanceWatch, signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
-    // Each instance that is waited for listens.
+    // Each wait adds a listener.
     setMaxListeners(0, ended.signal);
     try {
       return await work(await this.#watching(), ended.signal);
@@ -566,7 +569,7 @@ export class Client {
     }
   }
 
-  /** The one watch of this client, from when it is first needed. */
+  /** The client's only watch, opened on first use. */
   #watching(): Promise<InstanceWatch> {
     const read = (instanceUuid: string) => this.instances({ instanceUuid }, 1);
     this.#watch ??= watchInstances(this.bus, this.parts, read).catch((thrown: unknown) => {
@@ -576,7 +579,7 @@ export class Client {
     return this.#watch;
   }
 
-  /** Does it again, with growing pauses, while that may help. */
+  /** Retries with growing pauses while that may help. */
   #persistently<T>(send: () => Promise<T>): Promise<T> {
     const { clock, random, retryForMs } = this.parts;
     const untilMs = clock.elapsed() + retryForMs;
@@ -591,7 +594,7 @@ export class Client {
   }
 }
 
-/** A broker that was built anew has no queues until the services have declared them again. */
+/** A rebuilt broker has no queues until the services declare them again. */
 function mayComeBack(error: BerthError): boolean {
   return isRetryable(error) || error.reason === 'no_such_queue';
 }

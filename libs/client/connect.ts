@@ -9,20 +9,21 @@ import { systemClock, systemRandom } from '../runtime/system';
 import { Client } from './client';
 
 export interface ConnectOptions {
-  /** Where the broker is, and as whom: `amqp://project.demo:password@broker:5672/berth`, or `amqps:`. */
+  /** The broker's address with the user: `amqp://project.demo:password@broker:5672/berth`, or `amqps:`. */
   readonly url: string;
-  /** `top` for the top of a fleet of several cells, `cell1` when not given. */
+  /** `top` for the top of a fleet of several cells; default `cell1`. */
   readonly cell?: string;
-  /** How long to try to reach the broker, and how long a call waits for its answer: 10,000 when not given. */
+  /** Time limit of connecting, and of a call; default 10,000. */
   readonly timeoutMs?: number;
-  /** How long a request is sent again while the broker or Berth is away: 30,000 when not given, 0 for once only. */
+  /** Time limit of resending a request while the broker or Berth is away; default 30,000, 0 for no retry. */
   readonly retryForMs?: number;
 }
 
 /**
- * Connects to Berth. Close the client, or the process will not end.
+ * Connects to Berth. An open client keeps the process alive.
  *
- * @throws BerthError `unavailable / broker_away` when the broker can't be reached in time; `invalid_argument / bad_bus_url`.
+ * @throws BerthError `unavailable / broker_away` when the broker can't be reached in time; `invalid_argument /
+ * bad_bus_url`.
  */
 export async function connect({
   url,
@@ -35,7 +36,7 @@ export async function connect({
   return new Client(bus, { ...around, timeoutMs, retryForMs, projectId: projectOf(url) });
 }
 
-/** The project whose user a bus URL names; undefined when it names none. */
+/** The project in the user name of a bus URL; undefined without one. */
 export function projectOf(busUrl: string): string | undefined {
   const identity = identityOf(userOfUrl(busUrl), cellOf(userOfUrl(busUrl)));
   return identity.kind === 'project' ? identity.projectId : undefined;

@@ -5,12 +5,12 @@ import { BUILD_REQUESTS, BUILD_RESULTS, type QueueAddress } from '../contracts/q
 import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
 
-/** A message that could not be handled, and why. */
+/** A message that could not be handled, with the reason. */
 export interface DeadLetter {
   readonly id: string;
   readonly type: string;
   readonly sender: string;
-  /** The queue that it was dropped from. */
+  /** Its original queue. */
   readonly queue: string;
   readonly code: string;
   readonly reason: string;
@@ -18,24 +18,24 @@ export interface DeadLetter {
   readonly bytes: number;
 }
 
-/** A dead letter that could not be sent to its queue again. */
+/** A dead letter that its queue did not take back. */
 export interface Refused {
   readonly id: string;
   readonly error: BerthError;
 }
 
-/** What to do with a dead letter: leave it, send it to its queue again, or delete it. */
+/** The action on a dead letter: leave it, send it to its queue again, or delete it. */
 export type Action = 'leave' | 'requeue' | 'discard';
 
-/** The queue counts as empty when no message came for this long. */
+/** The queue counts as empty after this long without a message. */
 const QUIET_MS = 500;
 
 /**
- * Reads at most `limit` dead letters, oldest first, and does with each what `decide` says. Those that stay are held
- * unacknowledged until the end, so that each is seen once. A requeued one is acknowledged after the broker has confirmed
- * its copy; one whose queue does not take it stays.
+ * Reads at most `limit` dead letters, oldest first, and applies the action of `decide` to each. The remaining ones are
+ * held unacknowledged until the end, so that each is seen once. A requeued one is acknowledged after the broker has
+ * confirmed its copy; if its queue refuses it, it stays.
  *
- * @returns why, of each whose queue did not take it
+ * @returns the error for each that its queue refused
  */
 export async function visitDeadLetters(
   bus: Bus,
@@ -78,7 +78,7 @@ export async function visitDeadLetters(
   return refused;
 }
 
-/** A queue that has an entrance which others than services may use, or the name alone. */
+/** The queue, with its entrance if others than services may send to it. */
 function addressOf(queue: string): QueueAddress {
   return [BUILD_REQUESTS, BUILD_RESULTS].find(({ name }) => name === withoutCell(queue)) ?? queue;
 }

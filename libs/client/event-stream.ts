@@ -6,21 +6,21 @@ import { BerthError } from '../domain/errors';
 import type { InstanceState } from '../domain/instance';
 import { NewerEvents } from './newer-events';
 
-/** Which events; what is not given matches all. */
+/** Selects events; omitted fields match all. */
 export interface EventFilter {
   readonly state?: InstanceState | undefined;
   readonly projectId?: string | undefined;
   readonly instanceUuid?: string | undefined;
-  /** Called when events are heard from now on. */
+  /** Called once the stream listens. */
   readonly onListening?: () => void;
 }
 
-/** Events that wait for who reads them. */
+/** Limit of the events that wait for the reader. */
 const MAX_WAITING = 100_000;
 
 /**
- * The events that match, each version of an instance once and in order, from now on until the signal aborts. What is
- * published while the connection is broken is missed: read the state again when that matters.
+ * The matching events, each version of an instance once and in order, from now on until the signal aborts. Events
+ * published while the connection is down are missed; read the state again where that matters.
  *
  * @throws BerthError `resource_exhausted / listener_too_slow` when 100,000 events wait to be read.
  */

@@ -20,36 +20,36 @@ import type {
 } from '../contracts/messages';
 import type { Random } from '../domain/random';
 
-/** Asks a scheduler, again while that may help. */
+/** Calls a scheduler, with retries while that may help. */
 export type AskScheduler = <Q, A>(method: Method<Q, A>, request: Q) => Promise<A>;
 
 type Metadata = Readonly<Record<string, string>>;
 
-/** Host aggregates and availability zones. An aggregate is named by its name or uuid. For operators, but for the zones' names. */
+/** Host aggregates and availability zones. Aggregates go by name or uuid. For operators, except the names of zones. */
 export class AggregateCalls {
   constructor(
     private readonly ask: AskScheduler,
     private readonly random: Random,
   ) {}
 
-  /** Adds one. @throws BerthError `already_exists / aggregate_exists`. */
+  /** @throws BerthError `already_exists / aggregate_exists`. */
   async create(name: string, metadata: Metadata = {}): Promise<AggregateView> {
     const request = { uuid: this.random.uuid(), name, metadata };
     return (await this.ask(createAggregateMethod, request)).aggregate;
   }
 
-  /** All, by name. */
+  /** All aggregates, by name. */
   async list(): Promise<readonly AggregateView[]> {
     return (await this.ask(listAggregatesMethod, { aggregate: '' })).aggregates;
   }
 
-  /** One, with its hosts. @throws BerthError `not_found / no_such_aggregate`. */
+  /** One aggregate, with its hosts. @throws BerthError `not_found / no_such_aggregate`. */
   async show(aggregate: string): Promise<AggregateView & Pick<ListAggregatesResponse, 'hosts'>> {
     const { aggregates, hosts } = await this.ask(listAggregatesMethod, { aggregate });
     return { ...(aggregates[0] as AggregateView), hosts };
   }
 
-  /** Changes its name or metadata. @throws BerthError `failed_precondition / other_zone`, `host_in_use`. */
+  /** Changes name or metadata. @throws BerthError `failed_precondition / other_zone`, `host_in_use`. */
   async update(
     aggregate: string,
     change: { readonly name?: string | undefined; readonly set?: Metadata; readonly unset?: readonly string[] },
@@ -59,37 +59,43 @@ export class AggregateCalls {
     return (await this.ask(updateAggregateMethod, request)).aggregate;
   }
 
-  /** Puts a host into it. @throws BerthError `failed_precondition / other_zone`, `host_in_use`. */
+  /** @throws BerthError `failed_precondition / other_zone`, `host_in_use`. */
   async addHost(aggregate: string, host: string): Promise<AggregateView> {
     return (await this.ask(addAggregateHostMethod, { aggregate, host })).aggregate;
   }
 
-  /** Takes a host out of it. @throws BerthError `failed_precondition / host_in_use`. */
+  /** @throws BerthError `failed_precondition / host_in_use`. */
   async removeHost(aggregate: string, host: string): Promise<AggregateView> {
     return (await this.ask(removeAggregateHostMethod, { aggregate, host })).aggregate;
   }
 
-  /** Deletes one without hosts; answers what it was. @throws BerthError `failed_precondition / aggregate_in_use`. */
+  /**
+   * Deletes an aggregate without hosts and returns its last content. @throws BerthError `failed_precondition /
+   * aggregate_in_use`.
+   */
   async delete(aggregate: string): Promise<AggregateView> {
     return (await this.ask(deleteAggregateMethod, { aggregate })).aggregate;
   }
 
-  /** The availability zones, by name; of the named one, for operators, its hosts. @throws BerthError `not_found / no_such_zone`. */
+  /**
+   * The availability zones, by name; for operators with the hosts of the named one. @throws BerthError `not_found /
+   * no_such_zone`.
+   */
   zones(name = ''): Promise<ListZonesResponse> {
     return this.ask(listZonesMethod, { name });
   }
 }
 
-/** Server groups that stand by themselves: a tenant's own project's. */
+/** Stored server groups: those of a tenant's own project. */
 export class GroupCalls {
   constructor(private readonly ask: AskScheduler) {}
 
-  /** Adds one. @throws BerthError `already_exists / group_exists`. */
+  /** @throws BerthError `already_exists / group_exists`. */
   async create(request: CreateGroupRequest): Promise<GroupView> {
     return (await this.ask(createGroupMethod, request)).group;
   }
 
-  /** All of a project; of all projects, for operators, when none is given. */
+  /** The groups of a project; for operators without a project, all groups. */
   async list(projectId = ''): Promise<GroupView[]> {
     const groups: GroupView[] = [];
     for (;;) {
@@ -101,14 +107,14 @@ export class GroupCalls {
     }
   }
 
-  /** One, with its members. @throws BerthError `not_found / no_such_group`. */
+  /** One group, with its members. @throws BerthError `not_found / no_such_group`. */
   async show(projectId: string, name: string): Promise<GroupView & Pick<ListGroupsResponse, 'members'>> {
     const one = { projectId, name, markerProjectId: '', markerName: '', limit: 1 };
     const { groups, members } = await this.ask(listGroupsMethod, one);
     return { ...(groups[0] as GroupView), members };
   }
 
-  /** Deletes one; its members stay. Answers what it was. */
+  /** Deletes a group and returns its last content; its members stay. */
   async delete(projectId: string, name: string): Promise<GroupView> {
     return (await this.ask(deleteGroupMethod, { projectId, name })).group;
   }

@@ -8,23 +8,23 @@ import { BerthError } from '../domain/errors';
 import type { InstanceState } from '../domain/instance';
 import { NewerEvents } from './newer-events';
 
-/** An instance that is waited for longer than this is also polled, with at most so many others. */
+/** Instances with a wait longer than this are also polled, in batches of bounded size. */
 const POLL_INTERVAL_MS = 3_000;
 const POLL_LIMIT = 64;
 
 /** Waits for instances to reach a state. */
 export interface InstanceWatch {
   /**
-   * Resolves with the first event, from now on, that shows the instance in one of `states`: call it before requesting
-   * the build. @throws BerthError `deadline_exceeded / not_settled`; `aborted / interrupted` when the watch closes or the
-   * signal aborts; the conductor's error when it refuses the request.
+   * Resolves with the first event, from now on, that shows the instance in one of `states`; call it before requesting
+   * the build. @throws BerthError `deadline_exceeded / not_settled`; `aborted / interrupted` when the watch closes or
+   * the signal aborts; the conductor's error when it refuses the request.
    */
   until(uuid: string, states: readonly InstanceState[], wait?: Wait): Promise<InstanceEvent>;
   close(): Promise<void>;
 }
 
 export interface Wait {
-  /** No limit when not given. */
+  /** Default: no limit. */
   readonly timeoutMs?: number | undefined;
   /** The build request: the wait fails when the conductor refuses it. */
   readonly requestId?: string | undefined;
@@ -41,8 +41,7 @@ interface Waiter {
 }
 
 /**
- * Watches all instances by their events, and by reading those that are long waited for, because this listener misses
- * what is published while it is not connected.
+ * Watches instances by their events, and polls those with long waits, because a disconnected listener misses events.
  */
 export async function watchInstances(
   bus: Bus,
@@ -65,7 +64,7 @@ export async function watchInstances(
   });
   const reading = readOverdue();
 
-  /** Reads the instances that are waited for longest, until closed. */
+  /** Reads the instances with the longest waits, until closed. */
   async function readOverdue(): Promise<void> {
     while (!closing.signal.aborted) {
       await sleep(clock, POLL_INTERVAL_MS, closing.signal);
@@ -73,7 +72,7 @@ export async function watchInstances(
       const overdue = new Set<string>();
       for (const { uuid, sinceMs } of waiters.all())
         if (sinceMs <= before && overdue.size < POLL_LIMIT) overdue.add(uuid);
-      // Errors are ignored: the next reading, or an event, will show the state.
+      // Errors are ignored: the next poll, or an event, will show the state.
       const found = await Promise.all([...overdue].map((uuid) => read(uuid).catch(() => [])));
       for (const instance of found.flat()) deliver(eventOf(instance));
     }
@@ -111,7 +110,7 @@ export async function watchInstances(
   };
 }
 
-/** Those who wait, by instance, in the order in which they came. */
+/** Waits by instance, in order of arrival. */
 class Waiters {
   readonly #all = new Set<Waiter>();
   readonly #byUuid = new Map<string, Set<Waiter>>();
@@ -138,7 +137,7 @@ class Waiters {
   }
 }
 
-/** An instance as it is, in the form of the event that brought it there. */
+/** An instance's present state in the form of its event. */
 export function eventOf({ uuid, updatedAtMs, ...rest }: InstanceView): InstanceEvent {
   return { ...rest, instanceUuid: uuid, atMs: updatedAtMs };
 }

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => bus.close());
 
-/** An agent of the node that changes it as a test says, one change after the other, for each order. */
+/** An agent that changes the node, one change after the other, for each order. */
 async function agentThat(...changes: Partial<NodeView>[]): Promise<void> {
   await bus.consume(agentQueue('metal-1'), async ({ body }) => {
     operateNodeCodec.decode(body);

@@ -7,25 +7,25 @@ import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
 import { nextNodeState, nodeChanged, requirePowerFree } from '../domain/nodes/node-state';
 
-/** What an operator wants of a node. */
+/** An operator's order for a node. */
 export type NodeOrder = Pick<OperateNode, 'verb'> & Partial<Pick<OperateNode, 'reason' | 'bootDevice'>>;
 
 export interface OperateNodeParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** The node as it is. */
+  /** Reads the node. */
   readonly show: (host: string) => Promise<NodeView[]>;
 }
 
 const POLL_MS = 100;
 
 /**
- * Orders the agent that manages a node, and resolves to the node as it is when the order is done. What follows of it, such as the end
- * of a cleaning, is not waited for. An order that comes late or twice finds that the node has changed, and is not done.
+ * Orders the agent that manages a node, and resolves to the node once the order is done. Later effects, such as the end
+ * of a cleaning, are not awaited. A late or repeated order finds the node changed, and is not executed.
  *
- * @throws BerthError `not_found / unknown_node`, `failed_precondition / node_state`, `/ node_unmanaged`, `/ node_changed`, or with
- *   the reason for which it failed; `deadline_exceeded / node_not_operated`.
+ * @throws BerthError `not_found / unknown_node`, `failed_precondition / node_state`, `/ node_unmanaged`, `/
+ * node_changed`, or the reason of the failure; `deadline_exceeded / node_not_operated`.
  */
 export async function operateNode(
   { bus, clock, timeoutMs, show }: OperateNodeParts,
@@ -51,7 +51,7 @@ export async function operateNode(
   }
   const order = { host, verb, reason, bootDevice, epoch: 0, restsOnUpdatedAtMs: updatedAtMs };
   const untilMs = clock.elapsed() + timeoutMs;
-  // Nobody waits for it any longer, and a node that an operator has forgotten is not to be rebooted.
+  // Expires at the caller's deadline: a node that its operator has turned away from must not be rebooted.
   const cast = () =>
     castTyped(bus, agentQueue(ordered), operateNodeCodec, order, {
       expiresInMs: Math.max(1, untilMs - clock.elapsed()),
@@ -68,7 +68,7 @@ export async function operateNode(
         throw new BerthError('failed_precondition', lastOrder.reason, lastOrder.message);
       }
     }
-    // The agent before has given it up, and did not do it.
+    // The former agent released the node without executing the order.
     if (now?.serviceHost && now.serviceHost !== ordered) {
       ordered = now.serviceHost;
       await cast();

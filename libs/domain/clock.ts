@@ -1,17 +1,17 @@
 /** Time as a dependency, so that a fleet can run from a seed. */
 export interface Clock {
   /**
-   * Milliseconds since the epoch: for what is shown, and for what is compared with others' times. It jumps when somebody sets
-   * the clock.
+   * Milliseconds since the epoch, to show and to compare with the times of other processes. It jumps when the clock is
+   * set.
    */
   now(): number;
-  /** Milliseconds since some moment, in which time only passes: for intervals and deadlines within this process. */
+  /** Monotonic milliseconds, for intervals and deadlines within this process. */
   elapsed(): number;
   /** Runs `action` once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, action: () => void): () => void;
 }
 
-/** Resolves after `delayMs`, or at once when the signal aborts. Never rejects: the caller looks at the signal. */
+/** Resolves after `delayMs`, or at once when the signal aborts. Never rejects; the caller checks the signal. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

@@ -1,12 +1,12 @@
 import type { Resources } from './inventory';
 import type { GroupDomain, KeptPlace } from './server-group';
 
-/** What one consumer holds, by provider uuid. */
+/** The allocations of one consumer, by provider uuid. */
 export type Allocations = Readonly<Record<string, Resources>>;
 
 /**
- * Who looks after a consumer: Berth's conductors, or a client of the placement API (Nova, an operator). The store refuses
- * whoever would write another owner's.
+ * The owner of a consumer: Berth's conductors, or a client of the placement API (Nova, an operator). The store refuses
+ * writes of anyone else.
  */
 export type ConsumerOwner = 'conductor' | 'api';
 
@@ -14,8 +14,8 @@ export type ConsumerOwner = 'conductor' | 'api';
 export const INSTANCE_CONSUMER = 'INSTANCE';
 
 /**
- * True when a consumer is what a conductor holds for an instance of a project: neither another client's, nor what a migration or a
- * reservation holds, nor another project's.
+ * True when a consumer is a conductor's claim for an instance of the project. False for consumers of API clients,
+ * migrations, reservations and other projects.
  */
 export function isClaimOf(
   { projectId }: Pick<Consumer, 'projectId'>,
@@ -25,7 +25,7 @@ export function isClaimOf(
   return consumer?.owner === 'conductor' && consumer.consumerType === consumerType && consumer.projectId === projectId;
 }
 
-/** A consumer of resources and all that it holds, as in Placement; a consumer without allocations does not exist. */
+/** A consumer with all its allocations, as in Placement; a consumer without allocations does not exist. */
 export interface Consumer {
   readonly uuid: string;
   readonly generation: number;
@@ -41,19 +41,21 @@ export interface Consumer {
   readonly groupId: string | undefined;
   /** The host that its membership counts for. */
   readonly groupHost: string | undefined;
-  /** The domain that it counts for, of a group that spreads. */
+  /** The domain that it counts for, in a group that spreads. */
   readonly groupDomain?: GroupDomain | undefined;
-  /** Of a migration: it is no member, and keeps the place for one. */
+  /** Set on a migration's consumer: it is no member, and keeps the place of one. */
   readonly groupKept?: KeptPlace | undefined;
-  /** Who has a higher one may take its place, unless it is protected; 0 when it does not say. */
+  /** Consumers of a higher priority may preempt it unless it is protected; 0 when undefined. */
   readonly priority?: number | undefined;
   readonly isProtected?: boolean | undefined;
   /**
-   * What a move keeps at its source counts for this much of its project's quota: what its instance had there beyond what it
-   * gets, so that a move counts once, as the larger of its two sides. All others count for what they hold.
+   * The amounts that a move's source side adds to the project's quota: its old resources beyond the new ones, so that a
+   * move counts once, as the larger of its two sides. All other consumers count for their allocations.
    */
   readonly counted?: Resources | undefined;
-  /** The token of the commit that gave the consumer its present allocations: what a release must show. Unique in the store. */
+  /**
+   * Identifies the commit that gave the consumer its present allocations; a release must name it. Unique in the store.
+   */
   readonly claimToken: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;

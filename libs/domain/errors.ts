@@ -1,4 +1,4 @@
-/** What went wrong, as a closed set: each code says what the caller should do next. */
+/** A closed set; each code tells the caller what to do next. */
 export type ErrorCode =
   | 'invalid_argument' // the request is wrong whatever the state; do not send it again
   | 'not_found' // a thing that the request names is not there
@@ -36,13 +36,13 @@ export class BerthError extends Error {
     this.details = options.details ?? {};
   }
 
-  /** What programs get of it; JSON leaves out an error's message by itself. */
+  /** The form for programs; JSON leaves out an error's message by itself. */
   toJSON() {
     const { code, reason, message, details } = this;
     return { code, reason, message, details };
   }
 
-  /** Any thrown value as a BerthError; what is not one becomes `internal`, its cause kept. */
+  /** Any thrown value as a BerthError; other errors become `internal` with their cause. */
   static from(thrown: unknown): BerthError {
     if (thrown instanceof BerthError) return thrown;
     const message = thrown instanceof Error ? thrown.message : String(thrown);
@@ -50,15 +50,15 @@ export class BerthError extends Error {
   }
 }
 
-/** A request that is wrong in itself. `field` is the path of the offending field, if one is to blame. */
+/** A request that is wrong in itself. `field` is the path of the offending field, if there is one. */
 export function invalidArgument(reason: string, message: string, field?: string): BerthError {
   return new BerthError('invalid_argument', reason, message, field === undefined ? {} : { details: { field } });
 }
 
 /**
- * True when this process itself made what was thrown, in its own code or by what it was given, and no peer: the engine's
- * errors (`Invalid string length`, `Maximum call stack size exceeded`, a value of another type) and those of Node's for
- * its arguments. The same work fails the same way again, however long a peer is away: this is never `unavailable`.
+ * True when this process caused the error, by its own code or by its input, and no peer did: errors of the engine
+ * (`Invalid string length`, `Maximum call stack size exceeded`, type errors) and of Node's argument checks. The same
+ * work fails again, however long a peer is away, so the code is never `unavailable`.
  */
 export function isOwnFault(thrown: unknown): boolean {
   if (!isErrorLike(thrown)) return true;
@@ -66,7 +66,7 @@ export function isOwnFault(thrown: unknown): boolean {
   return ENGINE_ERRORS.includes(name) || OWN_CODES.test(code ?? '');
 }
 
-/** An error that another realm made is no `instanceof`: Node's own are, in tests. */
+/** Errors of another realm fail `instanceof`: Node's own do, in tests. */
 function isErrorLike(thrown: unknown): thrown is NodeJS.ErrnoException {
   return typeof (thrown as Partial<Error> | null | undefined)?.message === 'string';
 }

@@ -1,26 +1,26 @@
 import type { Resources } from './inventory';
 
-/** What a flavor says of the instances that are built from it. */
+/** The settings of a flavor. */
 export interface FlavorContent {
   /** For people. */
   readonly description: string;
-  /** Amounts of an instance, which extra specs may change (`extra-specs/`). */
+  /** Amounts for one instance; extra specs may change them (`extra-specs/`). */
   readonly resources: Resources;
   readonly extraSpecs: Readonly<Record<string, string>>;
 }
 
-/** A named size of instances, as in Nova: what a build request names instead of spelling it out. */
+/** A named size of instances, as in Nova; a build request names it. */
 export interface Flavor extends FlavorContent {
   readonly name: string;
-  /** Rises with each change; no flavor of the store ever has it again, not even a later one of the same name. */
+  /** Rises with each change and is never reused, not even by a later flavor of the same name. */
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
 
-/** The flavor that a request spec is made from, as it was then. */
+/** The flavor of a request spec, at the version that was read. */
 export interface FlavorVersion {
   readonly name: string;
-  /** 0 until a conductor has written into the spec what the flavor says. */
+  /** 0 until a conductor fills in the flavor's settings. */
   readonly version: number;
 }

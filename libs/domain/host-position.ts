@@ -1,15 +1,18 @@
 /**
- * When an agent said something of its host: as the holder of which epoch, and after what else. An observation that is not
- * after the one that a record rests on proves nothing. Epoch 0 is that of agents which hold none (before 0.2).
+ * The time of an agent's statement about its host, as an epoch and a position. An observation that is not after the one
+ * in a record proves nothing. Agents that hold no epoch send 0.
  */
 export interface HostPosition {
-  /** From the placement store: rises with each holder of the host, so that what an old one says can be told apart. */
+  /**
+   * Given by the placement store; rises with each holder of the host, so that statements of an earlier holder are
+   * recognised.
+   */
   readonly epoch: number;
-  /** Counts all that the agent says of the host. */
+  /** Counts all statements of the agent about the host. */
   readonly position: number;
 }
 
-/** Whether it was said after something else; everything is after nothing. */
+/** True when `one` is later than `other`; anything is later than nothing. */
 export function isAfter(one: HostPosition, other: HostPosition | undefined): boolean {
   if (other === undefined) return true;
   return one.epoch === other.epoch ? one.position > other.position : one.epoch > other.epoch;

@@ -1,20 +1,23 @@
 /**
- * A compute host: the root of a provider tree together with what only Berth knows of it. Written by the agent's reports,
- * by operators (enable, disable) and by the sweep that takes silent hosts as down.
+ * A compute host: the root of a provider tree with the fields that only Berth has. The agent's reports, operators
+ * (enable, disable) and the sweep that marks silent hosts down write it.
  */
 export interface Host {
   readonly name: string;
   /** The root provider that holds the host's own inventory. */
   readonly providerUuid: string;
   readonly cell: string;
-  /** The agent process that carries it and takes its orders (Nova's service host, of a node); an ordinary host is its own. */
+  /**
+   * The agent process that runs it and takes its orders (Nova's service host of a node); an ordinary host is its own
+   * service host.
+   */
   readonly serviceHost: string;
-  /** Uuids of the host aggregates that operators put it into; its zone is what their metadata say. */
+  /** Uuids of its host aggregates; their metadata name its zone. */
   readonly aggregates: readonly string[];
-  /** What an operator wants. */
+  /** Set by operators. */
   readonly enabled: boolean;
   readonly disabledReason: string;
-  /** What the fleet sees: reports arrive. */
+  /** True while reports arrive. */
   readonly up: boolean;
   /** Facts the image properties filter reads: `hw_architecture`, `img_hv_type`, `hw_vm_mode` → supported values. */
   readonly capabilities: Readonly<Record<string, readonly string[]>>;
@@ -22,23 +25,23 @@ export interface Host {
   readonly ioOps: number;
   /** Instances on the host that Berth does not manage, as last reported. */
   readonly externalInstances: number;
-  /** Of the last report: rises with each holder of the host; 0 when its agent holds none. */
+  /** Epoch of the last report: rises with each holder of the host; 0 when its agent holds none. */
   readonly epoch: number;
-  /** Which run of the agent reported, and its last sequence: a lower sequence of the same run is stale. */
+  /** The agent run of the last report, and its sequence: a lower sequence of the same run is stale. */
   readonly agentRun: string;
   readonly sequence: number;
-  /** Recent build failures: a count and the time of the last; the weigher lets it decay. */
+  /** Recent build failures and the time of the last; the weigher lets the count decay. */
   readonly failures: number;
   readonly lastFailureAtMs: number;
-  /** Of these, how many came one after the other, each begun after the one before, with nothing that went well since. */
+  /** Consecutive failures: each build began after the one before, with no success since. */
   readonly failuresInARow: number;
-  /** Projects whose builds failed there lately. */
+  /** Projects whose builds failed here lately. */
   readonly failedFor?: readonly FailedFor[] | undefined;
-  /** Why the last one failed; empty when none did. */
+  /** Reason of the last failure; empty when none failed. */
   readonly lastFailure: string;
   /**
-   * A report that said all that runs here, as it was after this time by the store's clock, was worked on: what a store has lost since
-   * before then is known again. Nothing when none was.
+   * Time, by the store's clock, of the last full report that was processed: writes that the store lost before it are
+   * known again. Undefined before the first.
    */
   readonly heardInFullAtMs?: number;
   readonly updatedAtMs: number;
@@ -47,16 +50,16 @@ export interface Host {
 /** A project whose build failed on a host. */
 export interface FailedFor {
   readonly projectId: string;
-  /** When it weighed last. */
+  /** Time of its last failure that counts for the weigher. */
   readonly atMs: number;
-  /** True when it counts in the present row. */
+  /** True when it counts in the present row of failures. */
   readonly isInRow: boolean;
 }
 
-/** Bound of the projects whose failed builds a host remembers. */
+/** Limit of the projects that a host remembers failed builds of. */
 export const MAX_FAILED_FOR = 16;
 
-/** True when nothing was worked on that said all that was on it after a time. */
+/** True when no full report made after `sinceMs` was processed. */
 export function isUnheard({ heardInFullAtMs = 0 }: Pick<Host, 'heardInFullAtMs'>, sinceMs: number): boolean {
   return heardInFullAtMs <= sinceMs;
 }

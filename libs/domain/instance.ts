@@ -3,9 +3,9 @@ import type { Migration } from './moves/migration';
 import type { Admission, Waiting } from './queueing/admission';
 
 /**
- * The states of an instance. It may rest in `active`, `stopped`, `shelved_offloaded`, `error` and `deleted`; it is `unknown`
- * while the host on which it was active is silent. A `stopped` one keeps its host and its claim. A `pending` one holds nothing
- * and waits for capacity, a `preempting` one is to make room for another and then be `pending` again.
+ * The states of an instance. The resting states are `active`, `stopped`, `shelved_offloaded`, `error` and `deleted`;
+ * `unknown` means that its host is silent. A `stopped` instance keeps its host and its claim. A `pending` one holds
+ * nothing and waits for capacity; a `preempting` one gives way to another and becomes `pending` again.
  */
 export type InstanceState =
   | 'scheduling'
@@ -30,13 +30,13 @@ export type InstanceState =
   | 'deleting'
   | 'deleted';
 
-/** Whether an instance runs or is kept where it does not, in Nova's words. */
+/** The power state, in Nova's words: running, or kept on its host without running. */
 export type PowerState = 'running' | 'shutdown';
 
 /**
- * The lifecycle: from each state, the states that the next version of a record may have. A retry on an alternate stays in
- * `building`, a claim that is made again in `active`. What is `scheduling` is found `active` when the store went back to
- * before it was built.
+ * The lifecycle: from each state, the states that the next version of a record may have. A retry on an alternate stays
+ * in `building`, a claim that is made again in `active`. A `scheduling` instance is found `active` after the store went
+ * back to a time before its build.
  *
  * ```
  *                            unknown
@@ -48,8 +48,8 @@ export type PowerState = 'running' | 'shutdown';
  *        └─────────────┴─────┴────────────────┘
  * ```
  *
- * And while it is on its host, each of these to `error` and `deleting`, too, and between `active` and `stopped` on the
- * word of the host alone:
+ * While it is on its host; each of these also goes to `error` and `deleting`, and a report of the host alone moves it
+ * between `active` and `stopped`:
  *
  * ```
  *   active, unknown ──▶ stopping ──▶ stopped ──▶ starting ──▶ active
@@ -62,7 +62,7 @@ export type PowerState = 'running' | 'shutdown';
  *   active, stopped ──▶ shelving ──▶ shelved_offloaded ──▶ unshelving ──▶ building, or back when no host takes it
  * ```
  *
- * While there is no capacity for it:
+ * Without capacity:
  *
  * ```
  *   scheduling ──▶ pending ──▶ building, or error when its time to wait is over
@@ -150,37 +150,37 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
 };
 
 /**
- * The states that a record may begin in: a request is `scheduling`, or `pending` where others wait already; an adopted instance
+ * The first states of a record: a request is `scheduling`, or `pending` where others already wait; an adopted instance
  * is on its host.
  */
 export const FIRST_STATES: readonly InstanceState[] = ['scheduling', 'pending', 'active', 'stopped'];
 
 /**
- * An instance that no scheduler has answered for in so long ends in ERROR: longer than outages, for a client still waits. While a
- * scheduler answers it ends, or waits for capacity, at once.
+ * Time limit of `scheduling` while no scheduler answers; then the instance ends in ERROR. Longer than outages, since a
+ * client still waits. Once a scheduler answers, the instance is placed, waits for capacity or ends at once.
  */
 export const MAX_SCHEDULING_MS = 86_400_000;
 
-/** Why it ends then. */
+/** The fault after that time limit. */
 export const NOT_SCHEDULED = {
   reason: 'not_scheduled',
   message: `no scheduler has answered for it in ${MAX_SCHEDULING_MS / 3_600_000} hours`,
 } as const;
 
-/** The states of an instance that is built and on its host, holding its claim there. */
+/** The states of a built instance that holds its claim on its host. */
 export const BUILT_STATES: readonly InstanceState[] = ['active', 'unknown', 'stopping', 'stopped', 'starting'];
 
 export const INSTANCE_STATES = Object.keys(TRANSITIONS) as readonly InstanceState[];
 
-/** Whether the lifecycle lets an instance go from one state to the other. */
+/** True when the lifecycle allows the transition. */
 export function canTransition(from: InstanceState, to: InstanceState): boolean {
   return TRANSITIONS[from].includes(to);
 }
 
-/** One try to build an instance on a host, for whoever asks why it failed. */
+/** One try to build an instance on a host. */
 export interface Attempt {
   readonly host: string;
-  /** 1 for the first host; a late answer of an earlier attempt is known by it. */
+  /** 1 for the first host; identifies late answers of earlier attempts. */
   readonly number: number;
   readonly outcome:
     | 'building'
@@ -192,19 +192,19 @@ export interface Attempt {
     | 'evacuated'
     | 'rolled_back'
     | 'preempted'
-    /** Its host has given it up, and what it made goes. */
+    /** Its host gave the instance up; its copy there is destroyed. */
     | 'shelved'
-    /** It runs by the next attempt, and what this one made goes. */
+    /** The next attempt runs the instance; the copy of this one is destroyed. */
     | 'moved'
-    /** It runs by an attempt before, and what this one made goes. */
+    /** An earlier attempt runs the instance; the copy of this one is destroyed. */
     | 'reverted';
-  /** Why it failed; of one that is `moved` or `reverted`, the kind of the move. */
+  /** Why it failed; for `moved` and `reverted`, the kind of the move. */
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
 }
 
-/** The record of an instance: what it wants, and what was tried. `version` rises with each write and guards the next. */
+/** The record of an instance: desired state and attempts. `version` rises with each write and guards the next. */
 export interface Instance {
   readonly uuid: string;
   readonly requestId: string;
@@ -213,132 +213,136 @@ export interface Instance {
   readonly userId: string;
   readonly state: InstanceState;
   readonly host: string | undefined;
-  /** The token of the claim that the record counts on; undefined when it counts on none. */
+  /** Token of the instance's present claim; undefined without one. */
   readonly claimToken: number | undefined;
   readonly attempts: readonly Attempt[];
   /**
-   * Why it is in `error`; when it is `stopped`, why it could not be started; when it is `pending`, what there is too little
-   * of; when it was ended by other than its client's word, by what; else why it could not be moved. Code and sentence.
+   * Code and sentence: why it is in `error`; in `stopped`, why it could not be started; in `pending`, the lacking
+   * resources; after an end that its client did not request, the cause; else why it could not be moved.
    */
   readonly fault: { readonly reason: string; readonly message: string } | undefined;
-  /** What the client asked, as the wire carries it, so that any conductor can go on. */
+  /** The client's request spec in wire form, so that any conductor can continue. */
   readonly requestSpec: Uint8Array;
-  /** The rest of the alternates, as the wire carries them. */
+  /** The remaining alternates in wire form. */
   readonly alternates: Uint8Array;
-  /** The sealed allocation request of its claim: what is claimed again when the store has lost it. Empty when not known. */
+  /** The sealed allocation request of its claim, to claim again after the store lost it. Empty when unknown. */
   readonly allocationRequest: Uint8Array;
-  /** When its host said last that it runs, or is kept, there: what was seen before proves nothing. */
+  /** The host's last statement that the instance runs, or is kept, there. Earlier observations prove nothing. */
   readonly activeAt: HostPosition | undefined;
-  /** The report of its host that did not have it, if the last one that conductors heard of did not: a doubt. */
+  /** The host's last report, if the instance was missing in it: a doubt. */
   readonly missingIn: MissedReport | undefined;
-  /** The move that it is on, until its source is gone. */
+  /** The current move, until the source is gone. */
   readonly migration?: Migration | undefined;
-  /** When somebody must look at it again, whoever worked on it before; undefined in resting states. */
+  /** When a conductor must look at it again, whichever worked on it before; undefined in resting states. */
   readonly dueAtMs: number | undefined;
-  /** Of its request, when that is a gang. */
+  /** Set when the request is a gang. */
   readonly gang?: Gang | undefined;
-  /** Undefined when its request said nothing of it. */
+  /** Undefined when the request had none. */
   readonly admission?: Admission | undefined;
-  /** While it is `pending`. */
+  /** Set while it is `pending`. */
   readonly waiting?: Waiting | undefined;
-  /** When its time limit ends it; from when it was ACTIVE for the first time. */
+  /** When its time limit ends it, counted from the first time it was ACTIVE. */
   readonly endsAtMs?: number | undefined;
   /**
-   * While it is built on another host, or moved though it is stopped: what it was before, which it comes up as (Nova's
-   * `old_vm_state`). What runs is moved without it.
+   * Its state before an evacuation, unshelving or move of a stopped instance, which it returns to (Nova's
+   * `old_vm_state`). Undefined for moves of running instances.
    */
   readonly formerState?: InstanceState | undefined;
-  /** At the top of a fleet: the cell that it was given to. Within a cell nothing says which. */
+  /** Set at the top of a fleet only: the cell of the instance. */
   readonly cell?: CellOfInstance | undefined;
   readonly version: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
 
-/** Where the top has an instance, and how far it knows of it. */
+/** The cell that the top placed an instance in, and the top's progress with it. */
 export interface CellOfInstance {
   readonly name: string;
-  /** Of a group that spreads over zones: the one that it counts in, and that the cell builds it in. */
+  /** For a group that spreads over zones: the zone it counts in, where the cell builds it. */
   readonly zone?: string | undefined;
-  /** Of the cell's own record, as it was heard of last; 0 before that. */
+  /** Version of the cell's own record in its last event; 0 before the first. */
   readonly version: number;
-  /** The cell's broker has the build request. Before that, the instance stays with this cell all the same. */
+  /** True once the cell's broker has the build request. Before that, the instance stays assigned to this cell. */
   readonly isHandedOver: boolean;
-  /** It is to go: the cell is told until it has heard. */
+  /** True while the top tells the cell to terminate it, until the cell confirms. */
   readonly isEnding: boolean;
-  /** Why, when it is not its client's word: it ends in `error` with that. */
+  /** The fault to end with in `error`, when the client did not ask for the end. */
   readonly endedBy?: Instance['fault'] | undefined;
-  /** The id of its request there, when that is not the record's own: it came there by a move. */
+  /** Id of its request in the cell, when it differs from the record's: it arrived by a move. */
   readonly requestId?: string | undefined;
   readonly move?: CellMove | undefined;
-  /** The cell that it was moved from, or that a move to it was undone in, and whether nothing of it is left there. */
+  /** The cell that it left, or where a move to it was undone; `isGone` once nothing is left there. */
   readonly left?: { readonly name: string; readonly isGone: boolean } | undefined;
 }
 
 /**
- * A cold migration to another cell: selected there, stopped here, built there, and when it is ACTIVE there ended here; `undoing` when
- * that does not come to be: ended there, and started here. What was STOPPED is stopped there before it is ended here.
+ * A cold migration to another cell: select there, stop here, build there, and terminate here once it is ACTIVE there.
+ * `undoing` when that fails: terminate there, start here. A STOPPED instance is stopped there before it is terminated
+ * here.
  */
 export interface CellMove {
-  /** The id of its build request there. */
+  /** Id of its build request in the target cell. */
   readonly id: string;
   readonly to: string;
-  /** Of a member of a group that spreads over zones: the one that it is to count in there. It counts where it is until it has arrived. */
+  /**
+   * For a member of a group that spreads over zones: the zone to count in there. It counts in the old one until it
+   * arrives.
+   */
   readonly zone?: string | undefined;
-  /** It is undone, and can not be counted there any more. */
+  /** True once it is undone and can't count there any more. */
   readonly isKept?: boolean | undefined;
-  /** It was STOPPED, and is to be so there. */
+  /** True when it was STOPPED, and shall be so there. */
   readonly staysStopped?: boolean | undefined;
   readonly phase: 'selecting' | 'stopping' | 'building' | 'undoing';
-  /** How it is in the cell that it is in, and, once it was heard of, where it goes to. */
+  /** Its state in the source cell and, once heard of, in the target cell. */
   readonly source: InstanceState;
   readonly target?: InstanceState | undefined;
-  /** Of the record there, as it was heard of last; 0 before that. */
+  /** Version of the target cell's record in its last event; 0 before the first. */
   readonly version: number;
-  /** Its build request may be there. */
+  /** True when its build request may be there. */
   readonly isHandedOver: boolean;
   readonly startedAtMs: number;
   /** Why it is undone. */
   readonly fault?: Instance['fault'] | undefined;
 }
 
-/** What a request of several instances wants of them together: of `count`, so many are to become ACTIVE, or none is to run. */
+/** The gang rule of a request: at least `minCount` of `count` become ACTIVE, or none runs. */
 export interface Gang {
   readonly minCount: number;
   readonly count: number;
 }
 
-/** A report that an instance is missing in. The next of the same epoch settles the doubt. */
+/** A report that lacks the instance. The next report of the same epoch settles the doubt. */
 export interface MissedReport {
   readonly epoch: number;
   readonly sequence: number;
 }
 
-/** The number of the attempt that is being made now; 0 before the first. */
+/** The number of the present attempt; 0 before the first. */
 export function attemptNumber({ attempts }: Pick<Instance, 'attempts'>): number {
   return attempts.at(-1)?.number ?? 0;
 }
 
-/** Whether it was ACTIVE on some host, whatever became of it since. */
+/** True when it was ACTIVE on some host, whatever happened since. */
 export function hasBeenActive({ attempts }: Pick<Instance, 'attempts'>): boolean {
   return attempts.some(({ outcome }) => BEEN_ACTIVE.includes(outcome));
 }
 
-/** A member of a gang is not preempted before it is ACTIVE. */
+/** A gang member is never preempted before it is ACTIVE. */
 const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted', 'shelved', 'moved', 'reverted'];
 
-/** How an instance is to come up that is being built, or moved: as it was before, if it was built before. */
+/** The power state to build or move an instance with: its former one, if it was built before. */
 export function powerStateToBuild({ formerState }: Pick<Instance, 'formerState'>): PowerState {
   return formerState === 'stopping' || formerState === 'stopped' ? 'shutdown' : 'running';
 }
 
-/** Whether it is on its way from a dead host to another. */
+/** True while it is evacuated from a dead host to another. */
 export function isBuiltElsewhere({ state, formerState }: Instance): boolean {
   const isUnshelved = formerState === 'shelved_offloaded';
   return state === 'rebuilding' || (state === 'building' && formerState !== undefined && !isUnshelved);
 }
 
-/** Whether a host works on the instance: its last attempt has no outcome yet. */
+/** True while a host builds the instance: its last attempt has no outcome yet. */
 export function isAttemptOpen({ state, attempts }: Instance): boolean {
   return state === 'building' && attempts.at(-1)?.outcome === 'building';
 }

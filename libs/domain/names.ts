@@ -9,14 +9,14 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** True when it is of the variant and of a version that RFC 9562 defines: what a client may choose for an instance. */
+/** True when the variant and version are defined by RFC 9562; clients may choose such uuids for instances. */
 export function isDefinedUuid(uuid: string): boolean {
   return DEFINED_UUID.test(uuid);
 }
 
 /**
- * True when a uuid is one that Berth derives from another, as for the consumer of a migration or of a reservation: its first bit of the
- * variant is RFC 9562's, while its variant or version is none that the RFC defines. No client may name anything so.
+ * True when Berth derived the uuid from another, as for a migration or a reservation: it has the first variant bit of
+ * RFC 9562, with a variant or version that the RFC does not define. No client may use such a uuid.
  */
 export function isDerivedUuid(uuid: string): boolean {
   return OUTSIDE_OLDER_VARIANTS.test(uuid) && !isDefinedUuid(uuid);
@@ -26,8 +26,8 @@ const DEFINED_UUID = /^.{14}[1-8].{4}[89ab]/;
 const OUTSIDE_OLDER_VARIANTS = /^.{19}[89a-f]/;
 
 /**
- * The uuid with some bits of one of its digits turned; turned again it is the first. Of a uuid that RFC 9562 defines the result is
- * a derived one if it turns the highest bit of the version, or the second of the variant.
+ * The uuid with some bits of one digit flipped; flipping them again restores it. From a uuid that RFC 9562 defines,
+ * flipping the highest version bit or the second variant bit gives a derived one.
  */
 export function turnedUuid(uuid: string, digitAt: number, bits: number): string {
   const digit = Number.parseInt(uuid.charAt(digitAt), 16);
@@ -39,20 +39,21 @@ export function isClassOrTraitName(text: string): boolean {
   return CLASS_OR_TRAIT.test(text);
 }
 
-/** A host name: what may stand in a queue's name and in a metric's label. At most 255 characters. */
+/** A host name, safe in a queue's name and a metric's label. At most 255 characters. */
 export function isHostName(text: string): boolean {
   return HOST.test(text);
 }
 
-/** A flavor's name: what may stand in the topic of an event. At most 100 characters. */
+/** A flavor's name, safe in the topic of an event. At most 100 characters. */
 export function isFlavorName(text: string): boolean {
   return FLAVOR.test(text);
 }
 
 /**
- * A name that people give and read: without spaces at its ends and control characters, by which two names look alike.
+ * A name for people: without leading or trailing spaces and without control characters, which make two names look
+ * alike.
  *
- * @throws BerthError `invalid_argument / malformed_name` with the name as JSON shows it.
+ * @throws BerthError `invalid_argument / malformed_name` with the name in JSON form.
  */
 export function requireVisibleName(text: string, field: string): string {
   if (!/^\s|\s$|\p{Cc}/u.test(text)) return text;
@@ -61,14 +62,14 @@ export function requireVisibleName(text: string, field: string): string {
   throw invalidArgument('malformed_name', message, field);
 }
 
-/** The uuid, lower case; throws `invalid_argument / malformed_uuid` naming the field when it is none. */
+/** The uuid in lower case. @throws BerthError `invalid_argument / malformed_uuid` with the field. */
 export function requireUuid(text: string, field: string): string {
   const uuid = text.toLowerCase();
   if (!isUuid(uuid)) throw invalidArgument('malformed_uuid', `${field} must be a UUID, not '${text}'`, field);
   return uuid;
 }
 
-/** The index of the first of sorted names that is greater than the marker, by halving. */
+/** Binary search: the index of the first sorted name greater than the marker. */
 export function indexAfter(sorted: readonly string[], marker: string): number {
   let low = 0;
   let high = sorted.length;

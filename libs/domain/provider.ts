@@ -1,8 +1,8 @@
 import type { Inventories } from './inventory';
 
 /**
- * A resource provider as Placement knows it: what exists, without what is used. Trees are flat records with a parent and
- * a root; a root is its own root. `generation` rises with every write that Placement says raises it.
+ * A resource provider as in Placement, without its usage. Trees are flat records with a parent and a root; a root is
+ * its own root. `generation` rises with each write that raises it in Placement.
  */
 export interface Provider {
   readonly uuid: string;
@@ -17,8 +17,8 @@ export interface Provider {
   readonly updatedAtMs: number;
 }
 
-/** The trait that lets a provider's inventory be used by every tree that shares an aggregate with it. */
+/** Trait of a provider whose inventory every tree in the same aggregate may use. */
 export const SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE';
 
-/** On the root provider of a host that an operator has disabled: Nova's schedulers give such a host no instances. */
+/** Trait on the root provider of a disabled host: Nova's schedulers place no instances there. */
 export const DISABLED_TRAIT = 'COMPUTE_STATUS_DISABLED';

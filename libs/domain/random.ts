@@ -9,9 +9,9 @@ export interface Random {
 /**
  * A small, fast generator (mulberry32, Tommy Ettinger); the same seed gives the same stream. Not for secrets.
  *
- * Each decision and each simulated process makes one of its own, so the first numbers count, also of seeds that are alike. Of
- * pure-rand's generators two begin with their seed's complement (the first number of each of the seeds 1 to 10,000 is 1.0), one is
- * a linear congruence, and the Mersenne Twister takes 16 µs to make, this one 0.2 with ten numbers.
+ * Each decision and each simulated process makes its own, so the first numbers matter, even with similar seeds. Two of
+ * pure-rand's generators begin with their seed's complement (the first number of each of the seeds 1 to 10,000 is 1.0),
+ * one is a linear congruence, and the Mersenne Twister takes 16 µs to make, this one 0.2 with ten numbers.
  */
 export function seededRandom(seed: number): Random {
   // Signed, because a number above 2^31 would be an object of its own each time.

@@ -3,8 +3,8 @@ import type { Resources } from './inventory';
 import type { NamedGroup } from './server-group';
 
 /**
- * One group of resources that must come from one provider (Placement's granular request group). The suffix names it;
- * the unnumbered group is not one of these but the spec's own `resources` and `requiredTraits`.
+ * A group of resources that one provider must supply (Placement's granular request group). The suffix names it; the
+ * unnumbered group is the spec's own `resources` and `requiredTraits`.
  */
 export interface RequestGroup {
   readonly suffix: string;
@@ -19,56 +19,56 @@ export interface RequestGroup {
 }
 
 /**
- * What becomes of an instance whose host is dead, without anybody asking: `never` leaves it `unknown` until the host is back or
- * an operator evacuates it, `evacuate` has it built on another host (Masakari's automatic recovery).
+ * The policy for an instance whose host is dead: `never` leaves it `unknown` until the host is back or an operator
+ * evacuates it, `evacuate` builds it on another host (Masakari's automatic recovery).
  */
 export type RebuildPolicy = (typeof REBUILD_POLICIES)[number];
 export const REBUILD_POLICIES = ['never', 'evacuate'] as const;
 
 /**
- * What a client asks for, per instance. It says what is needed and what would be nice, never where: the scheduler's
- * filters and weighers give it its meaning. All lists may be empty.
+ * A client's request, per instance. It states requirements and preferences, never places; the scheduler's filters and
+ * weighers give them their meaning. All lists may be empty.
  */
 export interface RequestSpec {
   readonly projectId: string;
   readonly userId: string;
   /**
-   * The flavor that `resources` and `extraSpecs` are of; undefined when they are spelled out. Version 0: a conductor is
-   * still to fill them in.
+   * The flavor that `resources` and `extraSpecs` come from; undefined when they were given directly. Version 0: a
+   * conductor has yet to fill them in.
    */
   readonly flavor: FlavorVersion | undefined;
   /**
-   * What each instance takes, by resource class, each amount ≥ 1; extra specs may change it. With groups and extra specs
-   * counted in, an instance takes something.
+   * The amounts per instance, by resource class, each ≥ 1; extra specs may change them. With groups and extra specs
+   * included, at least one amount remains.
    */
   readonly resources: Resources;
   readonly requiredTraits: readonly string[];
   readonly forbiddenTraits: readonly string[];
-  /** Nice to have: these only weigh. */
+  /** Preferences: they only weigh. */
   readonly preferredTraits: readonly string[];
-  /** Nice to have in addition to `resources`: each class is claimed where the host has the whole amount, and weighs there. */
+  /** Preferences beyond `resources`: each class is claimed where the host has the whole amount, and weighs there. */
   readonly preferredResources: Resources;
-  /** All hosts when undefined. */
+  /** Undefined for all hosts. */
   readonly availabilityZone: string | undefined;
-  /** Host must be in at least one aggregate of each inner list. */
+  /** The host must be in at least one aggregate of each inner list. */
   readonly memberOf: readonly (readonly string[])[];
   readonly forbiddenAggregates: readonly string[];
-  /** Nova's: `extra-specs/` says which there are and what they ask. */
+  /** Nova's extra specs; `extra-specs/` lists the known ones and their meaning. */
   readonly extraSpecs: Readonly<Record<string, string>>;
-  /** What the image asks of a host: `hw_architecture`, `img_hv_type`, `hw_vm_mode`. */
+  /** The image's requirements on a host: `hw_architecture`, `img_hv_type`, `hw_vm_mode`. */
   readonly imageProperties: Readonly<Record<string, string>>;
-  /** Instance uuids: be on a host of one of these. */
+  /** Instance uuids: the host must have one of these. */
   readonly sameHost: readonly string[];
-  /** Instance uuids: be on a host of none of these. */
+  /** Instance uuids: the host must have none of these. */
   readonly differentHost: readonly string[];
   readonly group: NamedGroup | undefined;
-  /** Only these hosts, when not empty (`--host`; a retry that excludes uses `ignoreHosts`). */
+  /** When not empty, only these hosts (`--host`; a retry that excludes hosts uses `ignoreHosts`). */
   readonly forceHosts: readonly string[];
   readonly ignoreHosts: readonly string[];
   /** Granular groups for nested and shared providers; empty for a flat request. */
   readonly requestGroups: readonly RequestGroup[];
   readonly groupPolicy: 'none' | 'isolate';
-  /** Suffixes of groups: of the providers that meet the groups of one list, one must be an ancestor of all others. */
+  /** Lists of group suffixes: among the providers of one list's groups, one must be an ancestor of all others. */
   readonly sameSubtrees: readonly (readonly string[])[];
   /** Traits that the host's root provider itself must have, and must not have. */
   readonly rootRequiredTraits: readonly string[];
@@ -76,7 +76,7 @@ export interface RequestSpec {
   readonly rebuildPolicy: RebuildPolicy;
 }
 
-/** A request spec for some resources, with nothing else asked unless given. */
+/** A request spec for some resources; all else defaults to no requirement. */
 export function requestSpec(
   resources: Resources,
   rest: Partial<RequestSpec> & Pick<RequestSpec, 'projectId' | 'userId'>,

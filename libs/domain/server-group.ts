@@ -1,8 +1,8 @@
 import { ZONE_KEY } from './grouping/aggregate';
 
 /**
- * Nova's server group policies. `affinity` and `anti-affinity` are kept when the claim is committed, the soft ones only
- * weigh. `maxPerHost` counts members on one host and belongs to anti-affinity alone.
+ * Nova's server group policies. The commit of a claim enforces `affinity` and `anti-affinity`; the soft ones only
+ * weigh. `maxPerHost` limits the members on one host and belongs to anti-affinity alone.
  */
 export const GROUP_POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'] as const;
 
@@ -12,80 +12,83 @@ export interface ServerGroup extends GroupRules {
   readonly id: string;
 }
 
-/** A group as a request names it: with its rules, or by its name alone, without a policy, where a stored group has them. */
+/** A group in a request: with its rules, or by name alone, without a policy, when a stored group has the rules. */
 export type NamedGroup =
   | ServerGroup
   | { readonly id: string; readonly policy: undefined; readonly maxPerHost: number; readonly spread?: undefined };
 
-/** What a group's members keep to. */
+/** Placement rules for a group's members. */
 export interface GroupRules {
   readonly policy: GroupPolicy;
   readonly maxPerHost: number;
-  /** Besides the policy. */
+  /** In addition to the policy. */
   readonly spread?: Spread | undefined;
 }
 
 /**
- * That members spread over domains, which are the values of one name in the metadata of host aggregates: of
- * `availability_zone`, `rack`, ... In no domain are there more than `maxSkew` members more than in any other (Kubernetes'
- * topologySpreadConstraints, with whenUnsatisfiable DoNotSchedule); hosts in no domain take none.
+ * Spreads members over domains: the values of one metadata name of host aggregates, such as `availability_zone` or
+ * `rack`. No domain has more than `maxSkew` members more than any other (Kubernetes' topologySpreadConstraints, with
+ * whenUnsatisfiable DoNotSchedule); hosts outside all domains take none.
  */
 export interface Spread {
   readonly by: string;
   readonly maxSkew: number;
-  /** Domains all of whose hosts are down or disabled count, too: members wait until they are back. */
+  /** True when domains whose hosts are all down or disabled count as well: members wait until they are back. */
   readonly countUnavailable?: boolean | undefined;
 }
 
-/** A domain, and by what name. */
+/** A domain, and the metadata name it belongs to. */
 export interface GroupDomain {
   readonly by: string;
   readonly domain: string;
 }
 
-/** That a consumer counts as a member of a group, on a host. */
+/** A consumer's membership of a group, on a host. */
 export interface Membership {
   readonly group: ServerGroup;
   readonly host: string;
-  /** Of a group that spreads: the host's domain, and all those that members may go to. */
+  /** For a group that spreads: the host's domain, and all domains that members may go to. */
   readonly spread?: SpreadPlace | undefined;
-  /** Given for a place that a member has left and may go back to. */
+  /** Set for a place that a member has left and may return to. */
   readonly kept?: KeptPlace | undefined;
 }
 
-/** The place that a migration holds for a member to go back to; `movedTo` is the domain where the member is meanwhile, '' for none. */
+/**
+ * The place that a migration keeps for a member's return; `movedTo` is the domain where the member is meanwhile, '' for
+ * none.
+ */
 export interface KeptPlace {
   readonly movedTo: string;
 }
 
-/** A domain among others. */
+/** A domain among all eligible ones. */
 export interface SpreadPlace {
   readonly domain: string;
   readonly among: readonly string[];
 }
 
-/** What whoever makes a group says of it. */
+/** A group's settings, as given at its creation. */
 export interface GroupSettings extends GroupRules {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A group that stands by itself: requests of its project that name it keep to its rules. */
+/** A group stored by itself; requests of its project that name it follow its rules. */
 export interface StoredGroup extends GroupSettings {
   readonly projectId: string;
-  /** Requests name it so; no other group of its project is called this. */
+  /** Unique in its project. */
   readonly name: string;
   readonly createdAtMs: number;
 }
 
-/** Groups of one project that stand by themselves. */
+/** Limit of the stored groups of one project. */
 export const MAX_GROUPS_PER_PROJECT = 1_000;
 
-/** The key of a group that stands by itself: a word. */
+/** The key of a stored group: a word. */
 export function storedGroupKey(projectId: string, name: string): string {
   return `${encodeURIComponent(projectId)}:${encodeURIComponent(name)}`;
 }
 
-/** How many of a group there are, and how many of them on one host: members, and places that members may go back to. */
+/** Counts of a group's members in all and on one host: members, and places that members may return to. */
 export interface GroupCounts {
   readonly members: number;
   readonly here: number;
@@ -94,24 +97,27 @@ export interface GroupCounts {
 }
 
 /**
- * True when a group's policy forbids one more member on a host. Filters and the store's commits ask the same: what a filter accepts, the
- * commit does not refuse for ever. A place that a member may go back to counts as the member does. A group that is on several
- * hosts already, because claims were forced, goes on growing where it is.
+ * True when a group's policy forbids one more member on a host. Filters and the store's commits share it, so a commit
+ * never keeps refusing a host that the filter passes. A place that a member may return to counts as the member does. A
+ * group that forced claims put on several hosts keeps growing where it is.
  */
 export function isForbidden(group: ServerGroup, { members, here, kept, keptHere }: GroupCounts): boolean {
   if (group.policy === 'affinity') return (members > 0 && here === 0) || kept > keptHere;
   return group.policy === 'anti-affinity' && here + keptHere >= Math.max(1, group.maxPerHost);
 }
 
-/** How many members a domain may come to have: with all that may go back there, and without all that may leave it again. */
+/**
+ * Bounds of a domain's members once all moves have ended: with everyone who may return there, and without everyone who
+ * may leave.
+ */
 export interface DomainCounts {
   readonly most: number;
   readonly least: number;
 }
 
 /**
- * True when one member more in a domain could become too many more than there are in the domain that has fewest, however the moves
- * under way end. Filters and the store's commits ask the same.
+ * True when one more member in a domain could exceed the skew over the domain with the fewest, however the moves under
+ * way end. Filters and the store's commits share it.
  */
 export function isSkewed({ maxSkew }: Spread, place: SpreadPlace, countsIn: (domain: string) => DomainCounts): boolean {
   const here = countsIn(place.domain);
@@ -119,22 +125,22 @@ export function isSkewed({ maxSkew }: Spread, place: SpreadPlace, countsIn: (dom
   return here.most + 1 - Math.min(here.least + 1, ...others) > maxSkew;
 }
 
-/** The counts of a domain where nothing is on a move. */
+/** The counts of a domain without moves. */
 export function settled(members: number): DomainCounts {
   return { most: members, least: members };
 }
 
-/** What a group's members are counted under: a group belongs to its project, another project's of the same id is another. */
+/** The key of a group's counters. Groups belong to projects; equal ids of two projects are two groups. */
 export function groupKey(projectId: string, groupId: string): string {
   return `${Buffer.byteLength(projectId)}:${projectId}${groupId}`;
 }
 
-/** What cells call a group of the fleet, so that it is none of their own. */
+/** A cell's id for a group of the fleet, distinct from its own groups. */
 export function fleetGroupId(name: string): string {
   return `${FLEET_GROUP}${name}`;
 }
 
-/** The name of a group of the fleet by what cells call it. */
+/** The name of a fleet group from its id in a cell. */
 export function nameOfFleetGroup(id: string): string {
   return id.startsWith(FLEET_GROUP) ? id.slice(FLEET_GROUP.length) : id;
 }
@@ -143,15 +149,15 @@ export function nameOfFleetGroup(id: string): string {
 const FLEET_GROUP = 'top:';
 
 /**
- * Whether all members of a group must be in one cell: those of an affinity group are on one host, and a group that spreads
- * compares domains with each other, of which a cell sees its own; but for zones, which cells tell the top of. Hosts of different
- * cells are different, so any other rule is kept by each cell for itself.
+ * True when all members of a group must be in one cell: an affinity group is on one host, and a spread compares
+ * domains, of which a cell sees only its own. A spread over zones is exempt, since cells report their zones to the top.
+ * Hosts of different cells are different, so each cell enforces the other rules for itself.
  */
 export function isOfOneCell(rules: Pick<GroupRules, 'policy' | 'spread'>): boolean {
   return rules.policy === 'affinity' || (rules.spread !== undefined && !isOverZones(rules));
 }
 
-/** Whether a group spreads over the zones of all cells, which the top keeps even. */
+/** True when a group spreads over the zones of all cells, which the top balances. */
 export function isOverZones<
   G extends { readonly policy: GroupPolicy | undefined; readonly spread?: Spread | undefined },
 >(group: G | undefined): group is G & { readonly policy: GroupPolicy; readonly spread: Spread } {

@@ -1,10 +1,10 @@
 /**
- * The names that every deployment of Placement knows, one per line. Names are facts, published by OpenStack's os-traits
- * (2.9 and what came since) and os-resource-classes (1.1); `npm run standard-names` compares them with a given list. Never take one away:
- * providers in the field may have it.
+ * The names that every deployment of Placement knows, one per line. They are facts, published by OpenStack's os-traits
+ * (2.9 and later) and os-resource-classes (1.1); `npm run standard-names` compares them with a given list. Never remove
+ * one: providers in the field may have it.
  */
 
-/** In the order in which they were given out; new ones go to the end. */
+/** In Placement's numbering order; append new ones. */
 export const RESOURCE_CLASS_NAMES = `
 VCPU
 MEMORY_MB
@@ -29,7 +29,7 @@ NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC
 NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC
 `;
 
-/** Grouped by what they describe. */
+/** Grouped by subject. */
 export const TRAIT_NAMES = `
 COMPUTE_ACCELERATORS
 COMPUTE_ADDRESS_SPACE_EMULATED

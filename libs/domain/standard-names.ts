@@ -1,6 +1,6 @@
 import { RESOURCE_CLASS_NAMES, TRAIT_NAMES } from './standard-names.data';
 
-/** The resource classes that exist without being created, in the order in which Placement numbers them. */
+/** The resource classes that exist without being created, in Placement's numbering order. */
 export const STANDARD_RESOURCE_CLASSES: readonly string[] = namesIn(RESOURCE_CLASS_NAMES);
 
 /** The traits that exist without being created, sorted. */
@@ -17,7 +17,7 @@ export function isStandardTrait(name: string): boolean {
   return TRAIT_SET.has(name);
 }
 
-/** The names in a text with one on each line; blank lines and what follows `#` mean nothing. */
+/** The names in a text, one per line; blank lines and text after `#` are ignored. */
 export function namesIn(text: string): string[] {
   return text
     .split('\n')
@@ -25,7 +25,7 @@ export function namesIn(text: string): string[] {
     .filter((line) => line !== '');
 }
 
-/** How a list of names differs from the one that we keep: `missing` are those that we lack. Sorted. */
+/** Differences between a given list and ours: `missing` are the names that we lack. Sorted. */
 export function compareNames(
   kept: readonly string[],
   given: readonly string[],

@@ -10,7 +10,7 @@ interface Login {
   readonly password?: string;
 }
 
-/** Where a Redis is: one server, the primary that Sentinels name, or a Cluster. */
+/** The address of a Redis: one server, the primary that Sentinels name, or a Cluster. */
 export type StoreAddress =
   | { readonly kind: 'server'; readonly url: string }
   | {
@@ -19,14 +19,14 @@ export type StoreAddress =
       readonly login: Login;
       readonly sentinels: readonly ServerAddress[];
       readonly sentinelLogin: Login;
-      /** What the Sentinels call the primary and its replicas. */
+      /** The Sentinels' name for the primary and its replicas. */
       readonly name: string;
     }
   | {
       readonly kind: 'cluster';
       readonly hasTls: boolean;
       readonly login: Login;
-      /** Some of its nodes; the others are found through them. */
+      /** Some nodes of the Cluster, from which the others are discovered. */
       readonly nodes: readonly ServerAddress[];
     };
 
@@ -37,11 +37,11 @@ const NODE_PORT = 6_379;
  * Reads the URL of a store; `rediss` is TLS to every server named or found.
  *
  * - `redis://user:password@host:port/db`
- * - `redis+sentinel://user:password@host:port,host:port/name?sentinel_user=...&sentinel_password=...`, where user and
- *   password before the `@` are those of the servers, and those after it of the Sentinels
+ * - `redis+sentinel://user:password@host:port,host:port/name?sentinel_user=...&sentinel_password=...`, with the
+ *   servers' user and password before the `@`, and the Sentinels' after it
  * - `redis+cluster://user:password@host:port,host:port`
  *
- * @throws BerthError `invalid_argument / bad_store_url`, which does not repeat the URL: it has passwords.
+ * @throws BerthError `invalid_argument / bad_store_url`, without the URL, since it holds passwords.
  */
 export function parseStoreUrl(url: string): StoreAddress {
   const parts = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^@/]*)@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);

@@ -8,38 +8,37 @@ import type { LuaScript } from './scripts';
 import { storeError } from './store-error';
 import { waitForReplicas } from './wait-for-replicas';
 
-/** How to reach a Redis, and how long to wait for it. */
 export interface RedisClientOptions extends ClientSettings {
   readonly log: Log;
-  /** How long the server may be silent while commands wait; then the connection counts as dead and is replaced. */
+  /** Limit of the server's silence while commands wait; then the connection counts as dead and is replaced. */
   readonly commandTimeoutMs: number;
   /** Shown by the server's `CLIENT LIST`. */
   readonly connectionName: string;
-  /** For a connection whose reads block: how long they may. */
+  /** Time limit of blocking reads, on a connection for them. */
   readonly blockMs?: number;
-  /** Who waits for the connection is told when there is nobody at the address, instead of waiting on. */
+  /** True to fail at once when nothing listens at the address, instead of waiting for it. */
   readonly isHasty?: boolean;
-  /** How many replicas must have what a script wrote before it counts as done; none by default. */
+  /** Number of replicas that must have a script's writes before it counts as done; default none. */
   readonly replicas?: number;
 }
 
 /**
- * Bytes of the arguments of one run of a script. While Redis reads them and the script works on them it does nothing else, and
- * above its own limit (`proto-max-bulk-len`) it hangs up, which would look as if it were away.
+ * Limit of the argument bytes of one script run. Redis does nothing else while it reads and processes them, and closes
+ * the connection above its own limit (`proto-max-bulk-len`), which would look like an outage.
  */
 const MAX_SCRIPT_BYTES = 33_554_432;
 
-/** The commands of Redis: what one server, a failover group and a Cluster have in common. */
+/** The commands that a single server, a failover group and a Cluster share. */
 export type Commands = Pick<Redis, keyof RedisCommander | 'pipeline' | 'defineCommand'>;
 
 /**
- * Connects to a Redis by URL (`parseStoreUrl`), waiting until it is there.
+ * Connects to a Redis by URL (`parseStoreUrl`), and waits until it is up.
  *
- * The connection recovers by itself, without a limit. While it is away, operations fail at once instead of waiting, and
- * commands that were under way when it broke are never sent again: a command must not happen twice unasked.
+ * The connection reconnects by itself, without a limit. While it is away, operations fail at once instead of waiting,
+ * and commands in flight when it broke are never resent: a command must not run twice unasked.
  *
  * @throws BerthError `permission_denied` when the server refuses the credentials; `aborted / cancelled` by the signal;
- *   `invalid_argument / bad_store_url`; `unavailable` when it is hasty and nobody is there.
+ *   `invalid_argument / bad_store_url`; `unavailable` with `isHasty` when nothing listens there.
  */
 export async function connectRedis(
   url: string,
@@ -62,7 +61,7 @@ export class RedisClient {
   readonly #options: RedisClientOptions;
   readonly #redis: Redis | Cluster;
   readonly #defined = new Set<string>();
-  /** Those who wait for replicas after the replies of one tick share one WAIT. */
+  /** The waits for replicas of one tick share one WAIT. */
   readonly #waitForReplicas: (key: string) => Promise<void>;
   #lastError: Error | undefined;
   #isReported = false;
@@ -76,7 +75,7 @@ export class RedisClient {
     this.#waitForReplicas =
       replicas === 0 ? async () => {} : waitForReplicas((commands) => this.run(commands), replicas, timeoutMs);
     this.#redis.on('error', (error: Error) => this.#onError(error));
-    // Of a Cluster's node: it may be one that left.
+    // A Cluster node's error; the node may have left.
     this.#redis.on('node error', (error: Error) => {
       this.#lastError = error;
     });
@@ -84,9 +83,9 @@ export class RedisClient {
     this.#redis.on('ready', () => this.#onReady());
   }
 
-  /** Runs one operation. @throws BerthError as `storeError` says. */
+  /** Runs one operation. @throws BerthError of `storeError`. */
   async run<T>(operation: (redis: Commands) => Promise<T>): Promise<T> {
-    // A Cluster's client would keep it until the Cluster is there.
+    // A Cluster client would queue it until the Cluster is up.
     if (!this.isConnected()) throw new BerthError('unavailable', 'store_away', "the store can't be reached");
     try {
       return await operation(this.#redis);
@@ -96,10 +95,11 @@ export class RedisClient {
   }
 
   /**
-   * Runs a script by its hash, with its text when the server does not know it. One that writes is done when as many
-   * replicas have it as are asked for.
+   * Runs a script by its hash, and sends its source when the server does not know it. A writing script is done once the
+   * configured number of replicas has its writes.
    *
-   * @throws BerthError as `run`; `invalid_argument / too_large_for_store`; `unavailable / not_replicated` when it was done here and may be lost in a failover.
+   * @throws BerthError like `run`; `invalid_argument / too_large_for_store`; `unavailable / not_replicated` when it ran
+   * here and a failover may lose it.
    */
   async runScript(script: LuaScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     if (keys.length !== script.keyCount) {
@@ -123,12 +123,15 @@ export class RedisClient {
     return reply;
   }
 
-  /** Whether commands can be sent now. */
+  /** True while commands can be sent. */
   isConnected(): boolean {
     return this.#redis.status === 'ready';
   }
 
-  /** Resolves once the connection is there. @throws BerthError `permission_denied`, `aborted / cancelled`, or hasty `unavailable`. */
+  /**
+   * Resolves once connected. @throws BerthError `permission_denied`, `aborted / cancelled`, or with `isHasty`
+   * `unavailable`.
+   */
   ready(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (error?: BerthError) => {
@@ -150,26 +153,26 @@ export class RedisClient {
     });
   }
 
-  /** Calls back each time the connection is there again, before anything else is sent on it. Returns how to stop. */
+  /** Calls the listener on each reconnect, before anything else is sent. Returns its removal. */
   onReady(listener: () => void): () => void {
     this.#redis.on('ready', listener);
     return () => this.#redis.off('ready', listener);
   }
 
-  /** A connection of its own to the same server, for reads that block up to `blockMs`. */
+  /** A second connection to the same server, for reads that block up to `blockMs`. */
   duplicate(suffix: string, blockMs: number): RedisClient {
     const connectionName = `${this.#options.connectionName}:${suffix}`;
     return new RedisClient(this.#address, { ...this.#options, connectionName, blockMs });
   }
 
-  /** Waits for the commands under way, those of this tick's batches included (`batchPerTick`), then closes. */
+  /** Waits for the commands in flight, including those of this tick's batches (`batchPerTick`), then closes. */
   async close(): Promise<void> {
     await endOfTurn();
     if (this.isConnected()) await this.#redis.quit().catch(() => undefined);
     this.disconnect();
   }
 
-  /** Closes at once; commands under way fail. */
+  /** Closes at once; commands in flight fail. */
   disconnect(): void {
     if (this.#redis.status === 'end') return;
     const connections = 'nodes' in this.#redis ? this.#redis.nodes() : [this.#redis];
@@ -205,7 +208,7 @@ function checkScriptBytes(name: string, args: readonly (string | number)[]): voi
   throw invalidArgument('too_large_for_store', message);
 }
 
-/** By the commands that a user who may only read is let use. ioredis' own scripts know the others alone. */
+/** Uses the commands that a read-only user is allowed; ioredis' own scripts use only the others. */
 async function readByScript(
   redis: Commands,
   { source, keyCount, sha }: LuaScript,

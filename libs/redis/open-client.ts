@@ -4,7 +4,7 @@ import { type BackoffLimits, backoffMs } from '../runtime/backoff';
 import { corkPerTick } from '../runtime/cork-per-tick';
 import type { StoreAddress } from './address';
 
-/** What all three clients share. */
+/** Settings common to all three clients. */
 export interface ClientSettings {
   readonly random: Random;
   readonly commandTimeoutMs: number;
@@ -13,7 +13,7 @@ export interface ClientSettings {
 }
 
 const RECONNECT: BackoffLimits = { firstMs: 40, maxMs: 2_000 };
-/** While a slot moves from one node to another, its keys are with both: how long to wait before asking again. */
+/** Retry interval while a slot, with its keys, moves from one node to another. */
 const SLOT_MOVES_RETRY_MS = 50;
 
 /** Opens ioredis' own client for an address. */
@@ -24,7 +24,7 @@ export function openClient(address: StoreAddress, settings: ClientSettings): Red
     ...connectionOptions(settings),
     retryStrategy: backoff,
     enableOfflineQueue: false,
-    // After a failover the old server is read-only: connect again, to the new one.
+    // After a failover the old server is read-only: reconnect to the new one.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   };
   const redis =
@@ -46,7 +46,7 @@ function sentinelOptions(
     sentinelUsername: sentinelLogin.username,
     sentinelPassword: sentinelLogin.password,
     sentinelRetryStrategy: backoff,
-    // A primary that is cut off does not say that another one was promoted; the Sentinels do.
+    // A partitioned primary does not report that another was promoted; the Sentinels do.
     failoverDetector: true,
     ...(hasTls ? { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
   };
@@ -63,10 +63,10 @@ function openCluster(
       clusterRetryStrategy: backoffOf(settings),
       slotsRefreshTimeout: settings.commandTimeoutMs,
       retryDelayOnTryAgain: SLOT_MOVES_RETRY_MS,
-      // What was under way when a connection broke is not sent again.
+      // Commands in flight when a connection breaks are not resent.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
-      // Names in certificates are names of hosts, not addresses.
+      // Certificates carry host names, not addresses.
       ...(hasTls
         ? { dnsLookup: (host: string, done: (error: null, address: string) => void) => done(null, host) }
         : {}),
@@ -81,17 +81,17 @@ function connectionOptions(settings: ClientSettings) {
     connectionName: settings.connectionName,
     ...silenceLimits(settings),
     connectTimeout: settings.commandTimeoutMs,
-    // Its timer outlives a connection that is closed already.
+    // Its timer outlives a closed connection.
     disconnectTimeout: 50,
     autoResendUnfulfilledCommands: false,
-    // Fails commands under way as soon as the connection breaks; it does not limit reconnecting.
+    // Commands in flight fail as soon as the connection breaks; reconnecting has no limit.
     maxRetriesPerRequest: 0,
   };
 }
 
 /**
- * One timer for the whole connection costs nothing per command. But it outlives a connection that is closed under a
- * blocking read, and would keep the process alive; on such a connection each command has its own.
+ * One timer per connection costs nothing per command. But it outlives a connection closed during a blocking read, and
+ * would keep the process alive; on such a connection each command has its own timer.
  */
 function silenceLimits({ commandTimeoutMs, blockMs }: ClientSettings) {
   return blockMs === undefined ? { socketTimeout: commandTimeoutMs } : { commandTimeout: commandTimeoutMs + blockMs };

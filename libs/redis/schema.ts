@@ -4,26 +4,26 @@ import { retryWithBackoff } from '../runtime/backoff';
 import { connectRedis, type RedisClient, type RedisClientOptions } from './connect';
 
 /**
- * The form in which rows are stored. A release that changes it reads both forms and writes the old one; the release after
- * it writes the new one. So processes of two releases that follow each other work on one store, in any order.
+ * The row format version. A release that changes the format reads both and writes the old one; the next release writes
+ * the new one. So processes of two consecutive releases share a store, in any order of upgrade.
  */
 const WRITES = 1;
-/** Up to which form this release reads. */
+/** The latest format that this release reads. */
 const READS = 1;
 const RETRY = { firstMs: 50, maxMs: 2_000 };
 
-/** Besides how to reach a Redis. */
+/** Options besides those of the Redis connection. */
 export interface CellConnectionOptions extends RedisClientOptions {
   readonly clock: Clock;
   readonly onlyReads?: boolean;
 }
 
 /**
- * Connects to the store of a cell, as `connectRedis`, and notes there in which form this process writes, unless it only reads.
- * A store that goes away meanwhile is waited for, too.
+ * Connects to a cell's store like `connectRedis`, and records the format that this process writes unless it only reads.
+ * It also waits out an outage meanwhile.
  *
- * @throws BerthError as `connectRedis`; `failed_precondition / store_too_new` when a later release has written what this one
- *   can't read.
+ * @throws BerthError like `connectRedis`; `failed_precondition / store_too_new` when a later release has written a
+ * format that this one can't read.
  */
 export async function connectToCell(
   url: string,
@@ -49,14 +49,20 @@ export async function connectToCell(
   }
 }
 
-/** In which form a store's rows are, 0 when nothing says; and which forms this release reads, up to that, and writes. */
+/**
+ * The format of a store's rows, 0 when none is recorded, with the latest format that this release reads and the one
+ * that it writes.
+ */
 export interface StoredForm {
   readonly present: number;
   readonly reads: number;
   readonly writes: number;
 }
 
-/** Looks in which form the rows of a cell are, and writes nothing; waits for no store that is not there. @throws BerthError as `connectRedis`. */
+/**
+ * Reads the row format of a cell without writing or waiting for an absent store. @throws BerthError like
+ * `connectRedis`.
+ */
 export async function readForm(
   { storeUrl, cell, storeTimeoutMs: commandTimeoutMs }: { storeUrl: string; cell: string; storeTimeoutMs: number },
   { log, random }: Pick<RedisClientOptions, 'log' | 'random'>,
@@ -80,7 +86,7 @@ async function agreeOnSchema(client: RedisClient, cell: string, onlyReads: boole
   if (present < WRITES && !onlyReads) await client.run((redis) => redis.set(keyOf(cell), WRITES));
 }
 
-/** A store without it is of a release before there were versions, whose form is the first. */
+/** A store without a recorded format has the first one. */
 async function formOf(client: RedisClient, cell: string): Promise<number> {
   return Number(await client.run((redis) => redis.get(keyOf(cell))));
 }

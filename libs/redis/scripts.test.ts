@@ -42,8 +42,8 @@ it.each([
 });
 
 /**
- * What is wrong between a script's header and its body: keys or arguments that are used but not documented, documented
- * but not used, numbered with gaps, or no word on what it returns. `ARGV[n..]` documents the rest of the arguments.
+ * Mismatches between a script's header and its body: keys or arguments used but not documented, documented but not
+ * used, numbered with gaps, or a missing return value. `ARGV[n..]` documents the rest of the arguments.
  */
 function headerProblems(text: string, source = text): string[] {
   const problems: string[] = [];

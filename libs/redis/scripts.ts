@@ -8,11 +8,11 @@ export interface LuaScript {
   readonly name: string;
   /** With its includes inserted. */
   readonly source: string;
-  /** SHA-1 of the source, in hex: what the server knows it by. */
+  /** SHA-1 of the source, in hex, for EVALSHA. */
   readonly sha: string;
-  /** How many KEYS its header documents. */
+  /** Number of KEYS that its header documents. */
   readonly keyCount: number;
-  /** Whether its header says `@readonly`: it writes nothing. */
+  /** True when its header says `@readonly`: it writes nothing. */
   readonly isReadOnly: boolean;
 }
 

@@ -1,20 +1,20 @@
 import { BerthError, isOwnFault } from '../domain/errors';
 
-/** What ioredis says of a command that it did not send, or that every node sent on to another one. */
+/** ioredis' messages for commands that it did not send, or that every node redirected. */
 const NOT_DONE = /^(Stream isn't writeable|Cluster isn't ready|None of startup nodes|Too many Cluster redirections)/;
 /** Replies of a server that can't serve now. */
 const BUSY = /^(LOADING|READONLY|MISCONF|OOM|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
 const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM)\b|invalid username-password pair/;
 
 /**
- * Anything that Redis or its client threw, as a BerthError.
+ * An error of Redis or its client as a BerthError.
  *
  * - `unavailable / store_away`       the server can't be reached or can't serve now; nothing was done
- * - `unavailable / outcome_unknown`  the connection broke under way; it may or may not have happened
+ * - `unavailable / outcome_unknown`  the connection broke meanwhile; it may or may not have run
  * - `unavailable / not_replicated`   it was done, but fewer replicas have it than asked for: a failover may lose it
  * - `permission_denied / store_credentials`
  * - `internal / store_reply`         the server rejected the command: a defect in Berth
- * - `internal / store_request`       the command could not even be made: of arguments that are too many or too long, or a defect
+ * - `internal / store_request`       the command could not be built: too many or too long arguments, or a defect
  */
 export function storeError(thrown: unknown): BerthError {
   if (thrown instanceof BerthError) return thrown;

@@ -3,23 +3,23 @@ import { batchPerTick } from '../runtime/batch-per-tick';
 import type { Commands } from './connect';
 
 /**
- * What waits until replicas have all that the connection's commands so far have seen or written. It goes behind the reply of
- * each script that writes, before anybody is told, so that a failover loses nothing that was answered.
+ * Waits until replicas have everything that the connection's commands have read or written so far. It runs after the
+ * reply of each writing script and before its caller is answered, so that a failover loses nothing that was answered.
  *
- * The waits of one tick are one `WAIT`, and the connection does nothing else meanwhile: a group commit costs a round trip
- * between the servers more. In a Cluster `WAIT` has no key that would lead it to the node of the write; so it goes in one
- * pipeline with a read of a key of the script. When that key is no longer there (its slot moves), the outcome is unknown.
- * It is never sent to a server that took over meanwhile, which would vouch for what it does not have: a reconnect takes a
- * timer, and the wait leaves in the same turn of the event loop in which the reply came.
+ * The waits of one tick share one `WAIT`, and the connection does nothing else meanwhile: a group commit costs one more
+ * round trip between the servers. In a Cluster `WAIT` has no key to route it to the node of the write, so it shares a
+ * pipeline with a read of one of the script's keys. When that key is gone (its slot moved), the outcome is unknown. It
+ * never reaches a server that took over meanwhile, which would confirm writes that it lacks: a reconnect takes a timer,
+ * and the wait leaves in the same turn of the event loop as the reply.
  *
- * @returns what waits; it throws BerthError `unavailable / not_replicated`
+ * @returns the waiting function; it throws BerthError `unavailable / not_replicated`
  */
 export function waitForReplicas(
   run: <T>(operation: (redis: Commands) => Promise<T>) => Promise<T>,
   replicas: number,
   timeoutMs: number,
 ): (key: string) => Promise<void> {
-  // The keys of one process are those of its cell, which are all on one node.
+  // All keys of a process belong to its cell and thus to one node.
   return batchPerTick(
     Infinity,
     () => 1,

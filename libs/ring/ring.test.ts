@@ -38,7 +38,7 @@ it('gives each member about its share of the keys, by its weight', () => {
       const counts = countsOf(members);
       for (const { name, weight } of members) {
         const fair = (KEYS.length * weight) / sum;
-        // Six deviations of a share of so many points, and of so many keys.
+        // Six standard deviations of a share with this many points, and with this many keys.
         const tolerance = fair * (6 / Math.sqrt(512 * weight)) + 6 * Math.sqrt(fair);
         expect(Math.abs((counts.get(name) ?? 0) - fair)).toBeLessThan(tolerance);
       }

@@ -1,28 +1,28 @@
-/** Who shares keys by a ring: its name, and how much of them it takes relative to the others. */
+/** A member of a ring: its name and its relative share of the keys. */
 export interface RingMember {
   readonly name: string;
   /** Above 0; a member of weight 2 has twice the keys of one of weight 1. */
   readonly weight: number;
 }
 
-/** Says of each key which member has it. */
+/** Maps each key to its member. */
 export interface Ring {
   readonly members: readonly RingMember[];
   /** Undefined when the ring has no members. */
   ownerOf(key: string): string | undefined;
 }
 
-/** Points of a member of weight 1: shares then differ by about 1 / sqrt(512), 4 percent, from what is fair. */
+/** Points of a member of weight 1: shares then differ by about 1 / sqrt(512), 4 percent, from the fair ones. */
 const POINTS_PER_WEIGHT = 512;
 
 /**
- * A consistent hash ring: each member stands at many points of a circle of 2^32, and a key belongs to the member at the first
- * point from the key's own place on. So of two rings that differ by one member, only the keys of that member have different owners,
- * and whoever knows the members knows all owners without asking. (Karger et al., "Consistent hashing and random trees", 1997;
- * the weights as in Ketama.)
+ * A consistent hash ring: each member stands at many points of a circle of 2^32, and a key belongs to the member at the
+ * first point at or after the key's own. So adding or removing a member changes the owners of its own keys only, and
+ * the list of members determines all owners. (Karger et al., "Consistent hashing and random trees", 1997; the weights
+ * as in Ketama.)
  *
- * Pure: the same members, in any order, make the same ring in every process and version. Hashes and points are therefore part
- * of the contract between agents of different versions.
+ * Pure: the same members, in any order, make the same ring in every process and version. Hashes and points are
+ * therefore part of the contract between agents of different versions.
  */
 export function createRing(members: readonly RingMember[]): Ring {
   const sorted = members.toSorted((a, b) => compare(a.name, b.name));
@@ -59,7 +59,7 @@ function firstFrom(places: Uint32Array, at: number): number {
   return low;
 }
 
-/** FNV-1a, finished as MurmurHash3 does it: FNV alone leaves names that differ in their last digit side by side. */
+/** FNV-1a with MurmurHash3's finalizer: FNV alone places names that differ in their last digit side by side. */
 function placeOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

@@ -1,29 +1,29 @@
 import { type Clock, sleep } from '../domain/clock';
 import type { Random } from '../domain/random';
 
-/** How pauses between tries grow. */
+/** Limits of the pauses between tries. */
 export interface BackoffLimits {
-  /** The first pause at most. */
+  /** Upper bound of the first pause. */
   readonly firstMs: number;
-  /** Every pause at most. */
+  /** Upper bound of every pause. */
   readonly maxMs: number;
 }
 
 export interface RetryOptions extends BackoffLimits {
   readonly clock: Clock;
   readonly random: Random;
-  /** Ends the pauses: what failed last is thrown then. */
+  /** Ends the retries: the last error is thrown then. */
   readonly signal: AbortSignal;
-  /** Whether a later try may succeed; all errors when not given. What may not is thrown. */
+  /** True when a later try may succeed; default: for all errors. Other errors are thrown. */
   readonly isRetryable?: (error: unknown) => boolean;
-  /** Hears of each failure that is tried again after `pauseMs`. */
+  /** Called for each failure that is retried after `pauseMs`. */
   readonly onFailure: (error: unknown, pauseMs: number) => void;
 }
 
 /**
- * The pause after the n-th failure in a row, `failures` from 1: doubles up to the limit, and lies anywhere between half
- * and all of that, so that processes that failed together do not come back together (exponential backoff with equal
- * jitter; Brooker, "Exponential Backoff And Jitter").
+ * The pause after the n-th consecutive failure, `failures` from 1: doubles up to the limit, with half of it random, so
+ * that processes that failed together do not come back together (exponential backoff with equal jitter; Brooker,
+ * "Exponential Backoff And Jitter").
  */
 export function backoffMs(failures: number, { firstMs, maxMs }: BackoffLimits, random: Random): number {
   const ms = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
@@ -31,8 +31,8 @@ export function backoffMs(failures: number, { firstMs, maxMs }: BackoffLimits, r
 }
 
 /**
- * Repeats an action until it succeeds, with backoff. `attempt` counts from 0. (As p-retry does, which knows no clock and no chance
- * but the machine's: the simulation has its own.)
+ * Repeats an action until it succeeds, with backoff. `attempt` counts from 0. (p-retry does the same with the machine's
+ * clock and randomness; the simulation needs its own.)
  */
 export async function retryWithBackoff<T>(action: (attempt: number) => Promise<T>, options: RetryOptions): Promise<T> {
   for (let attempt = 0; ; attempt++) {

@@ -1,7 +1,7 @@
 import { BerthError } from '../domain/errors';
 import { batchPerTick } from './batch-per-tick';
 
-/** Doubles numbers in runs of any size; a run with a 13 in it throws. */
+/** Doubles numbers in runs of any size; a run that includes 13 throws. */
 function doubler(error: BerthError) {
   const runs: number[][] = [];
   const double = batchPerTick<number, number>(

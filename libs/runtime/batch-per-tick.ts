@@ -16,15 +16,18 @@ const actions: (() => void)[] = [];
 const flushes: (() => void)[] = [];
 
 /**
- * Runs an action, which must not throw, at the end of this callback, after those that came before it. Actions may add
- * others: these run in the same end.
+ * Runs an action, which must not throw, at the end of this callback, in order of registration. Actions may add others,
+ * which run at the same end.
  */
 export function atEndOfCallback(action: () => void): void {
   if (actions.length + flushes.length === 0) process.nextTick(runAll);
   actions.push(action);
 }
 
-/** Runs an action, which must not throw, after all actions of this callback: to send what they write to a socket. */
+/**
+ * Runs an action, which must not throw, after all actions of this callback: to send the bytes that they write to a
+ * socket.
+ */
 export function afterCallback(action: () => void): void {
   if (actions.length + flushes.length === 0) process.nextTick(runAll);
   flushes.push(action);
@@ -32,7 +35,7 @@ export function afterCallback(action: () => void): void {
 
 function runAll(): void {
   try {
-    // Those that are added meanwhile are visited, too: that is how an array iterates.
+    // Array iteration also visits actions that are added meanwhile.
     for (const action of actions) action();
     for (const flush of flushes) flush();
   } finally {
@@ -42,11 +45,11 @@ function runAll(): void {
 }
 
 /**
- * A function whose calls of one tick are answered together, a group of them by one `run` (`inGroups`). Runs start in the
- * order of their calls.
+ * Batches the calls of one tick: each group of them (`inGroups`) is answered by one `run`. Runs start in the order of
+ * their calls.
  *
- * When a run fails because the store is away, all of its calls fail with that. When it fails by a defect (`internal`), it
- * did nothing, and each call is run again alone: what one call has brought in fails that one only.
+ * When a run fails because the store is away, all its calls fail with that error. When it fails by a defect
+ * (`internal`), it did nothing, and each call is run again alone, so a bad input fails only its own call.
  */
 export function batchPerTick<Q, A>(
   maxSize: number,
@@ -65,7 +68,7 @@ export function batchPerTick<Q, A>(
     });
 }
 
-/** Cuts a list, in its order, into groups of at most `maxSize`; an item that is larger is a group of its own. */
+/** Splits a list, in order, into groups of at most `maxSize`; a larger item is a group of its own. */
 export function* inGroups<T>(
   items: readonly T[],
   maxSize: number,

@@ -1,7 +1,7 @@
 /**
- * Starts `work` on each item in order, at most `limit` at once, and resolves with the results in the same order. Ends at
- * the first failure, or when the signal aborts: then the results of items that were not started are missing. (With p-limit those
- * would be started, or, once its queue is cleared, be waited for without end.)
+ * Starts `work` on each item in order, at most `limit` at once, and resolves with the results in the same order. Ends
+ * at the first failure, or when the signal aborts: the results of items not started are then missing. (p-limit would
+ * start them, or, once its queue is cleared, never settle them.)
  */
 export async function mapConcurrently<T, R>(
   items: readonly T[],

@@ -1,38 +1,41 @@
-// Version 3 of zod's API, which its newer versions keep: it loads in a fifth of their time, with each command.
+// Version 3 of zod's API, which newer versions still ship: it loads in a fifth of their time, at each start of a
+// command.
 import { z } from 'zod/v3';
 import { BerthError } from '../domain/errors';
 import { counted } from './counted';
 import type { Environment } from './system';
 
 /**
- * One setting of a process. The environment variable is the name of it everywhere: in `berth config`, in errors, and as
- * a flag (`BERTH_BUS_URL` is `--bus-url`).
+ * One setting of a process. It goes by its environment variable in `berth config` and in errors, and derives its flag
+ * from it (`BERTH_BUS_URL` is `--bus-url`).
  */
 export interface Option<T> {
   /** `BERTH_...` */
   readonly env: string;
   readonly default: T;
-  /** One sentence: what it does, for an operator. */
+  /** One sentence for an operator. */
   readonly help: string;
   /** `ms`, `MiB`, `hosts`; '' for none. */
   readonly unit: string;
   /** In words: `1..100`, `true|false`, `url`. */
   readonly range: string;
-  /** Never shown, but for the address around a password. */
+  /** Never shown, except an address without its password. */
   readonly secret: boolean;
-  /** Reads its text, which is not empty; its issues go on where the name of the setting ends: `must be ...`. */
+  /**
+   * Parses its text, which is not empty; issues complete a sentence that begins with the setting's name: `must be ...`.
+   */
   readonly schema: Schema<T>;
 }
 
 export type Options = Readonly<Record<string, Option<unknown>>>;
-/** What a table of options reads as. */
+/** The configuration that a table of options yields. */
 export type ConfigOf<O extends Options> = { readonly [K in keyof O]: O[K] extends Option<infer T> ? T : never };
 
-/** Tables that one process reads, by whose they are: names inside of them may be the same. */
+/** The option tables of one process, by owner; names may repeat across tables. */
 export type Tables = Readonly<Record<string, Options>>;
 export type ConfigsOf<T extends Tables> = { readonly [K in keyof T]: ConfigOf<T[K]> };
 
-/** What zod makes of a text. */
+/** A zod schema from text. */
 type Schema<T> = z.ZodType<T, z.ZodTypeDef, string>;
 
 interface Common<T> {
@@ -47,17 +50,17 @@ interface Bounded extends Common<number> {
   readonly max: number;
 }
 
-/** A whole number within bounds, both included. */
+/** A whole number within inclusive bounds. */
 export function intOption(o: Bounded): Option<number> {
   return numeric(o, /^-?\d+$/, 'a whole number');
 }
 
-/** A time in whole milliseconds within bounds, both included. */
+/** A time in whole milliseconds within inclusive bounds. */
 export function durationOption(o: Bounded): Option<number> {
   return intOption({ ...o, unit: 'ms' });
 }
 
-/** A number within bounds, both included. */
+/** A number within inclusive bounds. */
 export function numberOption(o: Bounded): Option<number> {
   return numeric(o, /^-?\d+(\.\d+)?$/, 'a number');
 }
@@ -78,7 +81,7 @@ export function booleanOption(o: Common<boolean>): Option<boolean> {
   );
 }
 
-/** A text; `range` says what it may look like, as `pattern` does. */
+/** A text that matches `pattern`; `range` describes it. */
 export function stringOption(
   o: Common<string> & { readonly pattern?: RegExp; readonly range?: string },
 ): Option<string> {
@@ -91,7 +94,7 @@ export function enumOption<const T extends string>(o: Common<T> & { readonly val
   return makeOption(o, o.values.join('|'), () => z.enum(o.values as readonly [T, ...T[]], must) as Schema<T>);
 }
 
-/** Names separated by commas; `values` bounds them when given. */
+/** Names separated by commas, limited to `values` if given. */
 export function listOption(
   o: Common<readonly string[]> & { readonly values?: readonly string[] },
 ): Option<readonly string[]> {
@@ -104,17 +107,17 @@ export function listOption(
   });
 }
 
-/** What zod says of a text that it does not take. */
+/** zod's message for a rejected text. */
 function mustBe(what: string, secret = false): z.RawCreateParams {
   return { errorMap: (_, { data }) => ({ message: `must be ${what}, not '${secret ? hideSecret(data) : data}'` }) };
 }
 
-/** What may be shown of a secret: of an address all but its password, of anything else nothing. */
+/** The printable part of a secret: an address without its password; nothing of other texts. */
 export function hideSecret(text: string): string {
   return /^[a-z+]+:(\/\/|$)/.test(text) ? text.replace(/\/\/([^:@/]*):\S*@/, '//$1:***@') : '***';
 }
 
-/** Schemas are made when a setting is read: a command reads few of them, and waits for all that are made. */
+/** Schemas are created on first use: a command reads few settings, and creating all would delay it. */
 function makeOption<T>(o: Common<T>, range: string, makeSchema: () => Schema<T>): Option<T> {
   const schema = { get: makeSchema, enumerable: true };
   return Object.defineProperty({ unit: '', secret: false, ...o, range } as Option<T>, 'schema', schema);
@@ -129,7 +132,7 @@ export function readConfig<O extends Options>(options: O, env: Environment): Con
   return readConfigs({ it: options }, env).it;
 }
 
-/** Reads several tables, each under its name, as `readConfig` reads one. */
+/** Reads several tables with `readConfig`, each under its name. */
 export function readConfigs<T extends Tables>(tables: T, env: Environment): ConfigsOf<T> {
   const problems = new Set<string>();
   const configs = mapValues(tables, (options) => {
@@ -146,7 +149,7 @@ function mapValues<V, W>(of: Readonly<Record<string, V>>, map: (value: V, key: s
   return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, map(value, key)]));
 }
 
-/** Refuses `BERTH_*` names that no table knows: a misspelt setting must not pass for a default. */
+/** Refuses unknown `BERTH_*` names: a misspelt setting must not pass for a default. */
 export function refuseUnknown(tables: readonly Options[], env: Environment): void {
   const known = new Set(tables.flatMap((table) => Object.values(table).map((option) => option.env)));
   const problems = Object.keys(env)
@@ -156,9 +159,9 @@ export function refuseUnknown(tables: readonly Options[], env: Environment): voi
 }
 
 /**
- * Whether a variable is one that Kubernetes gives every container for a service of the same namespace: for `berth-placement`
- * `BERTH_PLACEMENT_SERVICE_HOST`, `BERTH_PLACEMENT_PORT=tcp://...` and the like. They are nobody's settings, also where
- * they have the name of one.
+ * True for the variables that Kubernetes injects for each service of the namespace: for `berth-placement`
+ * `BERTH_PLACEMENT_SERVICE_HOST`, `BERTH_PLACEMENT_PORT=tcp://...` and the like. They are never settings, even with a
+ * setting's name.
  */
 function isServiceLink(name: string, env: Environment): boolean {
   const [, service] = SERVICE_LINK.exec(name) ?? [];

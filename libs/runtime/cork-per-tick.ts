@@ -2,11 +2,11 @@ import type { Writable } from 'node:stream';
 import { afterCallback } from './batch-per-tick';
 
 /**
- * From now on, what one callback of the event loop writes to a socket leaves in one system call.
+ * Sends all writes of one event loop callback to a socket in one system call.
  *
- * Both clients that Berth uses write each command or frame by itself, which is one system call and one packet for each,
- * and wakes the other side each time: under load a third of a process's time, and much of the broker's and the store's.
- * The first write of a callback corks the socket, and after all that the callback sends (`afterCallback`) it is uncorked.
+ * The clients of RabbitMQ and Redis write each command or frame by itself: one system call and one packet for each, and
+ * one wake-up of the peer. Under load that takes a third of a process's time, and much of the broker's and the store's.
+ * The first write of a callback corks the socket; it is uncorked after all sends of the callback (`afterCallback`).
  */
 export function corkPerTick(socket: Writable): void {
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;

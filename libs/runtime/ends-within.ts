@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock';
 
-/** Whether `work` came to its end within the time, well or not. */
+/** True when `work` settles within the time, fulfilled or rejected. */
 export function endsWithin(work: Promise<unknown>, timeoutMs: number, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = clock.after(timeoutMs, () => resolve(false));

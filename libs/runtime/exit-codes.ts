@@ -1,15 +1,15 @@
 import type { BerthError, ErrorCode } from '../domain/errors';
 
-/** What a process of Berth ends with; part of the contract of `berth`, shown by each `--help`. */
+/** The exit codes of Berth's processes; part of the contract of `berth`, shown by each `--help`. */
 export const EXIT = {
   ok: 0,
-  /** What was asked was carried out and failed: an instance ended in ERROR, a service stopped uncleanly. */
+  /** The request was carried out and failed: an instance ended in ERROR, a service stopped uncleanly. */
   failed: 1,
   /** Wrong flags, request or configuration. */
   usage: 2,
-  /** The bus, the store or whoever should answer is away, or did not answer in time. */
+  /** The bus, the store or the service is away, or did not answer in time. */
   unavailable: 3,
-  /** The state forbids it: not found, exists, full, somebody else was faster. */
+  /** The state forbids it: not found, exists, full, or changed by someone else meanwhile. */
   refused: 4,
   /** A defect in Berth. */
   internal: 70,

@@ -1,25 +1,25 @@
-/** A request by HTTP; its body goes as JSON. */
+/** An HTTP request with a JSON body. */
 export interface JsonRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Ends the request and the reading of its answer. */
+  /** Aborts the request and the reading of its answer. */
   readonly signal: AbortSignal;
 }
 
-/** An answer of any status, read to its end. */
+/** An answer of any status, completely read. */
 export interface JsonAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined when it is no JSON. */
+  /** Undefined for a body that is not JSON. */
   readonly body: unknown;
 }
 
 /**
- * Asks a server by HTTP, with `fetch`: undici, as Node has it. Redirects are answers: to follow one would send tokens to whatever
- * host it names.
+ * Sends an HTTP request by `fetch` (undici, as Node ships it). Redirects are returned, not followed: following one
+ * would send tokens to an arbitrary host.
  *
- * @throws what `fetch` throws when there is no answer
+ * @throws the error of `fetch` without an answer
  */
 export async function fetchJson(
   url: string,

@@ -18,8 +18,8 @@ export interface OperationsServer {
 }
 
 /**
- * Serves what an operator's tools ask of a process: `/healthz` (it lives), `/readyz` (it can work; 503 with the reason
- * when not) and `/metrics` (Prometheus).
+ * Serves the operations endpoints: `/healthz` (alive), `/readyz` (ready; 503 with the reason when not) and `/metrics`
+ * (Prometheus).
  *
  * @throws BerthError `failed_precondition / port_in_use`, `failed_precondition / cannot_listen`.
  */

@@ -1,14 +1,14 @@
 /**
- * A lock for each key: actions of one key run one after the other, in the order of their calls; those of different keys
- * at once. Costs an entry of a map while an action runs.
+ * A lock per key: actions of one key run one after the other, in the order of their calls; different keys run
+ * concurrently. An entry exists only while an action of its key runs.
  */
 export interface KeyedLock {
-  /** Runs an action once those of the same key before it have settled, in the same tick when there are none. */
+  /** Runs an action once all earlier ones of its key have settled; in the same tick when there are none. */
   run<T>(key: string, action: () => Promise<T>): Promise<T>;
 }
 
 export function createKeyedLock(): KeyedLock {
-  /** What came last, of each key in use. */
+  /** The last action of each key in use. */
   const last = new Map<string, Promise<unknown>>();
   return {
     async run(key, action) {

@@ -4,13 +4,15 @@ export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
-  /** Whether such lines are written: where there are thousands a second, even what they say costs. */
+  /**
+   * True when lines of the level are written; where there are thousands a second, even building their fields is costly.
+   */
   isLevelEnabled(level: 'debug'): boolean;
   /** The same log with fields in every line: `{ service, request_id, instance_uuid, host }`. */
   child(fields: object): Log;
 }
 
-/** Says nothing; for tests and the demo. */
+/** Discards all lines; for tests and the demo. */
 export const silentLog: Log = {
   debug() {},
   info() {},

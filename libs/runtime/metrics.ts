@@ -9,7 +9,7 @@ export interface Metrics {
     labels?: readonly L[],
     collect?: (gauge: Gauge<L>) => void,
   ): Gauge<L>;
-  /** Buckets in seconds unless given. */
+  /** Buckets in seconds by default. */
   histogram<L extends string = never>(
     name: string,
     help: string,
@@ -20,7 +20,7 @@ export interface Metrics {
   expose(): Promise<string>;
 }
 
-/** For how long something has been tried again and again. Alerts are for what is beyond an hour. */
+/** For the age of something that is retried. Alerts fire beyond an hour. */
 export const AGE_BUCKETS_S = [0, 60, 600, 3_600, 21_600, 86_400];
 
 const LATENCY_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

@@ -27,12 +27,12 @@ const KINDS: Readonly<Record<SpanKind, StandardKind>> = {
   consumer: StandardKind.CONSUMER,
 };
 
-/** A collector that is away must not hold up who ends. */
+/** Time limit of the last export: an absent collector must not delay the exit. */
 const CLOSE_MS = 2_000;
 
 /**
- * Traces by OpenTelemetry's SDK, which reads its own variables: where the collector is (OTEL_EXPORTER_OTLP_ENDPOINT, ..._HEADERS),
- * which traces are kept (OTEL_TRACES_SAMPLER), how spans are batched (OTEL_BSP_...), and what they are said to come from
+ * Traces with OpenTelemetry's SDK, configured by its own variables: the collector (OTEL_EXPORTER_OTLP_ENDPOINT,
+ * ..._HEADERS), sampling (OTEL_TRACES_SAMPLER), batching (OTEL_BSP_...), and resource attributes
  * (OTEL_RESOURCE_ATTRIBUTES).
  */
 export function openTelemetry({

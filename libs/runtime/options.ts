@@ -3,7 +3,7 @@ import { CELL_NAME, DEFAULT_CELL } from '../domain/cells/cell';
 import { type ConfigOf, durationOption, enumOption, intOption, stringOption } from './config';
 import { traceOptions } from './tracing';
 
-/** Where messages go, where the truth is, and of which cell both are: every process has these. */
+/** Addresses of the bus and the store, and the cell of both: settings of every process. */
 export const addressOptions = {
   busUrl: stringOption({
     env: 'BERTH_BUS_URL',
@@ -31,7 +31,7 @@ export const addressOptions = {
   }),
 } as const;
 
-/** What every long-running process has besides its own options. */
+/** Common settings of all long-running processes. */
 export const processOptions = {
   ...traceOptions,
   cell: addressOptions.cell,

@@ -1,11 +1,11 @@
 import { createHistogram } from 'node:perf_hooks';
 
-/** Samples are counted in thousandths of their unit: of milliseconds, in µs. */
+/** Samples are recorded in thousandths of their unit: milliseconds in µs. */
 const PARTS = 1_000;
 
 /**
- * The value below which a share of the samples lies, with three significant digits; 0 of no samples. (Node brings
- * HdrHistogram, in C; its translation to JavaScript takes 30 ms to load.)
+ * A percentile of the samples, to three significant digits; 0 without samples. (Node ships HdrHistogram, in C; its
+ * JavaScript port takes 30 ms to load.)
  */
 export function percentile(samples: readonly number[], percent: number): number {
   const histogram = createHistogram({ figures: 3 });

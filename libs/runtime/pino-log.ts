@@ -8,13 +8,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export interface LogSettings {
   readonly level: LogLevel;
   readonly format: 'auto' | 'json' | 'pretty';
-  /** Where lines go. Services write to stdout; a command whose stdout is its answer writes to stderr. */
+  /** Destination of the lines. Services write to stdout; a command whose stdout is its answer writes to stderr. */
   readonly to: 'stdout' | 'stderr';
-  /** In every line, such as `{ service, process }`. */
+  /** Fields of every line, such as `{ service, process }`. */
   readonly fields: object;
 }
 
-/** A log on pino, its one home. Lines are written at once, so that none is lost when the process ends. */
+/** A log on pino, used only here. Lines are written synchronously, so that none is lost at exit. */
 export function createLog(settings: LogSettings): Log {
   const stream = settings.to === 'stdout' ? process.stdout : process.stderr;
   const isPretty = settings.format === 'pretty' || (settings.format === 'auto' && stream.isTTY);
@@ -32,7 +32,7 @@ export function createLog(settings: LogSettings): Log {
   return pino(options, destination);
 }
 
-/** Expected errors are a line; only defects bring their stack. */
+/** Expected errors log one line; only defects log their stack. */
 function describeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown;
   if (thrown instanceof BerthError && thrown.code !== 'internal') {

@@ -11,20 +11,20 @@ import type { Running, Surroundings } from './service';
 import { systemClock, systemRandom } from './system';
 import { startTracing } from './tracing';
 
-/** What a starting service gets: its surroundings, and a way to have what it opens closed for it. */
+/** The dependencies of a starting service, and `open`, which closes at shutdown what it opened. */
 export interface Opening extends Surroundings {
-  /** Waits until a thing is open, and closes it when the process stops: last opened, first closed. */
+  /** Awaits the opening of a resource, and closes it at shutdown: last opened, first closed. */
   readonly open: <T extends { close(): Promise<void> }>(what: string, thing: T | Promise<T>) => Promise<T>;
 }
 
-/** A service as a process of its own: what `berth <name>` runs. */
+/** A service as a process of its own: `berth <name>`. */
 export interface ServiceProcess<T extends Tables = Tables> {
   readonly name: string;
-  /** What the names of its own settings start with, `BERTH_SCHEDULER_`. */
+  /** Prefix of its own settings, `BERTH_SCHEDULER_`. */
   readonly prefix: string;
-  /** All settings that the service reads, beside `processOptions`. */
+  /** All settings of the service, besides `processOptions`. */
   readonly tables: T;
-  /** Opens what the service needs, in order, and starts it. */
+  /** Opens the service's dependencies, in order, and starts it. */
   start(config: ConfigsOf<T>, opening: Opening): Promise<Running>;
 }
 
@@ -36,10 +36,10 @@ interface Opened {
 /**
  * Runs one service as this process, from its first log line to its exit code.
  *
- * Opens the operations endpoint, then what `start` opens, in order; closes in reverse on SIGTERM or SIGINT, within
- * `shutdownTimeoutMs`. A second signal ends the process at once. A failed start is one line that says what to do, an
- * exit code (`exit-codes`), and nothing left open. A rejection that nobody handles is a defect: it is logged and ends
- * the process, because crashing is safe here (messages are redelivered) and limping is not.
+ * Opens the operations endpoint, then the resources of `start`, in order; closes in reverse on SIGTERM or SIGINT,
+ * within `shutdownTimeoutMs`. A second signal ends the process at once. A failed start logs one line with the remedy,
+ * sets an exit code (`exit-codes`), and leaves nothing open. An unhandled rejection is a defect: it is logged and ends
+ * the process, since a crash is safe here (messages are redelivered) and a half-working process is not.
  */
 export async function runService(
   name: string,
@@ -85,7 +85,7 @@ export async function runService(
     const { httpHost: host, httpPort: port } = config;
     const operations = serveOperations({ host, port, metrics, readiness: () => readiness() });
     const { url } = await opening.open('operations endpoint', operations);
-    // A signal while it is still starting must not wait for a broker that never comes.
+    // A signal during the start must not wait for an absent broker.
     const running = await Promise.race([start(opening), stop.then(() => 'stopped' as const)]);
     if (running === 'stopped') return await closeAll(EXIT.ok);
     await opening.open(name, running);
@@ -114,7 +114,7 @@ async function closeInReverse(opened: readonly Opened[], log: Log): Promise<'cle
   return outcome;
 }
 
-/** The first SIGTERM or SIGINT. The second one is the operator's last word. */
+/** The first SIGTERM or SIGINT. A second one ends the process at once. */
 function stopSignal(log: Log): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let isStopping = false;
@@ -128,7 +128,7 @@ function stopSignal(log: Log): Promise<NodeJS.Signals> {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
-    // A parent that started this process with a channel (`berth up`) takes it along when it dies.
+    // A parent with an IPC channel (`berth up`) stops this process when it dies.
     process.on('disconnect', () => isStopping || onSignal('SIGTERM'));
   });
 }

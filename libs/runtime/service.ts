@@ -3,7 +3,7 @@ import type { Random } from '../domain/random';
 import type { Log } from './log';
 import type { Metrics } from './metrics';
 
-/** What every service gets besides its ports and its configuration. */
+/** Common dependencies of all services, besides ports and configuration. */
 export interface Surroundings {
   readonly clock: Clock;
   readonly random: Random;
@@ -13,8 +13,8 @@ export interface Surroundings {
 
 /** A started service. */
 export interface Running {
-  /** True when it can do its work now: connected, mirror caught up. Reason when not. */
+  /** Ready when it can work: connected, mirror caught up. Else with the reason. */
   readiness(): { readonly ready: true } | { readonly ready: false; readonly reason: string };
-  /** Stops taking work, finishes what it has, gives back what it holds. */
+  /** Takes no new work, finishes the present work, releases its resources. */
   close(): Promise<void>;
 }

@@ -4,10 +4,9 @@ import type { Random } from '../domain/random';
 
 /* The one home of the machine's time, randomness and environment. Everything else takes them as arguments. */
 
-/** setTimeout fires at once above this. */
+/** setTimeout fires at once for longer delays. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
-/** The machine's clocks. */
 export function systemClock(): Clock {
   return {
     // oxlint-disable-next-line no-restricted-properties -- its one home
@@ -20,17 +19,15 @@ export function systemClock(): Clock {
   };
 }
 
-/** The machine's own randomness. */
 export const systemRandom: Random = {
   // oxlint-disable-next-line no-restricted-properties -- its one home
   next: () => Math.random(),
   uuid: () => randomUUID(),
 };
 
-/** Settings by name, as the process got them. */
+/** The settings of the process by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The process's environment. */
 export function environment(): Environment {
   // oxlint-disable-next-line no-restricted-properties -- its one home
   return process.env;

@@ -1,22 +1,22 @@
 import type { Clock } from '../domain/clock';
 
 /**
- * One timer for many deadlines: a hashed timing wheel (Varghese and Lauck, 1987) whose ticks are kept in a map, so that
- * delays have no upper limit. Setting, moving and calling a key costs the same however many there are.
+ * One timer for many deadlines: a hashed timing wheel (Varghese and Lauck, 1987) with its ticks in a map, so that
+ * delays have no upper limit. Setting, moving and firing a key have constant cost.
  *
- * Each key is called once, at most a tick late; keys that are due in the same tick are called together. The timer runs
- * only while a key waits.
+ * Each key fires once, at most a tick late; keys due in the same tick fire together. The timer runs only while a key
+ * waits.
  */
 export interface TimerWheel<K> {
-  /** Makes the key due at a time (`Clock.elapsed`), whenever it was due before. What is past is due next tick. */
+  /** Sets the key's due time (`Clock.elapsed`), replacing an earlier one. A past time is due at the next tick. */
   set(key: K, atMs: number): void;
-  /** Makes the key due at a time unless it is due earlier. */
+  /** Moves the key's due time forward to `atMs` unless it is earlier already. */
   setBy(key: K, atMs: number): void;
   /** Forgets all keys. */
   stop(): void;
 }
 
-/** @param tickMs  the resolution: how late a key may be called. */
+/** @param tickMs  the resolution: the maximum delay of a key */
 export function createTimerWheel<K>(clock: Clock, tickMs: number, onDue: (key: K) => void): TimerWheel<K> {
   const keysByTick = new Map<number, Set<K>>();
   const tickByKey = new Map<K, number>();
@@ -32,7 +32,7 @@ export function createTimerWheel<K>(clock: Clock, tickMs: number, onDue: (key: K
       const due = keysByTick.get(tick) ?? [];
       keysByTick.delete(tick);
       for (const key of due) {
-        // A key that was called before may have moved it.
+        // An earlier key's callback may have moved this one.
         if (tickByKey.get(key) !== tick) continue;
         tickByKey.delete(key);
         onDue(key);

@@ -8,10 +8,10 @@ export interface TlsFiles {
 }
 
 /**
- * Certificate and key with which to serve HTTPS; undefined when neither is named.
+ * Certificate and key for HTTPS; undefined when neither is configured.
  *
- * @param prefix  of the settings that name them, `BERTH_PLACEMENT_`
- * @throws BerthError `invalid_argument / bad_config` when one is missing, unreadable, or not the other's.
+ * @param prefix  of their settings, `BERTH_PLACEMENT_`
+ * @throws BerthError `invalid_argument / bad_config` when one is missing or unreadable, or they do not match.
  */
 export function readTlsFiles(prefix: string, certFile: string, keyFile: string): TlsFiles | undefined {
   if (certFile === '' && keyFile === '') return undefined;

@@ -1,7 +1,7 @@
 import { type ConfigOf, enumOption } from './config';
 import type { Log } from './log';
 
-/** Whether a process tells OpenTelemetry what it does. All else is said by the standard `OTEL_...` variables. */
+/** Switches tracing by OpenTelemetry on or off; the standard `OTEL_...` variables configure the rest. */
 export const traceOptions = {
   traces: enumOption({
     env: 'BERTH_TRACES',
@@ -11,38 +11,41 @@ export const traceOptions = {
   }),
 } as const;
 
-/** What a span is between processes, as OpenTelemetry has it. */
+/** A span's kind, as in OpenTelemetry. */
 export type SpanKind = 'internal' | 'client' | 'server' | 'producer' | 'consumer';
 
-/** What is known of a span when it begins; names as OpenTelemetry's semantic conventions have them. */
+/** The attributes of a span at its start, named by OpenTelemetry's semantic conventions. */
 export interface SpanFacts {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes?: Readonly<Record<string, string | number>>;
 }
 
-/** What tells of spans. Each span lasts as long as its work, and its failure is that of the work. */
+/** Records spans. Each span lasts as long as its work and fails with it. */
 export interface Tracer {
-  /** The open span in the form of W3C Trace Context, for who goes on with it elsewhere. */
+  /** The open span in W3C Trace Context form, to continue it in another process. */
   traceparent(): string | undefined;
-  /** A part of the open span; where none is open, the work alone. */
+  /** Runs the work in a child of the open span; without an open span, in none. */
   inSpan<T>(facts: SpanFacts, work: () => Promise<T>): Promise<T>;
-  /** A part of the open span; where none is open, the beginning of a trace. */
+  /** Runs the work in a child of the open span; without an open span, in the root of a new trace. */
   inTrace<T>(facts: SpanFacts, work: () => Promise<T>): Promise<T>;
-  /** A part of a span of another process; without one, the work alone, in no span. */
+  /** Runs the work in a child of another process's span; without a parent, in no span. */
   continueTrace<T>(traceparent: string | undefined, facts: SpanFacts, work: () => Promise<T>): Promise<T>;
-  /** Sends what has not been sent, as far as that goes in two seconds. */
+  /** Exports the remaining spans, for at most two seconds. */
   close(): Promise<void>;
 }
 
-/** Of this process. A span is open in all that its work awaits, so it is not handed from call to call; nor is this. */
+/**
+ * The process's tracer. A span stays open across everything that its work awaits, so neither spans nor the tracer are
+ * passed from call to call.
+ */
 let tracer: Tracer | undefined;
 
 /**
- * Starts to trace, if the configuration says so: only then is OpenTelemetry loaded. `service` is the process's
- * `service.name` (as `berth-scheduler`) unless OTEL_SERVICE_NAME says another.
+ * Starts tracing if configured; only then is OpenTelemetry loaded. `service` is the process's `service.name` (such as
+ * `berth-scheduler`) unless OTEL_SERVICE_NAME overrides it.
  *
- * @returns what ends it
+ * @returns the function that stops it
  */
 export async function startTracing(
   { traces }: ConfigOf<typeof traceOptions>,
@@ -60,27 +63,27 @@ export async function startTracing(
   };
 }
 
-/** Whether this process traces: who would make facts for nothing asks first. */
+/** True when this process traces; check it before building attributes. */
 export function isTracing(): boolean {
   return tracer !== undefined;
 }
 
-/** As `Tracer.traceparent`; undefined when nothing is traced. */
+/** `Tracer.traceparent`; undefined without tracing. */
 export function traceparent(): string | undefined {
   return tracer?.traceparent();
 }
 
-/** As `Tracer.inSpan`. */
+/** `Tracer.inSpan`; without tracing, the work alone. */
 export function inSpan<T>(facts: SpanFacts, work: () => Promise<T>): Promise<T> {
   return tracer === undefined ? work() : tracer.inSpan(facts, work);
 }
 
-/** As `Tracer.inTrace`. */
+/** `Tracer.inTrace`; without tracing, the work alone. */
 export function inTrace<T>(facts: SpanFacts, work: () => Promise<T>): Promise<T> {
   return tracer === undefined ? work() : tracer.inTrace(facts, work);
 }
 
-/** As `Tracer.continueTrace`. */
+/** `Tracer.continueTrace`; without tracing, the work alone. */
 export function continueTrace<T>(parent: string | undefined, facts: SpanFacts, work: () => Promise<T>): Promise<T> {
   return tracer === undefined ? work() : tracer.continueTrace(parent, facts, work);
 }

@@ -13,7 +13,7 @@ import type { CarriedHost } from './orders/order-queue';
 import { type LostReports, rememberLost } from './reports/report-lost';
 import type { HostReporter } from './reports/reporter';
 
-/** Hosts that are opened at once. */
+/** Limit of the hosts opened at once. */
 export const MAX_OPENING_HOSTS = 200;
 
 /** A host of the process, before and after it is open. */
@@ -21,24 +21,24 @@ export interface Carried extends CarriedHost {
   readonly identity: HostIdentity;
   readonly facts: HostFacts;
   journal: Journal;
-  /** Of a node of a pool: ends what is retried for it. */
+  /** For a pool's node: stops its retries. */
   closing: AbortController;
-  /** Of a node of a pool: what this run knew of it last, and when its driver before is closed. */
+  /** For a pool's node: the last record of this run, and when its former driver is closed. */
   known: NodeRecord | undefined;
   closed: Promise<void>;
   reports: HostReporter | undefined;
 }
 
-/** What says which hosts a process carries, and where their instances are remembered. */
+/** The hosts of a process, and the place of their journals. */
 export interface ConfiguredHosts {
   readonly config: AgentConfig;
   readonly clock: Clock;
-  /** In the folder that the configuration names, if it names one, unless given. */
+  /** Default: in the configured state folder, if there is one. */
   readonly journal?: (host: string) => Promise<Journal>;
 }
 
 /**
- * The hosts that a process carries, or nodes of its pool that it may come to hold, none of them open or held.
+ * The hosts of a process, or the nodes of its pool that it may come to hold; none is open or held yet.
  *
  * @throws BerthError `invalid_argument / bad_config`, `failed_precondition / state_dir`
  */
@@ -73,8 +73,8 @@ export function carriedHosts(
 }
 
 /**
- * Opens a host that is held: what it was left with is recovered. Not before, because its journal and its half-built
- * instances are those of the run that holds it.
+ * Opens a held host and recovers its instances. Not earlier, because journal and half-built instances belong to the run
+ * that holds the host.
  */
 export async function openHost(
   { identity, facts, journal, lease }: Carried,
@@ -98,7 +98,7 @@ export async function openHost(
   }
 }
 
-/** Half a file, as of a disk that was full or a machine that lost its power: what runs there is left alone. */
+/** A truncated file, as after a full disk or a power loss: its instance is left alone. */
 function keepUnreadable({ unreadable, log, facts }: Host, uuid: string): void {
   unreadable.add(uuid);
   const fields = { event: 'journal_unreadable', host: facts.name, instance_uuid: uuid };

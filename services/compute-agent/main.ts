@@ -16,13 +16,13 @@ import { listNodes } from './pool/list-nodes';
 import type { PoolNodes } from './pool/open-node';
 import { startComputeAgent } from './start';
 
-/** Beside the journal of the first host. */
+/** Stored beside the journal of the first host. */
 function formerRunOf(config: AgentConfig): Promise<FormerRun> {
   const [first = config.host] = hostNames(config);
   return config.stateDir === '' ? Promise.resolve(noFormerRun) : openFormerRun(join(config.stateDir, first));
 }
 
-/** Of an agent that shares a pool. */
+/** The nodes of an agent that shares a pool. */
 async function poolNodes(config: AgentConfig, opening: Opening, bus: Bus): Promise<PoolNodes | undefined> {
   if (config.driver !== 'baremetal') return undefined;
   const source = nodeSource(config, opening.clock);
@@ -46,7 +46,8 @@ export const computeAgent: ServiceProcess<typeof tables> = {
     refuseTop(config.agent.cell);
     const { stateDir, cell, host } = config.agent;
     const formerRun = await opening.open('state folder', formerRunOf(config.agent));
-    // Before the bus, whose opening waits for a broker that is away: an operator who renamed a machine hears of it at once.
+    // Before the bus, whose opening waits for an absent broker: an operator who renamed the machine sees the error at
+    // once.
     if (stateDir !== '') await ownState(stateDir, { cell, host });
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const nodes = await poolNodes(config.agent, opening, bus);

@@ -1,7 +1,7 @@
 import type { Metrics } from '#libs/runtime/metrics';
 import type { Ledger, TrackedInstance } from './host/ledger';
 
-/** The metrics of an agent, over all hosts of the process: a label for each host would be thousands of series. */
+/** The metrics of an agent, over all hosts of the process: a label per host would make thousands of series. */
 export function agentMetrics(metrics: Metrics) {
   const ledgers = new Set<Ledger>();
   const sum = (state: TrackedInstance['state']) => [...ledgers].reduce((all, ledger) => all + ledger.count(state), 0);
@@ -10,7 +10,7 @@ export function agentMetrics(metrics: Metrics) {
       gauge.set({ state }, sum(state));
   });
   return {
-    /** Adds a host's ledger to the gauge of instances; the returned function takes it away. */
+    /** Adds a host's ledger to the gauge of instances; returns its removal. */
     watch(ledger: Ledger) {
       ledgers.add(ledger);
       return () => ledgers.delete(ledger);

@@ -7,7 +7,7 @@ import { dockerDriverOptions } from './drivers/docker/docker-options';
 import { fakeOptions } from './drivers/fake-options';
 import { processDriverOptions } from './drivers/process/process-options';
 
-/** Settings of a compute agent. Entries for several kinds of hosts (`|` between them) go to hosts round-robin. */
+/** Settings of a compute agent. Entries for several kinds of hosts (separated by `|`) apply to hosts round-robin. */
 export const agentOptions = {
   host: stringOption({
     env: 'BERTH_AGENT_HOST',
@@ -157,12 +157,12 @@ export const agentOptions = {
 
 export type AgentConfig = ConfigOf<typeof agentOptions>;
 
-/** How long a host stays with its agent without an accepted report. */
+/** Length of a host's lease without an accepted report. */
 export function leaseMsOf({ leaseReports, reportIntervalMs }: AgentConfig): number {
   return leaseReports * reportIntervalMs;
 }
 
-/** How an agent asks the store's services in its own name, not in that of one of its hosts. */
+/** Options of calls in the agent's own name, as opposed to one of its hosts. */
 export function callOptions({ reportTimeoutMs, host }: AgentConfig) {
   return { timeoutMs: reportTimeoutMs, sender: agentSender(host) };
 }

@@ -31,29 +31,29 @@ export interface ComputeAgentParts extends Surroundings {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly driver: OpenDriver;
-  /** The run of this agent before; nothing is known of it unless given. */
+  /** The former run of this agent; default: unknown. */
   readonly formerRun?: FormerRun;
-  /** Where a host's instances are remembered; in the folder that the configuration names, if it names one, unless given. */
+  /** Opens a host's journal; default: in the configured state folder, if there is one. */
   readonly journal?: (host: string) => Promise<Journal>;
-  /** The nodes of the configured pool, which this agent shares with others: it carries those, and no hosts of its own. */
+  /** The nodes of the configured pool, which this agent shares with others; it then has no hosts of its own. */
   readonly nodes?: PoolNodes | undefined;
 }
 
 /**
- * A compute agent: a service host (Nova) that carries one host, itself, or thousands, or shares the nodes of a pool with other
- * agents. Each host has a driver, a journal and reports of its own; orders for all of them come by the queue of the service host.
+ * A compute agent: a service host (Nova) of one host, itself, or of thousands, or a member of a pool that shares nodes.
+ * Each host has its own driver, journal and reports; their orders come by the queue of the service host.
  *
- * A host has one live holder. This run first asks for its hosts; what it is granted it opens, recovers and reports, and
- * takes orders for. What another run holds it leaves alone: that run may be at work on the same instances.
+ * A host has one live holder. This run first requests its hosts; it opens, recovers and reports the granted ones, and
+ * takes their orders. Hosts of another run are left alone: that run may work on the same instances.
  *
- * Of a pool it asks for the nodes that the ring names it for, and gives up those that the ring names others for. What is begun on a
- * node when it changes hands goes on with the next holder.
+ * From a pool it requests the nodes that the ring assigns to it, and gives up those assigned to others. When a node
+ * changes hands, its next holder continues unfinished work.
  *
- * Resolves when each host has recovered its instances and sent a report, and orders are taken; when that takes longer than
- * `reportTimeoutMs`, with the rest of it going on (`readiness` says how far it is).
+ * Resolves when each host has recovered its instances and sent a report, and orders are taken; after `reportTimeoutMs`
+ * it resolves with the rest still in progress (`readiness` shows it).
  *
- * @throws BerthError `invalid_argument / bad_config`, `failed_precondition / state_dir`, `unavailable`; what was opened
- *   is closed.
+ * @throws BerthError `invalid_argument / bad_config`, `failed_precondition / state_dir`, `unavailable`; everything
+ * opened is closed again.
  */
 export async function startComputeAgent(parts: ComputeAgentParts): Promise<Running> {
   const { bus, config, clock, log, random, formerRun = noFormerRun, nodes } = parts;
@@ -64,7 +64,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const lostReports = new LostReports();
   const draining = new AbortController();
   const drainEnd = draining.signal;
-  // Each host and each retry listens.
+  // Each host and each retry adds a listener.
   setMaxListeners(0, drainEnd);
   const giveUpAndAsk = (one: Carried) => void giveUp([one]).then(() => acquirer.askSoon());
   const shared = nodes && shareNodes({ ...parts, nodes, counters, drainEnd, lostReports, giveUp: giveUpAndAsk });
@@ -104,11 +104,11 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     await formerRun.remember(agentRun).catch((error: unknown) => {
       log.warn({ event: 'run_not_remembered', error }, 'after a crash the next run has to wait for the lease');
     });
-    // There before the first report, so that whoever hears of a host can give it orders.
+    // The queue exists before the first report, so that orders for a known host arrive.
     await orders.declare();
     const granted = leases.map((lease) => byLease.get(lease)).filter((one) => one !== undefined);
     if (shared) return onNodesGranted(granted);
-    // All have settled before the first failure is told: nothing opens after what was opened is closed.
+    // All settle before the first failure is thrown: nothing opens after the cleanup.
     const results = await Promise.allSettled(granted.map((one) => opening(() => open(one))));
     for (const result of results) if (result.status === 'rejected') fail(result.reason);
     await Promise.all([orders.consume(), ...granted.map((one) => one.host && report(one, one.host))]);
@@ -145,7 +145,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   function onRing(ring: Ring): void {
     if (!shared) return;
     shared.setRing(ring);
-    // Orders come to an agent that has no node any more, too: whoever gave them is to learn that it has not.
+    // An agent without nodes still takes orders: their senders must learn that it does not have the node.
     if (!orders.isConsuming) void orders.declare().then(() => orders.consume());
     const given = shared.toGiveUp(carried);
     counters.nodesGivenUp.inc(given.length);
@@ -172,7 +172,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
       if (!shared && !carried.some((other) => other.lease.isHeld)) void orders.cancel();
     } else if (!isStoreNew) {
       log.warn(fields, 'the store does not know who holds this host: asking for all of them again');
-      // It has lost the others, too, and what they run.
+      // The store has lost the other hosts too, and their instances.
       isStoreNew = true;
       for (const other of carried) other.lease.lose(reason);
       isStoreNew = false;
@@ -204,7 +204,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     await lostReports.settled();
     const goodbye = async () => {
       await reporter.reportAll();
-      // What is in progress on nodes ends here before another goes on with it.
+      // Work on nodes stops here before another agent continues it.
       for (const one of carried) shared?.close(one);
       await Promise.all(carried.map(({ closed }) => closed));
       await membership?.leave();
@@ -223,7 +223,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     readiness() {
       if (failure !== undefined) return { ready: false, reason: `a host could not be opened: ${failure.message}` };
       if (!bus.isConnected()) return { ready: false, reason: 'not connected to the broker' };
-      // Which nodes it holds does not count: another agent of the pool may keep some for a while.
+      // The nodes held do not matter: another agent of the pool may keep some for a while.
       if (membership)
         return membership.ring ? { ready: true } : { ready: false, reason: 'not a member of the pool yet' };
       const heldCount = carried.filter(({ lease }) => lease.isHeld).length;

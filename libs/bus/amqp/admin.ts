@@ -23,14 +23,14 @@ import {
   notConnected,
 } from './topology';
 
-/** Interval between checks that exchanges, bindings and queues still exist, about. */
+/** Approximate interval between checks that exchanges, bindings and queues still exist. */
 const CHECK_MS = 5_000;
 
 /**
- * Declares and asks, one thing after the other on a channel of its own, because the broker answers a wrong question by
- * closing the channel. Remembers what was declared, and declares it again on each new connection, and every few seconds: somebody
- * may delete an exchange, a queue or a binding while the connection lives, and of a binding the broker tells nobody. For a user who
- * sends by entrances services declare: exchanges and queues are only looked for.
+ * Declares and queries one thing at a time on its own channel, since the broker answers an invalid query by closing the
+ * channel. Remembers the declarations and repeats them on each new connection, and every few seconds: exchanges, queues
+ * and bindings may be deleted while the connection lives, and the broker does not notify of a deleted binding. For
+ * users who send by entrances, services declare: exchanges and queues are only looked up.
  */
 export class Admin implements Attachment {
   readonly #log: Log;
@@ -40,9 +40,12 @@ export class Admin implements Attachment {
   readonly #exchanges: readonly string[];
   readonly #random: Random;
   readonly #declared = new Map<string, QueueSpec>();
-  /** Queues that an older version declared otherwise. To ask again costs a channel, and a line in the broker's log. */
+  /**
+   * Queues that an older version declared with other arguments. Checking again costs a channel, and a line in the
+   * broker's log.
+   */
   readonly #ofOldVersion = new Set<string>();
-  /** The queues of events of this connection, with what each is to hear. */
+  /** The event queues of this connection, with their patterns. */
   readonly #hearing = new Map<string, string>();
   #model: ChannelModel | undefined;
   #channel: Channel | undefined;
@@ -61,7 +64,7 @@ export class Admin implements Attachment {
     this.#exchanges = exchangesOf(user).map((name) => inCell(cell, name));
   }
 
-  /** True when all exchanges that this user needs were there when they were last looked for. */
+  /** True when the last check found all exchanges that this user needs. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
@@ -69,7 +72,7 @@ export class Admin implements Attachment {
   async attach(model: ChannelModel): Promise<void> {
     this.#model = model;
     this.#channel = undefined;
-    // Those of the connection before went with it.
+    // Those of the former connection went with it.
     this.#hearing.clear();
     this.#checkLater();
     if (!this.#declares) {
@@ -88,8 +91,8 @@ export class Admin implements Attachment {
   }
 
   /**
-   * Looks for what is to be there, and declares it again. Called every few seconds, and when the broker closes a channel, as it does
-   * when a message is published to an exchange that is gone. Never rejects.
+   * Checks all declarations and repeats them. Runs every few seconds, and when the broker closes a channel, as it does
+   * after a publication to a deleted exchange. Never rejects.
    */
   async check(): Promise<void> {
     if (this.#isChecking || this.#isClosed || this.#model === undefined) return;
@@ -114,7 +117,7 @@ export class Admin implements Attachment {
     }
   }
 
-  /** A queue whose listener was cancelled is gone with it. */
+  /** A queue vanishes with its cancelled listener. */
   async #bindAgain(queue: string, pattern: string): Promise<void> {
     try {
       await this.run(queue, (channel) => bindEvents(channel, queue, this.#cell, pattern));
@@ -151,7 +154,7 @@ export class Admin implements Attachment {
     this.#cancelCheck = this.#clock.after(CHECK_MS * (0.75 + this.#random.next() / 2), () => void this.check());
   }
 
-  /** Declares a queue of this connection that hears topics, and keeps it bound. */
+  /** Declares a queue of this connection for topics, and keeps it bound. */
   async hear(name: string, pattern: string): Promise<string> {
     const queue = await this.run(pattern, (channel) => declareEventQueue(channel, name, this.#cell, pattern));
     this.#hearing.set(queue, pattern);
@@ -166,8 +169,8 @@ export class Admin implements Attachment {
   }
 
   /**
-   * Deletes a queue without consumers, and declares it no more; false when it has some. They are counted before: quorum queues
-   * know no `if-unused`.
+   * Deletes a queue without consumers and its remembered declaration; false when it has consumers. They are counted
+   * first, because quorum queues do not support `if-unused`.
    */
   async remove(queue: string): Promise<boolean> {
     const isRemoved = await this.run(queue, async (channel) => {
@@ -180,13 +183,16 @@ export class Admin implements Attachment {
     return isRemoved;
   }
 
-  /** Makes sure that a queue to consume from is there. @throws BerthError as `declare`; `not_found / no_such_queue`. */
+  /** Ensures that a queue to consume from exists. @throws BerthError like `declare`; `not_found / no_such_queue`. */
   async provide(spec: QueueSpec): Promise<void> {
     if (this.#declares) await this.declare(spec);
     else await this.run(spec.name, (channel) => findQueue(channel, spec));
   }
 
-  /** A queue of calls, or of dead letters, may still be there as an older version declared it: it is used as it is until it goes. */
+  /**
+   * A queue of calls, or of dead letters, may still exist with an older version's arguments: it is used as it is until
+   * it is deleted.
+   */
   async #ensure(spec: QueueSpec): Promise<void> {
     if (this.#isChecking && this.#ofOldVersion.has(spec.name) && (await this.#isStillThere(spec))) {
       return this.run(spec.name, (channel) => bindEntrance(channel, spec));
@@ -203,7 +209,7 @@ export class Admin implements Attachment {
     }
   }
 
-  /** Who deletes a queue of an older version has it declared as this version does. */
+  /** Once an older version's queue is deleted, it is declared with this version's arguments. */
   async #isStillThere(spec: QueueSpec): Promise<boolean> {
     try {
       await this.run(spec.name, (channel) => findQueue(channel, spec));
@@ -215,14 +221,14 @@ export class Admin implements Attachment {
     }
   }
 
-  /** Runs work that may cost the channel, after all work before it. */
+  /** Runs work that may close the channel, after all earlier work. */
   run<T>(what: string, work: (channel: Channel) => Promise<T>): Promise<T> {
     const result = this.#last.then(() => this.#runNow(what, work));
     this.#last = result.catch(() => {});
     return result;
   }
 
-  /** A queue whose broker does not answer (it has no quorum) must not keep everyone else waiting. */
+  /** A queue whose broker does not answer (no quorum) must not block the others. */
   async #runNow<T>(what: string, work: (channel: Channel) => Promise<T>): Promise<T> {
     const opened = this.#open();
     const result = opened.then(work);
@@ -236,7 +242,7 @@ export class Admin implements Attachment {
     if (this.#channel !== undefined) return this.#channel;
     if (this.#model === undefined) throw notConnected();
     const channel = await this.#model.createChannel();
-    // The answer to whoever asked says it better; without listeners it would end the process.
+    // The caller gets the error itself; an 'error' event without listeners would end the process.
     channel.on('error', (error) =>
       this.#log.debug({ event: 'bus_channel_closed', error }, 'channel closed by the broker'),
     );
@@ -257,7 +263,7 @@ export class Admin implements Attachment {
   }
 }
 
-/** The exchanges that a user publishes to, or whose queues hear them. */
+/** The exchanges that a user publishes to, or binds its queues to. */
 function exchangesOf(user: string): readonly string[] {
   const identity = identityOf(user, cellOf(user));
   if (identity.kind === 'agent') return [REPORTS_EXCHANGE];

@@ -32,12 +32,12 @@ import { ConsumerChannel } from './consumer-channel';
 import { privateQueuePrefix } from './origin';
 import { brokerBlocked, refusalOf } from './topology';
 
-/** Consumers share this many channels. */
+/** Limit of the channels that consumers share. */
 const MAX_CONSUMER_CHANNELS = 16;
-/** For a broker that no longer answers. */
+/** Time limit of the close, for a broker that no longer answers. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
-/** The bus on RabbitMQ. Everything that it has on the broker comes back with the connection. */
+/** The bus on RabbitMQ. Its queues, bindings and consumers come back with the connection. */
 export class AmqpBus implements Bus {
   readonly #connections: Connections;
   readonly #config: BusConfig;
@@ -58,7 +58,7 @@ export class AmqpBus implements Bus {
     this.#config = config;
     this.#around = around;
     this.#refusals = senderLog(around.log, around.clock);
-    // In the order in which they come back: queues before those who write to them.
+    // In the order of recovery: queues before their publishers.
     this.#admin = new Admin(consuming.user, config.cell, around);
     consuming.add(this.#admin);
     this.#metrics = busMetrics(around.metrics, this);
@@ -204,7 +204,8 @@ export class AmqpBus implements Bus {
     return this.#start({
       queue: spec.name,
       prefetch: options?.prefetch ?? this.#config.prefetch,
-      // Orders, which services alone send, are in hand for as long as a build takes; a destroy must not wait behind them.
+      // Only services send orders, and a handler holds one as long as a build takes; a destroy must not wait behind
+      // them.
       maxBytesInHand: spec.kind === 'host' ? Infinity : MAX_BYTES_IN_HAND,
       isRefused: (delivery) => isRefused(delivery, this.#handling(spec)),
       noAck: false,
@@ -231,7 +232,7 @@ export class AmqpBus implements Bus {
     return { cancel: () => channel.remove(consumer) };
   }
 
-  /** Each of the first consumers has a channel of its own; the others join the emptiest. */
+  /** The first consumers have a channel each; later ones join the channel with the fewest. */
   #emptiestChannel(): ConsumerChannel {
     const count = this.#channels.length;
     const emptiest = this.#channels.reduce<ConsumerChannel | undefined>(

@@ -20,8 +20,8 @@ import { routeTo } from './route';
 import { declareAnswerQueue, notConnected } from './topology';
 
 /**
- * Calls and their answers. Answers come to one queue that lives as long as the consuming connection and belongs to it
- * alone. Requests are confirmed, so that a missing or full queue is told at once instead of by silence.
+ * Calls and their answers. Answers arrive in one queue that is exclusive to the consuming connection and lives as long.
+ * Requests are confirmed, so that a missing or full queue fails at once instead of timing out.
  */
 export class Caller {
   readonly #around: Surroundings;
@@ -33,7 +33,7 @@ export class Caller {
   readonly publisher: BatchingPublisher;
   #answerQueue = '';
 
-  /** @param onLost  called when the broker has closed the channel, as for an exchange that is gone */
+  /** @param onLost  called when the broker has closed the channel, as after a publication to a missing exchange */
   constructor(
     { publishing, consuming }: Connections,
     config: BusConfig,
@@ -61,7 +61,7 @@ export class Caller {
         name: 'calls',
         noQueue: nobodyServes,
         outcomeUnknown,
-        // A call has a deadline of its own.
+        // A call has its own deadline.
         confirmTimeoutMs: Infinity,
         lost,
       },
@@ -83,7 +83,7 @@ export class Caller {
     if (this.#listening.channel === undefined) return Promise.reject(notConnected());
     const { type, body, sender } = message;
     const { timeoutMs, id = this.#around.random.uuid() } = options;
-    // Nobody guesses it, so nobody answers but who got the call.
+    // Unguessable, so that only the receiver of the call can answer.
     const correlationId = this.#around.random.uuid();
     const answer = this.#pending.wait(correlationId, name, options);
     const properties = outgoingProperties(type, id, sender, correlationId);
@@ -116,17 +116,14 @@ export class Caller {
   async #listen(channel: Channel): Promise<void> {
     this.#answerQueue = await declareAnswerQueue(channel, privateQueuePrefix(this.#user) + this.#around.random.uuid());
     const take = (message: ConsumeMessage | null) => {
-      // Null: the broker has cancelled us, and nothing can come here any more.
+      // Null: the broker cancelled the consumer, and no answer can arrive any more.
       if (message === null) return void channel.close().catch(() => {});
       this.#take(message);
     };
     await channel.consume(this.#answerQueue, take, { noAck: true });
   }
 
-  /**
-   * Services answer, and nobody else is heard. An answer that can't be read is as one that is lost: its callers wait until their
-   * deadlines.
-   */
+  /** Takes answers of services only. An unreadable answer counts as lost: its callers wait until their deadlines. */
   #take(message: ConsumeMessage): void {
     const origin = originOf(message);
     if (origin.kind !== 'service') {

@@ -24,7 +24,7 @@ import {
 import { onBehalfOf } from './origin';
 import { type Route, routeTo } from './route';
 
-/** Casts, events and dead letters: what is safe with the broker once its promise resolves. */
+/** Casts, events and dead letters: the broker has the message once the promise resolves. */
 export class Caster {
   readonly #around: Surroundings;
   readonly #metrics: BusMetrics;
@@ -32,7 +32,7 @@ export class Caster {
   readonly #events: string;
   readonly publisher: BatchingPublisher;
 
-  /** @param lost  called when the broker has closed the channel, as for an exchange that is gone */
+  /** @param lost  called when the broker has closed the channel, as after a publication to a missing exchange */
   constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings, lost: () => void) {
     this.#metrics = metrics;
     this.#user = connection.user;
@@ -58,25 +58,25 @@ export class Caster {
     return this.#publish({ exchange: this.#events, routingKey: topic }, message.body, properties, false);
   }
 
-  /** Puts a message into a queue as a message of its own, with the properties given. Errors as `Bus.cast`. */
+  /** Puts a message into a queue with the given properties. Errors as in `Bus.cast`. */
   put(queue: QueueSpec, body: Uint8Array, properties: Options.Publish): Promise<void> {
     return this.#publish(routeTo(queue, this.#user), body, { ...cutProperties(properties), mandatory: true }, false);
   }
 
-  /** Puts a message of `queue` into the dead letters of its cell as it came, with the reason in its headers. */
+  /** Dead-letters a message of `queue` unchanged in its cell, with the reason in its headers. */
   bury(delivery: Delivery, error: BerthError, queue: string): Promise<void> {
     const headers = { ...deadLetterHeaders(error, queue), ...droppedBodyHeaders(delivery) };
     return this.#sendOn(queueInCell(cellOf(queue), DEAD_LETTER_QUEUE), delivery, headers, { body: keptBody(delivery) });
   }
 
-  /** Puts a message to the end of its queue, this delivery not counted. It expires when it would have. */
+  /** Republishes a message at the end of its queue without counting this delivery. Its expiry stays. */
   postpone(delivery: Delivery, queue: QueueSpec): Promise<void> {
     const postponedAtMs = delivery.postponedAtMs ?? this.#around.clock.now();
     const headers = { [DELIVERIES_HEADER]: delivery.deliveries - 1, [POSTPONED_HEADER]: postponedAtMs };
     return this.#sendOn(queue, delivery, headers, delivery);
   }
 
-  /** Puts a call to the end of its queue, all its deliveries counted. It expires when it would have. */
+  /** Republishes a call at the end of its queue with all deliveries counted. Its expiry stays. */
   recount(delivery: Delivery, queue: QueueSpec): Promise<void> {
     const headers = { [DELIVERIES_HEADER]: delivery.deliveries - 1 };
     return this.#sendOn(queue, delivery, headers, delivery);

@@ -6,22 +6,22 @@ import type { BusConfig } from '../options';
 import type { Bus } from '../port';
 import { AmqpBus } from './amqp-bus';
 
-/** Where RabbitMQ is, and how to use it. */
+/** RabbitMQ's address, and settings of the bus. */
 export type AmqpSettings = BusConfig & {
-  /** `amqp://user:password@host:port/vhost`, or `amqps:`; `?heartbeat=` goes before the setting. */
+  /** `amqp://user:password@host:port/vhost`, or `amqps:`; `?heartbeat=` overrides the setting. */
   readonly busUrl: string;
-  /** Names the connection in RabbitMQ's own lists. */
+  /** Name of the connection in RabbitMQ's lists. */
   readonly processName?: string;
-  /** For who is waited for by a person: where no broker listens it gives up at once, and does not wait for one to start. */
+  /** True for interactive use: fails at once when no broker listens, instead of waiting for it to start. */
   readonly isHasty?: boolean;
 };
 
 /**
- * Connects to RabbitMQ; from then on the bus reconnects by itself, with all that it has on the broker. Tries for
+ * Connects to RabbitMQ; afterwards the bus reconnects by itself and restores its queues and consumers. Tries for
  * `connectTimeoutMs`, so that a process may start before its broker.
  *
- * @throws BerthError `unavailable / broker_unreachable`; `permission_denied / broker_refused` (at once: user, password or
- *   vhost are wrong); `invalid_argument / bad_bus_url`.
+ * @throws BerthError `unavailable / broker_unreachable`; `permission_denied / broker_refused` (at once: wrong user,
+ * password or vhost); `invalid_argument / bad_bus_url`.
  */
 export async function connectAmqp(settings: AmqpSettings, around: Surroundings): Promise<Bus> {
   const url = addressOf(settings);
@@ -62,8 +62,8 @@ async function bothUpOrRefused(
 }
 
 /**
- * Resolves when a connection is up for the first time, or to why waiting does not help; amqplib has that in the text alone.
- * `onRetry` is told of failures after which it is tried again.
+ * Resolves to undefined on the first connection, or to the error that makes waiting useless; amqplib distinguishes it
+ * by text alone. Calls `onRetry` for failures that are retried.
  */
 function upOrRefused(
   connection: Connection,
@@ -75,8 +75,8 @@ function upOrRefused(
   return new Promise((resolve) => {
     connection.onUp = () => resolve(undefined);
     connection.onFailed = (error) => {
-      // A wrong login says so. With a wrong virtual host the connection is closed instead of opened, which a stopping
-      // broker does, too, but only once.
+      // A wrong login is reported as such. With a wrong virtual host the connection is closed instead of opened; a
+      // stopping broker does that too, but only once.
       closedCount = /got <ConnectionClose/.test(error.message) ? closedCount + 1 : 0;
       const isRefused = /Handshake terminated by server: 403/.test(error.message);
       if (isRefused || closedCount >= 3) resolve(refused(where, error));
@@ -102,7 +102,7 @@ function addressOf({ busUrl, heartbeatS }: AmqpSettings): URL {
   }
 }
 
-/** No such port, or no such name: not a broker that is slow. */
+/** No such port or name, as opposed to a slow broker. */
 function isNobodyThere({ message }: Error): boolean {
   return /\b(ECONNREFUSED|ENOTFOUND)\b/.test(message);
 }

@@ -11,7 +11,7 @@ import type { Consumer } from './consumer';
 import { refusalOf } from './topology';
 
 const RETRY_DELAY_MS = 500;
-/** For the broker to confirm a consumer; it may have a thousand others to confirm before. */
+/** Time limit of a consumer's confirmation; the broker may have a thousand others to confirm first. */
 const CONFIRM_TIMEOUT_MS = 30_000;
 
 interface Member {
@@ -22,14 +22,14 @@ interface Member {
 }
 
 /**
- * A channel with its consumers, all of which start again whenever the channel comes back. They share it because a broker
- * gives a connection some 2,000 channels, and one process may carry more agents than that.
+ * A channel with its consumers, all of which restart whenever the channel comes back. They share it because a broker
+ * allows a connection some 2,000 channels, and one process may carry more agents than that.
  */
 export class ConsumerChannel {
   readonly #around: Surroundings;
   readonly #reopening: ReopeningChannel<Channel>;
   readonly #members = new Map<Consumer, Member>();
-  /** Those of the present channel. */
+  /** Acks of the present channel. */
   #acks: Acks | undefined;
 
   constructor(connection: Connection, name: string, around: Surroundings) {
@@ -71,13 +71,13 @@ export class ConsumerChannel {
     await consumer.cancel();
   }
 
-  /** Resolves when the broker has seen all acks. */
+  /** Resolves when the broker has received all acks. */
   close(): Promise<void> {
     this.#acks?.flush();
     return this.#reopening.close();
   }
 
-  /** Not awaited: a queue whose broker does not answer must not keep the other consumers from starting. */
+  /** Not awaited: a queue whose broker does not answer must not delay the other consumers. */
   #startAll(channel: Channel): void {
     const acks = new Acks(channel);
     this.#acks = acks;
@@ -112,7 +112,7 @@ export class ConsumerChannel {
 
   #startLater(member: Member, acks: Acks): void {
     this.#around.clock.after(RETRY_DELAY_MS, () => {
-      // On a new channel it has been started already.
+      // A new channel has started it already.
       if (this.#acks === acks && this.#members.has(member.consumer)) void this.#start(member, acks);
     });
   }

@@ -11,45 +11,45 @@ import { isFrame } from './batching/frame';
 import type { FrameReader, Settling } from './batching/frame-reader';
 import { deliveryOf } from './message';
 
-/** What a consumer consumes, and what it does with it. */
+/** A consumer's queue and its callbacks. */
 export interface ConsumerRole {
-  /** Its name, or the pattern of its topics; for people. */
+  /** Name of the queue, or the topic pattern; for people. */
   readonly queue: string;
-  /** Handlers that run at once, and AMQP messages that the broker gives out before one of them is settled. */
+  /** Limit of concurrent handlers, and of unsettled AMQP messages from the broker. */
   readonly prefetch: number;
-  /** Bytes of bodies that handlers have in hand at once. */
+  /** Limit of the body bytes that handlers hold at once. */
   readonly maxBytesInHand: number;
-  /** True when a message comes to no handler: such a one is settled at once, and waits for nothing with a body that nobody reads. */
+  /** True when a message reaches no handler: it is settled at once instead of waiting with an unread body. */
   isRefused(delivery: Delivery): boolean;
   /** Events need no ack. */
   readonly noAck: boolean;
-  /** Declares the queue on whatever channel it takes; resolves to its name. */
+  /** Declares the queue on its own choice of channel; resolves to its name. */
   declare(): Promise<string>;
   /** Never rejects. */
   handle(delivery: Delivery, actions: MessageActions, topic: string): Promise<void>;
-  /** Puts a message into the dead letters. */
+  /** Dead-letters a message. */
   bury(delivery: Delivery, error: BerthError): Promise<void>;
-  /** Puts a message to the end of its queue. */
+  /** Moves a message to the end of its queue. */
   postpone(delivery: Delivery): Promise<void>;
-  /** Puts a message to the end of its queue with the count of its deliveries. */
+  /** Moves a message to the end of its queue, with its delivery count. */
   recount(delivery: Delivery): Promise<void>;
   readonly answers: Answers;
-  /** Takes frames apart; undefined for a queue that is not batching. */
+  /** Unpacks frames; undefined for a queue that is not batching. */
   readonly frames: FrameReader | undefined;
 }
 
-/** What belongs to one channel: on the next channel, the limit starts anew. */
+/** State of one channel; the next channel starts with a new limit. */
 interface ChannelState {
   readonly acks: Acks;
   readonly limit: ConcurrencyLimit;
 }
 
-/** One consumer and its unsettled messages; it outlives the channels that it consumes on. */
+/** One consumer and its unsettled messages; it outlives its channels. */
 export class Consumer {
   readonly #role: ConsumerRole;
   readonly #around: Surroundings;
   readonly #running = new RunningHandlers();
-  /** Its name on whatever channel it consumes on. */
+  /** Its consumer tag on every channel. */
   readonly #tag: string;
   #state: ChannelState | undefined;
   #isCancelled = false;
@@ -68,7 +68,10 @@ export class Consumer {
     return this.#running.size;
   }
 
-  /** Consumes on a channel. `onCancel` is called when the broker ends it alone, as when the queue is deleted. */
+  /**
+   * Consumes on a channel. `onCancel` is called when the broker cancels this consumer alone, as when the queue is
+   * deleted.
+   */
   async attach(acks: Acks, onCancel: () => void): Promise<void> {
     const queue = await this.#role.declare();
     const { prefetch, noAck, maxBytesInHand } = this.#role;
@@ -77,27 +80,27 @@ export class Consumer {
     const state = { acks, limit };
     this.#state = state;
     const take = (message: ConsumeMessage | null) => (message === null ? onCancel() : this.#take(state, message));
-    // Sent back to back: a prefetch holds for the consumers that come after it on the channel.
+    // Sent back to back: a prefetch applies to later consumers of the channel.
     const prefetched = channel.prefetch(prefetch);
     const consumed = channel.consume(queue, take, { noAck, consumerTag: this.#tag });
     await Promise.all([prefetched, consumed]);
     if (this.#isCancelled) await this.#stop();
   }
 
-  /** Takes nothing more; resolves when all messages are settled. */
+  /** Takes no more messages; resolves when all are settled. */
   async cancel(): Promise<void> {
     this.#isCancelled = true;
     await this.#stop();
     await this.#running.idle();
   }
 
-  /** Tells the handlers that their work is no longer wanted. */
+  /** Aborts the handlers: their results are no longer wanted. */
   abort(reason: BerthError): void {
     this.#running.abort(reason);
   }
 
   async #stop(): Promise<void> {
-    // A channel that is gone has no consumers.
+    // A closed channel has no consumers.
     await this.#state?.acks.channel.cancel(this.#tag).catch(() => {});
   }
 

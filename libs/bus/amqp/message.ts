@@ -6,15 +6,15 @@ import type { Surroundings } from '../../runtime/service';
 import { Delivery } from '../handling/delivery';
 import { cellOfMessage, isPrivateQueueOf, originOf } from './origin';
 
-/** How often a message was given out before the adapter published it again. The adapter's own; callers never see it. */
+/** Deliveries before the adapter republished the message. Internal to the adapter; callers never see it. */
 export const DELIVERIES_HEADER = 'berth-deliveries';
 
-/** When it was first published again though that does not count, in ms since 1970; true from older versions. */
+/** When the message was first postponed, in ms since 1970; `true` from older versions. */
 export const POSTPONED_HEADER = 'berth-postponed';
 
 /**
- * An AMQP message as handlers get it. Whoever sent it may have left out or misused any property: what is missing reads
- * as '' or undefined, and a missing id is made up.
+ * An AMQP message in the form for handlers. Its sender may have omitted or misused any property: a missing one reads as
+ * '' or undefined, and a missing id is generated.
  */
 export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect?: BerthError): Delivery {
   const { content, fields, properties } = message;
@@ -34,8 +34,8 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
       correlationId: text(properties.correlationId),
       redelivered: deliveriesBefore > 0 || postponed === true || countOf(postponed) > 0,
       postponedAtMs: countOf(postponed) || undefined,
-      // From now on: the broker does not say how long it waited, and clocks differ. Too late is harmless, the caller
-      // ignores the answer; the broker does not hand out what has expired.
+      // Counted from now: the broker does not report how long a message waited, and clocks differ. A late answer is
+      // harmless, since the caller ignores it, and the broker does not deliver expired messages.
       deadlineMs: Number.isFinite(expirationMs) ? around.clock.elapsed() + expirationMs : undefined,
       headers: textHeaders(headers),
       deliveries: deliveriesBefore + 1,
@@ -47,8 +47,8 @@ export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect
 }
 
 /**
- * Quorum queues count, other queues only know of "before"; what was published again alone brings its own count. Anybody may set
- * either header: a count below that, or none (`NaN`), would hide deliveries.
+ * Quorum queues count deliveries, other queues only flag redelivery; a republished message carries its own count.
+ * Anyone may set either header: a negative count, or `NaN`, would hide deliveries.
  */
 function deliveriesBeforeOf(headers: Record<string, unknown>, isRedelivered: boolean): number {
   const { 'x-delivery-count': counted, [DELIVERIES_HEADER]: published } = headers;
@@ -59,7 +59,10 @@ function countOf(header: unknown): number {
   return Number.isSafeInteger(header) ? Math.max(0, header as number) : 0;
 }
 
-/** Nobody has services answer into a queue that it may not read itself, and so not into one of a user whose name begins with its own. */
+/**
+ * The reply queue, if its sender may read it: services never answer into another user's queue, such as one of a user
+ * whose name begins with the sender's.
+ */
 function ownQueue(replyTo: string | undefined, identity: Identity, cell: string): string | undefined {
   if (!isRestricted(identity) || replyTo === undefined) return replyTo;
   return isPrivateQueueOf(userOf(identity, cell), replyTo) ? replyTo : undefined;
@@ -71,7 +74,7 @@ function text(value: unknown): string | undefined {
 
 const NO_HEADERS = {};
 
-/** The headers that are text. What the broker itself moved to the dead letters says why in Berth's headers, too. */
+/** The text headers. For messages that the broker dead-lettered, Berth's headers carry the reason too. */
 function textHeaders(headers: Record<string, unknown>): Record<string, string> {
   const entries = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   if (entries.length === 0) return NO_HEADERS;
@@ -87,7 +90,7 @@ function textHeaders(headers: Record<string, unknown>): Record<string, string> {
   return { ...buried, ...texts };
 }
 
-/** The properties that a message has whatever its kind. */
+/** Properties common to all kinds of messages. */
 export function outgoingProperties(
   type: string,
   messageId: string,
@@ -100,7 +103,7 @@ export function outgoingProperties(
   return properties;
 }
 
-/** The properties of an answer: an error says so in its type. */
+/** The properties of an answer; an error is marked in its type. */
 export function answerProperties(
   { id, correlationId }: Pick<Delivery, 'id' | 'correlationId'>,
   type: string,
@@ -112,25 +115,25 @@ export function answerProperties(
   };
 }
 
-/** The broker closes the channel of whoever asks for more. */
+/** RabbitMQ closes the channel above this expiration. */
 const MAX_EXPIRATION_MS = 2_147_483_647;
 
-/** The property of a message that expires in so many milliseconds. */
+/** The `expiration` property for a remaining time in milliseconds. */
 export function expirationOf(leftMs: number): number {
   return Math.min(Math.max(0, Math.ceil(leftMs)), MAX_EXPIRATION_MS);
 }
 
-/** A view of the bytes as amqplib wants them; nothing is copied. */
+/** A Buffer view of the bytes for amqplib, without a copy. */
 export function bufferOf(body: Uint8Array): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }
 
-/** AMQP's short strings have at most this many bytes. */
+/** Limit of AMQP's short strings. */
 export const MAX_PROPERTY_BYTES = 255;
 
 /**
- * Properties that AMQP can carry, those that are too long cut: of a message that is sent on as it came. (What came with
- * bytes that are no UTF-8 is longer now, and what came in a frame had no limit.)
+ * Properties cut to AMQP's limits, for forwarding a message unchanged otherwise. (Invalid UTF-8 grows when decoded, and
+ * a message from a frame had no limit.)
  */
 export function cutProperties(properties: Options.Publish): Options.Publish {
   const { type, messageId, correlationId, appId, replyTo } = properties;

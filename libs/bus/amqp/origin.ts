@@ -5,23 +5,28 @@ import { REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../../contracts/queues';
 import { isUuid } from '../../domain/names';
 import { isDeadLetters } from '../port';
 
-/** Whose word a message is that a service sends on: put back, dead-lettered, or sent again. Services alone are believed. */
+/**
+ * Names the original sender of a message that a service republishes, dead-letters or resends. Believed from services
+ * only.
+ */
 const USER_HEADER = 'berth-user';
 
 /**
- * Who sent a message, from what RabbitMQ has checked of it.
+ * The sender of a message, derived from properties that RabbitMQ checks.
  *
- * The naive way believes `user-id`, which RabbitMQ compares with the publisher's user. It fails for a message that a service
- * puts back, which has the service's `user-id`; and for one without. The way that a message took tells the rest, because
- * permissions guard it: only services may write to the default exchange, and by an entrance each user has the routing
- * keys that end in its name. So:
+ * The naive way believes `user-id`, which RabbitMQ compares with the publisher's user. It fails for a message that a
+ * service republishes, which has the service's `user-id`; and for one without. The message's route settles the rest,
+ * because permissions guard it: only services may write to the default exchange, and by an entrance each user has the
+ * routing keys that end in its name. So:
  *
  * - by an entrance: the user, if the routing key ends in it (a tenant can have the broker dead-letter somebody else's
- *   message, or bind an exchange of its own, to an entrance; then it does not); a service's `user-id` vouches for the header;
- * - by the default exchange: a restricted `user-id` is whose word it is, for the broker may have moved the message there
+ *   message, or bind an exchange of its own, to an entrance; then it does not); a service's `user-id` vouches for the
+ *   header;
+ * - by the default exchange: a restricted `user-id` is the sender, since the broker may have moved the message there
  *   from another queue; a service's `user-id` vouches for the header; without `user-id` a service sent it, unless the
  *   broker has dead-lettered it or it has the header, which may be forged then;
- * - moved by the broker to anywhere but the dead letters: never a service's. A tenant may declare a queue of its own that
+ * - moved by the broker to anywhere but the dead letters: never a service's. A tenant may declare a queue of its own
+ *   that
  *   hears a conductor's events and has the broker dead-letter them, with the conductor's `user-id`, to an entrance;
  * - any other way leads from no queue of Berth's.
  */
@@ -31,7 +36,7 @@ export function originOf(message: ConsumeMessage): Identity {
   return isService && isMoved(message) && !isDeadLetters(message.fields.routingKey) ? NOBODY : identity;
 }
 
-/** True when the broker dead-lettered it, which it says in headers that no client can take away. */
+/** True when the broker dead-lettered it, as headers show that no client can remove. */
 function isMoved({ properties }: ConsumeMessage): boolean {
   const headers: Record<string, unknown> = properties.headers ?? {};
   return headers['x-death'] !== undefined || headers['x-first-death-queue'] !== undefined;
@@ -58,7 +63,7 @@ function senderOf({ fields, properties }: ConsumeMessage): Identity {
   }
 }
 
-/** The cell whose queue a message was put into: by its entrance, or by the queue's name. */
+/** The cell of the queue that a message was sent to, from its entrance or the queue's name. */
 export function cellOfMessage({
   exchange,
   routingKey,
@@ -66,25 +71,28 @@ export function cellOfMessage({
   return cellOf(exchange === '' ? routingKey : exchange);
 }
 
-/** Headers that keep a message its sender's when a service sends it on. */
+/** Headers that preserve the original sender when a service forwards the message. */
 export function onBehalfOf(identity: Identity | undefined): Options.Publish['headers'] {
   if (identity === undefined || identity.kind === 'service') return {};
   return { [USER_HEADER]: isRestricted(identity) ? userOf(identity) : '' };
 }
 
-/** Whose word it is that a service sends: its own, or that of the user that it names. */
+/** The sender that a service's message names: the service itself, or the user in its header. */
 function heldOr(service: Identity, holder: unknown): Identity {
   if (holder === undefined) return service;
   return typeof holder === 'string' && holder !== '' ? identityOf(holder) : NOBODY;
 }
 
-/** True when only this user may read a queue, as the broker's permissions say (`broker-users.ts`): its prefix, and a uuid. */
+/**
+ * True when only this user may read a queue by the broker's permissions (`broker-users.ts`): the user's prefix, and a
+ * uuid.
+ */
 export function isPrivateQueueOf(user: string, queue: string): boolean {
   const prefix = privateQueuePrefix(user);
   return queue.startsWith(prefix) && isUuid(queue.slice(prefix.length));
 }
 
-/** The beginning of the names of the queues that only this user may read. */
+/** Prefix of the queues that only this user may read. */
 export function privateQueuePrefix(user: string): string {
   return `private.${user}.`;
 }

@@ -15,30 +15,30 @@ export interface Publication {
   readonly routingKey: string;
   readonly content: Buffer;
   readonly options: Options.Publish;
-  /** When its sender stops waiting: what expires does so by this time, however long it waited here. */
+  /** When its sender stops waiting; an expiring message expires by this time, however long it waited here. */
   readonly deadlineMs: number;
-  /** Called once: without an error when the broker has it. */
+  /** Called once; without an error when the broker has the message. */
   settle(error?: BerthError): void;
-  /** False when nobody waits for it any more: then it is not sent. */
+  /** False when its sender no longer waits: then it is not sent. */
   isWanted(): boolean;
 }
 
 /** `confirmTimeoutMs` is Infinity for no limit. */
 export interface PublisherSettings extends Pick<BusConfig, 'publishWindow' | 'maxWaiting' | 'confirmTimeoutMs'> {
   readonly name: string;
-  /** What it means to the sender that there is no such queue. */
+  /** The sender's error when the queue does not exist. */
   readonly noQueue: (queue: string) => BerthError;
-  /** What it means to the sender that the connection went before the broker said anything. */
+  /** The sender's error when the connection broke before a confirm. */
   readonly outcomeUnknown: () => BerthError;
-  /** Makes a new channel ready for more than publishing. */
+  /** Prepares a new channel for uses besides publishing. */
   prepare?(channel: ConfirmChannel): Promise<void>;
-  /** The channel is gone. */
+  /** Called when the channel is gone. */
   lost?(): void;
 }
 
 /**
- * Publishes with confirms, a window of them at a time: waiting for each alone would cap a process at some 2,000 messages
- * a second. What does not fit waits in line, as it does while amqplib's write buffer is full.
+ * Publishes with confirms, a window of them at a time: waiting for each alone would limit a process to some 2,000
+ * messages a second. Further messages queue here, also while amqplib's write buffer is full.
  */
 export class Publisher {
   readonly #settings: PublisherSettings;
@@ -69,7 +69,7 @@ export class Publisher {
     return this.#reopening.channel !== undefined;
   }
 
-  /** Messages that the broker has not confirmed, or has not got, yet. */
+  /** Messages not confirmed, or not sent yet. */
   get openCount(): number {
     return this.#unconfirmed.size + this.#waiting.length;
   }
@@ -86,7 +86,7 @@ export class Publisher {
     else this.#waiting.push(sending);
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   idle(): Promise<void> {
     if (this.openCount === 0) return Promise.resolve();
     return new Promise((resolve) => this.#onIdle.push(resolve));
@@ -128,7 +128,7 @@ export class Publisher {
     this.#sendWaiting();
   }
 
-  /** amqplib 2.3 tells a nack, for a queue that is full, from a lost channel by the text alone. */
+  /** amqplib 2.3 distinguishes a nack, for a full queue, from a lost channel by the text alone. */
   #errorOf({ publication, isReturned }: Sending, error: Error | null): BerthError | undefined {
     const { noQueue, outcomeUnknown } = this.#settings;
     if (error === null) return isReturned ? noQueue(publication.routingKey) : undefined;
@@ -148,20 +148,20 @@ export class Publisher {
     for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  /** While nothing can be sent, messages that nobody waits for must not count. The oldest time out first. */
+  /** While nothing can be sent, messages without a waiting sender must not count. The oldest time out first. */
   #forgetUnwanted(): void {
     while (this.#waiting.peekFront()?.isWanted() === false) this.#waiting.shift();
   }
 
-  /** What expires after a time must not get that time anew after it has waited here. */
+  /** The time that a message waited here counts towards its expiration. */
   #shorten({ options, deadlineMs }: Publication): void {
     if (options.expiration === undefined) return;
     options.expiration = expirationOf(deadlineMs - this.#around.clock.elapsed());
   }
 
   /**
-   * A return comes before the confirm of the same message and carries no delivery tag. It belongs to the oldest message
-   * with the same id and queue that none was found for yet, because the broker works in order.
+   * A return precedes the confirm of its message and carries no delivery tag. It belongs to the oldest message with the
+   * same id and queue without a return yet, because the broker works in order.
    */
   #markReturned(routingKey: string, messageId: unknown): void {
     for (const sending of this.#unconfirmed) {
@@ -172,7 +172,7 @@ export class Publisher {
     }
   }
 
-  /** The channel is gone: amqplib has called back for what was unconfirmed; what waited here was never sent. */
+  /** The channel is gone: amqplib has called back for all unconfirmed messages; the queued ones were never sent. */
   #settleUnsent(): void {
     for (let first = this.#waiting.shift(); first !== undefined; first = this.#waiting.shift())
       first.settle(notConnected());
@@ -181,7 +181,7 @@ export class Publisher {
   }
 }
 
-/** A publication that is in line, or that the broker has not confirmed. */
+/** A publication that is queued or unconfirmed. */
 class Sending {
   readonly publication: Publication;
   isReturned = false;

@@ -3,14 +3,14 @@ import { sendsByEntrances } from '../../contracts/identity';
 import { type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 
-/** Where to publish a message so that it comes to a queue. */
+/** The exchange and routing key that lead to a queue. */
 export interface Route {
   readonly exchange: string;
   readonly routingKey: string;
 }
 
 /**
- * A service writes to queues by the default exchange; agents, tenants and consoles may not, and send by the queue's entrance.
+ * Services write to queues by the default exchange; agents, tenants and consoles may not, and use the queue's entrance.
  *
  * @throws BerthError `permission_denied / no_entrance` for a queue that is closed to the user.
  */
@@ -22,7 +22,7 @@ export function routeTo(queue: QueueAddress, user: string): Route {
   throw new BerthError('permission_denied', 'no_entrance', `the broker's user ${user} may not send to '${name}'`);
 }
 
-/** Under which key a user publishes at a queue's entrance. The exchange is the cell's, so the key need not name it. */
+/** A user's routing key at a queue's entrance. The exchange belongs to the cell, so the key need not name it. */
 function entranceKey(queue: string, user: string): string {
   return `${withoutCell(queue)}.${withoutCell(user)}`;
 }

@@ -6,7 +6,7 @@ import { BerthError, invalidArgument, isOwnFault } from '../../domain/errors';
 import { noSuchQueue, queueMismatch } from '../errors';
 import { queueArguments } from '../queue-arguments';
 
-/** A listener that is slower than the events loses the oldest above this many. */
+/** Limit of a listener's unread events; above it the oldest are dropped. */
 const MAX_UNHEARD_EVENTS = 100_000;
 
 /** The exchange of a cell's events. */
@@ -14,7 +14,7 @@ export async function declareEvents(channel: Channel, cell: string): Promise<voi
   await channel.assertExchange(inCell(cell, EVENTS_EXCHANGE), 'topic', { durable: true });
 }
 
-/** Lets a queue of this connection hear topics of a cell. */
+/** Binds a queue of this connection to topics of a cell. */
 export async function bindEvents(channel: Channel, queue: string, cell: string, pattern: string): Promise<void> {
   await channel.bindQueue(queue, inCell(cell, EVENTS_EXCHANGE), pattern);
 }
@@ -29,14 +29,17 @@ export async function declareQueue(channel: Channel, spec: QueueSpec): Promise<v
   }
 }
 
-/** Lets restricted users reach a queue. */
+/** Binds a queue's entrance for restricted users. */
 export async function bindEntrance(channel: Channel, { name, entrance }: QueueSpec): Promise<void> {
   if (entrance === undefined) return;
   await channel.assertExchange(entrance.exchange, 'topic', { durable: true });
   await channel.bindQueue(name, entrance.exchange, entrance.pattern);
 }
 
-/** Asks for a queue that services declare. @throws BerthError `not_found / no_such_queue`; the channel is closed then. */
+/**
+ * Checks that a queue, declared by a service, exists. @throws BerthError `not_found / no_such_queue`; the channel is
+ * closed then.
+ */
 export async function findQueue(channel: Channel, { name }: QueueSpec): Promise<void> {
   try {
     await channel.checkQueue(name);
@@ -45,13 +48,13 @@ export async function findQueue(channel: Channel, { name }: QueueSpec): Promise<
   }
 }
 
-/** A queue of this connection alone. For answers to calls. */
+/** Declares an exclusive queue for answers to calls. */
 export async function declareAnswerQueue(channel: Channel, name: string): Promise<string> {
   const { queue } = await channel.assertQueue(name, { exclusive: true, durable: false });
   return queue;
 }
 
-/** A queue of this connection alone that hears topics of a cell. */
+/** Declares an exclusive queue for topics of a cell. */
 export async function declareEventQueue(
   channel: Channel,
   name: string,
@@ -64,10 +67,10 @@ export async function declareEventQueue(
   return queue;
 }
 
-/** What the broker says about a queue, in Berth's words. Its codes are those of AMQP 0-9-1. */
+/** The broker's error about a queue, as a BerthError. The codes are those of AMQP 0-9-1. */
 export function refusalOf(thrown: unknown, queue: string): BerthError {
   if (thrown instanceof BerthError) return thrown;
-  // amqplib's or the engine's, before anything is sent.
+  // An error of amqplib or the engine, before anything was sent.
   if (thrown instanceof Error && isOwnFault(thrown))
     return invalidArgument('not_encodable', `'${queue.slice(0, 64)}' can not be sent: ${thrown.message}`);
   const { code, message } = thrown as { code?: unknown; message?: string };

@@ -2,21 +2,21 @@ import type { Counter, Histogram } from 'prom-client';
 import type { BerthError } from '../../domain/errors';
 import { AGE_BUCKETS_S, type Metrics } from '../../runtime/metrics';
 
-/** What a bus counts. Reasons are a closed set of symbols; queues are no labels, there is one for each host. */
+/** A bus's counters. Reasons are a closed set of symbols; queues are no labels, since each host has one. */
 export interface BusMetrics {
-  /** Calls, casts and events that did not leave this process, or that the broker did not take. */
+  /** Calls, casts and events that did not leave this process, or that the broker refused. */
   readonly notSent: Counter<'reason'>;
   readonly deadLetters: Counter<'reason'>;
-  /** For how long messages that go to the end of their queues have been doing so. */
+  /** Ages of postponed messages since their first postponement. */
   readonly postponed: Histogram;
-  /** Messages that were not decoded: for their sender, their size, or because they were given out or put off too often. */
+  /** Messages refused before decoding: for their sender, their size, or too many deliveries or postponements. */
   readonly refused: Counter<'reason'>;
-  /** Handlers that threw what they should not. */
+  /** Handlers that threw an unexpected error. */
   readonly handlerFailures: Counter;
   readonly reconnects: Counter;
 }
 
-/** What a bus can be asked at any time. */
+/** Present state of a bus. */
 export interface BusState {
   isConnected(): boolean;
   readonly callsWaiting: number;
@@ -24,7 +24,7 @@ export interface BusState {
   readonly inHand: number;
 }
 
-/** The metrics of one bus; a process's metrics take one bus. */
+/** The metrics of one bus; a process has one bus in its metrics. */
 export function busMetrics(metrics: Metrics, state: BusState): BusMetrics {
   const gauge = (name: string, help: string, value: () => number) =>
     metrics.gauge(name, help, [], (its) => its.set(value()));
@@ -51,7 +51,7 @@ export function busMetrics(metrics: Metrics, state: BusState): BusMetrics {
   };
 }
 
-/** Counts an error on its way to whoever sent the message. */
+/** Counts an error, which then goes to the sender. */
 export function countNotSent(metrics: BusMetrics, error: BerthError): BerthError {
   metrics.notSent.inc({ reason: error.reason });
   return error;

@@ -3,22 +3,22 @@ import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import type { IncomingMessage } from '../port';
 
-/** What an adapter knows of a message that it hands out. */
+/** A message's properties, as an adapter delivers it. */
 export type DeliveryFields = Omit<IncomingMessage, 'signal' | 'isAborted' | 'headers' | 'postponedForMs'> & {
   readonly headers: Readonly<Record<string, string>>;
-  /** How often it was given out, this time included, as far as the queue counts. */
+  /** Number of deliveries, including this one, as far as the queue counts. */
   readonly deliveries: number;
-  /** The broker gave this very copy out before. */
+  /** True when the broker delivered this very copy before. */
   readonly isGivenBack?: boolean;
-  /** When it was put off first, by the clock of whoever did; undefined when it never was. */
+  /** When it was first postponed, by the clock of that process; undefined if never. */
   readonly postponedAtMs?: number | undefined;
   /** Why it can't be handled. */
   readonly defect?: BerthError | undefined;
 };
 
 /**
- * A message that a handler works on. Its signal, and the timer of its deadline, are made when somebody asks for them: most
- * handlers never do, and they would cost more than all the rest.
+ * A message in a handler. Its signal, and the timer of its deadline, are created on first use: most handlers never use
+ * them, and they would cost more than everything else.
  */
 export class Delivery implements IncomingMessage {
   readonly type: string;
@@ -33,7 +33,7 @@ export class Delivery implements IncomingMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly deliveries: number;
   readonly isGivenBack: boolean;
-  /** Never later than now, whatever its sender says. */
+  /** Never in the future, whatever its sender claims. */
   readonly postponedAtMs: number | undefined;
   readonly defect: BerthError | undefined;
   readonly #clock: Clock;
@@ -82,13 +82,13 @@ export class Delivery implements IncomingMessage {
     return this.deadlineMs !== undefined && this.#clock.elapsed() >= this.deadlineMs;
   }
 
-  /** Tells the handler, through the signal, that its answer is no longer wanted. */
+  /** Aborts the handler's signal: its answer is no longer wanted. */
   abort(reason: BerthError): void {
     this.#abortReason ??= reason;
     this.#controller?.abort(reason);
   }
 
-  /** The handler is done: nothing is left to tell it. */
+  /** The handler has ended and needs no signal any more. */
   finish(): void {
     this.#isFinished = true;
     this.#cancelTimer?.();

@@ -18,18 +18,18 @@ import type { BusMetrics } from './bus-metrics';
 import type { Delivery } from './delivery';
 import { traceAnswer, traceHandling } from './trace-messages';
 
-/** What an adapter can do with a message. None of these throws or rejects: a broker that is gone gives it out again. */
+/** An adapter's actions on a message. None of them throws or rejects: a broker that is gone redelivers the message. */
 export interface MessageActions {
   readonly ack: () => void;
-  /** Ends when the broker has it again. */
+  /** Settles when the broker has it again. */
   readonly requeue: () => void | Promise<void>;
-  /** To the end of its queue, as another copy, then acked. */
+  /** Republishes it at the end of its queue, then acks it. */
   readonly postpone: () => Promise<void>;
-  /** To the dead letters, then acked. */
+  /** Dead-letters it, then acks it. */
   readonly drop: (error: BerthError) => Promise<void>;
-  /** Puts it into its queue again with the count of its deliveries, where the queue itself does not count; then acks it. */
+  /** Republishes it with its delivery count, for queues that do not count, then acks it. */
   readonly recount: () => Promise<void>;
-  /** Sends an answer to the message's `replyTo`; its type is '' or that of an error. */
+  /** Sends an answer to the message's `replyTo`; the type is '' or an error's. */
   readonly reply: (type: string, body: Uint8Array) => void;
 }
 
@@ -39,19 +39,19 @@ export interface HandlingOptions {
   readonly metrics: BusMetrics;
   readonly maxMessageBytes: number;
   readonly maxPostponedMs: number;
-  /** Settles casts that are refused before they are decoded; they go to the dead letters when not given. */
+  /** Settles casts refused before decoding; default: dead-letter them. */
   readonly refused?: RefusalHandler | undefined;
 }
 
-/** Does all that there is to be done about a message. Never rejects. */
+/** Handles a message completely. Never rejects. */
 export type Handle = (delivery: Delivery, actions: MessageActions) => Promise<void>;
 
-/** Runs the handler of casts and settles each message as it says. */
+/** Runs the handler of casts and settles each message with its result. */
 export function handleCasts(handler: CastHandler, options: HandlingOptions): Handle {
   return (delivery, actions) => handleCast(delivery, actions, handler, options);
 }
 
-/** Runs the handler of each call's type, answers, and acks. A request whose caller is gone is acked unanswered. */
+/** Runs the handler for each call's type, answers, and acks. A request whose caller is gone is acked unanswered. */
 export function handleCalls(handlers: Readonly<Record<string, CallHandler>>, options: HandlingOptions): Handle {
   const table = new Map(Object.entries(handlers));
   return (delivery, actions) => handleCall(delivery, actions, table, options);
@@ -66,7 +66,7 @@ async function handleCast(
   const limit = deliveryLimitOf(options.queue);
   const defect = defectOf(delivery, options.queue);
   if (defect !== undefined) return await bury(delivery, actions, defect, options);
-  // The broker buries what it counts above the limit itself, but not what was counted before it was published again.
+  // The broker dead-letters above its own limit, but does not count deliveries from before a republication.
   if (delivery.deliveries > limit + 1) return await bury(delivery, actions, deliveryLimit(limit + 1), options);
   const refusal = castRefusalOf(delivery, options);
   const handle = refusal === undefined ? handler : (message: Delivery) => refuse(message, refusal, options);
@@ -80,19 +80,19 @@ async function handleCast(
     case 'postpone':
       return await actions.postpone();
     case 'drop':
-      // A dead letter that is dropped is gone; it must not come round again.
+      // A dropped dead letter is gone; it must not loop.
       if (isDeadLetters(options.queue.name)) return actions.ack();
       return await bury(delivery, actions, settlement.error, options);
   }
 }
 
-/** True when a message comes to no handler, for what is known of it without decoding it. */
+/** True when a message reaches no handler, as known without decoding it. */
 export function isRefused(delivery: Delivery, options: Pick<HandlingOptions, 'queue' | 'maxMessageBytes'>): boolean {
   if (isDeadLetters(options.queue.name)) return false;
   return defectOf(delivery, options.queue) !== undefined || refusalOf(delivery, options) !== undefined;
 }
 
-/** Why a message is given to no handler. Dead letters are read whatever they are. */
+/** The defect that keeps a message from its handler. Dead letters are always read. */
 function defectOf({ defect, identity }: Delivery, { name }: QueueSpec): BerthError | undefined {
   if (defect !== undefined || identity.kind !== 'nobody' || isDeadLetters(name)) return defect;
   const message =
@@ -112,7 +112,7 @@ function bury(
   return actions.drop(error);
 }
 
-/** Why a cast is not given to its handler, by its type, its sender and its size. Dead letters are read whatever they are. */
+/** The refusal of a cast for its type, sender or size. Dead letters are always read. */
 function castRefusalOf(delivery: Delivery, options: HandlingOptions): BerthError | undefined {
   if (isDeadLetters(options.queue.name)) return undefined;
   return delivery.type === '' ? missingType() : refusalOf(delivery, options);
@@ -150,7 +150,10 @@ async function settlementOf(
   }
 }
 
-/** Nothing goes round for ever. The broker's own limit is behind that of deliveries, for messages whose processes die. */
+/**
+ * Bounds requeues and postponements. The broker's own delivery limit is a little higher, for messages whose processes
+ * die.
+ */
 async function withinBounds(settlement: Settlement, delivery: Delivery, options: HandlingOptions): Promise<Settlement> {
   const { deliveries, postponedForMs } = delivery;
   if (settlement.kind === 'requeue' && deliveries >= deliveryLimitOf(options.queue))
@@ -177,7 +180,8 @@ async function handleCall(
   if (defect !== undefined) return await bury(delivery, actions, defect, options);
   if (delivery.replyTo === undefined) return await bury(delivery, actions, missingReplyTo(), options);
   if (delivery.isExpired) return actions.ack();
-  // Its consumer died, or gave it back unanswered, and no broker counts that for a queue of calls. (A header that says so is forged.)
+  // Its consumer died, or returned it unanswered, and brokers do not count that for a call queue. (On other queues
+  // the flag is forged.)
   if (delivery.isGivenBack && options.queue.kind !== 'work') return await actions.recount();
   const refusal = callRefusalOf(delivery, options);
   if (refusal !== undefined) {
@@ -204,7 +208,7 @@ async function handleCall(
   actions.ack();
 }
 
-/** A call that was given out too often ends with an answer: it may be what its consumers die of. */
+/** A call with too many deliveries ends with an answer: it may be the cause of its consumers' deaths. */
 function callRefusalOf(delivery: Delivery, options: HandlingOptions): BerthError | undefined {
   const limit = deliveryLimitOf(options.queue);
   if (delivery.deliveries > limit) return deliveryLimit(limit);

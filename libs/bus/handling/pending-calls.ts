@@ -11,7 +11,7 @@ interface Waiter {
   release(): void;
 }
 
-/** The calls of one bus that wait for their answers, by correlation id. Each settles once, whatever happens. */
+/** The calls of one bus that wait for answers, by correlation id. Each settles exactly once. */
 export class PendingCalls {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Waiter>();
@@ -28,7 +28,10 @@ export class PendingCalls {
     return this.#waiting.has(correlationId);
   }
 
-  /** Waits for the answer to a call that is about to be sent to `queue`, and is not cancelled yet. Errors as `Bus.call`. */
+  /**
+   * Waits for the answer to a call that is about to be sent to `queue` and is not cancelled yet. Errors as in
+   * `Bus.call`.
+   */
   wait(correlationId: string, queue: string, options: CallOptions): Promise<Uint8Array> {
     const { signal, timeoutMs } = options;
     return new Promise((resolve, reject) => {
@@ -43,7 +46,7 @@ export class PendingCalls {
     });
   }
 
-  /** Settles the call that an answer, or an error in its place, belongs to; ignores a late one. */
+  /** Settles a call with its answer or error; ignores a late one. */
   answer(correlationId: string, type: string, body: Uint8Array): void {
     const waiter = this.#take(correlationId);
     if (waiter === undefined) return;

@@ -1,7 +1,7 @@
 import type { BerthError } from '../../domain/errors';
 import type { Delivery } from './delivery';
 
-/** The messages of one subscription that handlers work on. */
+/** The messages of one subscription in handlers. */
 export class RunningHandlers {
   readonly #running = new Set<Delivery>();
   #onIdle: (() => void)[] = [];

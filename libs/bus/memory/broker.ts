@@ -13,15 +13,15 @@ import { topicMatches } from './topic';
 const ROUNDS_IN_A_ROW = 256;
 
 interface Listener {
-  /** Of the cell that it listens in. */
+  /** The event exchange of its cell. */
   readonly exchange: string;
   readonly pattern: string;
   hear(topic: string, envelope: Envelope): void;
 }
 
 /**
- * The broker of one process: queues and topics in memory. Buses that shall talk to each other share one.
- * Deterministic: what happens, and in which order, depends on nothing but the calls and the clock.
+ * The broker of one process: queues and topics in memory. Buses that exchange messages share one. Deterministic:
+ * effects and their order depend only on the calls and the clock.
  */
 export class MemoryBroker {
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export class MemoryBroker {
     return declared;
   }
 
-  /** A queue that nobody else names, such as one for answers. */
+  /** A queue with a unique name, for answers and the like. */
   declarePrivate(purpose: string): MemoryQueue {
     return this.declare({ name: `${purpose}.${++this.#privateQueues}`, kind: 'transient' });
   }
@@ -91,16 +91,15 @@ export class MemoryBroker {
   }
 
   /**
-   * Runs an action later, after those that were given before it, so that whoever sends never runs the receiver's code on
-   * its own stack.
+   * Runs an action later, in order of registration, so that a sender never runs the receiver's code on its own stack.
    *
-   * Microtasks make a hop cheap, but services that talk to each other through microtasks alone would never let a timer or
-   * a socket be served; so every so often the next round waits for the clock. Both are deterministic.
+   * Microtasks make a hop cheap, but services that message each other through microtasks alone would starve timers and
+   * sockets; so every so often the next round waits for the clock. Both are deterministic.
    */
   later(action: () => void): void {
     if (this.#actions.push(action) > 1) return;
     if (++this.#round % ROUNDS_IN_A_ROW === 0) this.clock.after(0, () => this.#runActions());
-    // Not by `queueMicrotask`, which makes an asynchronous resource of each.
+    // Not `queueMicrotask`, which creates an asynchronous resource each time.
     else void Promise.resolve().then(() => this.#runActions());
   }
 

@@ -38,7 +38,7 @@ import { deliveryOf, MemorySubscription } from './subscription';
 
 const NO_HEADERS = {};
 
-/** A bus within one process. Buses on one broker talk to each other, each with its own life. */
+/** A bus within one process. Buses on one broker exchange messages; each opens and closes on its own. */
 export class MemoryBus implements Bus {
   readonly #broker: MemoryBroker;
   readonly #identity: Identity;
@@ -175,7 +175,7 @@ export class MemoryBus implements Bus {
     return this.#pending.size;
   }
 
-  /** The broker is here: what is sent is there. */
+  /** The broker is local: sent messages have arrived. */
   get unconfirmed(): number {
     return 0;
   }

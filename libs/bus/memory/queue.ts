@@ -6,7 +6,7 @@ import { deliveryLimit } from '../errors';
 import { isDeadLetters } from '../port';
 import type { MemoryBroker } from './broker';
 
-/** A message as the broker keeps it. */
+/** A message in the broker. */
 export interface Envelope {
   readonly type: string;
   readonly body: Uint8Array;
@@ -16,24 +16,24 @@ export interface Envelope {
   readonly replyTo: string | undefined;
   readonly correlationId: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** When it is dropped if nobody took it. */
+  /** When an untaken message is dropped. */
   readonly expiresAtMs: number | undefined;
-  /** How often it was given out. */
+  /** Number of deliveries. */
   deliveries: number;
-  /** When it was first given out though that does not count. */
+  /** When it was first postponed, which does not count as a delivery. */
   postponedAtMs?: number;
 }
 
-/** Who takes messages from a queue. */
+/** A consumer of a queue. */
 export interface Receiver {
-  /** How many unsettled messages it may have at once. */
+  /** Limit of its unsettled messages. */
   readonly prefetch: number;
-  /** Messages that it has been given and that are not settled; the queue counts them. */
+  /** Its unsettled messages; the queue counts them. */
   unsettledCount: number;
   receive(envelope: Envelope): void;
 }
 
-/** A queue of the memory broker, with the limits, expiry and round-robin delivery of RabbitMQ's. */
+/** A queue of the memory broker, with RabbitMQ's limits, expiry and round-robin delivery. */
 export class MemoryQueue {
   readonly spec: QueueSpec;
   readonly #broker: MemoryBroker;
@@ -88,7 +88,7 @@ export class MemoryQueue {
     this.#ready.unshift(envelope);
   }
 
-  /** Takes back what a receiver did not settle; it goes first, unless it was given out too often. */
+  /** Requeues an unsettled message at the front, unless it has too many deliveries. */
   takeBack(envelope: Envelope): void {
     const isAboveLimit = this.spec.kind === 'work' && envelope.deliveries > (this.spec.deliveryLimit ?? Infinity);
     if (isAboveLimit) this.#broker.bury(envelope, deliveryLimit(envelope.deliveries), this.spec);
@@ -96,7 +96,7 @@ export class MemoryQueue {
     this.#giveOut();
   }
 
-  /** Takes it back to the end, as if it had not been given out but for `redelivered`. */
+  /** Requeues a message at the end without counting the delivery, but with `redelivered`. */
   postpone(envelope: Envelope): void {
     const postponedAtMs = envelope.postponedAtMs ?? this.#broker.clock.now();
     this.#push({ ...envelope, deliveries: envelope.deliveries - 1, postponedAtMs });
@@ -108,13 +108,13 @@ export class MemoryQueue {
     this.#giveOut();
   }
 
-  /** Gives a receiver nothing more. */
+  /** Stops deliveries to a receiver. */
   remove(receiver: Receiver): void {
     const index = this.#receivers.indexOf(receiver);
     if (index >= 0) this.#receivers.splice(index, 1);
   }
 
-  /** A receiver has settled one message and may have another. */
+  /** The receiver has settled one message and may get another. */
   settled(receiver: Receiver): void {
     receiver.unsettledCount--;
     this.#giveOut();
@@ -141,7 +141,7 @@ export class MemoryQueue {
     return undefined;
   }
 
-  /** As RabbitMQ does: a message that has expired goes when it comes first, not before. */
+  /** Like RabbitMQ: an expired message is dropped when it reaches the front. */
   #dropExpired(): void {
     const nowMs = this.#broker.clock.elapsed();
     for (let first = this.#ready.peekFront(); first !== undefined; first = this.#ready.peekFront()) {

@@ -32,7 +32,7 @@ export class MemorySubscription implements Subscription, Receiver {
 
   receive(envelope: Envelope): void {
     if (this.#isCancelled) {
-      // It was on its way, and nobody has seen it.
+      // It was in transit, and no handler has seen it.
       envelope.deliveries--;
       return this.#queue.takeBack(envelope);
     }
@@ -47,7 +47,7 @@ export class MemorySubscription implements Subscription, Receiver {
     await this.#running.idle();
   }
 
-  /** Gives unsettled messages to others; what the handlers return from now on is ignored. */
+  /** Requeues unsettled messages for others; later results of the handlers are ignored. */
   abandon(reason: BerthError): void {
     this.#running.abort(reason);
     for (const envelope of this.#unsettled) this.#queue.takeBack(envelope);
@@ -85,7 +85,7 @@ export class MemorySubscription implements Subscription, Receiver {
   }
 }
 
-/** The message as a handler gets it. */
+/** The message in the form for handlers. */
 export function deliveryOf(envelope: Envelope, { clock }: MemoryBroker): Delivery {
   const { expiresAtMs: deadlineMs, deliveries, ...fields } = envelope;
   const redelivered = deliveries > 1 || fields.postponedAtMs !== undefined;

@@ -1,4 +1,6 @@
-/** Whether a topic matches a pattern of AMQP topics: words joined by dots, `*` is one word, `#` is any number of them. */
+/**
+ * True when a topic matches an AMQP topic pattern: words joined by dots, `*` is one word, `#` is any number of them.
+ */
 export function topicMatches(pattern: string, topic: string): boolean {
   return wordsMatch(words(pattern), words(topic));
 }

@@ -12,7 +12,7 @@ const cellView = (name: string, vcpu: number, fields: Partial<CellView> = {}) =>
 const instance = (uuid: string, cell: string, state: InstanceView['state'] = 'active') =>
   ({ uuid, name: uuid, cell, state, host: 'h1', fault: undefined }) as InstanceView;
 
-/** Cells of a fleet, of which some refuse instances, for a reason. */
+/** A fleet whose cells refuse some instances with a reason. */
 function fleet(cells: CellView[], instances: InstanceView[], refusals: Readonly<Record<string, string>> = {}) {
   const all = new Map(instances.map((one) => [one.uuid, one]));
   const asked: string[] = [];

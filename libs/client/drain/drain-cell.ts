@@ -9,30 +9,30 @@ import type { Drained } from './drain-host';
 export interface DrainCellOptions {
   readonly cell: string;
   readonly reason: string;
-  /** Instances that are moved at once. */
+  /** Limit of the instances moved at once. */
   readonly parallel: number;
-  /** How long one instance may take to go to one cell. */
+  /** Time limit for moving one instance to one cell. */
   readonly timeoutMs: number;
 }
 
 export interface DrainCellParts {
-  /** Of the top. */
+  /** A client of the top. */
   readonly client: Pick<Client, 'setCellState' | 'cells' | 'instances' | 'instance' | 'operateAndWait'>;
   readonly signal: AbortSignal;
-  /** After each instance that has left, or stays. */
+  /** Called after each instance that has left, or stays. */
   readonly onProgress: (done: number, all: number, what: DrainedFromCell) => void;
 }
 
-/** How it went with one instance. */
+/** The outcome for one instance. */
 export interface DrainedFromCell extends Drained {
-  /** Where it is now. */
+  /** Its present cell. */
   readonly cell: string;
 }
 
 /**
- * Gives a cell no new instances, and moves what is there to other cells: cold, each built anew, to the cell with the most room first, and
- * to the next when that refuses. It keeps nothing of its own: the cell is draining, and what is left is what is still there, so that a
- * drain which was interrupted, or left something, is begun again.
+ * Gives a cell no new instances, and moves its instances to other cells by cold migration, which builds each anew:
+ * first to the cell with the most free capacity, after a refusal to the next. It stores nothing: the cell is draining,
+ * and the instances still there are the remaining work, so an interrupted or incomplete drain is just started again.
  *
  * @throws BerthError `not_found / no_such_cell`, `unavailable`; the cell stays draining.
  */
@@ -47,7 +47,7 @@ export async function drainCell(parts: DrainCellParts, options: DrainCellOptions
     all.push(drained);
     onProgress(all.length, seen.size, drained);
   };
-  // Once more for what was on its way to the cell when it began to drain.
+  // A second pass for instances that were on their way to the cell when the drain began.
   while (!signal.aborted) {
     const there = (await client.instances()).filter((one) => one.cell === cell && !ENDED.includes(one.state));
     const more = there.filter(({ uuid }) => !seen.has(uuid));
@@ -86,10 +86,10 @@ async function drainOne(
   return { uuid, name, host, state, cell: now.cell ?? '', stays: hasLeft ? undefined : stays };
 }
 
-/** What one cell says, and another may not. */
+/** Refusals of one cell that another may not share. */
 const TRIES_NEXT: readonly string[] = ['no_valid_host', 'not_arrived', 'still_on_record', 'group_is_uneven'];
 
-/** Cells that take instances, most free processors first. */
+/** Cells that take instances, those with the most free processors first. */
 function roomiest(cells: readonly CellView[], without: string): string[] {
   const free = ({ summary }: CellView) =>
     summary?.classes.reduce((sum, one) => sum + (one.free['VCPU']?.total ?? 0), 0) ?? 0;

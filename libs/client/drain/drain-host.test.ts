@@ -68,7 +68,7 @@ it.each([
   expect(nextMove('h1', instance, tried)).toMatchObject(expected);
 });
 
-/** Instances that live migrations move at once; but those of `stubborn`, which have no other host. */
+/** Live migrations move instances at once, except those in `stubborn`, which have no other host. */
 class FakeClient implements DrainClient {
   readonly moved: string[] = [];
   readonly together: string[] = [];
@@ -94,7 +94,7 @@ class FakeClient implements DrainClient {
     return this.all.get(uuid) as InstanceView;
   }
 
-  /** Of a group that can't leave live, what is claimed cold goes when its turn comes. */
+  /** A group that can't leave live is claimed cold; each member goes in turn. */
   async moveInstances(operation: string, moves: readonly { instanceUuid: string }[]): Promise<MoveInstancesResponse> {
     this.together.push(`${operation} ${moves.map(({ instanceUuid }) => instanceUuid).join(' ')}`);
     if (operation !== this.togetherBy)

@@ -11,42 +11,42 @@ import { nextMove } from './next-move';
 export interface DrainOptions {
   readonly host: string;
   readonly reason: string;
-  /** Instances that are moved at once. */
+  /** Limit of the instances moved at once. */
   readonly parallel: number;
-  /** How long one instance may take. */
+  /** Time limit for moving one instance. */
   readonly timeoutMs: number;
 }
 
-/** What a drain needs of a client. */
+/** The client methods that a drain uses. */
 export type DrainClient = Pick<Client, 'setHostEnabled' | 'instances' | 'instance' | 'operate' | 'moveInstances'>;
 
 export interface DrainParts {
   readonly client: DrainClient;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** After each instance that has left, or stays. */
+  /** Called after each instance that has left, or stays. */
   readonly onProgress: (done: number, all: number, what: Drained) => void;
 }
 
-/** How it went with one instance. */
+/** The outcome for one instance. */
 export interface Drained {
   readonly uuid: string;
   readonly name: string;
-  /** Where it is now; '' for nowhere. */
+  /** Its present host; '' for none. */
   readonly host: string;
   readonly state: string;
-  /** Why it stays; undefined when it has left. */
+  /** Why it stays; undefined once it has left. */
   readonly stays: string | undefined;
 }
 
-/** Between two looks at an instance. */
+/** Interval between reads of an instance. */
 const POLL_MS = 200;
 
 /**
- * Takes a host out of service and moves away what is there: while it runs where the driver can, else stopped and started, and
- * confirmed at once; what is stopped stays so. What is under way there is waited for, and what was claimed there before it was out of service is found when all
- * else has left. It keeps nothing of its own: the host is disabled, and what is left
- * is what is still there, so that a drain which was interrupted, or left something, is begun again.
+ * Takes a host out of service and moves its instances away: live where the driver can, else stopped and started, each
+ * confirmed at once; stopped instances stay stopped. It waits for operations under way on the host; instances claimed
+ * there before it was disabled are found once all others have left. It stores nothing: the host is disabled, and the
+ * instances still there are the remaining work, so an interrupted or incomplete drain is just started again.
  *
  * @throws BerthError `not_found / no_such_host`, `unavailable`; the host stays disabled.
  */
@@ -71,7 +71,7 @@ export async function drainHost(parts: DrainParts, options: DrainOptions): Promi
   }
 }
 
-/** What is on a host, and what is on its way from there, or has left but for what the host keeps of it until that is confirmed. */
+/** Instances on a host, on their way from it, or gone except for the copy that it keeps until the move is confirmed. */
 async function instancesOf(client: DrainClient, host: string): Promise<InstanceView[]> {
   const moving = Promise.all(ON_A_MOVE.map((state) => client.instances({ state })));
   const [there, moved] = await Promise.all([client.instances({ host }), moving]);
@@ -79,10 +79,12 @@ async function instancesOf(client: DrainClient, host: string): Promise<InstanceV
   return [...there, ...elsewhere].filter((one) => nextMove(host, one, []).kind !== 'gone');
 }
 
-/** In which a host may have something of what is recorded on another. */
+/** States in which a host may hold a copy of an instance recorded on another. */
 const ON_A_MOVE: readonly InstanceState[] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
-/** Members of groups that may have to leave together: of an affinity group, or of one whose policy only the scheduler knows. */
+/**
+ * Members of groups that may have to leave together: affinity groups, and groups whose policy only the scheduler knows.
+ */
 function groupsOf(there: readonly InstanceView[]): readonly (readonly InstanceView[])[] {
   const mayBeAffinity = ({ requestSpec: { group } }: InstanceView) =>
     group !== undefined && (group.policy === undefined || group.policy === 'affinity');
@@ -94,8 +96,8 @@ function groupsOf(there: readonly InstanceView[]): readonly (readonly InstanceVi
 const AT_REST: readonly InstanceState[] = ['active', 'stopped'];
 
 /**
- * Has a group leave as one: its moves are claimed on one host together, live, else cold, and then each has its turn. What stays is tried
- * by itself afterwards, which says why.
+ * Moves a group as one: its moves are claimed on one host together, live or else cold, then run one by one. Members
+ * that stay are tried alone afterwards, which gives the reason.
  */
 async function drainTogether(
   parts: DrainParts,
@@ -112,7 +114,7 @@ async function drainTogether(
       const { refusal } = await client.moveInstances(operation, moves, { leaveHosts: [options.host] });
       if (refusal !== '') return;
     } catch {
-      // Some of it has changed meanwhile, or is not to be moved: each by itself says so.
+      // Some members changed meanwhile or can't be moved: trying each alone gives the reason.
       return;
     }
     await Promise.all(there.map((one) => drainOne(parts, options, one, ['live_migrate', 'migrate'])));
@@ -127,7 +129,7 @@ async function drainOne(
 ): Promise<Drained> {
   const untilMs = clock.elapsed() + timeoutMs;
   const tried: string[] = [...triedBefore];
-  // It may have changed before it was asked: what is refused twice in the same words is refused.
+  // The instance may have changed before the request: only a repeated refusal with the same words is final.
   let refusedBefore: string | undefined;
   for (let instance = first; ; instance = await client.instance(first.uuid)) {
     const { uuid, name, state } = instance;
@@ -145,20 +147,20 @@ async function drainOne(
   }
 }
 
-/** Why it was refused, if it can't be asked again. */
+/** The reason of a final refusal; undefined when the request may be repeated. */
 async function ask(
   client: DrainClient,
   uuid: string,
   next: Extract<ReturnType<typeof nextMove>, { kind: 'move' | 'confirm' }>,
 ): Promise<string | undefined> {
   try {
-    // Confirmed by itself, should the drain be interrupted.
+    // Confirmed automatically, in case the drain is interrupted.
     if (next.kind === 'move') await client.operate(uuid, next.operation, { confirmAfterMs: 1 });
     else await client.operate(uuid, 'confirm');
     return undefined;
   } catch (thrown) {
     const { reason, message } = BerthError.from(thrown);
-    // Somebody else has changed it meanwhile: look again.
+    // Someone else changed it meanwhile: read it again.
     if (reason === 'instance_changed' || (next.kind === 'confirm' && reason === 'instance_state')) return undefined;
     return `${reason}: ${message}`;
   }

@@ -1,26 +1,26 @@
 import type { InstanceView } from '../../contracts/messages';
 import type { InstanceState } from '../../domain/instance';
 
-/** What is to be done with an instance, to have it leave its host. */
+/** The next step to move an instance off its host. */
 export type NextMove =
-  /** It has left, with what was kept for it. */
+  /** It has left, and the host keeps no copy. */
   | { readonly kind: 'gone' }
-  /** By a move that is not under way yet: live, or cold where that can't be, or where it does not run. */
+  /** Start a move: live, or cold where live is impossible or the instance is stopped. */
   | { readonly kind: 'move'; readonly operation: 'live_migrate' | 'migrate' }
-  /** What was kept for it on the host is to go. */
+  /** Confirm the move, so that the host destroys its copy. */
   | { readonly kind: 'confirm' }
-  /** Something else is under way: look again. */
+  /** Another operation is under way: read it again. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'stays'; readonly reason: string };
 
-/** Faults of a live migration that a cold one would have as well: there is no host for it. */
+/** Faults of a live migration that a cold one would share: no host can take the instance. */
 const NOWHERE: readonly string[] = ['no_valid_host', 'quota_exceeded', 'moves_unsupported'];
 
 /**
- * What to do next about an instance of a host that is drained: decided anew from what is seen, so that a drain which was
- * interrupted goes on where it was.
+ * The next step for an instance on a draining host, decided from its present state alone, so that an interrupted drain
+ * continues where it was.
  *
- * @param tried  the moves that this drain has made of it
+ * @param tried  the moves that this drain has tried
  */
 export function nextMove(
   host: string,
@@ -33,10 +33,10 @@ export function nextMove(
   if (state === 'verify_resize' && isKeptHere) return { kind: 'confirm' };
   if (state === 'verify_resize') return stays('it was moved here, and nobody has confirmed or reverted that');
   if (state === 'unknown') return stays('its host is silent: evacuate it when the host is dead');
-  // Claimed with the rest of its group: it is its turn.
+  // Claimed with its group: its turn has come.
   if (migration?.phase === 'claimed' && migration.kind !== 'resize') return { kind: 'move', operation: migration.kind };
   if (!AT_REST.includes(state) || migration !== undefined) return { kind: 'wait' };
-  // What is stopped goes cold, and stays stopped.
+  // A stopped instance moves cold, and stays stopped.
   if (tried.length === 0) return { kind: 'move', operation: state === 'stopped' ? 'migrate' : 'live_migrate' };
   const why = fault === undefined ? 'it came back' : `${fault.reason}: ${fault.message}`;
   const mayGoCold = !tried.includes('migrate') && fault !== undefined && !NOWHERE.includes(fault.reason);

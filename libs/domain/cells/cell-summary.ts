@@ -1,45 +1,48 @@
 /**
- * What the top of a fleet knows of a cell: never its hosts, but classes of hosts that are alike. Of bounded size however many
- * hosts the cell has; where it says too little it says too much room, not too little.
+ * A cell as the top of a fleet knows it: no hosts, but classes of similar hosts. Its size is bounded however many hosts
+ * the cell has; where it is inexact it errs towards too much capacity.
  */
 export interface CellSummary {
-  /** Equal for equal contents. */
+  /** Equal contents have equal digests. */
   readonly digest: number;
   readonly hostCount: number;
   /** Up, enabled, and not in quarantine: only these are in the classes. */
   readonly availableCount: number;
   readonly instanceCount: number;
-  /** That all available hosts have. */
+  /** Traits that every available host has. */
   readonly commonTraits: ReadonlySet<string>;
   readonly classes: readonly HostClass[];
   readonly refused: readonly RefusedShape[];
-  /** All that aggregates of its hosts name, whatever state those hosts are in; in order of text. */
+  /** Zones that the aggregates of the cell's hosts name, whatever state the hosts are in; sorted. */
   readonly zones: readonly string[];
-  /** Whether traits or resource classes were left out, as there are too many: a host may have one that no class names. */
+  /**
+   * True when the summary leaves out traits or resource classes to stay within its limits: a host may have one that no
+   * class names.
+   */
   readonly isAbridged: boolean;
 }
 
-/** Hosts that are alike: of one zone, with the same traits, and with about as much free. */
+/** Similar hosts: same zone, same traits, about the same free amounts. */
 export interface HostClass {
-  /** '' where hosts of several zones had to be put together. */
+  /** '' when the class merges hosts of several zones. */
   readonly zone: string;
   readonly hostCount: number;
-  /** That all of these hosts have, besides the common ones. */
+  /** Traits that all of these hosts have, besides the common ones. */
   readonly traits: ReadonlySet<string>;
-  /** That only some of them have. */
+  /** Traits that only some of them have. */
   readonly someTraits: ReadonlySet<string>;
-  /** By resource class. */
+  /** Free amounts by resource class. */
   readonly free: Readonly<Record<string, FreeAmount>>;
 }
 
 export interface FreeAmount {
-  /** That one host has. */
+  /** The largest free amount on one host. */
   readonly most: number;
-  /** Of all hosts together. */
+  /** The sum over all hosts of the class. */
   readonly total: number;
 }
 
-/** What no host of the cell took lately: so many instances of a shape, and any more. */
+/** A shape that no host of the cell took lately; it refuses `count` instances and more. */
 export interface RefusedShape {
   readonly shape: string;
   readonly count: number;
@@ -47,15 +50,15 @@ export interface RefusedShape {
 
 export const MAX_HOST_CLASSES = 128;
 export const MAX_REFUSED_SHAPES = 32;
-/** Zones that a cell tells of, and that a group may spread over: more are left out. */
+/** Limit of the zones that a summary names and that a group may spread over; more are left out. */
 export const MAX_ZONES = 256;
-/** Traits and resource classes that a cell tells of: those that the most hosts have. */
+/** Limit of the traits and resource classes in a summary; those of the most hosts are kept. */
 export const MAX_TOLD_TRAITS = 512;
 export const MAX_TOLD_RESOURCES = 256;
-/** A shape that takes more to say is not remembered. */
+/** Longer shapes are not remembered. */
 export const MAX_SHAPE_CHARS = 512;
 
-/** What operators say of a cell, and why. */
+/** An operator's settings of a cell, with the reason. */
 export interface CellRecord {
   readonly name: string;
   readonly state: CellState;
@@ -63,5 +66,5 @@ export interface CellRecord {
   readonly changedAtMs: number;
 }
 
-/** `disabled` gets no new builds; `draining` neither, and is to become empty. */
+/** `disabled` gets no new builds; `draining` gets none either, and its instances are moved away. */
 export type CellState = 'enabled' | 'disabled' | 'draining';

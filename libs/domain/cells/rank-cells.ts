@@ -3,11 +3,14 @@ import type { Resources } from '../inventory';
 import type { Random } from '../random';
 import type { CellState, CellSummary, HostClass } from './cell-summary';
 
-/** What a request asks of a cell, as far as a summary can tell. */
+/** A request as far as a cell summary can answer it. */
 export interface CellRequest {
-  /** The same for requests of which a summary says the same. */
+  /** Equal for requests that a summary answers alike. */
   readonly shape: string;
-  /** Whether nothing else decides: not where others of its group are, nor hosts by name. Else a refusal says nothing of the like. */
+  /**
+   * True when the shape alone decides, without other group members or named hosts. Only then does a refusal hold for
+   * other requests of the shape.
+   */
   readonly isShapeAlone: boolean;
   readonly zone: string;
   readonly resources: Resources;
@@ -20,15 +23,17 @@ export interface CellRequest {
 export interface CellCandidate {
   readonly name: string;
   readonly state: CellState;
-  /** Why it can not be asked; '' when it can. */
+  /** The reason why the cell can't be asked; '' when it can. */
   readonly unreachable: string;
-  /** Undefined before the first; the cell is asked after those that are known. */
+  /** Undefined before the first; such a cell is asked after the known ones. */
   readonly summary: CellSummary | undefined;
-  /** Given to builds since the summary was made. */
+  /** Resources of builds sent there since the summary was made. */
   readonly assumed: Resources;
-  /** The least count of instances of this shape that it refused after its summary; infinite when it did not: it would again. */
+  /**
+   * The least count of instances of this shape that the cell refused after its summary; infinite when it refused none.
+   */
   readonly refusedSince: (shape: string) => number;
-  /** The least count of instances of this shape that it has refused lately; infinite when it has not. */
+  /** The least count of instances of this shape that the cell refused lately; infinite when it refused none. */
   readonly refusedCount: (shape: string) => number;
 }
 
@@ -45,7 +50,10 @@ export interface RankedCells {
   readonly refusals: readonly CellRefusal[];
 }
 
-/** What a spec asks of a cell. Groups count as if all came from one host; what no summary tells, the cell will. */
+/**
+ * The part of a spec that a summary can answer. Groups are added up as if one host met them all; the cell checks the
+ * rest.
+ */
 export function cellRequestOf(spec: ResolvedSpec): CellRequest {
   const resources: Record<string, number> = { ...spec.resources };
   for (const group of spec.requestGroups) {
@@ -69,12 +77,12 @@ export function cellRequestOf(spec: ResolvedSpec): CellRequest {
 }
 
 /**
- * The cells that may take `count` instances, best first: those that seem to have room for all of them, then for some, then those
- * of which nothing is known, then those that refused the like lately. Among those with room, more of it comes first, but not
- * strictly: several top schedulers with the same summaries must not all choose one cell.
+ * The cells that may take `count` instances, best first: those that seem to fit all, then some, then those without a
+ * summary, then those that refused this shape lately. Cells with more free capacity come earlier, with a random
+ * element, so that concurrent top schedulers with equal summaries choose differently.
  *
- * A summary errs on the side of too much room, so what it refuses the cell would refuse; what it lets pass the cell may refuse
- * all the same, which costs one more call.
+ * A summary errs towards too much capacity: what it rules out the cell would refuse; what it passes the cell may still
+ * refuse, at the price of one more call.
  */
 export function rankCells(
   request: CellRequest,
@@ -108,11 +116,11 @@ type Room =
   | { readonly kind: 'room'; readonly fits: number; readonly preference: number }
   | { readonly kind: 'refused'; readonly filter: CellRefusal['filter']; readonly reason: string };
 
-/** Shapes remembered for one summary. */
+/** Limit of the shapes cached for one summary. */
 const MAX_KEPT_SHAPES = 256;
 const kept = new WeakMap<CellSummary, Map<string, Room>>();
 
-/** How many instances seem to fit: the same for a shape until there is a new summary. */
+/** Estimated instances of a shape that fit, cached until the next summary. */
 function roomIn(summary: CellSummary, request: CellRequest): Room {
   let rooms = kept.get(summary);
   if (rooms === undefined || rooms.size >= MAX_KEPT_SHAPES) {
@@ -145,12 +153,12 @@ function estimate(summary: CellSummary, request: CellRequest): Room {
   return { kind: 'room', fits, preference: request.preferredTraits.length > 0 && isPreferred ? 2 : 1 };
 }
 
-/** The classes of hosts that may be of a zone; all of them for ''. */
+/** The classes whose hosts may be in a zone; all classes for ''. */
 export function classesIn({ classes }: CellSummary, zone: string): readonly HostClass[] {
   return classes.filter((one) => zone === '' || one.zone === '' || one.zone === zone);
 }
 
-/** Whether hosts of a class may have the traits that are asked for, room or not. */
+/** True when hosts of a class may have the requested traits, whatever their free capacity. */
 export function mayFit(
   { traits, someTraits }: HostClass,
   { commonTraits, classes, isAbridged }: Pick<CellSummary, 'commonTraits' | 'classes' | 'isAbridged'>,
@@ -162,19 +170,19 @@ export function mayFit(
   return requiredTraits.every(may) && !forbiddenTraits.some(must);
 }
 
-/** Without what an abridged summary does not name: there may be enough of it. */
+/** The resources without classes that an abridged summary leaves out; the cell may have enough of those. */
 function toldOf({ classes, isAbridged }: CellSummary, resources: Resources): Resources {
   if (!isAbridged) return resources;
   const isTold = (name: string) => classes.some(({ free }) => free[name] !== undefined);
   return Object.fromEntries(Object.entries(resources).filter(([name]) => isTold(name)));
 }
 
-/** The first resource class of which no host of the class has enough. */
+/** The first resource class that no host of the class has enough of. */
 function lackingIn({ free }: HostClass, resources: Resources): string | undefined {
   return Object.keys(resources).find((name) => (free[name]?.most ?? 0) < (resources[name] ?? 0));
 }
 
-/** What most classes of hosts have too little of. */
+/** The resource class that most host classes lack. */
 function leastLacking(classes: readonly HostClass[], resources: Resources): string {
   const counts = new Map<string, number>();
   for (const one of classes) {
@@ -185,8 +193,8 @@ function leastLacking(classes: readonly HostClass[], resources: Resources): stri
 }
 
 /**
- * Hosts of a class have about as much free: where the mean is below what is asked, some may have enough and most have not. Of what no
- * summary tells each may have enough for one.
+ * An estimate from similar hosts: when the mean is below the requested amount, some hosts may have enough and most have
+ * not. If the summary names none of the classes, each host counts for one instance.
  */
 function fitsIn({ hostCount, free }: HostClass, resources: Resources): number {
   let perHost = Number.POSITIVE_INFINITY;

@@ -2,7 +2,7 @@ import { isSkewed, type Spread, settled } from '../server-group';
 import { MAX_ZONES } from './cell-summary';
 import { type CellCandidate, type CellRequest, classesIn, mayFit } from './rank-cells';
 
-/** A zone, how many members of a group are in it, and how many more it has room for. */
+/** A zone, the members of a group in it, and how many more it can take. */
 export interface ZoneForMembers {
   readonly zone: string;
   readonly members: number;
@@ -10,8 +10,9 @@ export interface ZoneForMembers {
 }
 
 /**
- * The zones that members of a group may go to, in order of text: those of all enabled cells, reachable or not, full or not, but for
- * zones whose hosts have not the traits that are asked for. A zone of several cells is one. Only those that a summary names count.
+ * The zones that members of a group may go to, sorted: all zones of enabled cells, reachable or not, full or not,
+ * except zones whose hosts lack the required traits. A zone of several cells counts once. Zones that no summary names
+ * do not count.
  */
 export function zonesFor(
   request: Pick<CellRequest, 'zone' | 'requiredTraits' | 'forbiddenTraits'>,
@@ -22,7 +23,7 @@ export function zonesFor(
     if (state !== 'enabled' || summary === undefined) continue;
     for (const zone of summary.zones) {
       if (request.zone !== '' && zone !== request.zone) continue;
-      // Without a class all its hosts are away for now, and what they have is not known.
+      // Without a class all hosts of the zone are unavailable, and their traits are unknown.
       const classes = classesIn(summary, zone);
       if (classes.length === 0 || classes.some((one) => mayFit(one, summary, request))) zones.add(zone);
     }
@@ -31,8 +32,8 @@ export function zonesFor(
 }
 
 /**
- * The zones that so many members more go to, one after the other: each where there are fewest of those that have room. Fewer when the next
- * would make the group more uneven than it may be: no other order places more.
+ * The zones of `count` more members, in order: each member goes to the zone with the fewest among those with capacity.
+ * Stops early when the next member would exceed the skew; no other order places more.
  */
 export function spreadEvenly(spread: Spread, count: number, zones: readonly ZoneForMembers[]): readonly string[] {
   const among = zones.map(({ zone }) => zone);

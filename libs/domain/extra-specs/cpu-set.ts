@@ -1,9 +1,9 @@
-/** More processors than any instance has. */
+/** Exceeds the processors of any instance. */
 const MAX_CPU = 4_095;
 
 /**
- * The processors in a list of numbers and ranges, `0-3,^2,6`; `^` takes away from those named before it. A list that only
- * takes away begins with all of `cpuCount` processors. Undefined for any other text.
+ * Parses a list of numbers and ranges, `0-3,^2,6`; `^` removes from those named before it. A list of removals only
+ * starts from all `cpuCount` processors. Undefined for any other text.
  */
 export function parseCpuSet(text: string, cpuCount: number): ReadonlySet<number> | undefined {
   const parts = text.split(',').map((part) => part.trim());

@@ -1,7 +1,7 @@
 /**
- * Whether a fact's value is what an extra spec asks for, with the operators of Nova's extra specs: numbers compare with
- * `=` (at least), `==`, `!=`, `>=`, `<=`; texts with `s==`, `s!=`, `s<`, `s<=`, `s>`, `s>=`; `<in> x` is a part of the
- * value, `<all-in> x y` are all parts of it, `<or> x <or> y` is one of several. Without an operator the texts are equal.
+ * True when a value satisfies an extra spec, with Nova's operators: numbers compare with `=` (at least), `==`, `!=`,
+ * `>=`, `<=`; texts with `s==`, `s!=`, `s<`, `s<=`, `s>`, `s>=`; `<in> x` is a part of the value, `<all-in> x y` are
+ * all parts of it, `<or> x <or> y` is one of several. Without an operator the texts are equal.
  */
 export function matchesSpec(value: string, wanted: string): boolean {
   const [operator = '', ...words] = wanted.trim().split(/\s+/);

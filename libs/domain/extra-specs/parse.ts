@@ -2,7 +2,7 @@ import { type BerthError, invalidArgument } from '../errors';
 import { MAX_AMOUNT } from '../inventory';
 import { hintFor, isResourceClass, isTrait } from '../naming/known-names';
 
-/** An amount of a class, of the request's own group (suffix '') or of one that a single provider meets. */
+/** An amount of a class for the unnumbered group (suffix '') or a granular one. */
 export interface AmountSpec {
   readonly key: string;
   readonly suffix: string;
@@ -17,19 +17,19 @@ export interface TraitSpec {
   readonly wish: 'required' | 'forbidden' | 'preferred';
 }
 
-/** Extra specs by what they mean. */
+/** Extra specs sorted by meaning. */
 export interface ParsedExtraSpecs {
   readonly amounts: readonly AmountSpec[];
   readonly preferredAmounts: readonly Omit<AmountSpec, 'suffix'>[];
   readonly traits: readonly TraitSpec[];
   readonly groupPolicy: 'none' | 'isolate' | undefined;
-  /** Those of the scope `hw:`, by the name after it. */
+  /** `hw:` extra specs, by the name after the scope. */
   readonly hardware: ReadonlyMap<string, string>;
-  /** Facts of aggregates, by the whole key. */
+  /** Required aggregate metadata, by the whole key. */
   readonly aggregateFacts: Readonly<Record<string, string>>;
 }
 
-/** The error about one extra spec. */
+/** Makes the error about one extra spec. */
 export type ExtraSpecError = (
   reason: 'unknown_extra_spec' | 'bad_extra_spec' | 'conflicting_extra_specs',
   key: string,
@@ -45,14 +45,14 @@ const KEY = /^(resources|preferred_resources|trait)(\d{1,9}|_[A-Za-z0-9_-]{1,63}
 const HARDWARE = /^hw:(cpu_policy|cpu_dedicated_mask|mem_page_size|numa_nodes|numa_(?:cpus|mem)\.\d{1,2})$/;
 const WISHES = ['required', 'forbidden', 'preferred'] as const;
 
-/** What a host's aggregates must have: this scope, or no scope at all, as in Nova. */
+/** The scope of extra specs that a host's aggregates must match; a key without any scope means the same, as in Nova. */
 export const AGGREGATE_SCOPE = 'aggregate_instance_extra_specs:';
-/** What the agents' drivers read themselves; it asks nothing of a host. */
+/** Keys that the agents' drivers read; they put no requirement on a host. */
 const DRIVER_KEYS: readonly string[] = ['berth:command', 'berth:image'];
 
 /**
- * Sorts extra specs by what they mean. What is not understood is refused: an extra spec that is ignored is an instance
- * without what somebody counts on.
+ * Sorts extra specs by meaning. Unknown ones are refused: an ignored extra spec would build an instance without
+ * something that its user relies on.
  *
  * @throws BerthError `invalid_argument / unknown_extra_spec` or `bad_extra_spec`.
  */

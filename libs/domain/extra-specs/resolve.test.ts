@@ -11,7 +11,7 @@ function resolve(extraSpecs: Readonly<Record<string, string>>, fields: Partial<R
   return resolveSpec(aRequestSpec({ resources: SMALL, extraSpecs, ...fields }), 'request_spec');
 }
 
-/** Reason and field of the refusal; undefined when there is none. */
+/** Reason and field of the refusal; undefined without one. */
 function refusal(extraSpecs: Readonly<Record<string, string>>, fields: Partial<RequestSpec> = {}) {
   try {
     resolve(extraSpecs, fields);

@@ -5,12 +5,12 @@ import type { RequestGroup, RequestSpec } from '../request-spec';
 import { type ExtraSpecError, extraSpecError, type ParsedExtraSpecs, parseExtraSpecs } from './parse';
 import { type Topology, topologyOf } from './topology';
 
-/** A request spec with what its extra specs say in its own fields. */
+/** A request spec whose extra specs are merged into its own fields. */
 export interface ResolvedSpec extends RequestSpec {
   readonly origins: ExtraSpecOrigins;
 }
 
-/** Which extra specs ask for a class, a trait or a request group: their keys, for people who ask why not. */
+/** Keys of the extra specs that ask for a class, a trait or a request group, for explanations. */
 export interface ExtraSpecOrigins {
   readonly resources: Readonly<Record<string, readonly string[]>>;
   readonly traits: Readonly<Record<string, readonly string[]>>;
@@ -18,16 +18,17 @@ export interface ExtraSpecOrigins {
   readonly groups: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Of a request without extra specs. */
+/** Origins of a request without extra specs. */
 export const NO_ORIGINS: ExtraSpecOrigins = { resources: {}, traits: {}, groups: {} };
 
 /**
- * What a request spec asks once its extra specs are read as Nova reads a flavor's: amounts, traits and groups join those
- * that are spelled out (an amount of the request's own group replaces it, 0 removes it), `hw:` shapes processors and
- * memory. Left in `extraSpecs` are the facts that aggregates must have.
+ * Merges the extra specs into a request spec as Nova reads those of a flavor: amounts, traits and groups join those
+ * given in the spec (an amount of the request's own group replaces it, 0 removes it), `hw:` shapes processors and
+ * memory. `extraSpecs` keeps only the required aggregate metadata.
  *
  * @param field  the path of the spec, for errors
- * @throws BerthError `invalid_argument / unknown_resource_class`, `unknown_trait`, `unknown_extra_spec`, `bad_extra_spec`, `conflicting_extra_specs`, `missing_field`
+ * @throws BerthError `invalid_argument / unknown_resource_class`, `unknown_trait`, `unknown_extra_spec`,
+ * `bad_extra_spec`, `conflicting_extra_specs`, `missing_field`
  *   (it asks for no resources), or `flavor_not_resolved` (it names a flavor only).
  */
 export function resolveSpec(spec: RequestSpec, field: string): ResolvedSpec {
@@ -39,7 +40,7 @@ export function resolveSpec(spec: RequestSpec, field: string): ResolvedSpec {
   return resolved;
 }
 
-/** Every request passes here, by whichever door it comes: a name that can be no host's is refused by its field. */
+/** Every request passes here, whichever interface it comes from; an impossible host name is refused by its field. */
 function requireKnownNames(spec: RequestSpec, field: string): void {
   for (const name in spec.resources) requireResourceClass(name, `${field}.resources`);
   for (const name in spec.preferredResources) requireResourceClass(name, `${field}.preferred_resources`);
@@ -85,14 +86,14 @@ function withExtraSpecs(spec: RequestSpec, field: string): ResolvedSpec {
   };
 }
 
-/** The amounts of the group without a suffix. */
+/** The amounts of the unnumbered group. */
 function ownAmounts(spelledOut: Resources, { amounts }: ParsedExtraSpecs): Resources {
   const own = amounts.filter(({ suffix }) => suffix === '');
   const all = Object.entries({ ...spelledOut, ...asResources(own) });
   return Object.fromEntries(all.filter(([, amount]) => amount > 0));
 }
 
-/** `hw:` is about VCPU and MEMORY_MB as the flavor has them: other extra specs must not say it, too. */
+/** `hw:` reshapes the flavor's VCPU and MEMORY_MB; other extra specs must not set the amounts it makes. */
 function topologyFor(said: ParsedExtraSpecs, amounts: Resources, error: ExtraSpecError): Topology {
   const { hardware } = said;
   const shaped = [
@@ -109,7 +110,7 @@ function topologyFor(said: ParsedExtraSpecs, amounts: Resources, error: ExtraSpe
   return topologyOf({ hardware, vcpus: amounts['VCPU'] ?? 0, memoryMb: amounts['MEMORY_MB'] ?? 0, error });
 }
 
-/** The amounts with what is made of processors and memory in their place. */
+/** The amounts, with the reshaped processors and memory in place of VCPU and MEMORY_MB. */
 function shapedBy(topology: Topology, amounts: Resources): Resources {
   const others = Object.entries(amounts).filter(([name]) => name !== 'VCPU' && name !== 'MEMORY_MB');
   return { ...Object.fromEntries(others), ...topology.resources };

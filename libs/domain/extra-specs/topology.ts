@@ -3,9 +3,9 @@ import type { RequestGroup } from '../request-spec';
 import { parseCpuSet } from './cpu-set';
 import type { ExtraSpecError } from './parse';
 
-/** What the extra specs of the scope `hw:` make of an instance's processors and memory. */
+/** Processors and memory of an instance after the `hw:` extra specs. */
 export interface Topology {
-  /** Instead of VCPU and MEMORY_MB. */
+  /** Replaces VCPU and MEMORY_MB. */
   readonly resources: Resources;
   readonly groups: readonly TopologyGroup[];
   readonly sameSubtrees: readonly (readonly string[])[];
@@ -13,29 +13,29 @@ export interface Topology {
 
 /** The processors and memory of a NUMA node, or the memory of a page size. */
 export interface TopologyGroup extends Pick<RequestGroup, 'suffix' | 'resources' | 'requiredTraits'> {
-  /** The extra spec that makes it. */
+  /** The extra spec that adds the group. */
   readonly key: string;
 }
 
-/** What there is to be shaped, and how. */
+/** The amounts to reshape and the extra specs that say how. */
 export interface TopologyAsked {
-  /** Extra specs by their name without `hw:`. */
+  /** Extra specs, keyed by name without `hw:`. */
   readonly hardware: ReadonlyMap<string, string>;
   readonly vcpus: number;
   readonly memoryMb: number;
   readonly error: ExtraSpecError;
 }
 
-/** The trait of a provider that is a NUMA node. */
+/** Trait of a provider that is a NUMA node. */
 const NUMA_ROOT = 'HW_NUMA_ROOT';
 const MAX_NUMA_NODES = 16;
 
 /**
- * The processors and memory of an instance by CPU policy, NUMA nodes and page size, as Nova means them:
+ * The processors and memory of an instance by CPU policy, NUMA nodes and page size, with Nova's meaning:
  *
  * - `cpu_policy` `dedicated` takes PCPU instead of VCPU, `mixed` for the processors in `cpu_dedicated_mask`;
- * - `numa_nodes` takes each node's share from one provider with the trait HW_NUMA_ROOT: equal shares, or those that
- *   `numa_cpus.N` (processors, `0-3`) and `numa_mem.N` (MiB) say, of all nodes;
+ * - `numa_nodes` takes each node's share from one provider with the trait HW_NUMA_ROOT: equal shares, or those of
+ *   `numa_cpus.N` (processors, `0-3`) and `numa_mem.N` (MiB), given for all nodes;
  * - `mem_page_size` takes memory from a provider at or below the NUMA node with the trait
  *   `CUSTOM_MEMORY_PAGE_SIZE_<LARGE | SMALL | KiB>`; it makes one NUMA node when none is asked for.
  *
@@ -103,7 +103,7 @@ function dedicatedCpus({ hardware, vcpus, error }: TopologyAsked): ReadonlySet<n
   throw error('bad_extra_spec', 'hw:cpu_dedicated_mask', message);
 }
 
-/** KiB in a unit. */
+/** KiB per unit. */
 const UNITS: Readonly<Record<string, number>> = { KB: 1, MB: 1_024, GB: 1_048_576 };
 
 function pageSizeTrait({ hardware, memoryMb, error }: TopologyAsked): string | undefined {
@@ -161,7 +161,7 @@ function memoryOfNodes(asked: TopologyAsked, nodeCount: number): readonly number
   throw error('conflicting_extra_specs', 'hw:numa_mem.0', message);
 }
 
-/** What is said of each node; undefined when nothing is, and equal shares of the amount are whole. */
+/** The amount given for each node; undefined when none is given and the amount divides evenly. */
 function saidOfNodes(
   { hardware, error }: TopologyAsked,
   name: 'numa_cpus' | 'numa_mem',

@@ -1,47 +1,47 @@
 /**
- * A host aggregate, as Nova has it: hosts that an operator groups, and facts about them. A host may be in several. Its uuid
- * is also that of a placement aggregate of its hosts' root providers.
+ * A host aggregate, as in Nova: a group of hosts with metadata. A host may be in several. Its uuid is also the uuid of
+ * a placement aggregate of its hosts' root providers.
  */
 export interface Aggregate {
   readonly uuid: string;
-  /** No other aggregate has it. */
+  /** Unique in the cell. */
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
 
-/** Metadata of this name makes an aggregate an availability zone. A host is in one at most. */
+/** This metadata name makes an aggregate an availability zone. A host is in one zone at most. */
 export const ZONE_KEY = 'availability_zone';
 
-/** The zone of hosts that are in no zone by an aggregate (Nova's default_availability_zone). */
+/** The zone of hosts without a zone aggregate (Nova's default_availability_zone). */
 export const DEFAULT_ZONE = 'nova';
 
-/** Metadata whose names begin so say which projects may use the hosts of an aggregate; nobody else may. */
+/** Prefix of metadata that lists the projects that may use the aggregate's hosts; all others may not. */
 export const TENANT_KEY = 'filter_tenant_id';
 
-/** Aggregates of a cell. */
+/** Limit of the aggregates in a cell. */
 export const MAX_AGGREGATES = 1_000;
 
-/** Bytes of an aggregate's metadata, so that all aggregates fit into one answer. */
+/** Limit in bytes of one aggregate's metadata, so that a list of all aggregates fits into one answer. */
 export const MAX_METADATA_BYTES = 4_096;
 
-/** The zone of a host that is in these aggregates. */
+/** The zone of a host in these aggregates. */
 export function zoneOf(aggregates: readonly Aggregate[]): string {
   return ownZoneOf(aggregates) ?? DEFAULT_ZONE;
 }
 
-/** The zone that aggregates say, if one does. */
+/** The zone that the aggregates name, if any. */
 export function ownZoneOf(aggregates: readonly Aggregate[]): string | undefined {
   return aggregates.find(({ metadata }) => metadata[ZONE_KEY] !== undefined)?.metadata[ZONE_KEY];
 }
 
-/** All that aggregates say under a name. A value with commas is several, as in Nova. */
+/** All values of a metadata name. A comma separates values, as in Nova. */
 export function metadataOf(aggregates: readonly Aggregate[], name: string): readonly string[] {
   return aggregates.flatMap(({ metadata }) => valuesIn(metadata[name]));
 }
 
-/** The projects that hosts in these aggregates are for; none when they are for all. */
+/** The projects that may use hosts in these aggregates; empty when all may. */
 export function tenantsOf(aggregates: readonly Aggregate[]): readonly string[] {
   return aggregates.flatMap(({ metadata }) =>
     Object.keys(metadata).flatMap((key) => (key.startsWith(TENANT_KEY) ? valuesIn(metadata[key]) : [])),

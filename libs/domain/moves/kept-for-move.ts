@@ -1,15 +1,15 @@
 import type { Allocations, Consumer } from '../consumer';
 import { addResources, type Resources } from '../inventory';
 
-/** What a migration holds and counts for; its instance holds what it has at its destination. */
+/** Allocations and counted amounts of a migration's consumer; the instance itself holds those at its destination. */
 export type KeptForMove = Required<Pick<Consumer, 'allocations' | 'counted'>>;
 
 /**
- * What is kept for the way back while an instance that held `left` holds `next`.
+ * The allocations kept for a revert while an instance that held `left` holds `next`.
  *
- * On another host that is all of `left`. In place the two sides are one copy, which never has both sizes: only what `next`
- * lacks of `left` is kept, so that of each class the larger side is held, and both confirming and going back only give
- * something up. For the quota a move counts once, as its larger side, wherever it goes.
+ * On another host that is all of `left`. In place the two sides are one copy, which never has both sizes: only the
+ * amounts that `next` lacks of `left` are kept. So the larger side of each class is held, and confirm and revert only
+ * release. For the quota a move counts once, as its larger side, on any host.
  */
 export function keptForMove(left: Allocations, next: Allocations, isInPlace: boolean): KeptForMove {
   const counted = beyond(sumOf(left), sumOf(next));
@@ -22,14 +22,14 @@ export function keptForMove(left: Allocations, next: Allocations, isInPlace: boo
   return { allocations: kept, counted };
 }
 
-/** What two consumers hold together. */
+/** The sum of two consumers' allocations. */
 export function heldTogether(a: Allocations, b: Allocations): Allocations {
   const all: Record<string, Resources> = { ...a };
   for (const [uuid, resources] of Object.entries(b)) all[uuid] = addResources(all[uuid] ?? {}, resources);
   return all;
 }
 
-/** Of each class by how much the one is more than the other, where it is. */
+/** The positive differences, class by class. */
 function beyond(more: Resources, less: Resources): Resources {
   const left = Object.entries(more).map(([name, amount]) => [name, amount - (less[name] ?? 0)] as const);
   return Object.fromEntries(left.filter(([, amount]) => amount > 0));

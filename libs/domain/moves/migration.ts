@@ -4,20 +4,20 @@ import type { MissedReport } from '../instance';
 import { turnedUuid } from '../names';
 import { RESERVATION_CONSUMER, reservationUuidOf } from '../queueing/place-lease';
 
-/** How an instance is moved, in Nova's words. */
+/** The kind of a move, in Nova's words. */
 export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';
 
 /**
- * How far a move has come:
+ * The phases of a move:
  *
- * - `selecting`     a scheduler is asked for its destination; nothing is changed yet
- * - `claimed`       both sides are claimed, with those of other moves, and it waits for its turn: it runs at its source
+ * - `selecting`     a scheduler selects the destination; nothing has changed yet
+ * - `claimed`       both sides are claimed, together with other moves, and it waits for its turn; it runs at its source
  * - `handing_over`  both sides are claimed, and the source stops it
- * - `arriving`      its destination builds it from what the source handed over
- * - `arrived`       it runs there; the source keeps what it had
- * - `confirming`    what the source keeps is to be destroyed
- * - `leaving`       back: what its destination has is to be destroyed
- * - `returning`     back: the source is to run it again, by its old claim
+ * - `arriving`      the destination builds it from the source's handover
+ * - `arrived`       it runs at the destination; the source keeps its copy
+ * - `confirming`    the source's copy is to be destroyed
+ * - `leaving`       revert: the destination's copy is to be destroyed
+ * - `returning`     revert: the source is to run it again, by its old claim
  */
 export type MigrationPhase = (typeof MIGRATION_PHASES)[number];
 
@@ -32,75 +32,75 @@ export const MIGRATION_PHASES = [
   'returning',
 ] as const;
 
-/** Where a moved instance is, or was, and by what. Bytes are in base64. */
+/** The source or destination of a move. Bytes are in base64. */
 export interface MigrationEnd {
   readonly host: string;
-  /** The number of the attempt that built it there; 0 for one that is yet to come. */
+  /** The number of the attempt that built it there; 0 before that attempt. */
   readonly attempt: number;
   readonly allocationRequest: string;
   readonly requestSpec: string;
 }
 
 /**
- * A move of an instance. Its uuid is a consumer, which holds what the instance held at its source while the instance itself holds
- * what it has at its destination (Nova's migration-based allocations): both claims are made in one commit, and have one token.
+ * A move of an instance. Its uuid is a consumer that holds the source's allocations while the instance holds those at
+ * the destination (Nova's migration-based allocations). Both claims are made in one commit and share a token.
  */
 export interface Migration {
   readonly uuid: string;
   readonly kind: MigrationKind;
   readonly phase: MigrationPhase;
   readonly source: MigrationEnd & {
-    /** Of the claim there before the move. */
+    /** Token of the claim there before the move. */
     readonly claimToken: number;
     readonly activeAt: HostPosition | undefined;
   };
-  /** Its request is what is asked for; its host is '' until one is claimed. */
+  /** Its request is the requested spec; its host is '' until one is claimed. */
   readonly destination: MigrationEnd;
-  /** The host that was asked for; '' for any. */
+  /** The requested host; '' for any. */
   readonly targetHost: string;
-  /** What it was claimed for together with others; undefined for a move of its own, and without a name. */
+  /** Name of the plan that it was claimed with; undefined for a single move, and for a plan without a name. */
   readonly plan?: string | undefined;
-  /** Of both claims; undefined before they are made. */
+  /** Token of both claims; undefined before they are made. */
   readonly claimToken: number | undefined;
-  /** What the source's driver handed over; '' before. */
+  /** The handover of the source's driver; '' before. */
   readonly handover: string;
-  /** The report of its source that did not have what it is to keep, if the last one did not: the next one settles it. */
+  /** The source's last report, if it lacked the kept copy; the next report settles it. */
   readonly missingIn?: MissedReport | undefined;
-  /** Going back, until its source has said that it has it still: so long its destination keeps it. */
+  /** Set on a revert until the source has confirmed its copy; until then the destination keeps its own. */
   readonly awaitsSource?: true | undefined;
-  /** How long after its arrival it is confirmed without being asked; 0 for never. */
+  /** Delay after arrival until it is confirmed automatically; 0 for never. */
   readonly confirmAfterMs: number;
-  /** When that is; undefined for never, and before it has arrived. */
+  /** When that is; undefined for never, and before arrival. */
   readonly confirmAtMs: number | undefined;
 }
 
-/** Bytes as a migration keeps them. */
+/** Bytes in a migration's text form. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64');
 }
 
-/** What a migration keeps as text. */
+/** The inverse of `textOf`. */
 export function bytesOf(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
-/** Of the consumers that hold a migration's claim (Placement's word for Nova's). */
+/** Consumer type of a migration (Placement's word for Nova's). */
 export const MIGRATION_CONSUMER = 'MIGRATION';
 
-/** The instance that a consumer is, or is the migration of, or holds alternates for. */
+/** The instance that a consumer belongs to: itself, the one it migrates, or the one it holds alternates for. */
 export function instanceOfConsumer({ uuid, consumerType }: Pick<Consumer, 'uuid' | 'consumerType'>): string {
   if (consumerType === RESERVATION_CONSUMER) return reservationUuidOf(uuid);
   return consumerType === MIGRATION_CONSUMER ? migrationUuidOf(uuid) : uuid;
 }
 
 /**
- * The migration of an instance, as a consumer, and the instance of a migration: the one uuid is the other with the highest bit
- * of its version turned. So whoever sees a host's report, or a claim, knows which instance it is about without asking anybody.
- * No client can choose it (`isDerivedUuid`).
+ * The migration's consumer uuid of an instance, and the reverse: the two differ in the highest bit of the version. So a
+ * report or a claim shows which instance it is about without a lookup. No client can choose such a uuid
+ * (`isDerivedUuid`).
  */
 export function migrationUuidOf(instanceUuid: string): string {
   return turnedUuid(instanceUuid, VERSION_AT, 8);
 }
 
-/** Where the version stands in a uuid's text. */
+/** Position of the version in a uuid's text. */
 const VERSION_AT = 14;

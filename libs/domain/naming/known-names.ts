@@ -7,29 +7,29 @@ import {
   STANDARD_TRAITS,
 } from '../standard-names';
 
-/** A standard resource class, or one of somebody's own: whether a host has it is another question. */
+/** True for standard and custom resource classes; some host need not have it. */
 export function isResourceClass(name: string): boolean {
   return isStandardResourceClass(name) || isOwn(name);
 }
 
-/** A standard trait, or one of somebody's own. */
+/** True for standard and custom traits. */
 export function isTrait(name: string): boolean {
   return isStandardTrait(name) || isOwn(name);
 }
 
-/** @throws BerthError `invalid_argument / unknown_resource_class`, with the name that is nearest. */
+/** @throws BerthError `invalid_argument / unknown_resource_class`, with the nearest name. */
 export function requireResourceClass(name: string, field: string): string {
   if (isResourceClass(name)) return name;
   throw unknownName(field, 'resource class', name);
 }
 
-/** @throws BerthError `invalid_argument / unknown_trait`, with the name that is nearest. */
+/** @throws BerthError `invalid_argument / unknown_trait`, with the nearest name. */
 export function requireTrait(name: string, field: string): string {
   if (isTrait(name)) return name;
   throw unknownName(field, 'trait', name);
 }
 
-/** For people: what a name that is none may have meant. */
+/** A "did you mean" sentence for an unknown name. */
 export function hintFor(name: string, kind: 'resource class' | 'trait'): string {
   const near = closestTo(name, kind === 'trait' ? STANDARD_TRAITS : STANDARD_RESOURCE_CLASSES);
   const rule = 'one that is not standard begins with CUSTOM_';
@@ -47,7 +47,7 @@ function isOwn(name: string): boolean {
 
 const OWN = 'CUSTOM_';
 
-/** The one of some names that is nearest to another, if a typing error or two lie between; undefined when none is. */
+/** The nearest of some names, within two typing errors; undefined when none is. */
 export function closestTo(name: string, known: Iterable<string>): string | undefined {
   const wanted = name.slice(0, MAX_COMPARED).toLowerCase();
   const most = wanted.length < 5 ? 1 : 2;
@@ -60,10 +60,10 @@ export function closestTo(name: string, known: Iterable<string>): string | undef
   return best;
 }
 
-/** Longer names are compared by their beginning. */
+/** Longer names are compared by their first characters. */
 const MAX_COMPARED = 64;
 
-/** Letters to put in, take out, change or swap with the next (Damerau's distance, of neighbours only). */
+/** Edits between two names: insert, delete, replace, or swap of neighbours (Damerau's distance, restricted). */
 function distanceBetween(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, n) => n);

@@ -1,17 +1,17 @@
 import { BerthError } from '../errors';
 
 /**
- * What a node of bare metal is (Ironic's provision states, with its maintenance flag as a state).
+ * The states of a bare metal node (Ironic's provision states, with its maintenance flag as a state).
  *
- * - `enroll`       known, and not yet Berth's: nothing is ordered of it
- * - `manageable`   an operator said that Berth manages it; not offered
- * - `cleaning`     what was on it is being removed
- * - `available`    may be given an instance
+ * - `enroll`       known, not managed yet: it takes no orders
+ * - `manageable`   managed by Berth; not offered
+ * - `cleaning`     the traces of the last instance are being removed
+ * - `available`    free for an instance
  * - `deploying`    an instance is being built on it
  * - `active`       has an instance
- * - `rescue`       has an instance, and is booted into something that mends it
- * - `maintenance`  an operator works on it; what it was before stays known
- * - `error`        something went wrong that an operator must look at
+ * - `rescue`       has an instance, and is booted into a rescue system
+ * - `maintenance`  an operator works on it; its former state stays on record
+ * - `error`        something failed that an operator must look at
  */
 export type NodeState =
   | 'enroll'
@@ -24,7 +24,7 @@ export type NodeState =
   | 'maintenance'
   | 'error';
 
-/** What happens to a node: an operator's word (`manage` to `unmaintain`), an order, or how work on it ended. */
+/** An event of a node: an operator's verb (`manage` to `unmaintain`), an order, or the outcome of work on it. */
 export type NodeVerb =
   | 'manage'
   | 'provide'
@@ -39,12 +39,12 @@ export type NodeVerb =
   | 'cleaned'
   | 'fail';
 
-/** Where `unmaintain` leads: to what the node was before. */
+/** The target of `unmaintain`: the node's former state. */
 export const BEFORE = 'before';
 
 type Transitions = Readonly<Record<NodeState, Readonly<Partial<Record<NodeVerb, NodeState | typeof BEFORE>>>>>;
 
-/** All transitions. What is not here is refused. */
+/** All transitions; anything else is refused. */
 export const NODE_TRANSITIONS: Transitions = {
   enroll: { manage: 'manageable' },
   manageable: { provide: 'cleaning', clean: 'cleaning', maintain: 'maintenance', fail: 'error' },
@@ -57,15 +57,18 @@ export const NODE_TRANSITIONS: Transitions = {
   error: { manage: 'manageable', clean: 'cleaning', maintain: 'maintenance' },
 };
 
-/** The states of a node that can be given an instance, has one or is being given one: its class is offered, or claimed. */
+/** The states in which the node's class is offered or claimed: it is free, has an instance or is getting one. */
 const OFFERED: readonly NodeState[] = ['available', 'deploying', 'active', 'rescue'];
 
-/** Whether one of the node's class may be claimed, as far as the node itself goes. */
+/** True when the node's state allows a claim on its class. */
 export function isOffered(state: NodeState): boolean {
   return OFFERED.includes(state);
 }
 
-/** The states in which a node's power and boot device are nobody's but Berth's own: it works on it, or it is not its yet. */
+/**
+ * The states in which only Berth may change the node's power and boot device: it works on the node, or does not manage
+ * it yet.
+ */
 const POWER_IS_BUSY: readonly NodeState[] = ['enroll', 'cleaning', 'deploying'];
 
 /** @throws BerthError `failed_precondition / node_state` when an operator may not touch the power or the boot device. */
@@ -75,7 +78,7 @@ export function requirePowerFree(state: NodeState): void {
   throw new BerthError('failed_precondition', 'node_state', message);
 }
 
-/** An order rests on a node as it is not any more. */
+/** The order was made for an earlier state of the node. */
 export function nodeChanged(host: string): BerthError {
   const message = `node ${host} has changed since it was looked at: look again, and order it again`;
   return new BerthError('failed_precondition', 'node_changed', message);
@@ -84,7 +87,7 @@ export function nodeChanged(host: string): BerthError {
 /**
  * The state after a verb.
  *
- * @param before  what a node in maintenance was before
+ * @param before  the state before maintenance
  * @throws BerthError `failed_precondition / node_state`
  */
 export function nextNodeState(state: NodeState, verb: NodeVerb, before: NodeState | undefined): NodeState {

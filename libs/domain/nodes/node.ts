@@ -1,9 +1,9 @@
 import type { NodeState, NodeVerb } from './node-state';
 
-/** From what a node boots next (DMTF's `BootSourceOverrideTarget`, those that Berth uses). */
+/** The device that a node boots from next (the values of DMTF's `BootSourceOverrideTarget` that Berth uses). */
 export type BootDevice = 'Pxe' | 'Hdd' | 'Cd' | 'Utilities';
 
-/** What an operator orders of a node. */
+/** An operator's operation on a node. */
 export type NodeOperation =
   | Exclude<NodeVerb, 'deploy' | 'deployed' | 'undeploy' | 'cleaned' | 'fail'>
   | 'power_on'
@@ -11,57 +11,60 @@ export type NodeOperation =
   | 'reboot'
   | 'set_boot_device';
 
-/** An operator's order, and what came of it. It is written before it is executed, so that no other manager executes a copy of it. */
+/** An operator's order and its outcome. It is written before execution, so that no other manager executes a copy. */
 export interface LastOrder {
   readonly verb: NodeOperation;
-  /** When the node had changed last, as the operator saw it; 0 when it was not looked at. */
+  /** `updatedAtMs` of the node that the operator saw; 0 when the operator saw none. */
   readonly restsOnUpdatedAtMs: number;
   readonly begunAtMs: number;
   readonly outcome: 'begun' | 'done' | 'failed';
-  /** Of one that failed, as of a BerthError; else ''. */
+  /** Reason of a failure, as in a BerthError; else ''. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** What is remembered of a node, so that whoever manages it next goes on with it. */
+/** The stored state of a node, so that its next manager can continue. */
 export interface NodeRecord {
-  /** The node's name, and that of the host that it is. */
+  /** The name of the node, and of its host. */
   readonly host: string;
   readonly pool: string;
-  /** `CUSTOM_BAREMETAL_GOLD`; '' while nobody has said: then it is not offered. */
+  /** `CUSTOM_BAREMETAL_GOLD`; '' while unset: the node is not offered then. */
   readonly resourceClass: string;
   readonly traits: readonly string[];
   readonly state: NodeState;
-  /** Of a node in maintenance, what it was before. */
+  /** The state before maintenance. */
   readonly stateBefore: NodeState | undefined;
   /** Why it is in maintenance or in error; else ''. */
   readonly reason: string;
   readonly isOn: boolean;
   readonly bootDevice: BootDevice;
-  /** The instance that it has, or that is being built on it; '' for none. */
+  /** Uuid of its instance, built or being built; '' for none. */
   readonly instanceUuid: string;
-  /** How far the work of a state has come, which the driver alone knows. */
+  /** Progress within a state, for the driver alone. */
   readonly step: string;
   readonly updatedAtMs: number;
-  /** Of operators; undefined when there was none. */
+  /** The last operator's order, if any. */
   readonly lastOrder: LastOrder | undefined;
-  /** The journal of the agent: what the node's instance is, and what it was ordered. JSON. */
+  /** The agent's journal of the node's instance and its orders, as JSON. */
   readonly journal: string;
-  /** The machine, by what its firmware says and no tenant can change: its uuid, or `serial` and its number; '' while not known. */
+  /**
+   * Identifies the machine by its firmware, which no tenant can change: its uuid, or `serial` and its number; '' while
+   * unknown.
+   */
   readonly systemId: string;
-  /** Why its controller does not serve, or what of it is in doubt; '' when all is well. */
+  /** Why its controller does not answer, or a doubt about it; '' when healthy. */
   readonly health: string;
-  /** When its controller answered last, to a few minutes; 0 for never. */
+  /** When its controller answered last, with a resolution of minutes; 0 for never. */
   readonly contactedAtMs: number;
-  /** True when its controller has ever shown it switched on and not yet booted: what it says of a boot counts. */
+  /** True once its controller has reported it powered on and not yet booted; only then does its boot progress count. */
   readonly tellsBoot: boolean;
-  /** Where it stands at its service: `/redfish/v1/Systems/1`; '' when not known. */
+  /** Its path at the Redfish service: `/redfish/v1/Systems/1`; '' when unknown. */
   readonly systemLink: string;
 }
 
 const CLASS = /^CUSTOM_BAREMETAL_[A-Z0-9_]{1,200}$/;
 
-/** Whether a node may be of this class: classes that nodes bring are custom ones, and tell by their name what they are. */
+/** True for a class that a node may have: a custom one whose name marks it as bare metal. */
 export function isNodeClass(name: string): boolean {
   return CLASS.test(name);
 }

@@ -1,24 +1,24 @@
 import type { AlternatesHeld } from './place-lease';
 
-/** How the instances of a request wait for capacity, whom they give way to, and how long they live. */
+/** The rules of a request for waiting, preemption and lifetime. */
 export interface Admission {
-  /** The higher comes first; within {@link MAX_PRIORITY} of 0. */
+  /** Higher comes first; within {@link MAX_PRIORITY} of 0. */
   readonly priority: number;
-  /** How long it waits, PENDING, for capacity that is not there; 0: it does not, and ends in ERROR. */
+  /** Time limit of PENDING while capacity lacks; 0: it ends in ERROR at once. */
   readonly waitForCapacityMs: number;
-  /** How long after it is ACTIVE for the first time it is terminated; 0 for never. */
+  /** Time limit from the first ACTIVE until it is terminated; 0 for none. */
   readonly timeLimitMs: number;
-  /** While it waits it may take the place of instances of a lower priority. */
+  /** True when it may preempt instances of a lower priority while it waits. */
   readonly mayPreempt: boolean;
-  /** Nobody takes its place, whatever the priority. */
+  /** True when it is never preempted, whatever the priority. */
   readonly isProtected: boolean;
-  /** When somebody takes its place it waits again, instead of being terminated. */
+  /** True when it waits again after preemption; else it is terminated. */
   readonly isRequeued: boolean;
-  /** What holds its alternates while it is built; nothing when not given. */
+  /** The hold on its alternates during the build; undefined for none. */
   readonly alternatesHeld?: AlternatesHeld | undefined;
 }
 
-/** A request that says nothing of it. */
+/** The defaults of a request. */
 export const NO_ADMISSION: Admission = {
   priority: 0,
   waitForCapacityMs: 0,
@@ -29,38 +29,38 @@ export const NO_ADMISSION: Admission = {
 };
 
 export const MAX_PRIORITY = 1_000;
-/** A week. */
+/** One week. */
 export const MAX_WAIT_MS = 604_800_000;
-/** A year. */
+/** One year. */
 export const MAX_TIME_LIMIT_MS = 31_536_000_000;
-/** The limit of a quota on the priority that a project's requests may have. Not on an amount: nothing is summed up. */
+/** A quota limit on the priority of a project's requests. It is no amount and is never summed up. */
 export const PRIORITY_LIMIT = 'priority';
 /**
- * Likewise, the priority up to which a project's instances may be taken back by whom it has borrowed from, whatever the
- * lender's priority; -1 for all. Without it only those of lower priorities may.
+ * A quota limit: the highest priority of a project's instances that a lender may reclaim, whatever the lender's own
+ * priority; -1 for all. Without it only lower priorities may be reclaimed.
  */
 export const RECLAIM_LIMIT = 'reclaim';
 
-/** That an instance waits for capacity: since when, until when, and for what. */
+/** The wait of a `pending` instance: its start, its end and its causes. */
 export interface Waiting {
   readonly sinceMs: number;
   readonly untilMs: number;
-  /** What refused all hosts when it was tried last: symbols of reasons, as in a diagnosis (`capacity_vcpu`). */
+  /** Reasons that refused all hosts in the last try, as in a diagnosis (`capacity_vcpu`). */
   readonly waitsFor: readonly string[];
-  /** Whose place it is about to take; they are terminated by this word alone. */
+  /** The planned preemption; its victims are terminated on this record alone. */
   readonly preemption?: Preemption | undefined;
 }
 
-/** Instances in whose place others fit: of a lower priority, or holding what their project has borrowed. */
+/** Instances whose removal makes room: of a lower priority, or using borrowed quota. */
 export interface Preemption {
   readonly host: string;
-  /** Where the request has several instances: the other hosts. */
+  /** The other hosts, for a request of several instances. */
   readonly furtherHosts?: readonly string[];
-  /** The project that they are to make room for takes back what it has lent. */
+  /** True when their project borrowed from the preemptor's project, which reclaims its quota. */
   readonly reclaims?: boolean;
-  /** Uuids, lowest priority first: in this order they end. */
+  /** Uuids, lowest priority first; they end in this order. */
   readonly victims: readonly string[];
 }
 
-/** Instances that one preemption ends at most. */
+/** Limit of the instances that one preemption ends. */
 export const MAX_VICTIMS = 8;

@@ -3,22 +3,22 @@ import type { Resources } from '../inventory';
 import { turnedUuid } from '../names';
 
 /**
- * What holds the alternates of an instance while it is built:
+ * Holds on the alternates of an instance during its build:
  *
- * - `leased`    a lease in the store: others keep away from that room as long as there is other room, and none is taken
- * - `reserved`  a claim of its own: nobody else gets that room
+ * - `leased`    by a lease in the store: others avoid that capacity while there is other capacity; nothing is allocated
+ * - `reserved`  by a claim: nobody else gets that capacity
  *
- * Otherwise nothing does, and an alternate may be full by the time it is needed.
+ * Otherwise nothing holds them, and an alternate may be full by the time it is needed.
  */
 export type AlternatesHeld = 'leased' | 'reserved';
 
 /**
- * Places that an instance may come to need. A lease takes no capacity. Of each instance there is one; it ends by itself, when its
- * time is over, and counts for nothing on a host where the instance holds a claim.
+ * Places that an instance may need. A lease takes no capacity. There is one per instance; it expires, and does not
+ * count on a host where the instance holds a claim.
  *
- * - `alternates`  others are placed elsewhere as long as there is room elsewhere; claims are not checked against it
- * - `nomination`  others make room there for it: requests that are not of a higher priority do not get it (kube-scheduler's
- *                 `nominatedNodeName`), neither by a scheduler's decision nor, when that was made before, by the commit
+ * - `alternates`  others are placed elsewhere while there is capacity elsewhere; claims are not checked against it
+ * - `nomination`  preemption frees capacity there for it: requests without a higher priority do not get it
+ *   (kube-scheduler's `nominatedNodeName`), neither from a scheduler nor, when that decided earlier, at the commit
  */
 export interface PlaceLease {
   readonly kind: 'alternates' | 'nomination';
@@ -29,23 +29,23 @@ export interface PlaceLease {
   readonly places: readonly LeasedPlace[];
 }
 
-/** A host by its root provider, what would be claimed there, and how likely it is that it will be: 0..1. */
+/** A host by its root provider, the resources to claim there, and the likelihood of the claim: 0..1. */
 export interface LeasedPlace {
   readonly rootUuid: string;
   readonly allocations: Allocations;
   readonly likelihood: number;
 }
 
-/** Leases that the store keeps: some 300 bytes each, in every mirror, too. */
+/** Limit of the leases in the store: some 300 bytes each, also in every mirror. */
 export const MAX_LEASES = 100_000;
-/** More than a request has alternates. */
+/** Exceeds the alternates of any request. */
 export const MAX_LEASED_PLACES = 100;
 
 /**
- * The room that leases on one host want kept free, by class. They overlap: of many instances few will need their alternates,
- * so it is what is expected to be needed, by their likelihood, but never less than the largest of them needs.
+ * The capacity that leases want kept free on one host, by class. They overlap, because few of many instances will need
+ * their alternates: the sum of needs times likelihoods, but at least the largest single need.
  *
- * @param wanted  what each lease wants there, all classes together of its providers on the host
+ * @param wanted  the need of each lease there, summed over its providers on the host
  */
 export function roomWanted(
   wanted: readonly { readonly resources: Resources; readonly likelihood: number }[],
@@ -64,22 +64,22 @@ export function roomWanted(
   return largest;
 }
 
-/** Of the consumers that hold what is reserved for an instance's alternates, all of it in one. */
+/** Consumer type of reservations; one consumer holds all reserved alternates of an instance. */
 export const RESERVATION_CONSUMER = 'RESERVATION';
 
 /**
- * The consumer of an instance's reserved alternates, and the instance of that consumer: the one uuid is the other with the
- * second bit of its variant turned. No client can choose it (`isDerivedUuid`). (A migration's uuid differs in a bit of the version
+ * The consumer uuid of an instance's reserved alternates, and the reverse: the two differ in the second bit of the
+ * variant. No client can choose such a uuid (`isDerivedUuid`). (A migration's uuid differs in a bit of the version
  * instead.)
  */
 export function reservationUuidOf(instanceUuid: string): string {
   return turnedUuid(instanceUuid, VARIANT_AT, 4);
 }
 
-/** Where the variant stands in a uuid's text. */
+/** Position of the variant in a uuid's text. */
 const VARIANT_AT = 19;
 
-/** What a reservation still holds once an alternate of it is claimed. */
+/** The rest of a reservation after one of its alternates is claimed. */
 export function withoutPlace(held: Allocations, claimed: Allocations): Allocations {
   const left: Record<string, Resources> = {};
   for (const [uuid, resources] of Object.entries(held)) {
@@ -91,7 +91,7 @@ export function withoutPlace(held: Allocations, claimed: Allocations): Allocatio
   return left;
 }
 
-/** Whether a consumer holds what is reserved for an instance's alternates. */
+/** True when a consumer holds the reserved alternates of an instance. */
 export function isReservation({ consumerType, owner }: Pick<Consumer, 'consumerType' | 'owner'>): boolean {
   return consumerType === RESERVATION_CONSUMER && owner === 'conductor';
 }

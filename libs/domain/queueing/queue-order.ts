@@ -1,17 +1,17 @@
-/** One that waits, as far as its place in the queue depends on it. */
+/** A waiting instance, as far as its place in the queue depends on it. */
 export interface Waiter {
   readonly projectId: string;
   readonly priority: number;
-  /** When its request was taken up; one that made room for others keeps it. */
+  /** When its request was taken up; preempted instances keep it. */
   readonly arrivedAtMs: number;
-  /** Of the request: settles what nothing else does. */
+  /** Breaks ties. */
   readonly requestId: string;
 }
 
 /**
- * The order in which those who wait are tried: by priority; of one priority by turns of the projects, each with its oldest
- * first; and in each turn first the project whose last turn is longest ago, then the oldest. So a project that asks for a
- * thousand does not hold up one that asks for one. (Round robin over FIFO queues, as fair queueing does it.)
+ * The order in which waiting instances are tried: by priority; within a priority, projects take turns, each with its
+ * oldest first; within a turn, the project whose last turn is longest ago goes first, then the oldest. So a project
+ * that asks for a thousand does not delay one that asks for one (round robin over FIFO queues, as in fair queueing).
  *
  * @param lastServed  by project, a number that rises with each turn
  */
@@ -29,7 +29,7 @@ export function inQueueOrder<T extends Waiter>(
     counts.set(key, turn + 1);
   }
   const served = ({ projectId }: T) => lastServed.get(projectId) ?? 0;
-  // Sorting is stable: what nothing else tells apart stays by age.
+  // Sorting is stable: ties stay ordered by age.
   return byAge.sort((a, b) => {
     return b.priority - a.priority || (turnOf.get(a) ?? 0) - (turnOf.get(b) ?? 0) || served(a) - served(b);
   });

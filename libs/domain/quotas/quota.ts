@@ -1,30 +1,33 @@
 import type { Consumer } from '../consumer';
 import type { Resources } from '../inventory';
 
-/** What a limit may be on besides resource classes: how many instances a project has (Nova's `instances`). */
+/** The limit on a project's number of instances (Nova's `instances`), beside those on resource classes. */
 export const INSTANCES = 'instances';
-/** The limit that is none, as in Nova: it lifts a default limit for one project. */
+/** No limit, as in Nova: it lifts a default limit for one project. */
 export const UNLIMITED = -1;
-/** Above what any fleet has, and well within what a script counts exactly. */
+/** Above any fleet's amounts, and well within the integers that a script counts exactly. */
 export const MAX_LIMIT = 1_000_000_000_000;
-/** Whose quota holds for every project that has none of its own for a class (Nova's default quota class). */
+/** The quota of every project without one of its own for a class (Nova's default quota class). */
 export const DEFAULT_PROJECT = '';
-/** Every claim of a member looks at all of them. */
+/** Every claim of a member reads all members. */
 export const MAX_COHORT_MEMBERS = 64;
 
-/** What the instances of a project may hold in all. */
+/** Limits on the total that a project's instances may hold. */
 export interface Quota {
-  /** By resource class, and `instances`; where there is none the default's holds, and then there is no limit. */
+  /**
+   * By resource class, and `instances`; the default quota's limit applies to a missing one, and without that there is
+   * no limit.
+   */
   readonly limits: Resources;
-  /** Projects of one cohort lend each other what they do not use. */
+  /** Projects of one cohort lend each other their unused quota. */
   readonly cohort: string | undefined;
-  /** How much the project may hold above each of its limits; without one, all that the cohort has. */
+  /** Limits on borrowing above each limit; a missing one allows all that the cohort has. */
   readonly borrowLimits: Resources;
-  /** How much of each of its limits it lends; without one, all. The rest is kept for it. */
+  /** Limits on lending out of each limit; a missing one lends all. The rest is kept for the project. */
   readonly lendLimits?: Resources | undefined;
 }
 
-/** A quota, whose it is, and which of its versions; no two versions are the same, not even of different projects. */
+/** A quota with its project and version; no two versions are equal, even of different projects. */
 export interface ProjectQuota extends Quota {
   readonly projectId: string;
   readonly version: number;
@@ -33,18 +36,18 @@ export interface ProjectQuota extends Quota {
 
 /** A limit that a request would exceed. */
 export interface QuotaExcess {
-  /** Whose limit it is: a project, or all of a cohort. */
+  /** The owner of the limit: a project, or a whole cohort. */
   readonly scope: 'project' | 'cohort';
   readonly name: string;
   /** Or `instances`. */
   readonly resourceClass: string;
   readonly used: number;
   readonly asked: number;
-  /** With what may be borrowed. */
+  /** Includes the amount that may be borrowed. */
   readonly limit: number;
 }
 
-/** What the rule reads. Projects are named as the caller likes, the same everywhere. */
+/** The state that the rule reads. The caller names projects as it likes, consistently. */
 export interface QuotaState {
   quota(project: string): Quota | undefined;
   /** The quota of {@link DEFAULT_PROJECT}. */
@@ -54,17 +57,17 @@ export interface QuotaState {
   members(cohort: string): readonly string[];
 }
 
-/** By how much what projects hold changes, class by class. */
+/** Changes of projects' held amounts, class by class. */
 export type Growth = ReadonlyMap<string, Resources>;
 
 /**
- * The limits that some growth would exceed, of the first project that exceeds any; none when it may grow. What does not
- * grow is never refused, so limits that were lowered below the use refuse only what is new.
+ * The limits that some growth would exceed, of the first project that exceeds any; none when it may grow. Only growth
+ * is refused, so a limit lowered below the usage refuses new claims alone.
  *
- * A project in a cohort may exceed its limit by its borrow limit, while all members together stay within the sum of their
- * limits; so it may have to wait, within its own limit, until others give back what they borrowed (kueue's rule, without
- * its preemption). What a member does not lend is its own in any case, and counts for nobody else: the cohort is asked only
- * for what is above that (kueue's lendingLimit). Members without a limit on a class neither lend nor count.
+ * A project in a cohort may exceed its limit by its borrow limit, while all members together stay within the sum of
+ * their limits; so it may have to wait, within its own limit, until others return borrowed quota (kueue's rule, without
+ * its preemption). Quota that a member does not lend is always its own and does not count for others: the cohort is
+ * asked only for amounts above it (kueue's lendingLimit). Members without a limit on a class neither lend nor count.
  *
  * `redis/lua/include/quota.lua` states the same; the contract suite of the store holds the two together.
  */
@@ -111,14 +114,14 @@ function excessOfClass(project: string, resourceClass: string, growth: Growth, s
   return excess;
 }
 
-/** What a project may hold of a class without borrowing: its own limit, the default's, or {@link UNLIMITED}. */
+/** A project's limit on a class without borrowing: its own, the default's, or {@link UNLIMITED}. */
 export function limitOf(project: string, resourceClass: string, state: QuotaState): number {
   return state.quota(project)?.limits[resourceClass] ?? state.defaultQuota()?.limits[resourceClass] ?? UNLIMITED;
 }
 
 const NO_QUOTA: Quota = { limits: {}, cohort: undefined, borrowLimits: {} };
 
-/** What a consumer counts for in its project's quota: all that it holds of each class, and an instance itself. */
+/** The amounts that a consumer adds to its project's quota: its allocations by class, and 1 for an instance. */
 export function countedOf({
   allocations,
   consumerType,
@@ -133,7 +136,10 @@ export function countedOf({
   return counted;
 }
 
-/** For people: `VCPU: 8 used, 4 asked, limit 10; ...`. Projects may read it: the sums of a cohort, less its own, are others' use. */
+/**
+ * For people: `VCPU: 8 used, 4 asked, limit 10; ...`. Projects may read it, so a cohort's sums exclude the project's
+ * own.
+ */
 export function sentenceOf(excess: readonly QuotaExcess[]): string {
   return excess
     .map(({ scope, name, resourceClass, used, asked, limit }) => {

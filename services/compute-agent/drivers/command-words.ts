@@ -1,13 +1,13 @@
 import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
 
-/** The extra spec by which a request gives its command: a JSON array of words. */
+/** The extra spec with a request's command: a JSON array of words. */
 export const COMMAND_SPEC = 'berth:command';
 
 const MAX_WORDS = 256;
 
 /**
- * The command that a request gives, as words that no shell expands; undefined when it gives none.
+ * The command of a request, as words that no shell expands; undefined without one.
  *
  * @throws BerthError `invalid_argument / malformed_command`.
  */

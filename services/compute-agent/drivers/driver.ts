@@ -6,95 +6,98 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 
 /**
  * Builds and destroys instances on one host (Nova's virt driver). It decides nothing: claims, attempts, retries and
- * reports are the agent's. It throws BerthErrors, whose reasons reach the client.
+ * reports belong to the agent. It throws BerthErrors, whose reasons reach the client.
  */
 export interface Driver {
-  /** What the host has now. Called for each report and each claim, so it must be cheap. */
+  /** The present capacity of the host. Called for each report and each claim, so it must be cheap. */
   capacity(): HostCapacity;
 
   /**
-   * Makes an instance and resolves when it runs. One call at a time for a uuid; calls for other uuids go on meanwhile.
-   * When it throws, or the signal aborts it, nothing of the instance is left.
+   * Creates an instance and resolves when it runs. One call at a time for a uuid; calls for other uuids run
+   * concurrently. When it throws, or the signal aborts it, nothing of the instance is left.
    *
    * @throws BerthError why the build failed.
    */
   build(instance: InstanceToBuild, signal: AbortSignal): Promise<void>;
 
-  /** Ends an instance and resolves when nothing of it is left. Destroying what does not exist succeeds. */
+  /** Ends an instance and resolves when nothing of it is left. Destroying a missing one succeeds. */
   destroy(uuid: string): Promise<void>;
 
-  /** Stops an instance and keeps it: resolves when it does not run. Stopping what does not run succeeds. */
+  /** Stops an instance and keeps it; resolves when it does not run. Stopping a stopped one succeeds. */
   stop(uuid: string): Promise<void>;
 
   /**
-   * Starts an instance that was stopped, by this run of the agent or an earlier one, and resolves when it runs. Starting what
-   * runs succeeds.
+   * Starts an instance that this or an earlier run of the agent stopped, and resolves when it runs. Starting a running
+   * one succeeds.
    *
-   * @throws BerthError why it could not be started: then it is stopped.
+   * @throws BerthError why it could not be started; it is stopped then.
    */
   start(uuid: string): Promise<void>;
 
-  /** Moves instances; a driver without it has every move refused (`moves_unsupported`). */
+  /** Moves instances; without it every move is refused (`moves_unsupported`). */
   readonly moves?: DriverMoves;
 
-  /** All that runs on the host, whoever started it. What the agent does not track is external usage. */
+  /** All workloads on the host, whoever started them. Those that the agent does not track are external usage. */
   list(): Promise<readonly RunningWorkload[]>;
 
-  /** Sets the one listener, called for each instance that was built or listed and stopped without a `destroy` or a `stop`. */
+  /** Sets the only listener, called for each built or listed instance that stopped without a `destroy` or a `stop`. */
   onExit(listener: (uuid: string, why: string) => void): void;
 
-  /** Ends the driver. Instances go on running if they can. */
+  /** Closes the driver. Instances keep running if they can. */
   close(): Promise<void>;
 
   /**
-   * A build that was cut short goes on where it was when it is ordered again, by this run or another. Then what is half built
-   * is left as it is when the agent ends, or another takes the host over, and goes on there.
+   * True when an interrupted build continues where it was when it is ordered again, by this run or another. A
+   * half-built instance is then left as it is when the agent ends, or another takes the host over.
    */
   readonly carriesOn?: true;
 
-  /** Sets the one listener, called when the capacity has changed and placement must know at once. */
+  /** Sets the only listener, called when a changed capacity must reach placement at once. */
   onCapacityChange?(listener: () => void): void;
 
-  /** Whether it is in the middle of something that another agent had better not take over now. */
+  /** True while a takeover by another agent would interrupt work. */
   isBusy?(): boolean;
 
-  /** Does what an operator wants of a node of bare metal. @throws BerthError `failed_precondition / node_state, node_changed`. */
+  /**
+   * Executes an operator's order on a node of bare metal. @throws BerthError `failed_precondition / node_state,
+   * node_changed`.
+   */
   operate?(order: NodeOrder): Promise<void>;
 }
 
-/** What an operator wants of a node. */
+/** An operator's order for a node. */
 export interface NodeOrder {
   readonly verb: NodeOperation;
-  /** Why, of `maintain`. */
+  /** The reason of `maintain`. */
   readonly reason: string;
-  /** Of `set_boot_device`. */
+  /** The device of `set_boot_device`. */
   readonly bootDevice?: BootDevice | undefined;
-  /** When the node had changed last as whoever ordered it saw it; 0 for not known. */
+  /** `updatedAtMs` of the node that the operator saw; 0 when unknown. */
   readonly restsOnUpdatedAtMs: number;
 }
 
-/** How a driver moves instances from one host to another, and from one size to another. */
+/** Moves instances between hosts, and resizes them. */
 export interface DriverMoves {
   /**
-   * Stops an instance, keeps it, and resolves to what the driver of its destination needs of it: at most 64 KiB, where larger
-   * things are to be found. Of one that is stopped already, the same. `isLive`: copies it while it runs, and stops it last.
+   * Stops an instance, keeps it, and resolves to the handover for the destination's driver: at most 64 KiB, with the
+   * location of larger data. A stopped one is handed over alike. `isLive`: copies it while it runs, and stops it last.
    *
-   * @throws BerthError why it could not: then it runs as before. `unimplemented / live_migration_unsupported`.
+   * @throws BerthError why it failed; the instance runs as before then. `unimplemented / live_migration_unsupported`.
    */
   handOver(uuid: string, isLive: boolean, signal: AbortSignal): Promise<Uint8Array>;
 
-  /** Makes an instance, as `build`, of what was handed over. */
+  /** Creates an instance, like `build`, from a handover. */
   arrive(instance: InstanceToBuild, handover: Uint8Array, signal: AbortSignal): Promise<void>;
 
   /**
-   * Runs an instance that is here, stopped or not, with other resources than before; or keeps it, if that is how it is built.
+   * Runs a local instance, stopped or not, with other resources; or keeps it, if it is to be built stopped.
    *
-   * @throws BerthError why it could not: then it is kept.
+   * @throws BerthError why it failed; the instance is kept then.
    */
   resize(instance: InstanceToBuild): Promise<void>;
 }
 
-/** What a host has to offer: its root provider, and what is nested in it. */
+/** The capacity of a host: its root provider, and the nested ones. */
 export interface HostCapacity {
   readonly inventories: Inventories;
   readonly traits: readonly string[];
@@ -114,46 +117,49 @@ export interface NestedCapacity {
   readonly traits: readonly string[];
 }
 
-/** An instance as a driver is given it. */
+/** An instance in the form for drivers. */
 export interface InstanceToBuild {
   readonly uuid: string;
   readonly name: string;
   readonly projectId: string;
-  /** All that it holds. */
+  /** All its allocated resources. */
   readonly resources: Resources;
   readonly requestSpec: RequestSpec;
-  /** What it holds of each of the host's providers, by name, '' for the root; empty when the conductor did not say. */
+  /** Its allocations on the host's providers, by name, '' for the root; empty when the conductor sent none. */
   readonly claimed: Readonly<Record<string, Resources>>;
   /** Suffixes of request groups to the names of the host's providers that meet them. */
   readonly mappings: Readonly<Record<string, readonly string[]>>;
-  /** Whether it runs when it is built; else it is kept until it is started. Folders of an older version do not say: it runs. */
+  /**
+   * The power state after the build; a stopped instance is kept until it is started. Undefined in an older version's
+   * folder: it runs.
+   */
   readonly powerState?: PowerState;
 }
 
-/** Something that runs on a host. */
+/** A workload on a host. */
 export interface RunningWorkload {
-  /** The uuid of an instance; of anything else a name that is no uuid. */
+  /** The uuid of an instance; for other workloads a name that is no uuid. */
   readonly id: string;
   readonly resources: Resources;
 }
 
-/** A host, as its driver is opened with it. */
+/** A host, as its driver is opened for it. */
 export interface HostIdentity {
   readonly name: string;
   /** Its number among the hosts of the process, from 0. */
   readonly index: number;
 }
 
-/** Opens the driver of a host. `remembered` are the uuids of instances that ran according to the journal. */
+/** Opens the driver of a host. `remembered` are the uuids of running instances in the journal. */
 export type OpenDriver = (host: HostIdentity, remembered: readonly string[]) => Promise<Driver>;
 
-/** Of a driver that can't. */
+/** The error of a driver without moves. */
 export function movesUnsupported(): BerthError {
   const message = 'the driver of this host can not move instances: terminate it and build it elsewhere';
   return new BerthError('unimplemented', 'moves_unsupported', message);
 }
 
-/** Of a driver that moves instances, but none that runs. @param what  an instance is to it */
+/** The error of a driver that moves only stopped instances. @param what  its kind of instance */
 export function liveMigrationUnsupported(what: string): BerthError {
   const message = `${what} can not be migrated while it runs: migrate it cold, then it begins anew`;
   return new BerthError('unimplemented', 'live_migration_unsupported', message);

@@ -4,11 +4,11 @@ import type { Resources } from '#libs/domain/inventory';
 import type { Random } from '#libs/domain/random';
 import type { DriverMoves, InstanceToBuild } from './driver';
 
-/** How a fake host moves instances. */
+/** Parameters of a fake host's moves. */
 export interface FakeMoves {
-  /** How long it takes to copy all of one that is migrated live. */
+  /** Duration of one full copy in a live migration. */
   readonly copyMs: number;
-  /** The share that is changed again while all of it is copied: each round copies what the one before missed. */
+  /** The share that changes again during a full copy: each round copies the changes of the one before. */
   readonly dirtyRate: number;
   /** The share of moves that fail at their source. */
   readonly moveFailureRate: number;
@@ -16,27 +16,27 @@ export interface FakeMoves {
 
 export const NO_FAKE_MOVES: FakeMoves = { copyMs: 0, dirtyRate: 0, moveFailureRate: 0 };
 
-/** Where the instances of a fake host are. */
+/** The instances of a fake host. */
 export interface FakeInstances {
   readonly running: Map<string, Resources>;
   readonly stopped: Map<string, Resources>;
-  /** What an instance has written: goes where it goes. */
+  /** Data of the instances; it moves with them. */
   readonly data: Map<string, string>;
   build(instance: InstanceToBuild, signal: AbortSignal): Promise<void>;
 }
 
-/** A copy that is done to so much is finished while the instance stands still. */
+/** The remaining share below which the instance is stopped and the copy finished. */
 const SMALL_ENOUGH = 0.02;
-/** As hypervisors do it: what is changed faster than it is copied never gets done. */
+/** Like hypervisors: data that changes faster than it is copied never converges. */
 const MAX_ROUNDS = 30;
 
-/** Moves of instances that are entries of a map, with what they have written. */
+/** Moves instances as entries of a map, with their data. */
 export function fakeMoves(instances: FakeInstances, moves: FakeMoves, clock: Clock, random: Random): DriverMoves {
   const { running, stopped, data } = instances;
   return {
     async handOver(uuid, isLive, signal) {
       if (running.has(uuid)) {
-        // Drawn only where it matters: else each move would change what comes after it from the same seed.
+        // Drawn only where it matters: otherwise each move would shift the later draws of the same seed.
         if (moves.moveFailureRate > 0 && random.next() < moves.moveFailureRate) throw failed();
         if (isLive) await copy(moves, clock, signal);
       }
@@ -58,7 +58,7 @@ export function fakeMoves(instances: FakeInstances, moves: FakeMoves, clock: Clo
   };
 }
 
-/** Pre-copy: round after round, until what is left is little, or there is no end to it. */
+/** Pre-copy: round after round, until little is left, or it does not converge. */
 async function copy({ copyMs, dirtyRate }: FakeMoves, clock: Clock, signal: AbortSignal): Promise<void> {
   let left = 1;
   for (let round = 0; left > SMALL_ENOUGH; round++) {

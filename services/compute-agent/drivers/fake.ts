@@ -5,38 +5,38 @@ import type { Random } from '#libs/domain/random';
 import type { Driver, HostCapacity, InstanceToBuild, RunningWorkload } from './driver';
 import { type FakeMoves, fakeMoves, NO_FAKE_MOVES } from './fake-moves';
 
-/** What a fake host is like. */
+/** Parameters of a fake host. */
 export interface FakeHost {
   readonly capacity: HostCapacity;
-  /** The median of how long a build takes; 0 builds at once. */
+  /** The median duration of a build; 0 builds at once. */
   readonly latencyMs: number;
-  /** Sigma of the log-normal distribution of latencies; 0 gives all the median. */
+  /** Sigma of the log-normal distribution of durations; 0 makes all equal the median. */
   readonly latencySpread: number;
   /** The share of builds that fail. */
   readonly failureRate: number;
-  /** What something that Berth does not manage uses. */
+  /** Usage that Berth does not manage. */
   readonly external: Resources;
-  /** How it moves instances; at once and without failures when not given. */
+  /** Parameters of its moves; default: at once, without failures. */
   readonly moves?: FakeMoves;
-  /** Uuids of instances that run already. */
+  /** Uuids of instances that run from the start. */
   readonly running: readonly string[];
 }
 
 /** A driver whose instances are entries of a map. */
 export interface FakeDriver extends Driver {
-  /** Makes an instance stop by itself. */
+  /** Makes an instance exit. */
   exit(uuid: string, why: string): void;
-  /** Changes what something that Berth does not manage uses. */
+  /** Changes the usage that Berth does not manage. */
   setExternal(resources: Resources): void;
-  /** Of the builds from now on, the share that fails. */
+  /** Sets the share of later builds that fail. */
   setFailureRate(share: number): void;
-  /** What an instance was built from, if it was built by this run. */
+  /** The build input of an instance that this run built. */
   built(uuid: string): InstanceToBuild | undefined;
-  /** What instances have written, by uuid: it goes where they go. */
+  /** Data of the instances, by uuid; it moves with them. */
   readonly data: Map<string, string>;
 }
 
-/** The tail of the distribution is cut: latencies are at most this many medians. */
+/** The tail of the distribution is cut at this many medians. */
 const MAX_LATENCY_MEDIANS = 20;
 
 /** A driver for demos, load and tests: instances are entries of a map. The same `random` gives the same builds. */

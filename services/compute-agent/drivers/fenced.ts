@@ -1,12 +1,15 @@
 import { BerthError } from '#libs/domain/errors';
 
-/** Whether an error says that the host is another's now, or may be: what was under way is not failed, it is somebody else's. */
+/**
+ * True for errors that mean another run holds the host, or may: the work under way has not failed, it belongs to that
+ * run.
+ */
 export function isFenced(thrown: unknown): boolean {
   const { reason } = BerthError.from(thrown);
   return reason === 'epoch_superseded' || reason === 'epoch_unknown';
 }
 
-/** Of what fails while another may hold the host. */
+/** The error of work on a host that another run may hold. */
 export function notSurelyHeld(host: string, epoch: number): BerthError {
   const message = `host ${host} is not surely held under epoch ${epoch} any more`;
   return new BerthError('failed_precondition', 'epoch_unknown', message);

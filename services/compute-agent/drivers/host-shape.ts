@@ -14,7 +14,7 @@ export function roundRobin<T>(entries: readonly T[], hostIndex: number, fallback
   return entries[hostIndex % Math.max(1, entries.length)] ?? fallback;
 }
 
-/** `VCPU=64*4,MEMORY_MB=262144-4096 | ...`: total, then what is reserved, then the allocation ratio. */
+/** `VCPU=64*4,MEMORY_MB=262144-4096 | ...`: total, then reserved, then the allocation ratio. */
 export function parseInventories(setting: string, text: string): Inventories[] {
   return entriesOf(text).map((entry) =>
     Object.fromEntries(wordsOf(entry).map((word) => parseInventory(setting, word))),
@@ -72,12 +72,12 @@ export function parseInventory(setting: string, word: string) {
   return [resourceClass, inv] as const;
 }
 
-/** What stands between bars. */
+/** Entries between bars. */
 export function entriesOf(text: string): string[] {
   return text.trim() === '' ? [] : text.split('|');
 }
 
-/** What stands between commas. */
+/** Words between commas. */
 export function wordsOf(entry: string): string[] {
   return entry
     .split(',')

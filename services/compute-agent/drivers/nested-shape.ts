@@ -4,12 +4,13 @@ import { isNestedProviderName, unorderable } from '#libs/placement/port/nested-p
 import type { NestedCapacity } from './driver';
 import { badShape, entriesOf, parseInventory, wordsOf } from './host-shape';
 
-/** The value that lets a driver find the providers of its machine. */
+/** The setting for the providers of the machine itself. */
 export const MACHINE = 'machine';
 
 /**
- * `numa0 VCPU=16,MEMORY_MB=65536,HW_NUMA_ROOT; numa0/gpu0 VGPU=8 | ...`: the providers below a host's root, a name after that
- * of its parent, if it has one; then inventories as in BERTH_AGENT_INVENTORY, and traits. Several hosts as in `host-shape.ts`.
+ * `numa0 VCPU=16,MEMORY_MB=65536,HW_NUMA_ROOT; numa0/gpu0 VGPU=8 | ...`: the providers below a host's root, a name with
+ * its parent's in front, if it has one; then inventories as in BERTH_AGENT_INVENTORY, and traits. Several hosts as in
+ * `host-shape.ts`.
  *
  * @throws BerthError `invalid_argument / bad_config` with the setting's name.
  */

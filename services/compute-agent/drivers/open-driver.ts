@@ -14,9 +14,9 @@ const FAKE_INVENTORY = { VCPU: inventory(64), MEMORY_MB: inventory(262_144), DIS
 const MAX_SEED = 2 ** 32;
 
 /**
- * The driver that the configuration names: a case for each.
+ * The opener of the configured driver.
  *
- * @throws BerthError `invalid_argument / bad_config` when a setting of it can't be read.
+ * @throws BerthError `invalid_argument / bad_config` for a malformed setting.
  */
 export function driverFromConfig(config: AgentConfig, around: Surroundings): OpenDriver {
   switch (config.driver) {
@@ -27,7 +27,7 @@ export function driverFromConfig(config: AgentConfig, around: Surroundings): Ope
     case 'docker':
       return dockerDriver(config, around);
     case 'baremetal':
-      // What a node is and was is known once it is held.
+      // A node's record is known only once the node is held.
       return () => Promise.reject(new BerthError('internal', 'bad_config', 'nodes are opened with what is remembered'));
   }
 }
@@ -49,20 +49,20 @@ function dockerDriver(config: AgentConfig, around: Surroundings): OpenDriver {
   }
   const capacity = capacityOfMachine(config);
   return async ({ name }) => {
-    // Its client takes longer to load than all the rest of an agent.
+    // The docker client takes longer to load than the rest of the agent.
     const { openDockerDriver } = await import('#services/compute-agent/drivers/docker/docker-driver');
     return openDockerDriver({ name, cell: config.cell, capacity }, config, around);
   };
 }
 
-/** Of what is not configured a driver finds out what the machine has. */
+/** The configured capacity; for missing parts the driver uses the machine's. */
 function capacityOfMachine(config: AgentConfig) {
   const { inventories, traits, capabilities } = shapesFrom(config);
   const nested = config.providers === MACHINE ? undefined : (nestedFrom(config)[0] ?? []);
   return { inventories: inventories[0], traits: traits[0] ?? [], nested, capabilities };
 }
 
-/** Fake hosts, as `driverFromConfig` opens them. */
+/** The opener of fake hosts. */
 export function fakeDrivers(
   config: AgentConfig,
   { clock, random }: Surroundings,
@@ -102,7 +102,7 @@ function nestedFrom({ driver, providers }: AgentConfig) {
   return parseNested('BERTH_AGENT_PROVIDERS', providers);
 }
 
-/** Capacities by configuration. Without an inventory the process driver takes what the machine has. */
+/** The configured capacities. Without an inventory the process driver uses the machine's. */
 function shapesFrom(config: AgentConfig) {
   return {
     inventories: parseInventories('BERTH_AGENT_INVENTORY', config.inventory),

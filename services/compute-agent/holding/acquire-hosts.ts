@@ -16,22 +16,25 @@ export interface AcquireParts extends Surroundings {
   readonly config: AgentConfig;
   readonly counters: AgentMetrics;
   readonly agentRun: string;
-  /** The run before, which is dead: what it holds is this run's; '' when that is not known. */
+  /** The former run, which is dead: this run takes over its hosts; '' when unknown. */
   readonly formerRun: string;
   readonly leases: readonly HostLease[];
-  /** The hosts are nodes of the configured pool; of those, which this run is to hold now. All, and no nodes, unless given. */
+  /**
+   * For nodes of the configured pool: true for a node that this run is to hold now. Default: true for all, and none is
+   * a pool's node.
+   */
   readonly isWanted?: (host: string) => boolean;
-  /** Hears of hosts that are held now. */
+  /** Called with the leases of newly held hosts. */
   readonly onGranted: (leases: readonly HostLease[]) => Promise<void>;
 }
 
-/** Keeps asking for the hosts of a process that it does not hold. */
+/** Requests the process's hosts that it does not hold yet, again and again. */
 export interface Acquirer {
-  /** Asks now: a host was lost. */
+  /** Requests now: a host was lost. */
   askSoon(): void;
-  /** Asks no more. */
+  /** Stops requesting. */
   stop(): void;
-  /** Gives hosts back, so that the next run need not wait. */
+  /** Releases hosts, so that the next run need not wait. */
   release(hosts: readonly string[]): Promise<void>;
 }
 
@@ -39,17 +42,19 @@ export interface Acquirer {
 type Grant = Omit<HostGrant, 'epoch'> & { readonly epoch: number | undefined };
 
 const FIRST_PAUSE_MS = 100;
-/** Each has to be read and reported before its lease is over; the next are asked for when that is done. */
+/**
+ * Limit per request: each node must be read and reported before its lease expires; the next are requested afterwards.
+ */
 const MAX_NODES_AT_ONCE = 64;
-/** A store that grants hosts and refuses their reports all the same is not asked again at once. */
+/** Minimum pause, for a store that grants hosts and then refuses their reports. */
 const MIN_INTERVAL_MS = 1_000;
 
 /**
- * Asks schedulers for the hosts that this process carries and does not hold, until it holds all. All go in one call, which
- * the store answers in one step: of two processes that start at once with the same hosts, one gets them all.
+ * Requests the hosts of this process from schedulers until it holds all. All go in one call, which the store answers
+ * atomically: of two processes that start at once with the same hosts, one gets them all.
  *
- * A host that another run holds is asked for again when that lease may have run out. Meanwhile nothing is reported of it
- * and no order is taken for it; what runs there runs on.
+ * A host that another run holds is requested again when that lease may have expired. Until then nothing is reported of
+ * it and it takes no orders; its instances keep running.
  */
 export function acquireHosts(parts: AcquireParts): Acquirer {
   const { clock, random, log, config, counters, leases, isWanted = () => true } = parts;
@@ -61,7 +66,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   let isAsking = false;
   let failures = 0;
   let grantedAtMs = Number.NEGATIVE_INFINITY;
-  /** The last holder that was logged: one line for each, not one for each try. */
+  /** The last logged holder: one line per holder, not per try. */
   let knownHolder = '';
 
   async function askUntilHeld(): Promise<void> {
@@ -76,7 +81,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     isAsking = false;
   }
 
-  /** In as many calls as it takes, and resolves to the pause before the next tries. */
+  /** Makes as many calls as needed, and resolves to the pause before the next tries. */
   async function askAll(wanted: readonly HostLease[]): Promise<number> {
     let pauseMs = Number.POSITIVE_INFINITY;
     for (let from = 0; from < wanted.length && !stopping.signal.aborted; from += mostAtOnce) {
@@ -95,7 +100,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     stopping.signal.removeEventListener('abort', stop);
   }
 
-  /** Asks once, and resolves to the pause before the next try. */
+  /** Requests once, and resolves to the pause before the next try. */
   async function ask(wanted: readonly HostLease[]): Promise<number> {
     const askedAtMs = clock.elapsed();
     try {
@@ -124,7 +129,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     }
   }
 
-  /** What is granted has an epoch. A scheduler of an older version knows of none, and lets every agent report. */
+  /** Granted hosts have an epoch. A scheduler of an older version knows no epochs, and lets every agent report. */
   async function grantsFor(hosts: readonly string[]): Promise<readonly Grant[]> {
     const { agentRun, formerRun } = parts;
     const request = { serviceHost: config.host, agentRun, formerRun, hosts, leaseMs: leaseMsOf(config), pool };
@@ -138,7 +143,7 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   }
 
   function noteTaken(taken: readonly (Grant & { readonly host: string | undefined })[]): void {
-    // Another agent of the pool keeps what it holds for a while.
+    // Another agent of the pool keeps its nodes for a while.
     if (pool !== '') return;
     counters.hostsTaken.set(taken.length);
     const [first] = taken;

@@ -5,36 +5,39 @@ import { join } from 'node:path';
 import { bootId } from '../drivers/process/proc';
 import { replaceFile } from '../host/journal';
 
-/** The run of this agent before, as its state folder remembers it. */
+/** The former run of this agent, as recorded in its state folder. */
 export interface FormerRun {
-  /** Its id, when it is surely dead: its hosts need not be waited for. Undefined when that can't be told. */
+  /** Its id, if it is certainly dead: its hosts are free at once. Undefined in doubt. */
   readonly id: string | undefined;
-  /** Notes that a run holds the hosts now. */
+  /** Records the run that holds the hosts now. */
   remember(id: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Of an agent without a state folder: nothing is known. */
+/** For an agent without a state folder: nothing is known. */
 export const noFormerRun: FormerRun = { id: undefined, async remember() {}, async close() {} };
 
-/** What a folder says of the run that held the hosts last. */
+/** The folder's record of its last holder. */
 interface Note {
   readonly run: string;
-  /** Of the boot in which it ran, and of the lock's file: a copy of the folder has another, a clone of the machine both. */
+  /**
+   * The boot in which it ran, and its lock's file: a copied folder has another file, a cloned machine another boot as
+   * well.
+   */
   readonly bootId: string;
   readonly file: string;
 }
 
 /**
- * Tells whether the run before is dead, so that an agent which crashed has its hosts back at once.
+ * Decides whether the former run is dead, so that a crashed agent gets its hosts back at once.
  *
- * The naive way is to ask for the hosts in the name of the run that the folder remembers. It fails when the folder was
- * copied while that run lives: two runs at work on the same instances. So the word of the folder counts only for the
- * process that holds its lock, which the kernel takes from a process when it dies; only in the boot in which it was
- * written, as a cloned machine boots anew; and only for the very file that was locked, as a copy is another. In doubt the
- * lease is waited for. It costs a helper process, `flock` of util-linux, because Node can't lock files.
+ * The naive way is to request the hosts in the name of the recorded run. It fails when the folder was copied while that
+ * run lives: two runs would work on the same instances. So the record counts only for the process that holds its lock,
+ * which the kernel takes from a process when it dies; only in the boot in which it was written, as a cloned machine
+ * boots anew; and only for the very file that was locked, as a copy is another. In doubt the agent waits for the lease
+ * to expire. The cost is a helper process, `flock` of util-linux, because Node can't lock files.
  *
- * @param folder  of the agent alone
+ * @param folder  private to the agent
  */
 export async function openFormerRun(folder: string): Promise<FormerRun> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -54,7 +57,7 @@ export async function openFormerRun(folder: string): Promise<FormerRun> {
   };
 }
 
-/** True when a process that lives has a lock; not when there is none, or nothing here can lock. */
+/** True when a live process has a lock; false without one, or when nothing here can lock. */
 export async function isLocked(file: string): Promise<boolean> {
   if (!(await stat(file).catch(() => undefined))) return false;
   const unlock = await lock(file);
@@ -62,9 +65,10 @@ export async function isLocked(file: string): Promise<boolean> {
   return unlock === undefined;
 }
 
-/** Resolves to how the lock is given back; undefined when another process has it, or nothing here can lock. */
+/** Resolves to the unlock function; undefined when another process has the lock, or nothing here can lock. */
 async function lock(file: string): Promise<(() => Promise<void>) | undefined> {
-  // It ends with its input, which ends with this process, however this process ends. Away from the terminal's signals.
+  // It ends when its stdin closes, and thus with this process, however that ends. Detached from the terminal's
+  // signals.
   const helper = spawn('flock', ['-n', file, 'sh', '-c', 'echo locked; exec cat'], {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,

@@ -20,7 +20,7 @@ const REPORT_MS = 10_000;
 const LEASE_MS = 3 * REPORT_MS;
 const SETTINGS = { REPORT_INTERVAL_MS: String(REPORT_MS), REPORT_JITTER: '0', REPORT_MIN_INTERVAL_MS: '1000' };
 
-/** Says that another run has the host for some time. */
+/** Gives the host to another run for some time. */
 function anotherRunHolds(host: string, forMs: number): void {
   const epoch = (world.holders.get(host)?.epoch ?? 0) + 1;
   world.holders.set(host, { epoch, run: 'another', untilMs: world.clock.now() + forMs });

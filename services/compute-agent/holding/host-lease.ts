@@ -1,7 +1,7 @@
 import type { Clock } from '#libs/domain/clock';
 import type { HostPosition } from '#libs/domain/host-position';
 
-/** Why a host is not held any more: the store does not know the epoch, or another run has a later one. */
+/** Why a host was lost: the store does not know the epoch, or another run has a later one. */
 export type LossReason = 'epoch_unknown' | 'epoch_superseded';
 
 export function isLoss(reason: string): reason is LossReason {
@@ -9,11 +9,11 @@ export function isLoss(reason: string): reason is LossReason {
 }
 
 /**
- * Whether this run holds one host: by which epoch, and until when without another accepted report. And the position of
- * what it says of the host.
+ * This run's lease of one host: its epoch, and its end without another accepted report. It also numbers the agent's
+ * statements about the host.
  *
- * The end of the lease is counted here from when the report was sent, in the store from when it was taken, which is later:
- * this run stops taking orders before another can begin.
+ * The lease's end counts here from the sending of a report, and in the store from its later receipt: this run stops
+ * taking orders before another can begin.
  */
 export class HostLease {
   #epoch = 0;
@@ -22,7 +22,7 @@ export class HostLease {
   #position = 0;
   #wasCertain = false;
   #isRenewed = false;
-  /** By how much the store's clock is ahead of `elapsed`, at least. */
+  /** A lower bound of the store clock's lead over `elapsed`. */
   #storeAheadMs: number | undefined;
   readonly #waiting = new Set<(wasInDoubt: boolean) => void>();
   /** The latest epoch of an order. */
@@ -36,50 +36,50 @@ export class HostLease {
     private readonly onLost: (lease: HostLease, reason: LossReason) => void,
   ) {}
 
-  /** The epoch by which the host is held, or was last; 0 before the first. */
+  /** The present or last epoch; 0 before the first. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** Whether nobody has said that the host is not held: reports are sent. */
+  /** True until the store says that the host is lost: reports are sent. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** Whether nobody else can hold the host now: orders are taken. */
+  /** True while nobody else can hold the host: orders are taken. */
   get isCertain(): boolean {
     return this.#isHeld && this.clock.elapsed() < this.#untilMs;
   }
 
-  /** Whether nobody else can have held the host since it was granted by that epoch. */
+  /** True when nobody else can have held the host since that epoch was granted. */
   isCertainBy(epoch: number): boolean {
     return this.#epoch === epoch && this.isCertain;
   }
 
-  /** True when the store has said that another service host holds the host, and its lease is not over. */
+  /** True when the store has said that another service host holds the host, and that lease has not expired. */
   get isOthers(): boolean {
     return !this.#isHeld && this.clock.elapsed() < this.#othersUntilMs;
   }
 
   /**
-   * Whether orders were taken until the host was lost the last time. If not, some may have waited for long, also for a run
-   * that was granted the host since.
+   * True when orders were taken until the last loss of the host. If false, some orders may have waited for long, also
+   * for a run that was granted the host since.
    */
   get wasCertain(): boolean {
     return this.#wasCertain;
   }
 
-  /** Another service host holds it, for so long at least. */
+  /** Another service host holds it, for at least this long. */
   refuse(heldForMs: number): void {
     this.#othersUntilMs = this.clock.elapsed() + heldForMs;
   }
 
-  /** An answer that has just come was given at that time of the store's clock. */
+  /** Records the store's time in a new answer. */
   hearStoreTime(atMs: number): void {
     this.#storeAheadMs = atMs - this.clock.elapsed();
   }
 
-  /** What the store's clock shows at least; undefined before the first answer. */
+  /** A lower bound of the store's clock; undefined before the first answer. */
   storeNowMs(): number | undefined {
     return this.#storeAheadMs === undefined ? undefined : this.clock.elapsed() + this.#storeAheadMs;
   }
@@ -92,7 +92,7 @@ export class HostLease {
     this.#untilMs = askedAtMs + this.leaseMs;
   }
 
-  /** A report was accepted that was sent then. */
+  /** Extends the lease after an accepted report that was sent then. */
   renew(sentAtMs: number): void {
     const wasInDoubt = !this.isCertain;
     this.#untilMs = Math.max(this.#untilMs, sentAtMs + this.leaseMs);
@@ -100,15 +100,16 @@ export class HostLease {
     for (const wake of this.#waiting) wake(wasInDoubt);
   }
 
-  /** Calls back with each report that is accepted, and whether the host was not surely held before; the returned function ends that. */
+  /** Calls back for each accepted report, with true if the host was in doubt before; returns the unsubscription. */
   onRenewed(wake: (wasInDoubt: boolean) => void): () => void {
     this.#waiting.add(wake);
     return () => this.#waiting.delete(wake);
   }
 
   /**
-   * Whether the host is still held, for what an order says: one of a later epoch says that another run has it, and the store
-   * is asked. When the store grants the host after that, it went back to before that epoch: the order is for this run.
+   * True while the host is held, considering an order's epoch: a later one means that another run has the host, and the
+   * store is asked. If the store grants the host after that, it went back to a time before that epoch: the order is for
+   * this run.
    */
   isHeldBy(orderedEpoch: number): boolean {
     if (orderedEpoch > Math.max(this.#epoch, this.#orderedEpoch)) {
@@ -125,12 +126,12 @@ export class HostLease {
     this.onLost(this, reason);
   }
 
-  /** Ends holding it because another is to have it; nobody is told. */
+  /** Ends the lease for another run, without telling the store. */
   giveUp(): void {
     this.#isHeld = false;
   }
 
-  /** The position of what is said now of the host. */
+  /** The position of the next statement about the host. */
   nextPosition(): HostPosition {
     this.#position += 1;
     return { epoch: this.#epoch, position: this.#position };

@@ -17,7 +17,7 @@ const A = { cell: 'cell1', host: 'a' };
 const B = { cell: 'cell1', host: 'b' };
 const REFUSED = { code: 'failed_precondition', reason: 'state_of_another_host' };
 
-/** An instance that a host remembers; how it is forgotten. */
+/** Adds an instance to a host's journal; returns its removal. */
 async function remembers(host: string): Promise<() => Promise<void>> {
   const journal = await openJournal(join(folder, host, 'journal'));
   const instance = trackedInstance(anOrder(), 'running');

@@ -4,7 +4,7 @@ import { BerthError } from '#libs/domain/errors';
 import { replaceFile } from '../host/journal';
 import { isLocked } from './former-run';
 
-/** An agent that a folder of state belongs to. */
+/** The agent that owns a state folder. */
 interface Owner {
   readonly cell: string;
   /** Its service host. */
@@ -12,14 +12,14 @@ interface Owner {
 }
 
 /**
- * Notes whose a folder of state is, and refuses it to an agent of another name while instances of the name before are there. The
- * caller has its own lock in it.
+ * Records the owner of a state folder, and refuses the folder to an agent of another name while instances of the former
+ * name are in it. The caller has locked its own part.
  *
- * The naive way is to look for a host's own part of the folder only. A machine that is renamed finds none: its agent reports an
- * empty host, and what runs there runs on. Once the old name is evacuated, each instance runs twice. So a name that is new here
- * is taken only when nobody else remembers instances in the folder; but for agents that live beside this one, whose locks are held:
- * several may share a folder, and each stays known. Each notes itself in a file of its own, so that those that start at once do
- * not write over each other.
+ * The naive way is to look at a host's own part of the folder only. A renamed machine finds none: its agent reports an
+ * empty host while the instances keep running, and after an evacuation of the old name each runs twice. So a new name
+ * is accepted only when no other owner has instances in the folder, except live agents beside this one, whose locks are
+ * held: several may share a folder, and each stays recorded. Each has a file of its own, so that concurrent starts do
+ * not overwrite each other.
  *
  * @throws BerthError `failed_precondition / state_of_another_host`, `/ state_dir`
  */
@@ -49,7 +49,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Of a folder that an older version left: the hosts in it are all that it says. */
+/** Owners of an older version's folder, which shows only the hosts. */
 async function formerOwners(folder: string, names: readonly string[], cell: string): Promise<readonly Owner[]> {
   const parts = await Promise.all(names.map((name) => list(join(folder, name), (part) => PARTS.includes(part))));
   return names.filter((_, n) => parts[n]?.length !== 0).map((host) => ({ cell, host }));
@@ -70,7 +70,7 @@ async function isAnyLocked(folder: string, hosts: readonly string[]): Promise<bo
   return false;
 }
 
-/** True when instances are remembered, or something of them is left by a driver. */
+/** True when a journal has instances, or a driver left files of some. */
 async function hasInstances(folder: string, hosts: readonly string[]): Promise<boolean> {
   const lists = hosts.flatMap((host) => [
     list(join(folder, host, 'journal'), (name) => /^[0-9a-f-]{36}[.]json([.]unreadable)?$/.test(name)),
@@ -89,7 +89,7 @@ function fileOf(folder: string, { cell, host }: Owner): string {
   return join(folder, `${host}.${cell}${NOTE}`);
 }
 
-/** Those that can be read. */
+/** The readable ones. */
 async function readNotes(folder: string): Promise<Owner[]> {
   const files = await list(folder, (name) => name.endsWith(NOTE));
   const notes = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8').then(parsed)));

@@ -8,19 +8,19 @@ import type { HostCapacity, InstanceToBuild } from '../drivers/driver';
 import type { TrackedInstance } from './ledger';
 import { claimedByName } from './own-providers';
 
-/** A BuildInstance as a host takes it: with its request spec decoded and checked. */
+/** A BuildInstance with its request spec decoded and checked. */
 export interface BuildOrder extends Omit<BuildInstance, 'requestSpec'> {
   readonly requestSpec: RequestSpec;
   /**
-   * All that was claimed for the instance. Where the conductor does not say, all that it requires: the unnumbered request
-   * group and the granular ones, as its extra specs have them.
+   * All resources claimed for the instance. If the conductor sent none, all that it requires: the unnumbered request
+   * group and the granular ones, with its extra specs.
    */
   readonly resources: Resources;
-  /** As it came, for those who go on with it later. */
+  /** The original message, for a later run that continues the build. */
   readonly body?: Uint8Array;
 }
 
-/** @throws BerthError `invalid_argument` as the codecs of BuildInstance and RequestSpec. */
+/** @throws BerthError `invalid_argument` like the codecs of BuildInstance and RequestSpec. */
 export function decodeBuildOrder(body: Uint8Array): BuildOrder {
   const build = buildInstanceCodec.decode(body);
   const { requestSpec, resources: required } = demandOf(build.requestSpec);
@@ -37,7 +37,7 @@ const demandOf = internedSpecs((requestSpec) => {
   };
 });
 
-/** The instance as the ledger and the journal keep it. */
+/** The instance in the form of ledger and journal. */
 export function trackedInstance(order: BuildOrder, state: TrackedInstance['state']): TrackedInstance {
   const { instanceUuid: uuid, requestId, name, projectId, userId, resources, allocations, attempt, claimToken } = order;
   const allocationRequest = Buffer.from(order.allocationRequest).toString('base64');
@@ -60,22 +60,22 @@ export function trackedInstance(order: BuildOrder, state: TrackedInstance['state
 
 type Built = Pick<BuildOrder, 'instanceUuid' | 'name' | 'projectId' | 'resources' | 'requestSpec' | 'powerState'>;
 
-/** What is journalled of a build that another run may go on with. */
+/** The journal entry of a build that another run may continue. */
 export function carriedBuild(order: BuildOrder): TrackedInstance {
   const orderBody = Buffer.from(order.body ?? '').toString('base64');
   return { ...trackedInstance(order, 'building'), orderBody };
 }
 
 /**
- * The order of an instance that was being built, to go on with: its time runs on by the conductor's clock. Undefined for one that
- * was not, and for one of which that was not journalled.
+ * The order to continue an interrupted build; its time limit keeps running by the conductor's clock. Undefined for
+ * other instances, and for a build journalled without its order.
  */
 export function buildToCarryOn({ state, orderBody = '' }: TrackedInstance): BuildOrder | undefined {
   if (state !== 'building' || orderBody === '') return undefined;
   return { ...decodeBuildOrder(Buffer.from(orderBody, 'base64')), timeLeftMs: 0 };
 }
 
-/** The instance as the driver of a host is given it. @throws BerthError as `claimedByName`. */
+/** The instance in the form for the host's driver. @throws BerthError like `claimedByName`. */
 export function instanceToBuild(
   order: Built & Pick<BuildOrder, 'allocations' | 'mappings'>,
   rootUuid: string,
@@ -85,7 +85,7 @@ export function instanceToBuild(
   return { uuid, name, projectId, resources, requestSpec, powerState, ...claimedByName(rootUuid, capacity, order) };
 }
 
-/** What becomes of it once it is built. */
+/** Its state after the build. */
 export function builtState({ powerState }: BuildOrder): 'running' | 'stopped' {
   return powerState === 'shutdown' ? 'stopped' : 'running';
 }

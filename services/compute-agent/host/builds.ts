@@ -10,26 +10,26 @@ import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import type { Ledger } from './ledger';
 
-/** How a build ended. One that is handed back was not built: its order is requeued. */
+/** The outcome of a build. `handed_back` means not built: the order is requeued. */
 export type BuildEnd =
   | { readonly kind: 'active' }
   | { readonly kind: 'failed'; readonly error: BerthError }
   | { readonly kind: 'destroyed' }
   | { readonly kind: 'handed_back' };
 
-/** The builds in progress of one host: at most `maxBuilds` at once, the rest in line, each until its deadline. */
+/** The builds in progress of one host: at most `maxBuilds` at once, the rest queued, each until its deadline. */
 export interface Builds {
-  /** Holds the instance's resources from now on, and builds it when its turn comes. */
+  /** Holds the instance's resources, and builds it in its turn. */
   run(order: BuildOrder): Promise<BuildEnd>;
-  /** How a build ends that waits in line or is being built; undefined when there is none of the instance. */
+  /** The outcome of a queued or running build; undefined without one. */
   endOf(uuid: string): Promise<BuildEnd> | undefined;
   /** Moves the deadline of a build in progress, to later only. */
   extendDeadline(uuid: string, deadlineAtMs: number): void;
-  /** Ends a build because its instance is to be destroyed; resolves when the driver is done with it. */
+  /** Ends a build whose instance is to be destroyed; resolves when the driver is done with it. */
   cancel(uuid: string): Promise<void>;
-  /** Hands back all builds: the host is another's now. */
+  /** Hands back all builds: another run holds the host now. */
   handBack(): void;
-  /** Takes no more builds and hands back those in line; at `drainEnd` those that are being built, too. */
+  /** Takes no more builds and hands back the queued ones; at `drainEnd` the running ones too. */
   drain(): void;
 }
 
@@ -50,7 +50,7 @@ interface BuildControl {
   /** By `Clock.elapsed`; 0 for none. */
   deadlineAtMs: number;
   isInLine: boolean;
-  /** Of the order's trace: turns are given by whoever ends, in whose trace the build has no place. */
+  /** The order's trace: a turn comes from another build's end, in whose trace this build has no place. */
   readonly traceparent: string | undefined;
 }
 
@@ -92,7 +92,7 @@ export function createBuilds({
     return end;
   }
 
-  /** A build that is cancelled in line ends at once, and gives its turn away when it comes. */
+  /** A queued build that is cancelled ends at once, and passes its turn on when it comes. */
   async function buildInTurn(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
     const { signal } = control.cancelling;
     const built = takeTurn(() => (signal.aborted ? cancelledEnd(signal, order) : buildNow(order, control)));
@@ -111,7 +111,7 @@ export function createBuilds({
       const isUnwanted = signal.aborted && signal.reason === 'destroyed';
       return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
     } catch (thrown) {
-      // Somebody else holds the host, and goes on with it.
+      // Another run holds the host, and continues the build.
       if (isFenced(thrown)) return { kind: 'handed_back' };
       return signal.aborted ? cancelledEnd(signal, order) : { kind: 'failed', error: BerthError.from(thrown) };
     }
@@ -123,7 +123,7 @@ export function createBuilds({
     return driver.moves.arrive(instance, arrival.handover, signal);
   }
 
-  /** An instance that is not in the journal would run untracked after a restart, so it is not kept. */
+  /** An instance missing from the journal would run untracked after a restart, so it is not kept. */
   async function journalBuilt(order: BuildOrder): Promise<void> {
     const state = builtState(order);
     // A later attempt may have taken the build over.

@@ -3,7 +3,7 @@ import type { BuildOrder } from './build-order';
 import { createExpiringMap } from './expiring-map';
 import { TOMBSTONE_KEPT_MS } from './tombstones';
 
-/** How a build ended that left nothing. */
+/** The outcome of a build that left nothing. */
 export interface ConcludedBuild {
   readonly outcome: 'failed' | 'refused';
   readonly reason: string;
@@ -11,16 +11,16 @@ export interface ConcludedBuild {
 }
 
 /**
- * Remembers how the builds of a host ended that left nothing there: failed or refused. Their orders may come again, when a
- * settlement was lost or somebody sent them twice, and then get the same answer. Nobody waits for what would be built instead,
- * and once the record is forgotten nobody knows it.
+ * Remembers the outcomes of a host's failed and refused builds. Their orders may come again, after a lost settlement or
+ * a duplicate, and then get the same answer: nobody waits for a new build, and once the record is forgotten nobody
+ * knows its instance.
  */
 export interface ConcludedBuilds {
   add(order: BuildOrder, result: ConcludedBuild): void;
   resultOf(order: BuildOrder): ConcludedBuild | undefined;
 }
 
-/** Of one host; the oldest go first. */
+/** Limit per host; the oldest are dropped. */
 const MAX_CONCLUDED = 10_000;
 
 export function createConcludedBuilds(clock: Clock): ConcludedBuilds {
@@ -32,7 +32,7 @@ export function createConcludedBuilds(clock: Clock): ConcludedBuilds {
   };
 }
 
-/** By its claim, too: claim tokens rise without end, and a uuid may be used again. */
+/** The key includes the claim: claim tokens always rise, and a uuid may be used again. */
 function keyOf({ instanceUuid, attempt, claimToken }: BuildOrder): string {
   return `${instanceUuid} ${attempt} ${claimToken}`;
 }

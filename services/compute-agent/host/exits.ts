@@ -1,20 +1,20 @@
 import type { Driver } from '../drivers/driver';
 
-/** Hears of a host's instances that stop by themselves. */
+/** Reports exits of a host's instances. */
 export interface Exits {
-  /** Sets the one listener. */
+  /** Sets the only listener. */
   onExit(listener: (uuid: string, why: string) => void): void;
   /**
-   * Does what makes an instance run and puts that on record. An exit meanwhile is held back: whoever heard of it would find
-   * an instance that is not on record as running, and take no notice. It is heard afterwards, unless the instance runs, for
-   * then it was that of an earlier run of it.
+   * Runs an action that starts an instance and records that it runs. An exit meanwhile is held back: a listener would
+   * find no running instance on record, and ignore it. It is delivered afterwards, unless the instance runs: then it
+   * belonged to an earlier run of the instance.
    */
   holdBack<T>(uuid: string, start: () => Promise<T>): Promise<T>;
 }
 
 /** @param retry  repeats an action until it succeeds, or resolves to false */
 export function createExits(driver: Driver, retry: (action: () => Promise<void>) => Promise<boolean>): Exits {
-  /** By instance: why it stopped, if it did. */
+  /** By instance: the cause of its exit, if it exited. */
   const starting = new Map<string, string | undefined>();
   let listener: (uuid: string, why: string) => void = () => {};
   driver.onExit((uuid, why) => {

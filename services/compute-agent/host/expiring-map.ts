@@ -1,10 +1,10 @@
 import type { Clock } from '#libs/domain/clock';
 
-/** A map whose entries go when they are too old or too many: the oldest first, when another is put. */
+/** A map that drops its oldest entries, at each put, when they are too old or too many. */
 export interface ExpiringMap<V> {
   get(key: string): V | undefined;
   has(key: string): boolean;
-  /** It is the newest from now on. */
+  /** Makes it the newest entry. */
   put(key: string, value: V): void;
 }
 
@@ -14,7 +14,7 @@ export interface ExpiringMapLimits {
 }
 
 export function createExpiringMap<V>(clock: Clock, { keptMs, maxCount }: ExpiringMapLimits): ExpiringMap<V> {
-  /** Oldest first: in the order in which they expire. */
+  /** Oldest first, the order in which they expire. */
   const entries = new Map<string, { readonly value: V; readonly expiresAtMs: number }>();
   return {
     get: (key) => entries.get(key)?.value,

@@ -3,16 +3,16 @@ import { hostProviderUuid } from '#libs/placement/port/nested-provider';
 import type { HostIdentity } from '../drivers/driver';
 import type { AgentConfig } from '../options';
 
-/** What of a host does not change while its agent runs. */
+/** Facts of a host that stay the same while its agent runs. */
 export interface HostFacts {
   readonly name: string;
   readonly providerUuid: string;
   readonly cell: string;
-  /** The agent process, by whose queue the host is given orders (Nova's service host of a node). */
+  /** The agent process, whose queue takes the host's orders (Nova's service host of a node). */
   readonly serviceHost: string;
 }
 
-/** The facts of a host that this process carries. Its service host is the process: itself, when it is the only one. */
+/** The facts of a host of this process. The process is its service host; a single host is its own. */
 export function hostFacts(config: AgentConfig, { name }: HostIdentity): HostFacts {
   return {
     name,
@@ -23,10 +23,9 @@ export function hostFacts(config: AgentConfig, { name }: HostIdentity): HostFact
 }
 
 /**
- * The names of the hosts that a process carries: `host`, or with several `host-001`, `host-002`, ..., as wide as makes
- * the alphabet sort them.
+ * The names of a process's hosts: `host`, or with several `host-001`, `host-002`, ..., padded so that they sort.
  *
- * @throws BerthError `invalid_argument / bad_config` when the driver can't carry several.
+ * @throws BerthError `invalid_argument / bad_config` when the driver supports one host only.
  */
 export function hostNames({ host, hosts, driver }: Pick<AgentConfig, 'host' | 'hosts' | 'driver'>): string[] {
   if (hosts === 1) return [host];

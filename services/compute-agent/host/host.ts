@@ -17,7 +17,7 @@ import { ownProviders } from './own-providers';
 import { type ExternalUsage, externalUsageOf, type Stats, statsOf } from './stats';
 import { createTombstones, type Tombstones } from './tombstones';
 
-/** What one host of an agent is made of. */
+/** Dependencies of one host. */
 export interface HostParts extends Surroundings {
   readonly bus: Bus;
   readonly config: AgentConfig;
@@ -26,21 +26,21 @@ export interface HostParts extends Surroundings {
   readonly journal: Journal;
   readonly counters: AgentMetrics;
   readonly lease: HostLease;
-  /** Aborts when draining is over: builds that still go on are handed back, and nothing is retried any more. */
+  /** Aborts at the end of draining: running builds are handed back, and retries stop. */
   readonly drainEnd: AbortSignal;
   /**
-   * Of a node of a pool: whether another run may hold it by now. Then nothing of it is judged or said here any more, and orders go
-   * back: this run's own truth is of the past.
+   * For a pool's node: true when another run may hold it. Then this run's state is outdated: it judges and reports
+   * nothing more, and orders are requeued.
    */
   readonly isOver?: () => boolean;
 }
 
 /**
- * One host and its own truth; orders and reports are functions over it.
+ * One host with its own truth; orders and reports are functions over it.
  *
- * The order of a build is: hold the resources, journal, build, journal that it runs, report (confirmed), ack. Whatever
- * dies in between, the order is redelivered and finds the instance where it was. A destroy cancels the build that it
- * meets and leaves a tombstone, so that a build which comes after its own destroy is not built.
+ * The steps of a build: hold the resources, journal, build, journal that it runs, report (confirmed), ack. After a
+ * crash in between, the order is redelivered and finds the instance at its last step. A destroy cancels a build in
+ * progress and leaves a tombstone, so that a build which comes after its own destroy is not built.
  */
 export interface Host extends HostParts {
   readonly ledger: Ledger;
@@ -48,24 +48,24 @@ export interface Host extends HostParts {
   readonly tombstones: Tombstones;
   readonly concluded: ConcludedBuilds;
   readonly exits: Exits;
-  /** By instance: held while it is destroyed, and while it is decided what becomes of a build. */
+  /** By instance: held during a destroy, and during the decision on a build. */
   readonly locks: KeyedLock;
   /**
-   * Build orders that are not settled, by instance. A destroy that met them is settled after them: else a crash in between
-   * would leave the build alone to be redelivered, and what was destroyed would be built.
+   * Unsettled build orders, by instance. A destroy that met one is settled after it: otherwise after a crash in between
+   * only the build would be redelivered, and the destroyed instance built.
    */
   readonly ordersInHand: Map<string, Promise<unknown>>;
-  /** By instance: builds that another run began, and this one is yet to go on with. They are here and not tracked. */
+  /** By instance: builds of an earlier run for this one to continue. They exist here, untracked. */
   readonly carriedOn: Map<string, BuildOrder>;
-  /** Instances that the journal can't say more of than that they were here. Orders and destroys of them are taken. */
+  /** Instances with an unreadable journal entry. Builds and destroys of them are taken. */
   readonly unreadable: Set<string>;
-  /** As it was seen last. */
+  /** The last observed external usage. */
   external: ExternalUsage;
-  /** Asks for a report ahead of its time, if builds in progress or external usage are not as reported last. */
+  /** Requests an early report if builds in progress or external usage differ from the last report. */
   reportSoon: () => void;
-  /** Reports at once: what schedulers offer of the host has changed. */
+  /** Requests a report at once: the host's offer to schedulers has changed. */
   reportNow: () => void;
-  /** Ends what is counted of it. */
+  /** Removes its metrics. */
   readonly forget: () => void;
 }
 
@@ -93,14 +93,14 @@ export function createHost(parts: HostParts): Host {
   };
 }
 
-/** Looks at what runs on the host, and says what there is to report. */
+/** Looks at the host's workloads, and returns the content of a report. */
 export async function collectStats(host: Host, hasAllocationRequests: boolean): Promise<Stats> {
   await refreshExternalUsage(host);
-  // In one step: what is said of the host later has a later position.
+  // Atomically: later statements about the host get later positions.
   return { ...statsOf(host, hasAllocationRequests), ...host.lease.nextPosition() };
 }
 
-/** Looks at what runs on the host besides what the agent tracks. */
+/** Updates the usage of workloads that the agent does not track. */
 export async function refreshExternalUsage(host: Host): Promise<void> {
   const { driver, facts, ledger, tombstones, carriedOn, unreadable } = host;
   const workloads = await driver.list();
@@ -110,7 +110,7 @@ export async function refreshExternalUsage(host: Host): Promise<void> {
   host.external = externalUsageOf(workloads, isTracked, providers, ledger);
 }
 
-/** Repeats an action with backoff until it succeeds or draining is over; resolves to whether it succeeded. */
+/** Repeats an action with backoff until it succeeds or draining ends; resolves to true on success. */
 export async function retryUntilDrainEnd(
   { clock, random, config, drainEnd: signal }: Pick<Host, 'clock' | 'random' | 'config' | 'drainEnd'>,
   action: () => Promise<unknown>,

@@ -11,7 +11,7 @@ import { claimedByName, ownProviders } from './own-providers';
 const ROOT = 'a0000000-0000-8000-8000-000000000001';
 const INVENTORIES = { VCPU: inventory(4), MEMORY_MB: inventory(4_096) };
 
-/** Of a host with these amounts on its root, and whatever is nested in it. */
+/** A host with these amounts on its root, and some nested providers. */
 function truth({
   inventories = INVENTORIES,
   nested = [],

@@ -4,25 +4,25 @@ import type { BuildOrder } from './build-order';
 import type { TrackedInstance } from './ledger';
 import { heldByProvider, type OwnProvider, PROVIDER_GONE, providerGoneMessage } from './own-providers';
 
-/** What an agent knows of its host at the moment of a claim. */
+/** An agent's own state of its host at the moment of a claim. */
 export interface OwnTruth {
   readonly host: string;
   /** Root first. */
   readonly providers: readonly OwnProvider[];
-  /** What the tracked instances hold of a provider. */
+  /** The tracked instances' usage of a provider. */
   readonly usedOn: (providerUuid: string) => Resources;
-  /** What everything else on the host uses, by the names of its providers. */
+  /** External usage, by provider name. */
   readonly external: ReadonlyMap<string, Resources>;
   readonly nowMs: number;
 }
 
 /**
- * What to do about a build.
+ * The decision on a build order.
  *
  * - `build`      it fits: hold its resources and build
  * - `join`       the instance is tracked already, at this attempt or an older one: make it this attempt, report its
- *                outcome
- * - `refuse`     report why not
+ *   outcome
+ * - `refuse`     report the reason
  * - `destroyed`  it was destroyed before it could be built: report that
  * - `ignore`     a newer attempt or claim is known: no conductor waits for a report of this one
  */
@@ -34,10 +34,11 @@ export type Judgement =
   | { readonly kind: 'ignore' };
 
 /**
- * The agent's `instance_claim` (Nova's resource tracker): its own truth has the last word, whatever the store says.
+ * The agent's `instance_claim` (Nova's resource tracker): the agent's own state has the last word, whatever the store
+ * says.
  *
  * @param tracked      the instance, if the agent tracks it
- * @param isDestroyed  whether it was destroyed, by this attempt and claim or a later one
+ * @param isDestroyed  true when it was destroyed, by this attempt and claim or a later one
  */
 export function judgeBuild(
   order: BuildOrder,
@@ -57,7 +58,7 @@ export function judgeBuild(
   return judgeRoom(order, truth);
 }
 
-/** A message that was held back for long may be about an earlier instance of the same uuid: its claim is older. */
+/** A long delayed message may be about an earlier instance of the same uuid, with an older claim. */
 function isOlder(order: BuildOrder, tracked: TrackedInstance): boolean {
   return order.attempt < tracked.attempt || order.claimToken < tracked.claimToken;
 }
@@ -68,9 +69,9 @@ function withoutExternal(inventory: Inventory, external: number): Inventory {
 }
 
 /**
- * Each provider of the host must have room for what was claimed on it. One that is its own must be there; any other is shared
- * with it, and its room is the store's to say. So is that of a class without an inventory here: an operator's own class, or,
- * where the order does not say by provider, a sharing provider's.
+ * Each provider of the host must have capacity for its part of the claim. The host's own providers must exist; others
+ * are shared, and the store decides on them. The store also decides on classes without an inventory here: an operator's
+ * own class, or, in an order without providers, a sharing provider's.
  */
 export function judgeRoom(order: BuildOrder, truth: OwnTruth): Judgement {
   const [root] = truth.providers as [OwnProvider, ...OwnProvider[]];
@@ -86,7 +87,7 @@ export function judgeRoom(order: BuildOrder, truth: OwnTruth): Judgement {
   return { kind: 'build' };
 }
 
-/** Undefined when there is room. */
+/** Undefined when it fits. */
 function room(
   { name, uuid, inventories }: OwnProvider,
   resources: Resources,
@@ -110,7 +111,7 @@ function room(
   return undefined;
 }
 
-/** 0 is no deadline. */
+/** 0 means no deadline. */
 function isPast(deadlineAtMs: number, nowMs: number): boolean {
   return deadlineAtMs !== 0 && deadlineAtMs <= nowMs;
 }

@@ -7,28 +7,28 @@ import { createKeyedLock } from '#libs/runtime/keyed-lock';
 import type { TrackedInstance } from './ledger';
 
 /**
- * The instances of a host on disk, one small JSON file each, and whether it is disabled, so that an agent that was killed
- * finds them again.
+ * The instances of a host on disk, one small JSON file each, and its disabled state, so that an agent finds them again
+ * after a kill.
  */
 export interface Journal {
   load(): Promise<TrackedInstance[]>;
-  /** Instances whose entry can't be read: all that is known is that they were here. Until they are put or removed. */
+  /** Instances with an unreadable entry, until they are put or removed: nothing is known except that they were here. */
   loadUnreadable(): Promise<string[]>;
-  /** Whether an operator disabled the host, as the last answer to its report said. */
+  /** The operator's disabling of the host in the last report's answer, if any. */
   loadDisabled(): Promise<HostDisabled | undefined>;
   putDisabled(disabled: HostDisabled | undefined): Promise<void>;
   put(instance: TrackedInstance): Promise<void>;
   remove(uuid: string): Promise<void>;
-  /** Which instances stopped by themselves, for as long as the orders that built them may come again. */
+  /** Instances that exited, as long as their build orders may come again. */
   loadLost(): Promise<LostInstance[]>;
   putLost(lost: LostInstance): Promise<void>;
   removeLost(uuid: string): Promise<void>;
 }
 
-/** An instance that is gone, and by what it was built. */
+/** A vanished instance, with the attempt and claim that built it. */
 export type LostInstance = Pick<TrackedInstance, 'uuid' | 'attempt' | 'claimToken'>;
 
-/** Of an agent without a state folder: remembers nothing. */
+/** For an agent without a state folder: stores nothing. */
 export const noJournal: Journal = {
   load: async () => [],
   loadUnreadable: async () => [],
@@ -87,20 +87,20 @@ export async function openJournal(folder: string): Promise<Journal> {
   };
 }
 
-/** How the files of lost instances end, which agents of an older version leave alone. */
+/** Suffix of lost instances' files, which older agents ignore. */
 const LOST = '.lost.json';
 
-/** Ending of files that could not be read and are kept for people to look at. */
+/** Suffix of unreadable files, kept for inspection. */
 const UNREADABLE = '.unreadable';
 const UNFINISHED = '.new';
 
-/** One writer per file: what was written last is what stays. */
+/** One writer per file: the last write wins. */
 const writers = createKeyedLock();
 let writeCount = 0;
 
 /**
- * Writes a value as JSON, on disk when it resolves. Whoever is killed meanwhile, or loses power, leaves the file as it was: each
- * write has a temporary file of its own, which is whole before it takes the place.
+ * Writes a value as JSON, durable once resolved. A kill or a power loss meanwhile leaves the old file: each write
+ * completes a temporary file of its own before it replaces the old one.
  */
 export function replaceFile(file: string, value: unknown): Promise<void> {
   return writers.run(file, async () => {
@@ -142,7 +142,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Temporary files of runs that died while they wrote. */
+/** Temporary files of runs that died during a write. */
 async function removeUnfinished(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(UNFINISHED));
   await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
@@ -157,7 +157,7 @@ function isTracked(value: Partial<TrackedInstance>, name: string): boolean {
   return isBuiltBy(value, name) && typeof state === 'string' && typeof resources === 'object' && resources !== null;
 }
 
-/** Undefined when there is no such file, or not the whole of it can be read: then it is kept under another name. */
+/** Undefined for a missing file, and for a damaged one, which is kept under another name. */
 async function readOrSetAside<T>(file: string, isWhole: (value: Partial<T>) => boolean): Promise<T | undefined> {
   const text = await readFile(file, 'utf8').catch(({ code, ...error }: NodeJS.ErrnoException) => {
     if (code === 'ENOENT') return undefined;

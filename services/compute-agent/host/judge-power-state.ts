@@ -4,21 +4,21 @@ import type { PowerState } from '#libs/domain/instance';
 import type { TrackedInstance } from './ledger';
 
 /**
- * What to do about an order to stop or to start an instance.
+ * The decision on an order to stop or start an instance.
  *
  * - `stop`, `start`
- * - `report`  how it is: it is so already, or the order is a late one, or may be
- * - `ignore`  what it is about is not kept here: it is reported by other means
+ * - `report`  its state: it is already as ordered, or the order is late, or may be
+ * - `ignore`  the order is about an instance that is not kept here, which other reports cover
  */
 export type PowerJudgement = 'stop' | 'start' | 'report' | 'ignore';
 
 /**
- * An order may come twice, and after the one that was given after it. So it says what the host had said last when it was
- * given; if the instance was stopped or started since, nothing is done, and whoever gave it hears how it is. Nor is it done
- * when it rests on what an earlier run of the agent said: that run may have done it and later ones, and have said so, before
- * its disk was set back. Whoever gave it gives it again, then, if it is still wanted.
+ * An order may come twice, and after a later one. So it carries the host's last position when it was given; if the
+ * instance was stopped or started since, nothing is done, and its state is reported to the sender. The same holds for
+ * an order that rests on a position of an earlier run: that run may have executed and reported it, and later ones,
+ * before its disk was restored to an older state. The sender repeats it if it is still wanted.
  *
- * @param epoch  by which the host is held
+ * @param epoch  of the host's lease
  */
 export function judgePowerState(
   order: SetPowerState,
@@ -39,7 +39,7 @@ function isKept({ state }: TrackedInstance): boolean {
   return state === 'running' || state === 'stopped' || state === 'stopping';
 }
 
-/** 0 is whatever is there. A later attempt than this host knows has gone on with what is here, and its disk is an older one. */
+/** 0 matches any. A later attempt than this host knows has replaced the local instance, whose disk is older. */
 function isAbout({ attempt, claimToken }: SetPowerState, tracked: TrackedInstance): boolean {
   return (attempt === 0 || attempt >= tracked.attempt) && (claimToken === 0 || claimToken >= tracked.claimToken);
 }

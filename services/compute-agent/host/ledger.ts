@@ -5,8 +5,8 @@ import type { BuildOrder } from './build-order';
 import { heldByProvider, mostByProvider } from './own-providers';
 
 /**
- * An instance of a host, as its agent tracks it (Nova's resource tracker: `tracked_instances`). It holds its resources
- * from the moment its build is accepted until nothing of it is left.
+ * An instance tracked by a host's agent (Nova's resource tracker: `tracked_instances`). It holds its resources from the
+ * acceptance of its build until nothing of it is left.
  */
 export interface TrackedInstance {
   readonly uuid: string;
@@ -16,40 +16,40 @@ export interface TrackedInstance {
   readonly userId: string;
   readonly groupId: string;
   readonly resources: Resources;
-  /** The same by provider; empty, or not there in a journal of an older version, when that is not known. */
+  /** Its resources by provider; empty when unknown, or missing in an older version's journal. */
   readonly allocations?: Allocations;
-  /** The newest attempt that the agent was ordered. */
+  /** The newest ordered attempt. */
   readonly attempt: number;
   readonly claimToken: number;
   /** The sealed allocation request of its claim, in base64; empty when the order had none. */
   readonly allocationRequest: string;
   readonly state: 'building' | 'running' | 'stopping' | 'stopped' | 'destroying';
-  /** When it was stopped or started last: an order that rests on what was said before is a late one. */
+  /** When it was stopped or started last: an order that rests on an earlier position is late. */
   readonly poweredAt?: HostPosition | undefined;
-  /** It was stopped to be moved, and is kept until that is confirmed or reverted. */
+  /** True when it was stopped to be moved, and is kept until the move is confirmed or reverted. */
   readonly handedOver?: boolean;
-  /** It is this attempt's already, and is yet to go on. */
+  /** True when it already counts as this attempt's, and has yet to continue here. */
   readonly isArriving?: boolean;
-  /** By provider: what it held before a resize that is not done yet, and may use until then. */
+  /** By provider: its resources before an unfinished resize, which it may use until then. */
   readonly heldBefore?: Allocations | undefined;
-  /** Its driver may still have it with what it held before: what it is to be run with, and never otherwise. */
+  /** Set while its driver may still have it at its former size: the spec to run it with, and never another. */
   readonly yetToResize?: Pick<BuildOrder, 'requestSpec' | 'mappings'> | undefined;
-  /** Of one that is being built where builds are carried on: the order, in base64. */
+  /** For a build that another run may continue: the order, in base64. */
   readonly orderBody?: string;
 }
 
-/** The tracked instances of one host and the sum of what they hold: the agent's own truth. */
+/** The tracked instances of one host and the sum of their resources: the agent's own truth. */
 export interface Ledger {
   get(uuid: string): TrackedInstance | undefined;
   put(instance: TrackedInstance): void;
   remove(uuid: string): void;
   all(): Iterable<TrackedInstance>;
   count(state: TrackedInstance['state']): number;
-  /** What all tracked instances hold of a provider, by resource class. */
+  /** The tracked instances' usage of a provider, by resource class. */
   usedOn(providerUuid: string): Resources;
 }
 
-/** @param rootUuid  the host's own provider, which instances hold that nobody said the providers of */
+/** @param rootUuid  the host's own provider, for instances whose providers are unknown */
 export function createLedger(rootUuid: string): Ledger {
   const instances = new Map<string, TrackedInstance>();
   const counts = { building: 0, running: 0, stopping: 0, stopped: 0, destroying: 0 };
@@ -86,7 +86,7 @@ export function createLedger(rootUuid: string): Ledger {
   };
 }
 
-/** Of both sizes the larger, of each class on each provider. */
+/** During a resize, the larger of both sizes, of each class on each provider. */
 export function heldWhileResized(rootUuid: string, instance: TrackedInstance): Allocations {
   const held = heldByProvider(rootUuid, instance);
   return instance.heldBefore ? mostByProvider(held, instance.heldBefore) : held;

@@ -5,7 +5,7 @@ import { isNestedUuidOf, nestedProviderUuid } from '#libs/placement/port/nested-
 import type { HostCapacity, InstanceToBuild } from '../drivers/driver';
 import type { BuildOrder } from './build-order';
 
-/** A provider of a host as its agent has it now; the root's name is ''. */
+/** A provider of a host in the agent's present state; the root's name is ''. */
 export interface OwnProvider {
   readonly name: string;
   readonly uuid: string;
@@ -18,7 +18,7 @@ export function ownProviders(rootUuid: string, { inventories, nested }: HostCapa
   return [root, ...nested.map((one) => ({ ...one, uuid: nestedProviderUuid(rootUuid, one.name) }))];
 }
 
-/** What an instance holds, by provider. Where nobody said by which, as in orders of an older version, all is the root's. */
+/** An instance's resources by provider. Without providers, as in orders of an older version, the root has all. */
 export function heldByProvider(
   rootUuid: string,
   { allocations = {}, resources }: { readonly allocations?: Allocations; readonly resources: Resources },
@@ -39,10 +39,9 @@ function mostOf(one: Resources, other: Resources): Resources {
 }
 
 /**
- * What was claimed as the driver is given it: by the names of the host's own providers. What is shared with the host is not
- * the driver's.
+ * A claim in the form for the driver: by the names of the host's own providers. Shared providers are left out.
  *
- * @throws BerthError `failed_precondition / provider_gone` when one of its own is not there any more.
+ * @throws BerthError `failed_precondition / provider_gone` when one of the host's own does not exist any more.
  */
 export function claimedByName(
   rootUuid: string,
@@ -65,7 +64,7 @@ export function claimedByName(
   };
 }
 
-/** The symbol and the sentence of a claim on a device that the host does not have. */
+/** The reason of a claim on a device that the host lacks. */
 export const PROVIDER_GONE = 'provider_gone';
 
 export function providerGoneMessage(uuid: string): string {

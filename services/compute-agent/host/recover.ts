@@ -3,9 +3,9 @@ import { type Host, refreshExternalUsage } from './host';
 import type { TrackedInstance } from './ledger';
 
 /**
- * What a host does first with the instances that its journal remembers: adopts what runs, keeps what is stopped,
- * and destroys what is half built, because its order was not acked and is redelivered; but not where the driver goes on
- * with it. Resolves to those that are lost: they ran and are gone.
+ * Recovers the instances in a host's journal: adopts running ones, keeps stopped ones, and destroys half-built ones,
+ * whose unacked order is redelivered, unless the driver continues them. Resolves to the lost ones, which ran and are
+ * gone.
  */
 export async function recoverInstances(host: Host, remembered: readonly TrackedInstance[]): Promise<TrackedInstance[]> {
   const { driver, journal, ledger, log, facts, carriedOn } = host;
@@ -25,11 +25,11 @@ export async function recoverInstances(host: Host, remembered: readonly TrackedI
     log.info({ event: 'instance_discarded', ...fieldsOf(instance) }, 'destroyed a half-built instance after a restart');
   }
   for (const instance of remembered.filter(({ state }) => state === 'stopping' || state === 'stopped')) {
-    // The run before may have died while it stopped it, or started it: then its order comes again.
+    // The former run may have died during its stop or start: that order comes again.
     await driver.stop(instance.uuid);
     ledger.put({ ...instance, state: 'stopped' });
   }
-  // Tracked before the driver is asked, so that one which stops meanwhile is lost by its exit.
+  // Tracked before the driver is asked, so that an exit meanwhile counts as a loss.
   const wereRunning = remembered.filter(({ state }) => state === 'running');
   for (const instance of wereRunning) ledger.put(instance);
   const running = new Set((await driver.list()).map(({ id }) => id));

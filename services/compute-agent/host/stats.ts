@@ -6,20 +6,20 @@ import type { Host } from './host';
 import type { Ledger, TrackedInstance } from './ledger';
 import type { OwnProvider } from './own-providers';
 
-/** A host's report, less what the reporter adds to each. */
+/** A host's report without the fields that the reporter adds. */
 export type Stats = Omit<UpdateResourceStatsRequest, 'host' | 'agentRun' | 'sequence' | 'disabled'>;
 
-/** What runs on a host and is not tracked by its agent. */
+/** Workloads of a host that its agent does not track. */
 export interface ExternalUsage {
   readonly workloadCount: number;
-  /** By the names of the host's providers. */
+  /** By provider name. */
   readonly byProvider: ReadonlyMap<string, Resources>;
 }
 
 /**
- * What a driver found that the agent does not track: put on the providers that have its classes, root first, of each class at
- * most the total, the most that is reported. So is what instances hold of a class that the root had when they were claimed,
- * and that is on nested providers now.
+ * The usage of untracked workloads: put on the providers that have its classes, root first, at most up to each total,
+ * the most that a report may contain. Instances' usage of a class that has moved from the root to nested providers
+ * since their claim is treated alike.
  */
 export function externalUsageOf(
   workloads: readonly RunningWorkload[],
@@ -47,7 +47,7 @@ function displaced([root, ...nested]: readonly OwnProvider[], ledger: Pick<Ledge
     Object.entries(ledger.usedOn(root.uuid)).filter(([name]) => root.inventories[name] === undefined),
   );
 }
-/** What a host reports, but for when. */
+/** The content of a host's report without its position. */
 export function statsOf(
   { facts, driver, ledger, external, unreadable }: Host,
   hasAllocationRequests: boolean,
@@ -59,7 +59,7 @@ export function statsOf(
     providerUuid,
     cell,
     serviceHost,
-    // Those of its hosts are operators' to say.
+    // Operators decide the aggregates of its hosts.
     aggregates: undefined,
     inventories,
     traits,
@@ -75,19 +75,19 @@ export function statsOf(
   };
 }
 
-/** How many instances are being built or destroyed (Nova's `num_io_ops`). */
+/** The number of builds and destroys in progress (Nova's `num_io_ops`). */
 function ioOpsOf(ledger: Ledger): number {
   return ledger.count('building') + ledger.count('destroying');
 }
 
-/** What schedulers decide by and no claim shows: it is reported ahead of time when it changes. */
+/** State that schedulers use and no claim shows: its changes are reported early. */
 export function describeVolatile({ ledger, external, driver }: Pick<Host, 'ledger' | 'external' | 'driver'>): string {
   return JSON.stringify([ioOpsOf(ledger), [...external.byProvider], driver.capacity().nested]);
 }
 
 const NOT_ASKED_FOR = new Uint8Array();
 
-/** It keeps its claim and its record, whatever they are. */
+/** It keeps its claim and its record unchanged. */
 function unreadableInstance(instanceUuid: string): RunningInstance {
   const unknown = { projectId: '', userId: '', name: '', groupId: '', requestId: '', resources: {}, allocations: {} };
   const builtBy = { attempt: 0, claimToken: 0, allocationRequest: NOT_ASKED_FOR };

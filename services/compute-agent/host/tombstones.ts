@@ -2,29 +2,29 @@ import type { Clock } from '#libs/domain/clock';
 import { createExpiringMap } from './expiring-map';
 
 /**
- * Remembers which instances of a host were destroyed, so that a build that comes after its own destroy (redelivered, or
- * overtaken) is not built.
+ * Remembers a host's destroyed instances, so that a build which comes after its own destroy (redelivered, or overtaken)
+ * is not built.
  */
 export interface Tombstones {
-  /** Notes that an instance was destroyed, up to an attempt and a claim. */
+  /** Records that an instance was destroyed, up to an attempt and a claim. */
   add(uuid: string, upTo: Built): void;
-  /** Whether what was destroyed was built by this attempt and claim, or by later ones. */
+  /** True when an instance was destroyed at this attempt and claim, or at later ones. */
   covers(uuid: string, built: Built): boolean;
   has(uuid: string): boolean;
 }
 
 /**
- * By what an instance is built, on one host. Claim tokens rise without end, so that a uuid which is used again after its
- * instance was forgotten is told apart from the one before.
+ * The build of an instance on one host. Claim tokens always rise, so that a reused uuid is distinguished from its
+ * predecessor.
  */
 export interface Built {
   readonly attempt: number;
   readonly claimToken: number;
 }
 
-/** Longer than any broker holds back a message that overtook another. */
+/** Exceeds any broker's delay of an overtaken message. */
 export const TOMBSTONE_KEPT_MS = 600_000;
-/** Of one host; the oldest go first. */
+/** Limit per host; the oldest are dropped. */
 const MAX_TOMBSTONES = 10_000;
 
 export function createTombstones(clock: Clock): Tombstones {

@@ -11,14 +11,14 @@ import { reportPower } from '../reports/report-power';
 import { keepInstance } from './keep-instance';
 
 /**
- * Stops an instance to be moved, and reports what its destination needs. What is stopped is kept until its move is confirmed or
- * reverted. A driver that can't, or does not, leaves it as it was.
+ * Stops an instance for a move, and reports the handover for its destination. The stopped instance is kept until its
+ * move is confirmed or reverted. If the driver can't hand it over, it stays as it was.
  */
 export async function handOver(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
   const { driver, ledger, log, lease, drainEnd } = host;
   const isLive = order.live === true;
   let handover: Uint8Array;
-  // One that stopped by itself meanwhile has left the ledger, and is reported as lost.
+  // An instance that exited meanwhile has left the ledger, and is reported as lost.
   const isLost = () => ledger.get(tracked.uuid) === undefined;
   try {
     if (!driver.moves) throw movesUnsupported();

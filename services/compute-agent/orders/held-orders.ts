@@ -1,7 +1,7 @@
 import { POSTPONE, type Settlement } from '#libs/bus/port';
 import type { Clock } from '#libs/domain/clock';
 
-/** An order that was put back while its work goes on. */
+/** An order that was requeued while its work continues. */
 interface PutBack {
   readonly end: Promise<Settlement>;
   readonly atMs: number;
@@ -11,13 +11,13 @@ interface PutBack {
 const KEPT_MS = 3_600_000;
 
 /**
- * Settles orders by their work, however long it takes.
+ * Settles orders by the outcome of their work, however long it takes.
  *
- * The naive way is to hold the order until its work is done. RabbitMQ closes the channel of a consumer that holds a message
- * for longer than its `consumer_timeout`, and gives all that it held to somebody again. To ack it before fails when the
- * process dies: nobody has the order then. So an order is held for `holdMs`, then put back at the end of its queue while
- * its work goes on, and when it comes again it waits for the same work. If the process dies meanwhile, the order is in the
- * queue. It costs a message for each `holdMs` of a long build.
+ * The naive way is to hold the order until its work is done. RabbitMQ closes the channel of a consumer that holds a
+ * message for longer than its `consumer_timeout`, and redelivers everything that it held. Acking early fails when the
+ * process dies: the order is lost then. So an order is held for `holdMs`, then requeued at the end of its queue while
+ * its work continues, and when it comes again it waits for the same work. If the process dies meanwhile, the order is
+ * in the queue. The cost is one message per `holdMs` of a long build.
  */
 export class HeldOrders {
   readonly #putBack = new Map<string, PutBack>();
@@ -27,12 +27,12 @@ export class HeldOrders {
     private readonly holdMs: number,
   ) {}
 
-  /** @param key  names the order; the same when it comes again */
+  /** @param key  identifies the order across redeliveries */
   async settle(key: string, work: () => Promise<Settlement>): Promise<Settlement> {
     const end = this.#takeBack(key) ?? work();
     const settlement = await this.#within(end);
     if (settlement !== undefined) return settlement;
-    // Whoever takes it up again hears of a failure.
+    // The next delivery gets the failure.
     end.catch(() => {});
     this.#putBack.set(key, { end, atMs: this.clock.elapsed() });
     return POSTPONE;

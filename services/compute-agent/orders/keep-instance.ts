@@ -3,8 +3,8 @@ import type { TrackedInstance } from '../host/ledger';
 import { attemptFields } from '../reports/report-build';
 
 /**
- * Puts an instance into the ledger at once, and into the journal however many tries it takes; resolves to false when draining
- * was over before.
+ * Puts an instance into the ledger at once, and into the journal with as many tries as needed; resolves to false when
+ * draining ended before.
  */
 export function keepInstance(host: Host, instance: TrackedInstance): Promise<boolean> {
   const { uuid: instanceUuid, attempt, requestId } = instance;

@@ -19,40 +19,40 @@ import { takePowerState } from './take-power-state';
 
 export type OrderQueueParts = Pick<Host, 'bus' | 'config' | 'clock' | 'random' | 'log' | 'drainEnd' | 'counters'>;
 
-/** What every order says. */
+/** Fields of every order. */
 type Order = Pick<DestroyInstance, 'instanceUuid' | 'host' | 'attempt' | 'claimToken' | 'epoch'> & {
   readonly deadlineAtMs?: number;
   readonly powerState?: PowerState;
   readonly migrationUuid?: string | undefined;
 };
 
-/** A host that the process carries: open once it was held, and held or not. */
+/** A host of the process: its lease, and the open host once it was held. */
 export interface CarriedHost {
   readonly lease: HostLease;
   host: Host | undefined;
-  /** Of a node that several agents share: whether, for certain, another is to hold it. */
+  /** For a node that several agents share: true when the ring certainly assigns it to another. */
   readonly isOthers?: (() => boolean) | undefined;
 }
 
 /** AMQP counts a consumer's unacked messages in 16 bits. */
 const MAX_PREFETCH = 65_535;
 
-/** How long an order for a host that is not held waits for it before it is handed back. */
+/** Pause before an order for a host that is not held is requeued. */
 const HOLD_BACK_MS = 1_000;
 
-/** As long as an order goes back for a host that is not held: longer than a lease, and than most outages. */
+/** Time limit of requeuing an order for a host that is not held: longer than a lease, and than most outages. */
 export const MAX_PUT_BACK_MS = 3_600_000;
 
-/** Why an order is not settled: its host is not held, or what is done about it is not at its end. */
+/** Why an order is requeued: its host is not held, or its work is unfinished. */
 type PutBackReason = 'not_held' | 'in_work';
 
 /**
- * The order queue of a service host, and the only one of its process: takes builds and destroys of all its hosts and
- * gives each to the host that it names. An order for a host that is not here is dead-lettered; one for a host that another
- * run may hold is handed back, for that run's process consumes the same queue.
+ * The order queue of a service host, the only one of its process: takes the orders of all its hosts and gives each to
+ * its host. An order for an unknown host is dead-lettered; one for a host that another run may hold is requeued, since
+ * that run's process consumes the same queue.
  *
- * All hosts share one prefetch, `prefetch` times as many messages as there are hosts: builds that wait on one host hold
- * up no order of another, and a destroy gets past the builds that wait before it.
+ * All hosts share one prefetch, `prefetch` times the number of hosts: builds waiting on one host delay no order of
+ * another, and a destroy overtakes the builds before it.
  */
 export class OrderQueue {
   readonly #parts: OrderQueueParts;
@@ -68,14 +68,14 @@ export class OrderQueue {
     this.#hosts = new Map(hosts.map((carried) => [carried.lease.host, carried]));
   }
 
-  /** Resolves when the queue is there, or draining is over. */
+  /** Resolves when the queue exists, or draining has ended. */
   async declare(): Promise<void> {
     const { bus, config } = this.#parts;
     const declare = () => bus.declare(agentQueue(config.host));
     await this.#retry(declare, 'order_queue_not_declared', 'order queue not declared, retrying');
   }
 
-  /** Resolves when orders are taken, or draining is over. */
+  /** Resolves when orders are taken, or draining has ended. */
   async consume(): Promise<void> {
     this.#isWanted = true;
     if (this.#subscription !== undefined) return;
@@ -101,7 +101,7 @@ export class OrderQueue {
     return this.#subscription !== undefined;
   }
 
-  /** Takes no more orders; resolves when all that were taken are settled. */
+  /** Takes no more orders; resolves when all taken ones are settled. */
   async cancel(): Promise<void> {
     this.#isWanted = false;
     const subscription = this.#subscription;
@@ -127,7 +127,7 @@ export class OrderQueue {
     }
   }
 
-  /** What comes of it is seen in the node; what can't be done now is for the operator to ask for again. */
+  /** The node's record shows the outcome; the operator repeats an order that can't be executed now. */
   async #operate(message: IncomingMessage, identity: Identity): Promise<Settlement> {
     const { log } = this.#parts;
     try {
@@ -149,7 +149,7 @@ export class OrderQueue {
     }
   }
 
-  /** Undecodable orders are dead-lettered, and those for other hosts; their conductors notice by their deadlines. */
+  /** Dead-letters undecodable orders, and those for unknown hosts; their conductors notice by their deadlines. */
   async #dispatch<T extends Order>(
     message: IncomingMessage,
     decode: () => T,
@@ -176,7 +176,7 @@ export class OrderQueue {
     return settlement;
   }
 
-  /** To its queue, until somebody surely holds the host; an order that has gone back for too long ends, with a reason. */
+  /** Requeues an order until some run certainly holds the host; after too long it ends with a reason. */
   #giveBack(
     { type, postponedForMs }: IncomingMessage,
     carried: CarriedHost,
@@ -199,7 +199,7 @@ export class OrderQueue {
     this.#parts.counters.ordersPutBack.inc({ reason });
   }
 
-  /** Its conductor gives it again, to whoever reports that the host has not done it. */
+  /** Its conductor repeats it to the holder that reports it as undone. */
   #leaveToOthers(type: string, { host, instanceUuid }: Pick<Order, 'host' | 'instanceUuid'>): Settlement {
     const { log, counters } = this.#parts;
     counters.ordersMoved.inc();
@@ -208,7 +208,7 @@ export class OrderQueue {
     return ACK;
   }
 
-  /** The host once this run surely holds it, by the epoch of the order or a later one; undefined when it does not. */
+  /** The host once this run certainly holds it, by the order's epoch or a later one; undefined otherwise. */
   async #heldHost(carried: CarriedHost, epoch: number): Promise<Host | undefined> {
     const { lease } = carried;
     if (!lease.isCertain || !carried.host) await this.#holdBack(lease);
@@ -216,7 +216,7 @@ export class OrderQueue {
     return lease.isHeldBy(epoch) ? carried.host : undefined;
   }
 
-  /** Until a report is accepted, at most: what waits the longest is done before the host says much more. */
+  /** Waits at most until the next accepted report, so that waiting orders run before the host reports much more. */
   async #holdBack(lease: HostLease): Promise<void> {
     const { clock, drainEnd } = this.#parts;
     const waiting = new AbortController();
@@ -233,32 +233,32 @@ export class OrderQueue {
 }
 
 /**
- * Whether a node that agents share is another's now: unlike hosts of one process, the next holder does not take orders from the same
- * queue.
+ * True when another agent has a shared node now: unlike with a process's own hosts, the next holder consumes from
+ * another queue.
  *
- * The naive way is to leave to others what the ring names others for, as soon as the lease is not certain. It may be renewed all the
- * same, and the run goes on holding the node: then a destroy that it has acked is never done, and what it was building is there
- * without an owner. So orders wait while nobody has said that the lease is over, and while the ring is an old one: they are done when
- * reports come through again, or left when another has the node. Nor is the ring alone the sign of that: within its slack an agent
- * keeps what the ring names this run for. That another holds the node the store says, when this run asks for it. It costs a delivery
- * of each order per `HOLD_BACK_MS` meanwhile.
+ * The naive way is to drop the orders of nodes that the ring assigns to others as soon as the lease is uncertain. The
+ * lease may be renewed all the same, and the run keeps the node: then an acked destroy is never executed, and a build
+ * in progress has no owner. So orders wait until the lease is declared lost and the ring is current: they run when
+ * reports arrive again, or are dropped when another agent has the node. Nor does the ring alone prove that: within its
+ * slack an agent keeps nodes that the ring assigns to this run. The store names another holder when this run requests
+ * the node. The cost is one delivery per order and `HOLD_BACK_MS` meanwhile.
  */
 function isLeft({ isOthers, lease }: CarriedHost): boolean {
   return isOthers !== undefined && !lease.isHeld && (isOthers() || lease.isOthers);
 }
 
-/** Whether a node that agents share had another manager since the order was given. A destroy holds whoever manages the node. */
+/** True when a shared node has had another manager since the order was given. A destroy is valid under any manager. */
 function isOfEarlierManager({ isOthers, lease }: CarriedHost, type: string, { epoch }: Order): boolean {
   return isOthers !== undefined && type !== destroyInstanceCodec.type && epoch !== 0 && epoch < lease.epoch;
 }
 
-/** The same for an order that was put back, and no other. */
+/** Identifies an order across requeues. */
 function keyOf(type: string, order: Order): string {
   const { instanceUuid, host, attempt, claimToken, deadlineAtMs = 0, powerState = '', migrationUuid = '' } = order;
   return [type, host, instanceUuid, attempt, claimToken, deadlineAtMs, powerState, migrationUuid].join(' ');
 }
 
-/** Services give orders, and the agent itself when it puts one back. */
+/** Services send orders, and the agent itself when it requeues one. */
 function foreignOrder(identity: Identity): BerthError {
   return new BerthError('permission_denied', 'foreign_order', `${nameOf(identity)} may not order this agent`);
 }

@@ -305,7 +305,7 @@ describe('instance claim', () => {
     const rootUuid = stats[0]?.providerUuid ?? '';
     const on = (name: string) => nestedProviderUuid(rootUuid, name);
     const instanceUuid = randomUUID();
-    // The GPU is preferred: nothing in the request requires it.
+    // The GPU is preferred: the request does not require it.
     const allocations = { [on('numa1')]: { VCPU: 2 }, [on('gpu0')]: { VGPU: 1 } };
     await world.build({ instanceUuid, allocations, mappings: { '': [on('numa1')] } });
     await world.results.has(1);

@@ -158,7 +158,7 @@ it('does not take for lost what stops by itself while it is stopped, and destroy
   expect(world.outcomes()).toEqual(['1 active', '1 destroyed destroyed']);
 });
 
-/** From now on an instance stops by itself when it has been started. */
+/** From now on an instance exits after each start. */
 function exitWhenStarted(then?: 'and run again'): void {
   const { driver } = world;
   const start = driver?.start.bind(driver);
@@ -216,7 +216,7 @@ it('does nothing by an order that rests on what an earlier run said, says how it
   await closing;
   world.holders.set('h1', { epoch: 5, run: 'another', untilMs: 0 });
   await world.start({ STATE_DIR: stateDir });
-  // The disk is as it was then: for all that it says the order is the next.
+  // The disk has that state again, by which this order looks like the next.
   await set('running');
   expect(said()).toEqual(['shutdown', 'shutdown']);
   expect(world.powerReports.items.at(-1)).toMatchObject({ epoch: 6 });

@@ -3,7 +3,7 @@ import type { ConcludedBuild } from '../host/concluded-builds';
 import type { Host } from '../host/host';
 import { attemptFields } from '../reports/report-build';
 
-/** Counts and logs that a build is refused; returns what is reported of it. */
+/** Counts and logs a refused build; returns the result to report. */
 export function refuseBuild(
   host: Host,
   order: BuildOrder,

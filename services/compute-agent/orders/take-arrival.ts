@@ -12,9 +12,9 @@ import { keepInstance } from './keep-instance';
 import { refuseBuild } from './refuse-build';
 
 /**
- * An instance that is moved goes on where it is already: at the source that it goes back to, or on the one host where it was
- * resized. It is this attempt's first and then runs, so that what is ordered or reported for an earlier one is late, and so that
- * one which can't be run is kept, stopped; as is one that is not to run.
+ * Completes a move of an instance that is already here: at the source after a revert, or on the host of an in-place
+ * resize. It gets the new attempt first and runs then, so that orders and reports of earlier attempts are late, and so
+ * that an instance which can't start is kept, stopped; like one that is to stay stopped.
  */
 export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise<Settlement> {
   return host.locks.run(order.instanceUuid, async () => {
@@ -23,7 +23,7 @@ export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise
     if (host.tombstones.covers(order.instanceUuid, order)) return reportBuild(host, order, DESTROYED);
     if (!tracked || tracked.state === 'building' || tracked.state === 'destroying')
       return refuse(host, order, NOT_HERE);
-    // A late order; or the store has forgotten the later ones: then whoever gave it hears how it is.
+    // A late order; or the store has lost the later ones: then the sender gets the present state.
     if (order.attempt < tracked.attempt || order.claimToken < tracked.claimToken) {
       const { attempt, claimToken, isArriving } = tracked;
       return isArriving ? ACK : reportBuild(host, { ...order, attempt, claimToken }, resultOf(order, tracked));
@@ -46,7 +46,7 @@ function refuse(host: Host, order: BuildOrder, refusal: { readonly reason: strin
   return reportBuild(host, order, refuseBuild(host, order, refusal));
 }
 
-/** As if it were not here: what it held is given up for what it is to hold. */
+/** Judges the order as if the instance were absent: its former resources are released for the new ones. */
 function roomWithout(host: Host, order: BuildOrder, tracked: TrackedInstance): Judgement {
   if (isSame(order, tracked)) return { kind: 'build' };
   const { ledger, facts, driver, external, clock } = host;
@@ -69,17 +69,17 @@ function isSame({ resources, allocations }: BuildOrder, tracked: TrackedInstance
 async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Promise<Settlement> {
   const { driver, facts, log, exits, lease } = host;
   const wanted = builtState(order);
-  // One that an earlier run has begun may not be done.
+  // An earlier run may have left a resize unfinished.
   const isResized = !isSame(order, before) || before.heldBefore !== undefined || before.yetToResize !== undefined;
   const runsOn = before.state === 'running' && wanted === 'running' && !isResized;
   const next = trackedInstance(order, runsOn ? 'running' : 'stopped');
-  // Until it has its new size, nothing else is given what it uses now.
+  // Until the resize is done, its present resources stay held.
   const held = isResized ? { heldBefore: heldWhileResized(facts.providerUuid, before) } : {};
   const { requestSpec, mappings } = order;
   const resizing = isResized ? { yetToResize: { requestSpec, mappings } } : {};
   const arriving = { ...next, ...held, ...resizing, poweredAt: before.poweredAt, isArriving: true };
   if (!(await keepInstance(host, arriving))) return REQUEUE;
-  // It stopped by itself meanwhile, and is reported as lost.
+  // It exited meanwhile, and is reported as lost.
   if (host.ledger.get(order.instanceUuid) === undefined) return ACK;
   const change = async () => {
     if (isResized) {

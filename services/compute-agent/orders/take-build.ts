@@ -12,12 +12,12 @@ import { keepInstance } from './keep-instance';
 import { refuseBuild } from './refuse-build';
 import { takeArrivalInPlace } from './take-arrival';
 
-/** Does what a BuildInstance orders, or reports why not. Settled once the outcome is reported. */
+/** Executes a BuildInstance, or reports the refusal. Settled once the outcome is reported. */
 export async function takeBuild(host: Host, given: BuildOrder): Promise<Settlement> {
   if (given.arrival?.inPlace) return takeArrivalInPlace(host, given);
   const order = { ...given, deadlineAtMs: deadlineHere(given, host) };
-  // A destroy before it is awaited, and a destroy after it finds what was decided; the build itself is outside the
-  // lock, so that it can be cancelled.
+  // An earlier destroy is awaited, and a later one finds the decision; the build itself runs outside the lock, so
+  // that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => {
     if (host.unreadable.has(order.instanceUuid)) await mendUnreadable(host, order);
     await refreshExternalUsage(host);
@@ -30,7 +30,7 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   return settled;
 }
 
-/** The order says again what the journal could not: what runs is not built twice. */
+/** The order restores an unreadable journal entry: a running instance is not built twice. */
 async function mendUnreadable(host: Host, order: BuildOrder): Promise<void> {
   const { unreadable, driver } = host;
   const running = (await driver.list()).some(({ id }) => id === order.instanceUuid);
@@ -46,8 +46,9 @@ function holdUntil({ ordersInHand }: Host, uuid: string, settled: Promise<Settle
 }
 
 /**
- * The deadline by this process's own clock (`Clock.elapsed`); 0 for none. It is a time of the store's clock, which the answers to
- * reports tell: an order that waited does not begin its time anew. Until the first answer, from the order's receipt.
+ * The deadline by this process's own clock (`Clock.elapsed`); 0 for none. It is in store time, which the answers to
+ * reports tell: an order that waited does not get its time anew. Before the first answer it counts from the order's
+ * receipt.
  */
 function deadlineHere(
   { deadlineAtMs, timeLeftMs }: BuildOrder,
@@ -61,7 +62,7 @@ function deadlineHere(
   return Math.max(1, nowMs + leftMs);
 }
 
-/** What becomes of an order, with what is known of it besides: it ended before, or the host may be another run's by now. */
+/** The verdict on an order, with its earlier outcome if any, or `over` when another run may hold the host. */
 type Decision = Judgement | { readonly kind: 'ended'; readonly result: ConcludedBuild } | { readonly kind: 'over' };
 
 function decide(host: Host, order: BuildOrder): Decision {
@@ -70,7 +71,7 @@ function decide(host: Host, order: BuildOrder): Decision {
   return result ? { kind: 'ended', result } : judge(host, order);
 }
 
-/** Holds the instance's resources when it first waits. */
+/** Holds the instance's resources while it waits. */
 async function execute(
   host: Host,
   order: BuildOrder,
@@ -94,8 +95,8 @@ async function execute(
 }
 
 /**
- * What is refused may have been begun by another run, with which nobody is to go on now. An order to build it again, as one of a
- * conductor that misses it, waits until nothing of it is left: the two would be done at once.
+ * Destroys a refused instance that another run may have begun to build, since nobody continues it. A repeated build
+ * order, from a conductor that misses the instance, waits until nothing of it is left: the two must not run at once.
  */
 async function undoBegun(host: Host, uuid: string): Promise<void> {
   if (!host.driver.carriesOn || host.ledger.get(uuid)) return;
@@ -136,8 +137,8 @@ async function build(host: Host, order: BuildOrder): Promise<BuildEnd> {
 }
 
 /**
- * The instance is here by this attempt or an older one: from now on it is this one's, in the journal, too, before anybody hears of
- * it. The caller has the instance's lock, so that of two copies of an order one writes.
+ * The instance is here by this attempt or an older one: it becomes this attempt's, in the journal before anything is
+ * reported. The caller has the instance's lock, so that one of two copies of an order writes.
  */
 async function join(
   host: Host,
@@ -146,8 +147,8 @@ async function join(
 ): Promise<{ readonly settled: Promise<Settlement> }> {
   const { ledger, builds } = host;
   const { resources, allocations = {}, attempt, poweredAt } = tracked;
-  // When it was stopped or started last stays known, so that copies of earlier orders are still late; so does, of the same
-  // attempt, that it is handed over.
+  // The position of the last stop or start stays, so that copies of earlier orders remain late; so does, within an
+  // attempt, the handover.
   const known = attempt === order.attempt ? tracked : { poweredAt };
   const joined = { ...known, ...trackedInstance(order, tracked.state), resources, allocations };
   const isKnown = isDeepStrictEqual(joined, tracked);
@@ -159,7 +160,7 @@ async function join(
   return { settled: isKept ? settle(host, order, { kind: 'active' }) : Promise.resolve(REQUEUE) };
 }
 
-/** A build may have journalled its end by the attempt before, just as it was joined. */
+/** A build may have journalled its end under the former attempt just when it was joined. */
 async function joinBuild(
   host: Host,
   order: BuildOrder,
@@ -189,9 +190,9 @@ async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Set
   }
 }
 
-/** Nothing of it is here. */
+/** Nothing of the instance is left here. */
 function reportConcluded(host: Host, order: BuildOrder, result: ConcludedBuild): Promise<Settlement> {
-  // An order of an older conductor has no claim: one of a later instance looks the same.
+  // An older conductor's order has no claim: one of a later instance looks the same.
   if (order.claimToken !== 0) host.concluded.add(order, result);
   return reportBuild(host, order, result);
 }

@@ -4,12 +4,12 @@ import { type Host, retryUntilDrainEnd } from '../host/host';
 import type { TrackedInstance } from '../host/ledger';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 
-/** Of an instance that is not here, a destroy of attempt 0 outlaws every attempt that comes late; so does one without a claim. */
+/** For an absent instance, a destroy of attempt 0, or without a claim, covers every late attempt. */
 const EVERY = Number.POSITIVE_INFINITY;
 
 /**
- * Destroys an instance, also one that is being built or has yet to come. Retries until the driver has done it. What is here by a
- * later attempt or claim is left alone, and whoever asked is told so: its record may be older than that.
+ * Destroys an instance, also one in progress or yet to come. Retries until the driver has succeeded. An instance of a
+ * later attempt or claim is left alone, and the sender is told, because its record may be older.
  */
 export async function takeDestroy(host: Host, order: DestroyInstance): Promise<Settlement> {
   const { instanceUuid, report } = order;
@@ -27,13 +27,13 @@ export async function takeDestroy(host: Host, order: DestroyInstance): Promise<S
   return reportBuild(host, { instanceUuid, attempt, claimToken, alternates: [] }, result);
 }
 
-/** Whether the instance belongs to a newer attempt or claim than the one to destroy, which is gone then. */
+/** True when the instance belongs to a newer attempt or claim than the order's, which is gone then. */
 function isSuperseded({ attempt, claimToken }: DestroyInstance, tracked: TrackedInstance | undefined): boolean {
   if (tracked === undefined) return false;
   return (attempt !== 0 && tracked.attempt > attempt) || (claimToken !== 0 && tracked.claimToken > claimToken);
 }
 
-/** Resolves to false when draining was over before it succeeded. */
+/** Resolves to false when draining ended before success. */
 async function destroy(host: Host, order: DestroyInstance, tracked: TrackedInstance | undefined): Promise<boolean> {
   const { builds, ledger, driver, journal, tombstones, counters, log } = host;
   const { instanceUuid: uuid, attempt, claimToken } = order;

@@ -14,7 +14,7 @@ import { handOver } from './hand-over';
 import { keepInstance } from './keep-instance';
 
 /**
- * Stops an instance and keeps it, to be moved or not, or starts it again, and reports how it is then; also when there was
+ * Stops an instance and keeps it, possibly to be moved, or starts it again, and reports its state; also when there was
  * nothing to do.
  */
 export async function takePowerState(host: Host, order: SetPowerState): Promise<Settlement> {
@@ -24,7 +24,7 @@ export async function takePowerState(host: Host, order: SetPowerState): Promise<
     const judgement = judgePowerState(order, tracked, host.lease.epoch);
     if (judgement === 'ignore' || !tracked) return ACK;
     const isMove = (order.migrationUuid ?? '') !== '';
-    // What is stopped already, by a copy of this order, is handed over again.
+    // An instance that a copy of this order has stopped is handed over again.
     if (isMove && (judgement === 'stop' || tracked.state === 'stopped')) return handOver(host, order, tracked);
     switch (judgement) {
       case 'stop':
@@ -37,7 +37,7 @@ export async function takePowerState(host: Host, order: SetPowerState): Promise<
   });
 }
 
-/** Journalled before: an agent that dies meanwhile must not take it for lost. */
+/** Journalled first: after a crash meanwhile the agent must not take it for lost. */
 async function stop(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
   const { driver, journal, ledger, log } = host;
   const stopping = { ...tracked, state: 'stopping' } as const;
@@ -57,26 +57,27 @@ async function start(host: Host, order: SetPowerState, tracked: TrackedInstance)
   const { driver, facts, exits } = host;
   return exits.holdBack(tracked.uuid, async () => {
     try {
-      // What was claimed for it must be there still.
+      // Its claimed providers must still exist.
       claimedByName(facts.providerUuid, driver.capacity(), order);
       if (tracked.yetToResize) await runResized(host, tracked, tracked.yetToResize);
       else await driver.start(tracked.uuid);
     } catch (thrown) {
-      // Another holds the host, or may: how it is is not for this run to say.
+      // Another run holds the host, or may: this run must not report its state.
       if (isFenced(thrown)) return REQUEUE;
       const error = BerthError.from(thrown);
       host.log.warn(
         { event: 'start_failed', ...attemptFields(host, order), error },
         'an instance could not be started',
       );
-      // Done, if without success: a copy of the order that comes late must not start what is on record as stopped.
+      // Done, though without success: a late copy of the order must not start an instance that is recorded as
+      // stopped.
       return settled(host, order, tracked, 'stopped', error);
     }
     return settled(host, order, { ...tracked, heldBefore: undefined, yetToResize: undefined }, 'running');
   });
 }
 
-/** What it ran with before may be another's by now. */
+/** Its former resources may belong to another instance by now. */
 async function runResized(
   { driver, facts }: Host,
   tracked: TrackedInstance,

@@ -27,7 +27,7 @@ function heldLease(epoch: number): HostLease {
   return lease;
 }
 
-/** A controller that answers as it is told, and the epochs by which it was claimed. */
+/** A controller with prepared answers, and the epochs of its claims. */
 function controllerThat(answers: readonly ('takes' | BerthError)[]) {
   const epochs: number[] = [];
   const left = [...answers];

@@ -6,25 +6,26 @@ import { isFenced } from '../drivers/fenced';
 import type { HostLease } from '../holding/host-lease';
 import type { NodeStoreParts } from './node-store';
 
-/** Controllers that are claimed at once. */
+/** Limit of concurrent claims. */
 const MAX_CLAIMS_AT_ONCE = 32;
 
-/** Claims a node that is held from now on; ends with the signal, or when another has claimed it since. */
+/** Claims a newly held node; ends with the signal, or when another agent has claimed it since. */
 export type ClaimEarly = (
   lease: HostLease,
   controller: Pick<NodeController, 'claim' | 'status'>,
   signal: AbortSignal,
-  /** The machine that the node is, as far as it is known. */
+  /** The node's machine, once known. */
   systemId?: () => string,
 ) => Promise<void>;
 
 /**
  * Claims nodes at their controllers as soon as they are held.
  *
- * The naive way is to claim a node before the first order that it is given: an agent before then still has its session, and what it
- * had in hand when it was paused (an operator's `power off` of a node with an instance) is done when it wakes up, long after the node
- * has another manager. So a node is claimed at once, beside everything else: what is known of a node whose controller is away is
- * reported all the same, and no order goes there without a claim.
+ * The naive way is to claim a node before its first order: until then a former agent still has its session, and an
+ * order that it had in hand when it was paused (an operator's `power off` of a node with an instance) is executed when
+ * it wakes up, long after the node has another manager. So a node is claimed at once, concurrently with everything
+ * else: a node whose controller is away is still reported with its known state, and no order goes there without a
+ * claim.
  */
 export function claimEarly({ clock, random, config, log }: NodeStoreParts): ClaimEarly {
   const takeTurn = limitConcurrency(MAX_CLAIMS_AT_ONCE);
@@ -33,16 +34,16 @@ export function claimEarly({ clock, random, config, log }: NodeStoreParts): Clai
     const claim = () =>
       takeTurn(async () => {
         if (signal.aborted || !lease.isHeld || lease.epoch !== epoch) return;
-        // It may be certain again with the next report.
+        // The next report may make it certain again.
         if (!lease.isCertainBy(epoch))
           throw new BerthError('unavailable', 'not_surely_held', `node ${host} may be another's`);
         await controller.claim(epoch, { systemId: systemId(), isCertain: () => lease.isCertainBy(epoch) });
-        // The session of a claim before may have been ended by another.
+        // Another agent may have ended the session of an earlier claim.
         await controller.status();
       });
     let logged = '';
     const onFailure = (error: unknown) => {
-      // A node is away for hours: one line for each reason, not one for each try.
+      // Controllers may be away for hours: one line per reason, not per try.
       const { reason } = BerthError.from(error);
       if (reason === logged) return;
       logged = reason;
@@ -53,7 +54,7 @@ export function claimEarly({ clock, random, config, log }: NodeStoreParts): Clai
     try {
       await retryWithBackoff(claim, { clock, random, ...pauses, signal, isRetryable, onFailure });
     } catch {
-      // It is another's, or the node is closed.
+      // Another agent has it, or the node is closed.
     }
   };
 }

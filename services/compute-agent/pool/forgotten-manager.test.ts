@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** A store that knows who holds the node now, and will know no more. */
+/** A copy of the store that knows the node's present holder, and learns of no later one. */
 async function copyOfStore(): Promise<MemoryPlacementStore> {
   const [held] = await world.store.holders(['n1']);
   const copy = new MemoryPlacementStore();
@@ -29,7 +29,7 @@ async function anotherManages(): Promise<number> {
   return granted.epoch;
 }
 
-/** Whether the agent holds the node by an epoch after that one, at the store and at the controller. */
+/** True when the agent holds the node by a later epoch, at the store and at the controller. */
 async function isHeldAfter(before = Infinity): Promise<boolean> {
   const { serviceHost, epoch = 0, mark } = (await world.holder()) ?? {};
   return serviceHost === 'metal-1' && mark === epoch && epoch > before;

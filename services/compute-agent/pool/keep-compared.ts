@@ -4,9 +4,9 @@ import { leaseMsOf } from '../options';
 import { type NodeStoreParts, readNodes } from './node-store';
 
 /**
- * Compares, once in a lease, what the store remembers of the nodes that are held here with what is remembered here, and writes again
- * what the store has lost. A store that went back to a copy of before still knows who holds a node, so that nothing else tells its
- * holder; and the next manager would go on from what was then: clean a node that an instance runs on since.
+ * Once per lease, compares the stored records of the held nodes with the ones here, and writes lost ones again. A store
+ * restored from an earlier copy still knows the holder of a node, so that nothing else tells the holder; and the next
+ * manager would continue from the old record: clean a node that has run an instance since.
  *
  * @param held  by name; it changes meanwhile
  */

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** The store is away until the agent can not know any more whether it holds its node, and the ring may name another by then. */
+/** The store stays away until the agent's lease is in doubt, and the ring may assign its node to another. */
 async function beInDoubt(): Promise<void> {
   world.isStoreAway = true;
   await world.clock.advance(LEASE_MS + 1_000);
@@ -22,7 +22,7 @@ async function storeIsBack(): Promise<void> {
   world.isStoreAway = false;
   await world.clock.advance(5_000);
 }
-/** The agent hears of the ring, and of nothing else. */
+/** The agent receives the ring, and nothing else. */
 async function anotherIsNamed(): Promise<void> {
   await world.join('metal-2', 100);
   await world.clock.advance(3_000);
@@ -102,7 +102,7 @@ it('goes on with a build that it began by an earlier epoch, though it was in dou
   const { epoch } = (await world.holder()) ?? {};
   await world.build('metal-1', uuid, epoch);
   await world.clock.advance(500);
-  // The store is wiped, and is away again as soon as it has granted the node and has heard of it once.
+  // The store is wiped, and is away again right after it has granted the node and received one report.
   const wiped = new MemoryPlacementStore();
   const acquire = wiped.acquireHosts.bind(wiped);
   let calls = 0;

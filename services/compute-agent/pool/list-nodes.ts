@@ -6,8 +6,9 @@ import { type NodeStoreParts, readNodes, readPool } from './node-store';
 const never = new AbortController().signal;
 
 /**
- * Lists the nodes of a pool under the names that their machines have in the store. An inventory that is away, or refuses the account,
- * is asked again, with pauses that grow: to end for that would have it asked at the pace of whatever starts this process again.
+ * Lists the nodes of a pool under their machines' names in the store. An inventory that is away, or refuses the
+ * account, is asked again with growing pauses: exiting instead would repeat the requests at the restart rate of the
+ * process.
  *
  * @throws BerthError `invalid_argument / bad_nodes`
  */

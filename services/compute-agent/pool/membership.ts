@@ -13,9 +13,9 @@ export interface MembershipParts extends Surroundings {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly agentRun: string;
-  /** The run before, which is dead; '' when that is not known. */
+  /** The former run, which is dead; '' when unknown. */
   readonly formerRun: string;
-  /** Hears of the ring after each renewal, changed or not. */
+  /** Called with the ring after each renewal, changed or not. */
   readonly onRing: (ring: Ring) => void;
 }
 
@@ -28,16 +28,16 @@ export interface Membership {
   leave(): Promise<void>;
 }
 
-/** Renewals are so many to a lease at least. */
+/** Minimum of renewals per lease. */
 const RENEWALS_PER_LEASE = 4;
-/** With a renewal an agent asks for what others have given up: until then those nodes are nobody's. */
+/** After a renewal an agent requests nodes that others gave up: until then nobody has them. */
 const MAX_RENEWAL_MS = 2_000;
 const FIRST_PAUSE_MS = 100;
 
 /**
- * Keeps a run a member of its pool. Which nodes it is to hold follows from the members alone (`createRing`), and every member
- * learns of a change with its next renewal. The ring is advice: who holds a node is said by the node's own lease and epoch, so that
- * members who know different rings for a while do no harm.
+ * Keeps a run a member of its pool. The members alone determine which nodes it is to hold (`createRing`), and every
+ * member learns of a change at its next renewal. The ring is advice: the holder of a node follows from its own lease
+ * and epoch, so that members with different rings do no harm.
  */
 export function keepMembership(parts: MembershipParts): Membership {
   const { bus, config, clock, log, random, agentRun, formerRun } = parts;

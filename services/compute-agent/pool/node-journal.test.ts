@@ -4,7 +4,7 @@ import { holdByClass, nodeJournal } from './node-journal';
 
 const GOLD = 'CUSTOM_BAREMETAL_GOLD';
 
-/** A node whose journal has an instance with these resources; and what was written of it since. */
+/** A node whose journal has an instance with these resources; and its later writes. */
 function aNodeWith(resources: Readonly<Record<string, number>>) {
   const written: NodeRecord[] = [];
   const instances = [{ uuid: 'i-1', resources, allocations: { root: resources }, allocationRequest: 'c2VhbGVk' }];

@@ -9,8 +9,8 @@ interface Remembered {
 }
 
 /**
- * An instance that had a node by processors, memory and disk has it by its class from now on, as the node's agents see it. What is claimed
- * for it is a conductor's to change (`HealAllocation`); until then nobody else is given the node, for the store gives it to one.
+ * Changes an instance that has a node by processors, memory and disk to the node's class in the journal. A conductor
+ * changes its claim (`HealAllocation`); until then nobody else gets the node, since the store gives it to one.
  */
 export async function holdByClass(node: RememberedNode): Promise<void> {
   const { journal, resourceClass } = node.record;
@@ -21,13 +21,13 @@ export async function holdByClass(node: RememberedNode): Promise<void> {
     ...instance,
     resources: { [resourceClass]: 1 },
     allocations: {},
-    // It was sealed for what it held before.
+    // It was sealed for the former resources.
     allocationRequest: '',
   }));
   await node.change({ journal: JSON.stringify({ ...remembered, instances }) });
 }
 
-/** The journal of a node, which its next manager reads: it stands in the store, with what else is remembered of the node. */
+/** The journal of a node; it is part of the node's stored record, so that its next manager can read it. */
 export function nodeJournal(node: RememberedNode): Journal {
   const read = (): Remembered => {
     const { journal } = node.record;

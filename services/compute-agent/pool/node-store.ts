@@ -17,10 +17,10 @@ export interface NodeStoreParts extends Surroundings {
   readonly drainEnd: AbortSignal;
 }
 
-/** Nodes of one call: what they remember fits a message. */
+/** Nodes per call: their records fit a message. */
 const READ_CHUNK = 200;
 
-/** What is remembered of nodes that this run holds, by name. Asks until it is answered, or draining is over. */
+/** The stored records of this run's nodes, by name. Retries until answered, or draining has ended. */
 export async function readNodes(parts: NodeStoreParts, hosts: readonly string[]): Promise<Map<string, NodeRecord>> {
   const { bus, config, log } = parts;
   const found = new Map<string, NodeRecord>();
@@ -35,7 +35,7 @@ export async function readNodes(parts: NodeStoreParts, hosts: readonly string[])
   return found;
 }
 
-/** What is remembered of a pool's nodes, without their journals. Asks until it is answered. */
+/** The stored records of a pool's nodes, without journals. Retries until answered. */
 export async function readPool(parts: NodeStoreParts): Promise<NodeRecord[]> {
   const { bus, config, log } = parts;
   const found: NodeRecord[] = [];
@@ -53,9 +53,8 @@ export async function readPool(parts: NodeStoreParts): Promise<NodeRecord[]> {
 }
 
 /**
- * Writes what is remembered of a node under the epoch by which it is held now. Tries until it is written, or the host is not
- * surely held by that epoch any more: then it throws `epoch_superseded` or `epoch_unknown`, and nothing may be ordered that rests
- * on it.
+ * Writes a node's record under the epoch of its present lease. Retries until it is written, or the lease by that epoch
+ * is no longer certain: then it throws `epoch_superseded` or `epoch_unknown`, and no order may rest on the record.
  */
 export function nodeWriter(parts: NodeStoreParts, lease: HostLease): WriteNode {
   const { bus, config, log } = parts;

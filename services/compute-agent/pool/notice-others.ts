@@ -2,9 +2,9 @@ import { BerthError } from '#libs/domain/errors';
 import type { NodeController } from '../drivers/baremetal/node-controller';
 
 /**
- * A controller that calls back whenever it refuses something because another agent has claimed the node under a later epoch. A store
- * that was restored to an earlier state may not know that agent. It would let the present holder keep the node for as long as that
- * reports it, while the controller refuses all its orders.
+ * A controller that calls back whenever it refuses because another agent has claimed the node under a later epoch. A
+ * store restored to an earlier state may not know that agent. It would let the present holder keep the node as long as
+ * it reports, while the controller refuses all its orders.
  */
 export function noticeOthers(controller: NodeController, onOther: (error: BerthError) => void): NodeController {
   async function noticing<T>(asked: Promise<T>): Promise<T> {

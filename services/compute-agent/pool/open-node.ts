@@ -17,38 +17,40 @@ import { type NodeStoreParts, nodeWriter } from './node-store';
 export interface PoolNodes {
   readonly descriptions: readonly NodeDescription[];
   readonly controller: NodeSource['controller'];
-  /** Hears from what nodes boot, where that is configured. */
+  /** Receives reports of booted systems, if configured. */
   readonly proof?: BootProof | undefined;
 }
 
-/** A node that this run holds, under the epoch of now. */
+/** A node that this run holds, under the present epoch. */
 export interface OpenNode {
   readonly node: RememberedNode;
   readonly journal: Journal;
-  /** Opens its driver, which goes on with what was begun. */
+  /** Opens its driver, which continues unfinished work. */
   readonly openDriver: () => Promise<Driver>;
 }
 
-/** A node as it was before it was granted. */
+/** A node before its grant. */
 export interface KnownNode {
-  /** What the store remembers. */
+  /** The record in the store. */
   readonly stored: NodeRecord | undefined;
-  /** What this run knew of it, should the store have been wiped: then the store is told again, before anybody hears of the node. */
+  /**
+   * This run's own record, in case the store was wiped: it is written again before anything is reported of the node.
+   */
   readonly own: NodeRecord | undefined;
 }
 
 export interface OpenNodeParts extends NodeStoreParts {
   readonly proof?: BootProof | undefined;
-  /** Hears why a node's controller does not serve, or that it serves again (''). */
+  /** Called with the reason when a node's controller fails, and with '' when it works again. */
   readonly onHealth?: (host: string, health: string, reason: string) => void;
 }
 
-/** A new node is looked at within this time. */
+/** Time limit until a new node is first polled. */
 const MAX_FIRST_SYNC_MS = 1_000;
-/** So often a controller that is away is asked for a node that nobody remembers. */
+/** Polls of an absent controller for a node without a record. */
 const FIRST_LOOKS = 3;
 
-/** Opens a node that was granted: as the store remembers it, or this run, or else as one that is seen for the first time. */
+/** Opens a granted node from the stored record, this run's own, or else as a new node. */
 export async function openNode(
   parts: OpenNodeParts,
   lease: HostLease,
@@ -99,14 +101,14 @@ export async function openNode(
   };
 }
 
-/** Which machine it is, where nobody has said before, and why it can't be used as the inventory shows it. */
+/** Notes the machine, if unknown so far, and why it can't be used as listed. */
 async function noteMachine(node: RememberedNode, description: NodeDescription): Promise<void> {
   const { systemId = '', systemLink = '', problem = '' } = description;
   const { record } = node;
   const next = {
     systemId: record.systemId || systemId,
     systemLink: systemLink || record.systemLink,
-    // Of one that is not looked at.
+    // An idle node is not polled here.
     health: record.state === 'enroll' || problem !== '' ? problem.slice(0, MOST_PROBLEM) : record.health,
   };
   const isNews =
@@ -117,10 +119,10 @@ async function noteMachine(node: RememberedNode, description: NodeDescription): 
 const MOST_PROBLEM = 500;
 
 /**
- * What runs on a node that nobody remembers is not Berth's to switch off: it waits for an operator. So does one that Berth managed before
- * all its records were lost, because a stopped instance may be on its disk.
+ * A node without a record may run foreign workloads, which Berth must not switch off: it waits for an operator. So does
+ * one that Berth managed before all its records were lost, because its disk may hold a stopped instance.
  *
- * @throws BerthError `aborted / epoch_superseded`: it is another's.
+ * @throws BerthError `aborted / epoch_superseded`: another agent has it.
  */
 async function firstRecord(
   { config, clock, log, drainEnd }: NodeStoreParts,
@@ -151,7 +153,7 @@ async function firstRecord(
   };
   if (config.nodeStart === 'enroll') return unseen;
   try {
-    // One answer that is not had does not leave a node to an operator.
+    // One failed answer must not leave a node to an operator.
     const trying = { clock, pollMs: config.nodePollMs, awayMs: FIRST_LOOKS * config.nodePollMs, note() {} };
     const look = async () => {
       await controller.claim(epoch, { systemId, isNew: true });

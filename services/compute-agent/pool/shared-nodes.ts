@@ -18,25 +18,25 @@ import { noticeOthers } from './notice-others';
 import { openNode, type PoolNodes } from './open-node';
 import { undoLeft } from './undo-left';
 
-/** The nodes of a pool, of which this run holds those that the ring names it for. */
+/** The nodes of a pool; this run holds those that the ring assigns to it. */
 export interface SharedNodes {
   readonly names: readonly string[];
-  /** Whether the ring names this run for a node. */
+  /** True when the ring assigns a node to this run. */
   readonly isWanted: (host: string) => boolean;
-  /** Whether the ring names another for a node, and is one of now: the membership was renewed within a lease. */
+  /** True when the ring assigns a node to another, and is current: the membership was renewed within a lease. */
   readonly isOthers: (host: string) => boolean;
-  /** Hears of the ring after each renewal, changed or not. */
+  /** Called with the ring after each renewal, changed or not. */
   setRing(ring: Ring): void;
-  /** Of the nodes that are held, those to give to others now. */
+  /** The held nodes to give up now. */
   toGiveUp(carried: readonly Carried[]): Carried[];
   /**
-   * Opens a node that was granted, and goes on with what was begun on it. `known` is what the store remembers of it. A node
-   * that is lost meanwhile is closed again.
+   * Opens a granted node, and continues its unfinished work. `known` is its stored record. A node that is lost
+   * meanwhile is closed again.
    *
-   * @throws BerthError `failed_precondition / epoch_unknown` then; as `nodeWriter`.
+   * @throws BerthError `failed_precondition / epoch_unknown` then; like `nodeWriter`.
    */
   open(one: Carried, known: NodeRecord | undefined): Promise<void>;
-  /** Ends all that is done with a node here: another run holds it, or may. What was begun is left for the next. */
+  /** Stops all work on a node here: another run holds it, or may. The next holder continues unfinished work. */
   close(one: Carried): void;
 }
 
@@ -44,7 +44,7 @@ export type SharedNodesParts = NodeStoreParts &
   Pick<HostParts, 'counters'> & {
     readonly nodes: PoolNodes;
     readonly lostReports: LostReports;
-    /** Gives a node back to the store, and asks again for what this run is to hold. */
+    /** Releases a node at the store, and requests this run's nodes again. */
     readonly giveUp: (one: Carried) => void;
   };
 
@@ -94,11 +94,11 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     carryOn(host, opened.node);
     void undoLeft(host, opened.node);
     const stopListening = lease.onRenewed((wasInDoubt) => {
-      // What could not be written while reports did not come through is written once they do.
+      // Failed writes are repeated once reports arrive again.
       void opened.node.written().catch(() => {});
       if (!wasInDoubt) return;
       claimOpen(lease, opened.node, controller, around.drainEnd);
-      // A build that the doubt has ended here was ordered of nobody else.
+      // A build that was ended in doubt was not ordered elsewhere.
       carryOn(host, opened.node);
     });
     closing.signal.addEventListener('abort', stopListening, { once: true });
@@ -130,7 +130,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     } else if (isBack) log.info({ event: 'controller_back', host }, 'the controller of a node serves again');
   }
 
-  /** Goes on with the builds that an earlier run began, until each has ended. */
+  /** Continues the builds of an earlier run, until each has ended. */
   function carryOn(host: Host, node: RememberedNode): void {
     for (const order of host.carriedOn.values()) {
       const fields = { host: host.facts.name, instance_uuid: order.instanceUuid, request_id: order.requestId };
@@ -148,12 +148,12 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   }
 
   /**
-   * Claims a node at its controller, as soon as it is held and whenever it is held again for certain. A node that another has claimed
-   * is not this run's, whatever the store says: it has gone back to before that. So it is given up, then or when an order finds it
-   * out, and who is granted it next is so by a later epoch.
+   * Claims a node at its controller, as soon as it is held and whenever its lease becomes certain again. If another
+   * agent has claimed it there, the node is not this run's, whatever the store says: the store has lost that grant. So
+   * the node is given up, then or when an order detects it, and its next grant has a later epoch.
    */
   function claimOpen(lease: HostLease, node: RememberedNode, controller: NodeController, signal: AbortSignal) {
-    // Of a node that is not Berth's yet nothing is ordered, and nothing can be late.
+    // A node in `enroll` takes no orders, so none can be late.
     if (node.record.state !== 'enroll') void claim(lease, controller, signal, () => node.record.systemId);
   }
 
@@ -195,7 +195,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   };
 }
 
-/** What is in the middle of something stays until that has ended: to hand it over costs more than to wait. */
+/** A node with work in progress stays until that ends: handing it over costs more than waiting. */
 function isIdle({ host }: Carried): boolean {
   if (!host) return false;
   const { ledger, driver } = host;

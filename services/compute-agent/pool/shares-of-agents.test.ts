@@ -25,7 +25,7 @@ it('an agent holds as many nodes as its weight says', async () => {
   const holders = await world.holders();
   const fair = namedBy({ name: 'metal-1', weight: 0.5 }, { name: 'metal-2', weight: 2 });
   expect([...holders].filter(([, holder]) => holder === undefined)).toEqual([]);
-  // Up to its fair share, 12 of 60, the first keeps what it held before the other came.
+  // Up to its fair share, 12 of 60, the first agent keeps its nodes from before the other came.
   expect(countOf(holders, 'metal-2')).toBeGreaterThanOrEqual(45);
   const own = NODES.filter((node) => fair.get(node) === 'metal-1');
   expect(own.map((node) => holders.get(node))).toEqual(own.map(() => 'metal-1'));
@@ -44,7 +44,7 @@ it('agents that join and leave move nodes within the slack only, and each node h
   const [two, three] = [namedBy(...all.slice(0, 2)), namedBy(...all)];
   const moved = NODES.filter((node) => before.get(node) !== after.get(node));
   expect(moved.filter((node) => after.get(node) !== three.get(node))).toEqual([]);
-  // The first had 42 of the 60, with the slack, and keeps 28: its fair share is 20 now, and 8 are its slack.
+  // The first had 42 of the 60, with the slack, and keeps 28: its fair share is 20 now, and its slack 8.
   expect([countOf(before, 'metal-1'), countOf(after, 'metal-1')]).toEqual([42, 28]);
   expect(countOf(after, 'metal-3')).toBeGreaterThan(0);
   const closing = third.close();

@@ -2,8 +2,8 @@ import type { RememberedNode } from '../drivers/baremetal/remembered-node';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 
 /**
- * Undoes what is left of a build that nobody goes on with: its deadline was over when this run took the node over, or the run
- * before could not undo it before it had to give the node up. Else the node would be `deploying` for good, and offered.
+ * Undoes an abandoned build: its deadline had passed when this run took the node over, or the former run had to give
+ * the node up before it could undo it. Otherwise the node would stay `deploying`, and offered.
  */
 export async function undoLeft(host: Host, node: RememberedNode): Promise<void> {
   const { instanceUuid: uuid } = node.record;
@@ -11,7 +11,7 @@ export async function undoLeft(host: Host, node: RememberedNode): Promise<void> 
     const { state, instanceUuid } = node.record;
     return state === 'deploying' && instanceUuid === uuid && !host.carriedOn.has(uuid) && !host.ledger.get(uuid);
   };
-  // An order to build it that comes meanwhile waits until nothing of it is left.
+  // A build order for it that arrives meanwhile waits until nothing of it is left.
   await host.locks.run(uuid, async () => {
     if (!isLeft()) return;
     const fields = { host: host.facts.name, instance_uuid: uuid };

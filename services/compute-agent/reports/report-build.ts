@@ -5,10 +5,10 @@ import type { BuildReport } from '#libs/contracts/messages';
 import { agentSender, BUILD_RESULTS } from '#libs/contracts/queues';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 
-/** Which attempt a report is about, and what is left to try after it. A BuildOrder is one. */
+/** The attempt of a report, and its remaining alternates. A BuildOrder is one. */
 export type ReportedAttempt = Pick<BuildReport, 'instanceUuid' | 'attempt' | 'claimToken' | 'alternates'>;
 
-/** How the attempt ended. */
+/** The outcome of an attempt. */
 export type BuildResult = Pick<BuildReport, 'outcome' | 'keptClaimToken'> & {
   readonly reason?: string;
   readonly message?: string;
@@ -21,14 +21,14 @@ export const DESTROYED: BuildResult = {
 };
 
 /**
- * Reports to the conductors how an attempt ended, and retries until the broker has the report. Settles the order: acked
- * when it is reported, requeued when draining was over before, or the host is another's.
+ * Reports an attempt's outcome to the conductors, and retries until the broker has the report. Settles the order: acked
+ * when it is reported, requeued when draining ended before, or another run holds the host.
  */
 export async function reportBuild(host: Host, about: ReportedAttempt, result: BuildResult): Promise<Settlement> {
   const { bus, facts, log } = host;
   if (host.isOver?.()) return REQUEUE;
   const { instanceUuid, attempt, claimToken } = about;
-  // What is reported of the host later has a later position, however often this is tried.
+  // Later statements about the host get later positions, however often this is retried.
   const identity = { instanceUuid, host: facts.name, attempt, claimToken, ...host.lease.nextPosition() };
   // A successful report carries no alternates.
   const alternates = result.outcome === 'active' ? [] : about.alternates;
@@ -43,7 +43,7 @@ export async function reportBuild(host: Host, about: ReportedAttempt, result: Bu
   return isReported ? ACK : REQUEUE;
 }
 
-/** How log lines name an attempt. */
+/** Log fields that identify an attempt. */
 export function attemptFields(
   { facts }: Host,
   about: Pick<ReportedAttempt, 'instanceUuid' | 'attempt'> & { readonly requestId?: string },

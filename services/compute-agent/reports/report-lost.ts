@@ -4,11 +4,11 @@ import type { TrackedInstance } from '../host/ledger';
 import { TOMBSTONE_KEPT_MS } from '../host/tombstones';
 import { attemptFields, reportBuild } from './report-build';
 
-/** Reports instances that stopped by themselves, and knows which of these reports are not done. */
+/** Reports exited instances, and tracks unfinished reports. */
 export class LostReports {
   readonly #pending = new Set<Promise<void>>();
 
-  /** Reports each running instance of a host that stops by itself from now on. */
+  /** Reports each later exit of a host's running instances. */
   watch(host: Host): void {
     host.exits.onExit((uuid, why) => {
       const instance = host.ledger.get(uuid);
@@ -19,21 +19,21 @@ export class LostReports {
     });
   }
 
-  /** Reports an instance that stopped by itself and is no longer in the ledger. */
+  /** Reports an exited instance that has left the ledger. */
   report(host: Host, instance: TrackedInstance, why: string): void {
     const reporting = reportLost(host, instance, why).finally(() => this.#pending.delete(reporting));
     this.#pending.add(reporting);
   }
 
-  /** Resolves when all is reported, or given up because draining is over. */
+  /** Resolves when all are reported, or given up at the end of draining. */
   async settled(): Promise<void> {
     await Promise.all(this.#pending);
   }
 }
 
 /**
- * Clears what is left of a lost instance and reports it. It stays in the journal until it is reported, so that an agent
- * that dies before that reports it after its restart. Never rejects.
+ * Removes a lost instance's remains and reports it. It stays in the journal until it is reported, so that an agent that
+ * dies before reports it after its restart. Never rejects.
  */
 async function reportLost(host: Host, instance: TrackedInstance, why: string): Promise<void> {
   const { log, driver, journal, counters, tombstones, locks, ordersInHand } = host;
@@ -45,12 +45,12 @@ async function reportLost(host: Host, instance: TrackedInstance, why: string): P
   tombstones.add(uuid, { attempt, claimToken });
   try {
     await locks.run(uuid, () => driver.destroy(uuid));
-    // That it was built is reported before.
+    // Its build is reported first.
     await ordersInHand.get(uuid);
     const about = { instanceUuid: uuid, attempt, claimToken, alternates: [] };
     const settlement = await reportBuild(host, about, { outcome: 'lost', reason: 'exited', message: why });
     if (settlement.kind !== 'ack') return;
-    // Also by a later run of the agent: its record is in ERROR, and what would be built is nobody's.
+    // Later runs refuse it too: its record is in ERROR, and a new build would belong to nobody.
     await journal.putLost(instance);
     await journal.remove(uuid);
     void forgetLost(host, uuid);
@@ -59,7 +59,7 @@ async function reportLost(host: Host, instance: TrackedInstance, why: string): P
   }
 }
 
-/** Of the runs before: the orders that built these may still be redelivered. */
+/** Losses of earlier runs: the orders that built these instances may still be redelivered. */
 export async function rememberLost(host: Host): Promise<void> {
   for (const { uuid, ...builtBy } of await host.journal.loadLost()) {
     host.tombstones.add(uuid, builtBy);
@@ -67,7 +67,7 @@ export async function rememberLost(host: Host): Promise<void> {
   }
 }
 
-/** When the tombstone goes, unless the agent ends before. */
+/** Removes the entry with the tombstone, unless the agent ends before. */
 async function forgetLost({ clock, drainEnd, journal, log, facts }: Host, uuid: string): Promise<void> {
   await sleep(clock, TOMBSTONE_KEPT_MS, drainEnd);
   if (drainEnd.aborted) return;

@@ -10,11 +10,11 @@ import type { TrackedInstance } from '../host/ledger';
 import { attemptFields } from './report-build';
 
 /**
- * Reports to the conductors how an instance is, after an order to stop or to start it, and retries until the broker has the
- * report. Settles the order as `reportBuild` does.
+ * Reports an instance's state to the conductors, after an order to stop or start it, and retries until the broker has
+ * the report. Settles the order like `reportBuild`.
  *
  * @param failure   why it could not be started, or handed over
- * @param handover  of what was stopped to be moved
+ * @param handover  of an instance stopped to be moved
  */
 export async function reportPower(
   host: Host,

@@ -190,7 +190,7 @@ describe('while no scheduler answers reports', () => {
     await world.start({ ...EVERY_10_S, REPORT_JITTER: '0', RETRY_MAX_MS: '2000' });
     await world.clock.advance(20_000);
     const gaps = tries.slice(1).map((atMs, n) => atMs - (tries[n] ?? 0));
-    // Between half and all of a pause that doubles, and a tick of the timer at most.
+    // Between half and all of a doubling pause, plus at most a tick of the timer.
     expect(gaps.slice(0, 5).every((gap, n) => gap >= 50 * 2 ** n && gap <= 100 * 2 ** n + 200)).toBe(true);
     expect(Math.max(...gaps)).toBeGreaterThanOrEqual(1_000);
     expect(Math.max(...gaps)).toBeLessThanOrEqual(2_200);

@@ -23,7 +23,7 @@ export interface Reporter {
   reportAll(): Promise<void>;
 }
 
-/** That an operator disabled a host, as it was remembered, and what remembers another answer. */
+/** The remembered disabling of a host by an operator, and the function that stores a change. */
 export interface RememberedDisabled {
   readonly disabled: HostDisabled | undefined;
   readonly remember: (disabled: HostDisabled | undefined) => Promise<void>;
@@ -32,9 +32,9 @@ export interface RememberedDisabled {
 export interface HostReporter {
   /** Resolves when the first report was answered, or failed. */
   readonly firstSent: Promise<void>;
-  /** Reports ahead of the interval if what changes quickly is not as it was reported last. */
+  /** Reports early if the volatile state differs from the last report. */
   reportSoon(): void;
-  /** Reports at once, and again when a report is on its way that does not say it. */
+  /** Reports at once, and again if a report in flight lacks the change. */
   reportNow(): void;
   /** Reports again: the host was lost and is held again. */
   resume(): void;
@@ -42,10 +42,10 @@ export interface HostReporter {
   end(): void;
 }
 
-/** Says what there is to report of a host, if asked with the allocation requests of its instances. */
+/** Returns the content of a host's report, on request with its instances' allocation requests. */
 export type CollectStats = (hasAllocationRequests: boolean) => Promise<Stats>;
 
-/** What of a host is reported as soon as it changes, as a text to compare. */
+/** The state of a host that is reported as soon as it changes, as a text to compare. */
 export type DescribeVolatile = () => string;
 
 interface Reporting {
@@ -54,29 +54,29 @@ interface Reporting {
   readonly volatile: DescribeVolatile;
   sequence: number;
   sentAtMs: number;
-  /** When it reports though nothing has changed. */
+  /** When it reports without a change. */
   nextAtMs: number;
-  /** As in the last report. */
+  /** From the last report. */
   sentVolatile: string;
-  /** Whether an operator disabled it, as the last answer said: a store that was wiped learns it from here. */
+  /** An operator's disabling in the last answer: a wiped store learns it from here. */
   disabled: HostDisabled | undefined;
   readonly remember: RememberedDisabled['remember'];
   /**
-   * Those have them whose answer before asked for them, and the first of an epoch when orders were taken up to then. Else what
-   * the first report shows may be gone with the orders that wait, and is not to be taken for what runs from now on.
+   * True when the last answer requested them, and for the first report of an epoch if orders were taken until the loss
+   * before. Otherwise instances in the first report may be destroyed by waiting orders, and must not count as running.
    */
   hasAllocationRequests: boolean;
-  /** When the last answer was given, by the store's clock; 0 before the first. */
+  /** The store's time of the last answer; 0 before the first. */
   answeredAtMs: number;
-  /** In a row; of those that are tried again with backoff. */
+  /** Consecutive failures, of those that are retried with backoff. */
   failures: number;
   isSending: boolean;
-  /** Something has changed that is not in the report on its way. */
+  /** True when a change is missing in the report in flight. */
   isUrgent: boolean;
   isEnded: boolean;
 }
 
-/** Reports are late by at most this, and the hosts that are due within it report together, in fewer messages. */
+/** Reports are late by at most this; hosts due within it report together, in fewer messages. */
 const TICK_MS = 200;
 /** The first pause of the backoff. */
 const FIRST_PAUSE_MS = 100;
@@ -84,11 +84,11 @@ const FIRST_PAUSE_MS = 100;
 /**
  * Reports periodically and on change, from one timer, with at most `reportsInFlight` reports awaiting their answers.
  *
- * Builds in progress and external usage count as a change: which instances a host has is known from the claims, and the
- * next periodic report confirms it. Changes within `reportMinIntervalMs` of a report share one report. A report that can't be delivered is
- * retried with backoff. One that is rejected is for an operator to see, and the host goes on at its interval, because
- * the next may be accepted. Each try has a sequence number of its own, so that a lost answer does not make the next
- * report stale. When the host is found to be another's, its reports end until it is held again.
+ * Builds in progress and external usage count as changes: the claims show a host's instances, and the next periodic
+ * report confirms them. Changes within `reportMinIntervalMs` of a report share one report. A report that can't be
+ * delivered is retried with backoff. A rejected one is logged for operators, and the host continues at its interval,
+ * because the next may be accepted. Each try has a sequence number of its own, so that a lost answer does not make the
+ * next report stale. When another run holds the host, its reports end until it is held again.
  */
 export function createReporter(
   bus: Bus,
@@ -98,11 +98,11 @@ export function createReporter(
   { clock, random, log }: Surroundings,
 ): Reporter {
   const all = new Set<Reporting>();
-  /** Of hosts that are reported no more: should they come back, their reports go on from there. */
+  /** Last sequences of hosts no longer reported: should they come back, their reports continue from there. */
   const sequences = new Map<string, number>();
   const takeTurn = limitConcurrency(config.reportsInFlight);
   let isStopped = false;
-  /** Whether the last report could not be delivered: logged once, not for each host. */
+  /** True when the last report could not be delivered: logged once, not per host. */
   let isUnavailable = false;
   const wheel = createTimerWheel<Reporting>(clock, TICK_MS, (host) => reportIfDue(host));
 
@@ -164,7 +164,7 @@ export function createReporter(
     }
   }
 
-  /** What can't be written down is tried again with the next answer. */
+  /** A failed write is retried at the next answer. */
   async function rememberDisabled(host: Reporting, disabled: HostDisabled | undefined): Promise<void> {
     if (disabled?.reason === host.disabled?.reason) return;
     try {
@@ -176,7 +176,7 @@ export function createReporter(
     }
   }
 
-  /** Nothing more is reported until the host is held again. */
+  /** Ends the reports until the host is held again. */
   function lose(host: Reporting, reason: LossReason): number {
     counters.reports.inc({ result: reason });
     host.lease.lose(reason);

@@ -3,15 +3,15 @@ import type { Log } from '#libs/runtime/log';
 import { createTimerWheel } from '#libs/runtime/timer-wheel';
 import { type Host, refreshExternalUsage } from '../host/host';
 
-/** Looks at the external usage of hosts. */
+/** Polls the external usage of hosts. */
 export interface UsageWatch {
   add(host: Host): void;
   stop(): void;
 }
 
 /**
- * Looks at what else runs on each host at an interval, from one timer, and reports soon when that has changed: until then
- * schedulers send builds for which there is no room any more, and conductors have to try alternates.
+ * Polls each host's external usage at an interval, from one timer, and reports changes early: until then schedulers
+ * send builds that do not fit, and conductors have to try alternates.
  */
 export function watchUsage(clock: Clock, log: Log, intervalMs: number): UsageWatch {
   const wheel = createTimerWheel<Host>(clock, Math.min(intervalMs, TICK_MS), (host) => void look(host));

@@ -36,27 +36,24 @@ import { type BuildOrder, decodeBuildOrder } from '../host/build-order';
 import { agentOptions } from '../options';
 import { startComputeAgent } from '../start';
 
-/** What a test says of a build. */
-/** What a test cares about of a build. */
+/** A build order as tests describe it; omitted fields have defaults. */
 export type BuildFields = Partial<Omit<BuildInstance, 'requestSpec'>> & { readonly requestSpec?: RequestSpec };
 
-/**
- * An agent, of the host h1 unless it is started otherwise, on a bus in memory; its scheduler and conductor only listen.
- */
+/** An agent, by default of the host h1, on a bus in memory; its scheduler and conductor only listen. */
 export class AgentWorld {
   readonly clock = fakeClock();
-  /** What was reported to the scheduler, and when. */
+  /** Reports to the scheduler, with their time. */
   readonly stats = new Inbox<UpdateResourceStatsRequest & { readonly atMs: number; readonly sender: string }>();
-  /** What was reported to the conductor. */
+  /** Reports to the conductor. */
   readonly results = new Inbox<BuildReport>();
   readonly powerReports = new Inbox<PowerReport>();
-  /** What the scheduler says of an operator's wish for the host. */
+  /** The scheduler's answer about an operator's disabling of the host. */
   disabled: { readonly reason: string } | undefined;
-  /** How the scheduler answers stats; when it throws, they are rejected. */
+  /** The scheduler's answer to stats; when it throws, they are rejected. */
   onStats: () => Promise<void> = async () => {};
-  /** The driver of the host that was opened last. */
+  /** The driver of the host opened last. */
   driver: FakeDriver | undefined;
-  /** Changes a driver that was just opened. */
+  /** Changes a newly opened driver. */
   onOpenDriver: (driver: FakeDriver) => void = () => {};
   metrics = createMetrics({});
   readonly #broker = new MemoryBroker(this.clock, silentLog);
@@ -72,13 +69,13 @@ export class AgentWorld {
     return { clock: this.clock, random: seededRandom(1), log: silentLog, metrics: this.metrics };
   }
 
-  /** Who holds a host, if somebody does; a test may say that another run does. */
+  /** The holders of hosts; a test may set another run. */
   readonly holders = new Map<string, { readonly epoch: number; readonly run: string; readonly untilMs: number }>();
   /** The hosts of each acquisition. */
   readonly acquisitions: (readonly string[])[] = [];
   readonly released: string[] = [];
 
-  /** A scheduler that takes stats, and lets agents hold their hosts. */
+  /** A scheduler that takes stats, and grants agents their hosts. */
   serveStats(): Promise<Subscription> {
     const take = answer(updateResourceStatsMethod, async (stats, { sender }) => {
       await this.onStats();
@@ -90,11 +87,11 @@ export class AgentWorld {
     return this.bus.serve(STATS, this.isOldScheduler ? take : { ...take, ...this.#holderCalls() });
   }
 
-  /** Of a version that knows of no epochs. */
+  /** True for a scheduler version without epochs. */
   isOldScheduler = false;
-  /** By how much the store's clock is ahead; undefined when answers do not tell. */
+  /** The store clock's lead; undefined when answers carry no time. */
   storeAheadMs: number | undefined;
-  /** What the scheduler's answers ask for. */
+  /** True when the scheduler's answers request allocation requests. */
   wantsAllocationRequests = false;
 
   #holderCalls() {
@@ -132,8 +129,8 @@ export class AgentWorld {
   }
 
   /**
-   * Starts an agent; `settings` are as in the environment, without `BERTH_AGENT_`. The fake driver
-   * runs what the journal remembers as running, or only `running`.
+   * Starts an agent; `settings` lack their prefix `BERTH_AGENT_`. The fake driver runs the journal's running instances,
+   * or only `running`.
    */
   async start(settings: Readonly<Record<string, string>> = {}, running?: readonly string[]): Promise<Running> {
     const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`BERTH_AGENT_${name}`, value]));
@@ -158,7 +155,7 @@ export class AgentWorld {
     return this.start(settings);
   }
 
-  /** The order queue of the agent that was started last. */
+  /** The order queue of the agent started last. */
   get orderQueue(): string {
     return agentQueue(this.#serviceHost).name;
   }
@@ -168,14 +165,14 @@ export class AgentWorld {
     return castTyped(this.bus, this.orderQueue, buildInstanceCodec, aBuild(fields));
   }
 
-  /** Orders a destroy, on h1 unless `fields` name another host; reported unless they say otherwise. */
+  /** Orders a destroy, on h1 unless `fields` name another host; reported by default. */
   destroy(fields: Partial<DestroyInstance> & Pick<DestroyInstance, 'instanceUuid'>): Promise<void> {
     const claimed = { allocations: {}, mappings: {} };
     const destroy = { host: 'h1', attempt: 0, report: true, epoch: 0, claimToken: 0, ...claimed, ...fields };
     return castTyped(this.bus, this.orderQueue, destroyInstanceCodec, destroy);
   }
 
-  /** Orders that an instance of h1 is stopped, or started; as after the last that h1 said of it, unless `fields` say another. */
+  /** Orders a stop or start of an instance on h1; by default after h1's last statement. */
   setPowerState(fields: Partial<SetPowerState> & Pick<SetPowerState, 'instanceUuid' | 'powerState'>): Promise<void> {
     const { epoch, position } = this.powerReports.items.at(-1) ??
       this.results.items.at(-1) ?? { epoch: 0, position: 0 };
@@ -185,12 +182,12 @@ export class AgentWorld {
     return castTyped(this.bus, this.orderQueue, setPowerStateCodec, order);
   }
 
-  /** Attempt, outcome and reason of all that was reported to the conductor, in short. */
+  /** Attempt, outcome and reason of all reports to the conductor. */
   outcomes(): string[] {
     return this.results.items.map(({ attempt, outcome, reason }) => `${attempt} ${outcome} ${reason}`.trim());
   }
 
-  /** Lets pending promises and messages go on, without time passing. */
+  /** Runs pending promises and messages, without advancing time. */
   settle(): Promise<void> {
     return this.clock.advance(0);
   }
@@ -205,12 +202,12 @@ export class AgentWorld {
   }
 }
 
-/** An order to build one VCPU and 1 GiB on h1, without a deadline, as a host takes it. */
+/** A host's order to build one VCPU and 1 GiB on h1, without a deadline. */
 export function anOrder(fields: BuildFields = {}): BuildOrder {
   return decodeBuildOrder(buildInstanceCodec.encode(aBuild(fields)));
 }
 
-/** The same, as a conductor gives it. */
+/** The same, as a conductor's message. */
 export function aBuild({ requestSpec = aRequestSpec(), ...fields }: BuildFields = {}): BuildInstance {
   return {
     instanceUuid: randomUUID(),

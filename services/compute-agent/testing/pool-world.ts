@@ -38,22 +38,25 @@ const ROOT = 'http://rack';
 const AWAY = new BerthError('unavailable', 'store_away', 'the store is away');
 const REPORT_MS = 3_000;
 
-/** How long a node is held here without another accepted report. */
+/** Length of a node's lease here without another accepted report. */
 export const LEASE_MS = 2 * REPORT_MS;
 
-/** Agents of a pool of one node, n1, or of several, on a bus in memory; the store answers by the tables of schedulers, who check nobody's rights. */
+/**
+ * Agents of a pool of one node, n1, or of several, on a bus in memory; the store answers with schedulers' tables,
+ * without checking rights.
+ */
 export class PoolWorld {
   readonly clock = fakeClock();
-  /** A test may put an older one, or a new one, in its place. */
+  /** A test may replace it by an older or a new one. */
   store = new MemoryPlacementStore();
   isStoreAway = false;
-  /** Orders that an agent did not do, as another has the node. */
+  /** Orders that an agent dropped because another has the node. */
   leftToOthers = 0;
-  /** What controllers took, but for marks. */
+  /** Orders that controllers took, without marks. */
   readonly orders: TakenOrder[] = [];
-  /** Outcomes of builds and destroys, and states of power, as they were reported. */
+  /** Reported outcomes of builds and destroys, and power states. */
   readonly results: string[] = [];
-  /** What was said last of an instance's power. */
+  /** The last report of an instance's power. */
   power: PowerReport | undefined;
   readonly controllers: SimulatedControllers;
   readonly bus: Bus;
@@ -67,7 +70,7 @@ export class PoolWorld {
     this.bus = this.#openBus();
   }
 
-  /** Schedulers and conductors listen from now on. */
+  /** Starts the schedulers and conductors that listen. */
   async serve(): Promise<void> {
     const atMs = () => this.clock.now();
     const there = async <T>(effect: (store: MemoryPlacementStore) => Promise<T>) => {
@@ -130,7 +133,7 @@ export class PoolWorld {
     });
   }
 
-  /** Resolves when the agent has had the time to hold what the ring names it for. */
+  /** Resolves after enough time for the agent to hold the nodes that the ring assigns to it. */
   async start(host: string, settings: Readonly<Record<string, string>> = {}): Promise<Running> {
     const config = readConfig(agentOptions, { BERTH_AGENT_HOST: host, ...SETTINGS, ...settings });
     const driver = () => Promise.reject(new Error('an agent of a pool carries no hosts of its own'));
@@ -144,20 +147,20 @@ export class PoolWorld {
     return agent;
   }
 
-  /** The epoch by which the node is held, and the agent; as the controller knows the epoch. */
+  /** The epoch and the agent of the node's lease, with the epoch in the controller's mark. */
   async holder(): Promise<{ readonly epoch: number; readonly serviceHost: string; readonly mark: number } | undefined> {
     const [holder] = await this.store.holders([NODE]);
     const mark = Number(/\[berth (\d+)\]$/.exec(this.controllers.system(NODE).assetTag)?.[1] ?? 0);
     return holder && { epoch: holder.epoch, serviceHost: holder.serviceHost, mark };
   }
 
-  /** Who holds each node, by its name. */
+  /** The holder of each node, by name. */
   async holders(): Promise<ReadonlyMap<string, string | undefined>> {
     const holders = await this.store.holders(this.nodeNames);
     return new Map(this.nodeNames.map((name, n) => [name, holders[n]?.serviceHost]));
   }
 
-  /** The ring names others, and not who was there: as when they joined while he heard nothing. */
+  /** Replaces the ring's former members by others, as if they had joined unnoticed by the agent. */
   join(serviceHost: string, weight: number): Promise<unknown> {
     return this.store.joinPool({
       pool: POOL,
@@ -192,7 +195,7 @@ export class PoolWorld {
     return castTyped(this.bus, agentQueue(agent).name, operateNodeCodec, order);
   }
 
-  /** What the store remembers of the node. */
+  /** The node's stored record. */
   get node(): NodeView | undefined {
     return this.#nodes.get(NODE);
   }

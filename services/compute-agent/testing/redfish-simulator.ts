@@ -9,10 +9,10 @@ import {
   type TakenOrder,
 } from './simulated-controllers';
 
-/** Simulated controllers behind HTTP. What was ordered of them is in `orders`. */
+/** Simulated controllers behind HTTP. `orders` lists the accepted orders. */
 export class RedfishSimulator {
   readonly orders: TakenOrder[] = [];
-  /** Called before an answer is made: a test can hold it, or throw to have the connection cut. */
+  /** Called before an answer is made: a test can delay it, or throw to cut the connection. */
   onRequest: (method: string, path: string) => void | Promise<void> = () => {};
   readonly #controllers: SimulatedControllers;
   readonly #server: Server;
@@ -44,17 +44,17 @@ export class RedfishSimulator {
     return this.#controllers.system(node);
   }
 
-  /** The contexts of the sessions that a node's service has open. */
+  /** The contexts of the open sessions at a node's service. */
   sessions(node: string): string[] {
     return this.#controllers.sessions(node);
   }
 
-  /** Logins that were refused. */
+  /** Number of refused logins. */
   get refusedLogins(): number {
     return this.#controllers.refusedLogins;
   }
 
-  /** Ends all sessions, as controllers do with those that are idle. */
+  /** Ends all sessions, as controllers do with idle ones. */
   expireSessions(): void {
     this.#controllers.expireSessions();
   }

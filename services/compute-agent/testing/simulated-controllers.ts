@@ -2,7 +2,7 @@ import type { Clock } from '#libs/domain/clock';
 import type { Random } from '#libs/domain/random';
 import type { ControllerQuirks } from './controller-quirks';
 
-/** An order that a simulated controller took, and under which session. */
+/** An order that a simulated controller accepted, with its session. */
 export interface TakenOrder {
   readonly node: string;
   /** `Reset On`, `Boot Pxe`, `AssetTag`. */
@@ -18,15 +18,15 @@ export interface SimulatedSystem {
   bootTarget: string;
   bootEnabled: string;
   bootedAtMs: number;
-  /** From what it was switched on, each time. */
+  /** The device of each boot. */
   readonly boots: string[];
   etag: number;
-  /** As its firmware says. */
+  /** From its firmware. */
   uuid: string;
   serial: string;
-  /** As whoever runs on it says. */
+  /** Set by its operating system. */
   hostName: string;
-  /** Until when it is switching off, or not shown as on. */
+  /** When its power-off, or its hidden power-on, ends. */
   switchingUntilMs: number;
 }
 
@@ -56,17 +56,17 @@ export interface ControllerRequest {
 export interface ControllerAnswer {
   readonly status: number;
   readonly body?: Readonly<Record<string, unknown>> | undefined;
-  /** In place of a body: what is no JSON. */
+  /** A body that is not JSON. */
   readonly text?: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What simulated controllers are like. */
+/** Settings of simulated controllers. */
 export interface ControllerOptions {
   readonly nodes: readonly string[];
-  /** One service for all nodes, at the root; else each has one of its own below `/bmc/<node>`. */
+  /** True for one service of all nodes, at the root; else each has its own below `/bmc/<node>`. */
   readonly isShared?: boolean;
-  /** Whether they know `$expand`. */
+  /** True when they support `$expand`. */
   readonly canExpand?: boolean;
   readonly bootMs?: number;
   readonly user?: string;
@@ -74,18 +74,18 @@ export interface ControllerOptions {
   readonly quirks?: ControllerQuirks;
 }
 
-/** Where their time comes from, and the names of sessions. */
+/** Sources of time and of session names. */
 export interface ControllerSurroundings {
   readonly clock: Clock;
   readonly random: Pick<Random, 'uuid'>;
 }
 
 /**
- * Simulated controllers that speak Redfish as DMTF's mock-ups shape it, whatever carries requests to them: service root,
+ * Simulated controllers that speak Redfish in the form of DMTF's mock-ups, over any transport: service root,
  * SessionService with tokens, Systems with ETag, boot override, boot progress and `ComputerSystem.Reset`, Chassis.
  */
 export class SimulatedControllers {
-  /** Hears of each order that was taken, before it is done. */
+  /** Called for each accepted order, before its execution. */
   onOrder: (order: TakenOrder, system: SimulatedSystem) => void = () => {};
   readonly #services = new Map<string, Service>();
   readonly #options: Required<ControllerOptions>;
@@ -135,23 +135,23 @@ export class SimulatedControllers {
     return this.#services.get(isShared ? '' : node)?.systems.get(isShared ? node : '1') as SimulatedSystem;
   }
 
-  /** The contexts of the sessions that a node's service has open. */
+  /** The contexts of the open sessions at a node's service. */
   sessions(node: string): string[] {
     const service = this.#services.get(this.#options.isShared ? '' : node);
     return [...(service?.sessions.values() ?? [])].map(({ context }) => context);
   }
 
-  /** Ends all sessions, as controllers do with those that are idle. */
+  /** Ends all sessions, as controllers do with idle ones. */
   expireSessions(): void {
     for (const { sessions } of this.#services.values()) sessions.clear();
   }
 
-  /** Logins that were refused. */
+  /** Number of refused logins. */
   refusedLogins = 0;
   #answered = 0;
   #taskCount = 0;
 
-  /** @throws Error when the connection is to be cut */
+  /** @throws Error to cut the connection */
   answer(request: ControllerRequest): ControllerAnswer {
     const { busyEach, cutEach, redirects, htmlErrors, tasks } = this.#options.quirks;
     this.#answered++;
@@ -239,7 +239,7 @@ export class SimulatedControllers {
     return send(200, { '@odata.id': path, Boot: this.#bootBody(system) }, { etag: this.#etagOf(system) });
   }
 
-  /** True when the guard of a write lets it pass; else the answer. */
+  /** The error answer when the guard blocks a write; undefined when it passes. */
   #refusalOfGuard(ifMatch: string | undefined, { etag }: SimulatedSystem): ControllerAnswer | undefined {
     const { etags } = this.#options.quirks;
     if (ifMatch === undefined) return etags === 'required' ? fail(428, 'If-Match is required') : undefined;

@@ -2,7 +2,7 @@ import type { Channel, ConsumeMessage } from 'amqplib';
 import * as fc from 'fast-check';
 import { Acks } from './acks';
 
-/** A channel on the broker's side: what it has given out, and what it counts as done. */
+/** The broker's side of a channel: deliveries, and those acked. */
 function aChannel() {
   const unacked = new Set<number>();
   let frames = 0;

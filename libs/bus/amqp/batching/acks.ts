@@ -2,13 +2,13 @@ import type { Channel, ConsumeMessage } from 'amqplib';
 import { atEndOfCallback } from '../../../runtime/batch-per-tick';
 
 /**
- * The acks of one channel, few of them on the wire.
+ * The acks of one channel, combined.
  *
- * The naive way acks each message by itself, which costs the broker as much as a message, and under load many handlers end
- * in one callback of the event loop. AMQP can ack all messages up to one at once, but only if all of these are done: an ack too many would lose a
- * message. So unsettled messages are kept in the order of delivery, and at the end of a callback one ack covers everything
- * older than the oldest of them; what was done ahead of it is acked by itself. The cost: an ack leaves a moment after its
- * handler has ended, and whoever closes the channel must `flush` before.
+ * The naive way acks each message by itself, which costs the broker as much as a message, and under load many handlers
+ * end in one callback of the event loop. AMQP can ack all messages up to one at once, but only if all of these are
+ * done: a premature ack would lose a message. So unsettled messages are kept in delivery order, and at the end of a
+ * callback one ack covers everything older than the oldest of them; messages done ahead of it are acked by themselves.
+ * The cost: an ack leaves a moment after its handler has ended, and closing the channel requires a `flush` first.
  */
 export class Acks {
   readonly channel: Channel;
@@ -20,7 +20,7 @@ export class Acks {
     this.channel = channel;
   }
 
-  /** Whether the channel is gone: the broker gives all that is not acked to somebody again. */
+  /** True when the channel is gone: the broker redelivers everything unacked. */
   get isLost(): boolean {
     return this.#isLost;
   }
@@ -29,7 +29,7 @@ export class Acks {
     this.#isLost = true;
   }
 
-  /** The message waits for its ack or requeue from now on. */
+  /** Registers a message for its ack or requeue. */
   take(message: ConsumeMessage): void {
     this.#unsettled.add(message);
   }
@@ -44,7 +44,7 @@ export class Acks {
     onOpen(() => this.channel.nack(message, false, true));
   }
 
-  /** Sends what is to be acked now. */
+  /** Sends the due acks now. */
   flush(): void {
     const [oldest] = this.#unsettled;
     const oldestTag = oldest?.fields.deliveryTag ?? Number.POSITIVE_INFINITY;
@@ -60,7 +60,7 @@ export class Acks {
   }
 }
 
-/** On a channel that is gone there is nothing to do: the broker gives the message to somebody again. */
+/** Does nothing on a closed channel: the broker redelivers the message. */
 export function onOpen(action: () => void): void {
   try {
     action();

@@ -10,15 +10,15 @@ import { FrameBatches } from './frame-batches';
 
 interface Answer {
   readonly call: Delivery;
-  /** '' or that of an error. */
+  /** '' or an error's type. */
   readonly type: string;
   readonly body: Uint8Array;
 }
 
 /**
- * The answers of a bus, on a channel of their own: those to calls that came in frames share frames, any other is a message
- * of its own, as a caller that knows no frames expects it. While the channel is gone they are lost, and the caller asks
- * again.
+ * The answers of a bus, on a channel of their own. Answers to calls that came in frames share frames; any other is a
+ * message of its own, since its caller may not support frames. While the channel is gone answers are lost, and the
+ * caller asks again.
  */
 export class Answers {
   readonly #reopening: ReopeningChannel<Channel>;
@@ -34,7 +34,7 @@ export class Answers {
     connection.add(this.#reopening);
   }
 
-  /** @param type  '' or that of an error */
+  /** @param type  '' or an error's type */
   send(call: Delivery, type: string, body: Uint8Array): void {
     this.#send([{ call, type, body }]);
   }
@@ -44,7 +44,7 @@ export class Answers {
     this.#batches.add(call.replyTo ?? '', { call, type, body });
   }
 
-  /** Resolves when the broker has seen all answers. */
+  /** Resolves when the broker has received all answers. */
   close(): Promise<void> {
     this.#batches.flush();
     return this.#reopening.close();

@@ -9,11 +9,11 @@ import { fitsInFrame, frameCodec, framedMessage } from './frame';
 import { FrameBatches } from './frame-batches';
 
 /**
- * A publisher whose messages to a batching queue share frames with others of their callback: as many promises, expiries and
- * outcomes as messages, one confirm for all of a frame.
+ * A publisher whose messages to a batching queue share frames with others of the same callback. Each message keeps its
+ * own promise, expiry and outcome; a frame has one confirm.
  *
- * The order of publications to queues is kept, but for messages to different queues, or of different
- * delivery modes or expiries, in one callback.
+ * Publications to queues keep their order, except messages of one callback to different queues or with different
+ * delivery modes or expiries.
  */
 export class BatchingPublisher {
   readonly #publisher: Publisher;
@@ -30,7 +30,7 @@ export class BatchingPublisher {
     return this.#publisher.isReady;
   }
 
-  /** Messages that the broker has not confirmed, or has not got, yet; those of a frame that has left count as one. */
+  /** Messages not confirmed, or not sent yet; those of a sent frame count as one. */
   get openCount(): number {
     return this.#publisher.openCount + this.#batches.size;
   }
@@ -42,12 +42,12 @@ export class BatchingPublisher {
       const { persistent = false, expiration = '', replyTo = '' } = options;
       return this.#batches.add(`${routingKey} ${persistent} ${expiration} ${replyTo}`, publication);
     }
-    // An event goes to another exchange, and may overtake.
+    // Events go to another exchange, and may overtake.
     if (withoutCell(exchange) !== EVENTS_EXCHANGE) this.#batches.flush();
     this.#publisher.send(publication);
   }
 
-  /** Resolves when the broker has all that was sent. */
+  /** Resolves when the broker has all sent messages. */
   idle(): Promise<void> {
     this.#batches.flush();
     return this.#publisher.idle();
@@ -57,7 +57,7 @@ export class BatchingPublisher {
     return this.#publisher.close();
   }
 
-  /** One that is alone is the message that anybody would send. */
+  /** A single message is sent without a frame. */
   #sendTogether(publications: readonly Publication[]): void {
     const wanted = publications.filter((publication) => publication.isWanted());
     const [first] = wanted;

@@ -3,18 +3,21 @@ import { MAX_FRAME_MESSAGES } from './frame';
 
 const STARTS_PER_TICK = 2 * MAX_FRAME_MESSAGES;
 
-/** Bodies in the hands of handlers, which make of each some times its size. One alone may be larger. */
+/**
+ * Limit of the bodies that handlers hold at once; a handler needs several times a body's size. A single body may exceed
+ * it.
+ */
 export const MAX_BYTES_IN_HAND = 33_554_432;
 
 /**
- * Runs at most `limit` handlers at once, with so many bytes of bodies together, and starts a bounded number of them per tick; the
- * others follow in their order.
+ * Runs at most `limit` handlers at once, with bounded total body bytes, and starts a bounded number of them per tick;
+ * the others follow in order.
  *
- * A prefetch counts AMQP messages, and a frame brings many. And when hundreds have come since the socket was last read,
- * the naive way starts them all now: then their claims are one run of the store's script, for which this process waits,
- * and their answers one burst, for which the callers waited, so that each works while the others wait. With two frames
- * started per tick, the store runs the first claims while the next are decided. (A semaphore would not do: a handler
- * starts at once if it may, so that what came in one frame stays in one tick.)
+ * A prefetch counts AMQP messages, and a frame holds many. And when hundreds have arrived since the last socket read,
+ * the naive way starts them all now: then their claims are one run of the store's script, which this process waits for,
+ * and their answers one burst, which the callers waited for, so that each side idles while the other works. With two
+ * frames started per tick, the store runs the first claims while the next are decided. (A semaphore would not do: a
+ * handler starts at once if it may, so that the messages of one frame stay in one tick.)
  */
 export class ConcurrencyLimit {
   readonly #limit: number;

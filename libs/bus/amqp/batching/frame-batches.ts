@@ -2,14 +2,15 @@ import { atEndOfCallback } from '../../../runtime/batch-per-tick';
 import { inFrames } from './frame';
 
 /**
- * Collects what one callback of the event loop sends the same way, and hands it on at the callback's end, cut to frames.
+ * Collects the messages of one event loop callback with equal keys, and passes them on at the callback's end, split
+ * into frames.
  *
  * The naive way sends each call, cast and answer as an AMQP message. Under load one callback has dozens of them, to one
- * queue, and what a message costs (three AMQP frames to write and to read, a confirm, an ack, its way through the
- * broker) is more than what most handlers do. Here they share all that, as claims share a run of the store's script.
- * Batches keep themselves together: what came as a frame is handled within a tick or two, so that its answers are a
- * frame, which wakes its callers in one tick. What it costs: what travels together arrives, and is lost, together; and a
- * message alone leaves only at the end of its callback, which is when its bytes would leave anyway (`corkPerTick`).
+ * queue, and a message costs more (three AMQP frames to write and to read, a confirm, an ack, its way through the
+ * broker) than most handlers do. Here they share that cost, as claims share a run of the store's script. Batches stay
+ * together: the messages of a frame are handled within a tick or two, so that their answers form a frame, which wakes
+ * the callers in one tick. The cost: messages of a frame arrive, and are lost, together; and a message alone leaves
+ * only at the end of its callback, which is when its bytes would leave anyway (`corkPerTick`).
  */
 export class FrameBatches<T> {
   readonly #bytesOf: (item: T) => number;
@@ -23,7 +24,7 @@ export class FrameBatches<T> {
     this.#send = send;
   }
 
-  /** Items that wait for the end of the callback. */
+  /** Items waiting for the end of the callback. */
   get size(): number {
     return this.#size;
   }
@@ -36,7 +37,7 @@ export class FrameBatches<T> {
     this.#waiting.set(key, [item]);
   }
 
-  /** Sends now what waits for the end of the callback. */
+  /** Sends the waiting items now. */
   flush(): void {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();

@@ -11,29 +11,29 @@ import { onBehalfOf } from '../origin';
 import type { Acks } from './acks';
 import { type FramedMessage, frameCodec } from './frame';
 
-/** Publishes a message to the frame's queue; resolves when the broker has it. Errors as `Bus.cast`. */
+/** Publishes a message to the frame's queue; resolves when the broker has it. Errors as in `Bus.cast`. */
 export type PutBack = (body: Uint8Array, properties: Options.Publish) => Promise<void>;
 
-/** How one AMQP message, or one message of a frame, is settled. */
+/** Settles one AMQP message, or one message of a frame. */
 export type Settling = Pick<MessageActions, 'ack' | 'requeue'>;
 
-/** Gives a message to its handler; false when the consumer takes nothing more. */
+/** Gives a message to its handler; false when the consumer takes no more. */
 export type HandOut = (delivery: Delivery, settling: Settling) => boolean;
 
-/** Before a message that could not be put back is handed out here again. */
+/** Pause before a message that could not be republished is delivered here again. */
 const PUT_BACK_PAUSE_MS = 500;
 
 /**
- * Takes frames apart, so that each message is handed out, given out again, counted and buried by itself.
+ * Unpacks frames, so that each message is delivered, redelivered, counted and dead-lettered by itself.
  *
- * The broker knows the frame only: it takes all of it back, or nothing, and counts its deliveries. The naive way requeues
- * the frame for the sake of one message; then those that are done are handled again, and a message that kills its
- * consumers takes its whole frame to the dead letters. Here a message that is to be given out again is published again
- * alone, with the count of its deliveries in a header, and only when the broker has it is its part of the frame settled.
- * A frame that comes `redelivered`, because a process died with it, is not handed out: all of its messages are published
- * again alone, and the next process dies with nothing but the one that kills it. What it costs: a message that is given
- * out again comes behind those that came after it; and when a process dies between the two steps, some come twice, which
- * "at least once" allows. A message that can not be put back, because the queue is full, is handed out here again.
+ * The broker knows the frame only: it takes all of it back, or nothing, and counts its deliveries. The naive way
+ * requeues the frame for the sake of one message; then messages already done are handled again, and a message that
+ * kills its consumers takes its whole frame to the dead letters. Here a message to redeliver is republished alone, with
+ * its delivery count in a header, and only once the broker has it is its part of the frame settled. A frame that comes
+ * `redelivered`, because a process died with it, is not delivered: all of its messages are republished alone, and the
+ * next process dies with none but the fatal one. The cost: a redelivered message comes behind later ones; and when a
+ * process dies between the two steps, some come twice, which "at least once" allows. A message that can't be
+ * republished, because the queue is full, is delivered here again.
  */
 export class FrameReader {
   readonly #putBack: PutBack;
@@ -44,7 +44,7 @@ export class FrameReader {
     this.#around = around;
   }
 
-  /** Hands out the messages of a frame; one that can't be decoded as a whole, with the defect that it has. */
+  /** Delivers the messages of a frame; a frame that can't be decoded is delivered whole, with its defect. */
   read(frame: ConsumeMessage, acks: Acks, handOut: HandOut): void {
     const whole = deliveryOf(frame, this.#around);
     const messages = decoded(whole);
@@ -63,7 +63,7 @@ export class FrameReader {
     }
   }
 
-  /** @param count  how often it was given out so far */
+  /** @param count  deliveries so far */
   #giveOut(open: OpenFrame, message: FramedMessage, count: number): void {
     const requeue = () => this.#putBackAlone(open, message, count + 1);
     const delivery = this.#deliveryOf(message, open.whole, count + 1);
@@ -71,7 +71,7 @@ export class FrameReader {
   }
 
   async #putBackAlone(open: OpenFrame, message: FramedMessage, count: number): Promise<void> {
-    // The broker gives out the frame of a channel that is gone, whatever becomes of its messages here.
+    // The broker redelivers the frame of a closed channel, whatever happens to its messages here.
     if (open.acks.isLost) return;
     try {
       await this.#putBack(message.body, propertiesOf(message, open, count, this.#around.clock));
@@ -102,7 +102,7 @@ export class FrameReader {
   }
 }
 
-/** A frame of which some messages are not settled. */
+/** A frame with unsettled messages. */
 interface OpenFrame {
   readonly frame: ConsumeMessage;
   readonly whole: Delivery;
@@ -122,7 +122,10 @@ function decoded({ body, type, identity }: Delivery): readonly FramedMessage[] |
   }
 }
 
-/** The properties of a message that leaves its frame. It expires as if it had come to the queue when it came here. */
+/**
+ * The properties of a message that leaves its frame. Its expiry counts from its arrival here, as if it had entered the
+ * queue then.
+ */
 function propertiesOf(
   message: FramedMessage,
   { frame, whole: { deadlineMs, identity } }: OpenFrame,

@@ -82,7 +82,7 @@ describe('on the wire', () => {
     fc.assert(fc.property(body, (bytes) => expect(['a frame', 'invalid_argument']).toContain(outcome(bytes))));
   });
 
-  /** Without the prototypes: what the wire leaves out reads as its default there. */
+  /** A copy without prototypes: fields missing on the wire read as their defaults there. */
   function plain(item: object): object {
     const fields: Record<string, unknown> = {};
     for (const name of ['type', 'messageId', 'correlationId', 'appId', 'body']) {

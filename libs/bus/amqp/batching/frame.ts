@@ -6,24 +6,24 @@ import { inGroups } from '../../../runtime/batch-per-tick';
 import { TRACE_HEADER } from '../../handling/trace-messages';
 import { MAX_PROPERTY_BYTES } from '../message';
 
-/** Messages of one frame at most. */
+/** Limit of the messages in a frame. */
 export const MAX_FRAME_MESSAGES = 32;
 
-/** Bytes of all bodies of one frame at most; a larger message travels alone. */
+/** Limit of the body bytes in a frame; a larger message travels alone. */
 export const MAX_FRAME_BYTES = 262_144;
 
-/** A message in a frame: the properties that it would have as an AMQP message of its own, '' for each that it has not. */
+/** A message in a frame, with the properties of a separate AMQP message; '' for a missing one. */
 export interface FramedMessage {
   readonly type: string;
   readonly messageId: string;
   readonly correlationId: string;
   readonly appId: string;
-  /** Of the trace that it belongs to. */
+  /** Parent span of the message. */
   readonly traceparent: string;
   readonly body: Uint8Array;
 }
 
-/** @throws BerthError `malformed_message`, `bad_frame` for one that is empty, too large, or has a frame in it. */
+/** @throws BerthError `malformed_message`; `bad_frame` for a frame that is empty, too large, or nested. */
 export const frameCodec: Codec<readonly FramedMessage[]> = codec(
   'berth.internal.v1.Frame',
   berth.internal.v1.Frame,
@@ -35,7 +35,7 @@ export function isFrame({ properties }: ConsumeMessage): boolean {
   return properties.type === frameCodec.type;
 }
 
-/** A message as it goes into a frame. */
+/** A message in the form for a frame. */
 export function framedMessage(options: Options.Publish, body: Uint8Array): FramedMessage {
   const { type = '', messageId = '', correlationId = '', appId = '', headers } = options;
   const traceparent = (headers as Record<string, unknown> | undefined)?.[TRACE_HEADER];
@@ -49,20 +49,20 @@ export function framedMessage(options: Options.Publish, body: Uint8Array): Frame
   };
 }
 
-/** The messages of a frame, or the one message that is none. @throws BerthError as `frameCodec`. */
+/** The messages of a frame, or the message itself when it is no frame. @throws BerthError like `frameCodec`. */
 export function unframed(message: ConsumeMessage): readonly FramedMessage[] {
   const { properties, content } = message;
   return isFrame(message) ? frameCodec.decode(content) : [framedMessage(properties, content)];
 }
 
-/** Whether AMQP could carry it alone: what it could not is refused alone, too, and takes no others with it. */
+/** True when AMQP could carry the message alone: an invalid message is refused alone, without others. */
 export function fitsInFrame(options: Options.Publish): boolean {
   const { type = '', messageId = '', correlationId = '', appId = '', headers } = options;
   if (headers !== undefined && Object.keys(headers as object).some((name) => name !== TRACE_HEADER)) return false;
   return type !== frameCodec.type && fits(type) && fits(messageId) && fits(correlationId) && fits(appId);
 }
 
-/** Cuts a list, in its order, at the limits of a frame. */
+/** Splits a list, in order, at the limits of a frame. */
 export function* inFrames<T>(items: readonly T[], bytesOf: (item: T) => number): Iterable<readonly T[]> {
   for (const some of inGroups(items, MAX_FRAME_MESSAGES, () => 1)) yield* inGroups(some, MAX_FRAME_BYTES, bytesOf);
 }

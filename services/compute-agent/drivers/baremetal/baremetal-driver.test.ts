@@ -13,11 +13,11 @@ import { redfishServices } from './redfish/redfish-service';
 import { RememberedNode } from './remembered-node';
 
 let simulator: RedfishSimulator;
-/** What the store has. */
+/** The record in the store. */
 let stored: NodeRecord;
 /** The epoch of the node's holder. */
 let holder: number;
-/** How often a node was changed: the clock of this test. */
+/** Number of changes of nodes: the clock of this test. */
 let changes = 0;
 const clock = systemClock();
 const MACHINE = { VCPU: 64, MEMORY_MB: 262_144 };
@@ -37,7 +37,7 @@ afterEach(() => simulator.stop());
 /** Called before a write; a test may throw. */
 let onWrite: (record: NodeRecord) => void;
 
-/** The driver of the node's holder of an epoch, which goes on from what the store has. */
+/** The driver of the node's holder at an epoch, which continues from the record in the store. */
 async function open(epoch: number) {
   holder = epoch;
   const write = async (record: NodeRecord) => {
@@ -209,7 +209,7 @@ it.each(['power_on', 'power_off', 'reboot', 'set_boot_device'] as const)(
     onWrite = ({ lastOrder }) => outcomes.push(lastOrder?.outcome);
     await expect(driver.operate?.(order(verb))).rejects.toMatchObject({ reason: 'node_state' });
     await building;
-    // Were it begun before it is refused, the build could end in between, and not be written.
+    // If the build began before it is refused, it could end in between, and not be written.
     expect(outcomes).not.toContain('begun');
     expect([stored.state, boots()]).toEqual(['active', ['Pxe']]);
     await driver.close();
@@ -325,7 +325,7 @@ it('leaves the power of a node alone that is put into maintenance while it is cl
   const before = simulator.orders.length;
   await driver.operate?.(order('power_off'));
   await driver.operate?.(order('power_on'));
-  // It boots, and a cleaning that went on would take that for its own.
+  // It boots; a cleaning that continued would take that boot for its own.
   await new Promise((resolve) => setTimeout(resolve, 100));
   await driver.operate?.(order('unmaintain'));
   await until(() => stored.state === 'available');
@@ -380,7 +380,7 @@ it('boots nothing for what is not written: the next manager would take that for 
     throw new BerthError('failed_precondition', 'epoch_unknown', 'not surely held');
   };
   await expect(driver.destroy(uuid)).rejects.toMatchObject({ reason: 'epoch_unknown' });
-  // It is to be cleaned, and tries to write that once more before each time that it would begin.
+  // It is to be cleaned, and retries that write before each attempt to begin.
   await until(() => writes > 3 || boots().length > 1);
   expect([stored.instanceUuid, boots()]).toEqual([uuid, ['Pxe']]);
   await driver.close();

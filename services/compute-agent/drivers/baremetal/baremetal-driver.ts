@@ -16,57 +16,57 @@ import type { RememberedNode } from './remembered-node';
 export interface BaremetalParts {
   readonly node: RememberedNode;
   readonly controller: NodeController;
-  /** By which the node is held. */
+  /** The epoch of the node's lease. */
   readonly epoch: number;
-  /** Whether nobody else can hold it now. */
+  /** True while nobody else can hold the node. */
   readonly isCertain: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
   readonly offers: 'class' | 'both' | 'machine';
-  /** What the machine has, all of which an instance has. */
+  /** The resources of the machine; an instance gets all of them. */
   readonly resources: Resources;
-  /** How often a node is looked at while it boots or ends. */
+  /** Interval of polls while a node boots or ends. */
   readonly pollMs: number;
-  /** How long what runs on a node may take to end before its power is cut. */
+  /** Time limit of a graceful shutdown before the power is cut. */
   readonly shutdownMs: number;
-  /** Whether a node boots its utilities, which remove what was on it, before it is given to somebody else. */
+  /** True when a node boots its cleaning utilities before the next instance gets it. */
   readonly cleans: boolean;
-  /** How long a machine may take to switch, and to boot. */
+  /** Time limit of a power switch, and of a boot. */
   readonly bootTimeoutMs: number;
-  /** How long a controller may be away until what is in progress has failed. */
+  /** Time limit of a controller's absence; then the work in progress fails. */
   readonly awayMs: number;
-  /** What boots says that it did; the controller's word counts unless given. */
+  /** Reports from the booted system; without it the controller's word counts. */
   readonly proof?: BootProof | undefined;
-  /** How often the power is looked at while nothing is in progress, and the pause before the first time; never unless given. */
+  /** Delay of the first power poll while idle, and the interval; default: no polls. */
   readonly sync?: { readonly firstMs: number; readonly everyMs: number };
-  /** Hears why the controller does not serve, or that it serves again (''). */
+  /** Called with the reason when the controller fails, and with '' when it works again. */
   readonly onHealth?: (health: string, reason: string) => void;
 }
 
 /**
- * What is written of an operator's order: that it has begun, before its controller is given it, so that a copy of it finds the node changed
- * at whoever manages it next; and with its last change that it is done.
+ * Fields written for an operator's order: `begun` before the controller gets it, so that the node's next manager sees a
+ * copy as late; `done` with its last change.
  */
 interface OrderNotes {
   readonly begun: Pick<NodeRecord, 'lastOrder'>;
   readonly done: Pick<NodeRecord, 'lastOrder'>;
 }
 
-/** Characters of the message of an order that failed, as they are kept. */
+/** Limit of the stored characters of a failed order's message. */
 const MOST_MESSAGE = 500;
 
 /**
- * A node of bare metal: the host has all of it or nothing of it. It offers 1 of its class while it can be given an instance or has
- * one; else all of that is reserved, as in nova's Ironic driver (Placement knows no total of 0).
+ * A node of bare metal: the host has all of it or nothing. It offers 1 of its class while it is free for an instance or
+ * has one; otherwise that 1 is reserved, as in Nova's Ironic driver (Placement knows no total of 0).
  *
- * What it does is remembered before it is done (`RememberedNode`), and ordered under the epoch by which the node is held. So
- * when another agent holds the node next, it goes on with what this one began, and this one can do nothing more.
+ * Every step is recorded before it is taken (`RememberedNode`), and ordered under the epoch of the node's lease. So the
+ * node's next agent continues where this one stopped, and this one can't order anything any more.
  */
 export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver> {
   const { node, controller, epoch, isCertain, clock, log, offers, resources, pollMs, shutdownMs, cleans } = parts;
   const closing = new AbortController();
   const { bootTimeoutMs, awayMs, proof, sync, onHealth } = parts;
-  /** A power order that an operator was granted in one state is not to be done in the next: a node changes hands with it in between. */
+  /** A power order granted in one state must not run in the next: the node may change hands in between. */
   const takeTurn = limitConcurrency(1);
   let cleaning: Promise<void> | undefined;
   let interruption = new AbortController();
@@ -85,7 +85,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     note: (doubt) => health.note(doubt),
   };
 
-  /** Another machine in its place is not ordered. */
+  /** / A replaced machine takes no orders. */
   const claim = () => controller.claim(epoch, { systemId: node.record.systemId, isCertain });
   const claimPatiently = (signal: AbortSignal) => patiently(work, signal, claim);
 
@@ -93,7 +93,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     const { state, instanceUuid } = node.record;
     if (state === 'active' && instanceUuid === uuid) return;
     if (state !== 'deploying' || instanceUuid !== uuid) {
-      // A controller that refuses is found out before anything is begun that would have to be undone by it.
+      // A controller that refuses is detected before anything begins that it would have to undo.
       await claimPatiently(signal);
       await takeTurn(() => node.move('deploy', { instanceUuid: uuid, step: '' }));
     }
@@ -104,19 +104,19 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   }
 
   async function undeploy(uuid: string): Promise<void> {
-    // It may be gone here, and not yet in the store: the next manager would have it again.
+    // The instance may be gone here and still in the store's record, where the next manager would find it.
     if (node.record.instanceUuid !== uuid) return node.written();
     await takeTurn(async () => {
       await claim();
       await powerOff(work, closing.signal);
       const { state, stateBefore } = node.record;
       const next = { instanceUuid: '', step: '', isOn: false };
-      // It is cleaned when its maintenance is over.
+      // It is cleaned after its maintenance.
       await move('undeploy', state === 'maintenance' && stateBefore ? { ...next, stateBefore: 'cleaning' } : next);
     });
   }
 
-  /** What a state calls for is begun, even when it could not be written down: the next change writes it, too. */
+  /** Changes the state even when the write fails: the next change writes both. */
   async function move(verb: NodeVerb, fields?: Partial<NodeRecord>): Promise<void> {
     try {
       await node.move(verb, fields);
@@ -126,8 +126,8 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   }
 
   /**
-   * Nothing may be left of a build that has failed, and what made it fail may go on: a controller that is away. Until it is back the
-   * node is being deployed; should another hold it by then, that one undoes it.
+   * Undoes a failed build completely, though its cause may persist, such as an absent controller. Until then the node
+   * stays `deploying`; if another agent takes it over, that one undoes the build.
    */
   async function undeployAtLast(uuid: string, signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; failures++) {
@@ -158,7 +158,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       } catch (thrown) {
         const error = BerthError.from(thrown);
         if (signal.aborted || error.reason === 'epoch_superseded' || node.record.state !== 'cleaning') return;
-        // It may still be held when reports come through again, and nobody else would clean it.
+        // The lease may be renewed once reports arrive again, and nobody else would clean the node.
         if (isFenced(error) || !isCertain()) await sleep(clock, pollMs, signal);
         else await cleaningFailed(error);
       }
@@ -181,9 +181,9 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   }
 
   /**
-   * Executes an operator's order of power or boot device, unless Berth itself works on the node. All that this run knows is written with the
-   * order before it is given: it must not rest on what the next manager does not know. The state is checked before that is written: a build
-   * that ends meanwhile is not written with it.
+   * Executes an operator's power or boot order, unless Berth itself works on the node. All that this run knows is
+   * written with the order first: the order must not rest on state unknown to the next manager. The state is checked
+   * before the write, so that a build that ends meanwhile is not written with it.
    */
   function whilePowerIsFree({ begun }: OrderNotes, action: () => Promise<void>): Promise<void> {
     return takeTurn(async () => {
@@ -203,7 +203,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     await node.change({ isOn: order !== 'off', ...fields });
   }
 
-  /** From its disk it boots each time, from anything else once. */
+  /** The disk boots each time, any other device once. */
   async function setBootDevice(device: BootDevice): Promise<void> {
     await claim();
     await controller.setBootDevice(device, device !== 'Hdd');
@@ -214,21 +214,24 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
     await setPower((await controller.status()).isOn ? 'reboot' : 'on', { bootDevice: device });
   }
 
-  /** A node that was not Berth's is claimed first, and must answer (Ironic's `verifying`): from then on nobody else orders it. */
+  /**
+   * Claims a node that Berth did not manage, which must answer (Ironic's `verifying`); from then on only Berth orders
+   * it.
+   */
   async function manage({ done }: OrderNotes): Promise<void> {
     const { state, systemId: known, instanceUuid } = node.record;
     nextNodeState(state, 'manage', undefined);
     const isTakenOver = health.isRefused && instanceUuid === '';
     if (state !== 'enroll' && !isTakenOver) return node.move('manage', done);
-    // Whichever machine is there now is the node, from an operator's word on.
+    // An operator's order accepts the present machine as the node.
     await controller.claim(epoch, { systemId: instanceUuid === '' ? '' : known, isCertain });
     const { isOn, systemId = '' } = await controller.status();
     await node.move('manage', { isOn, systemId: systemId || known, ...done });
   }
 
   /**
-   * Looks at a node with which nothing is in progress: what an operator switches at its button is shown, and so is a controller that is
-   * away. What an order does meanwhile is the later truth.
+   * Polls the power of an idle node, to show an operator's use of its button, or an absent controller. A concurrent
+   * order's state is later and wins.
    */
   async function syncPower(): Promise<void> {
     const isAtWork = () => isBusy() || takeTurn.activeCount + takeTurn.pendingCount > 0;
@@ -278,7 +281,9 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
         await bootInto('Hdd');
         await node.move('unrescue', done);
       }),
-    /** From then on its power is the operator's: a cleaning would switch it, and take the operator's boot for its own. */
+    /**
+     * In maintenance the operator owns the power: a cleaning would switch it, and take the operator's boot for its own.
+     */
     async maintain({ reason }, { done }) {
       const { state: stateBefore } = node.record;
       try {
@@ -325,7 +330,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
       try {
         await deploy(uuid, AbortSignal.any([signal, closing.signal]));
       } catch (thrown) {
-        // Whoever manages it next goes on with it.
+        // The next manager continues it.
         if (signal.reason === 'handed_back' || closing.signal.aborted || isFenced(thrown)) throw thrown;
         await undeployAtLast(uuid, signal);
         throw thrown;

@@ -1,6 +1,6 @@
 import { booleanOption, durationOption, enumOption, numberOption, stringOption } from '#libs/runtime/config';
 
-/** Settings of the bare metal driver, and of the pool whose nodes it manages. */
+/** Settings of the bare metal driver and of its pool. */
 export const baremetalOptions = {
   nodes: stringOption({
     env: 'BERTH_AGENT_NODES',

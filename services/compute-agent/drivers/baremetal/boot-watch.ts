@@ -3,33 +3,33 @@ import { BerthError } from '#libs/domain/errors';
 import type { NodeStatus } from './node-controller';
 import type { RememberedNode } from './remembered-node';
 
-/** Hears from what has booted on machines that it is up, and has done what it is for. */
+/** Receives reports from booted systems that they are up and done. */
 export interface BootProof {
-  /** Begins to await word of a boot; nothing counts that was said before. */
+  /** Starts to expect a boot's report; earlier reports do not count. */
   expect(boot: ExpectedBoot): Expectation;
 }
 
 export interface ExpectedBoot {
   readonly node: string;
-  /** As `NodeRecord.systemId`. */
+  /** `NodeRecord.systemId`. */
   readonly systemId: () => string;
-  /** From what it is to boot. */
+  /** The expected boot device. */
   readonly device: string;
 }
 
 export interface Expectation {
-  /** What was said: nothing yet, that it is done, or why it failed. */
+  /** The report: none yet, done, or failed with a reason. */
   readonly word: { readonly kind: 'none' | 'done' } | { readonly kind: 'failed'; readonly why: string };
   end(): void;
 }
 
 export type BootVerdict =
   | { readonly kind: 'booted' }
-  /** It has no power, and is to be switched on. */
+  /** The power is off: switch it on. */
   | { readonly kind: 'off' }
-  /** It is on by no order of this run, and nothing tells from what: it is to be switched off, and booted again. */
+  /** The power is on by no order of this run, with an unknown boot device: switch it off and boot again. */
   | { readonly kind: 'unseen' }
-  /** `doubt` tells operators why; '' while all is as usual. */
+  /** `doubt` is the reason for operators; '' while nothing is unusual. */
   | { readonly kind: 'wait'; readonly doubt: string };
 
 export interface BootWatch {
@@ -46,22 +46,22 @@ export interface BootWatchParts {
   readonly proof?: BootProof | undefined;
 }
 
-/** Looks until a machine that shows nothing of its boot, or a boot without a beginning, is not believed any more. */
+/** Polls until a machine without boot progress, or a boot without a beginning, is no longer believed. */
 const DOUBT_LOOKS = 12;
-/** Looks at a machine that another agent switched on, until one that is up is not what was up before that. */
+/** Polls of a machine that another agent switched on, until an up system is not the one from before. */
 const STEADY_LOOKS = 3;
 
 /**
- * True when a machine has booted from what it was told to.
+ * Decides whether a machine has booted from the requested device.
  *
- * Proof comes from what has booted (`BootProof`), where that is configured: then nothing else counts. Else the controller's word counts as
- * far as it can be believed, and no single sign of it does. `BootProgress` is optional (DSP0268); there are controllers that
- * show `OSRunning` whenever the power is on, or still that of the boot before, and others that accept a boot device and ignore it, so that the
- * disk boots. So it counts when the machine was seen on and not yet up since it was switched on, and its one-time boot is used up. Of a boot
- * that another agent began, the beginning may have passed: then a controller is believed that has ever shown one, and any other is made to
- * boot once more.
+ * The booted system itself proves it (`BootProof`), where configured: then nothing else counts. Otherwise the
+ * controller's signs are combined, since no single one is reliable. `BootProgress` is optional (DSP0268); some
+ * controllers show `OSRunning` whenever the power is on, or the progress of the previous boot, and others accept a boot
+ * device and ignore it, so that the disk boots. So it counts when the machine was seen on and not yet up since it was
+ * switched on, and its one-time boot is used up. Of a boot that another agent began, the beginning may have passed:
+ * then a controller that has ever shown a beginning is believed, and any other must boot once more.
  *
- * What can't be told is not given out: the build or cleaning fails, and says what is missing.
+ * Without proof the node is not given out: the build or cleaning fails, and names the missing sign.
  */
 export function watchBoot(
   { node, clock, bootTimeoutMs, proof }: BootWatchParts,
@@ -83,7 +83,7 @@ export function watchBoot(
       if (status.isSwitching || (isOrdered && !wasOn && looks <= DOUBT_LOOKS)) return wait('waits for it to switch on');
       return { kind: 'off' };
     }
-    // It was off when this work began, and is on by an order before: slow to switch on, it was shown as off.
+    // Off when this work began, and on by an earlier order: a slow power-on was shown as off.
     if (!isBegun && !isOrdered) return { kind: 'unseen' };
     wasOn = true;
     const { word } = expectation ?? {};

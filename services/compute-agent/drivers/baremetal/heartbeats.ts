@@ -5,7 +5,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Log } from '#libs/runtime/log';
 import type { BootProof, Expectation, ExpectedBoot } from './boot-watch';
 
-/** Where what nodes boot says that it has done its work. */
+/** The endpoint for reports of booted systems. */
 export interface Heartbeats extends BootProof {
   readonly url: string;
   close(): Promise<void>;
@@ -14,7 +14,7 @@ export interface Heartbeats extends BootProof {
 export interface HeartbeatSettings {
   readonly host: string;
   readonly port: number;
-  /** Of the images that nodes boot; nobody else has it. */
+  /** Known only to the images that nodes boot. */
   readonly secret: string;
   readonly log: Log;
 }
@@ -29,9 +29,9 @@ const MAX_BODY_BYTES = 4_096;
 const MAX_WHY = 300;
 
 /**
- * Serves heartbeats over HTTP. An image asks for the boot that is awaited of its machine, by the uuid that firmware shows it, and is given
- * a nonce, which is drawn anew for each boot. When its work is done it sends what it booted as, and signs machine, device and nonce
- * with the secret (HMAC-SHA256). So no disk that boots in its place can say it, nor say again what was said of an earlier boot.
+ * Serves heartbeats over HTTP. An image asks for its machine's expected boot, by the firmware's uuid, and gets a nonce,
+ * new for each boot. When its work is done it reports its boot device, and signs machine, device and nonce with the
+ * secret (HMAC-SHA256). So a disk that boots in its place can neither forge the report nor replay an earlier one.
  *
  * @throws BerthError `failed_precondition / cannot_listen`
  */
@@ -104,12 +104,12 @@ export async function serveHeartbeats({ host, port, secret, log }: HeartbeatSett
   };
 }
 
-/** What an image sends with its word. */
+/** The signature of an image's report. */
 export function signatureOf(secret: string, machine: string, device: string, nonce: string): string {
   return createHmac('sha256', secret).update(`${machine.toLowerCase()} ${device} ${nonce}`).digest('hex');
 }
 
-/** The first three fields of a uuid are in either order of bytes, by the version of SMBIOS that showed it. */
+/** The first three fields of a uuid come in either byte order, by version of SMBIOS. */
 function isSame(known: string, asked: string): boolean {
   return known !== '' && (known === asked || known === swapped(asked));
 }

@@ -1,53 +1,56 @@
 import type { BootDevice } from '#libs/domain/nodes/node';
 
 /**
- * What switches one node (its BMC). Every order goes by a claim of the node under an epoch, and the controller itself refuses those
- * of an older one: an agent that was paused, and whose node has another manager since, can do no harm whatever it still has
- * in hand.
+ * The controller of one node (its BMC). Every order requires a claim of the node under an epoch, and the controller
+ * itself refuses orders of an older one: a paused agent whose node has another manager since can do no harm with the
+ * orders it still has.
  *
- * All throw BerthError `aborted / epoch_superseded` when the node was claimed under a later epoch; `unavailable /
- * controller_away`, `/ controller_busy`: the same may succeed a little later; `failed_precondition / controller_refused`,
- * `/ login_refused`, `/ system_changed`: it may not.
+ * All methods throw BerthError `aborted / epoch_superseded` when the node was claimed under a later epoch; `unavailable
+ * / controller_away`, `/ controller_busy`, which may pass; `failed_precondition / controller_refused`, `/
+ * login_refused`, `/ system_changed`, which may not.
  */
 export interface NodeController {
-  /** Makes the epoch the node's, unless a later one is; from then on orders of earlier ones are refused. */
+  /** Claims the node under the epoch unless a later one has it; orders of earlier epochs are refused from then on. */
   claim(epoch: number, terms?: ClaimTerms): Promise<void>;
   status(): Promise<NodeStatus>;
   /**
-   * `off` cuts the power; `shutdown` asks what runs there to end. Resolves when the controller has taken the order, or is at it already;
-   * what became of it is seen by `status`.
+   * `off` cuts the power; `shutdown` asks the operating system to end. Resolves when the controller has accepted the
+   * order, or is executing it already; `status` shows the outcome.
    */
   setPower(order: 'on' | 'off' | 'shutdown' | 'reboot'): Promise<void>;
-  /** Once resolved the controller shows it, if it shows any. @throws BerthError also `failed_precondition / boot_device_refused` */
+  /**
+   * Once resolved the controller shows the override, if it shows any. @throws BerthError also `failed_precondition /
+   * boot_device_refused`
+   */
   setBootDevice(device: BootDevice, isOnce: boolean): Promise<void>;
-  /** Gives the session back; the node stays claimed. */
+  /** Closes the session; the node stays claimed. */
   close(): Promise<void>;
 }
 
 export interface ClaimTerms {
-  /** The machine that the node is (`NodeRecord.systemId`); '' while not known. Another in its place is not ordered. */
+  /** The node's machine (`NodeRecord.systemId`); '' while unknown. A replaced machine takes no orders. */
   readonly systemId?: string;
-  /** True when nobody else can hold the node now; asked where the controller itself can't tell. */
+  /** True while nobody else can hold the node; called where the controller itself does not show it. */
   readonly isCertain?: () => boolean;
   /**
-   * The node has no record yet. @throws BerthError `failed_precondition / managed_before`: it had one once; `/ mark_not_kept`: nothing
-   * tells.
+   * True when the node has no record yet. @throws BerthError `failed_precondition / managed_before`: it had one; `/
+   * mark_not_kept`: the controller can't show it.
    */
   readonly isNew?: boolean;
 }
 
 export interface NodeStatus {
   readonly isOn: boolean;
-  /** Switched, and not there yet. */
+  /** True during a power switch. */
   readonly isSwitching?: boolean;
-  /** True when an operating system has come up since it was switched on; undefined when the controller does not say. */
+  /** True when an operating system has come up since power-on; undefined when the controller does not report it. */
   readonly hasBooted: boolean | undefined;
-  /** How far it says that a boot is, in its own word. */
+  /** The controller's word for the boot progress. */
   readonly progress?: string;
-  /** From what it is to boot once, and has not yet; undefined when the controller shows nothing of that kind. */
+  /** The unused one-time boot device; undefined when the controller shows none. */
   readonly pendingBoot?: string | undefined;
-  /** The machine, as its firmware says; '' when it does not say. */
+  /** Identifies the machine by its firmware; '' when it shows nothing. */
   readonly systemId?: string;
-  /** What of its fence or its answers is less than the standard's; '' for nothing. */
+  /** Weaknesses of its fence or its answers, compared with the standard; '' for none. */
   readonly weakness?: string;
 }

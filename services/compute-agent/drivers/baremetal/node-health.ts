@@ -4,9 +4,9 @@ import type { NodeStatus } from './node-controller';
 import type { RememberedNode } from './remembered-node';
 
 export interface NodeHealth {
-  /** True when the controller refuses for a reason that does not pass by itself: an account, another machine. */
+  /** True when the controller refuses for a lasting reason: the account, or another machine. */
   readonly isRefused: boolean;
-  /** What work in progress waits for, or what of it is in doubt; '' for nothing. */
+  /** Notes the condition that work waits for, or a doubt about it; '' for none. */
   note(doubt: string): void;
   /** The controller has answered. */
   heard(status: NodeStatus): void;
@@ -20,12 +20,12 @@ export interface NodeHealthParts {
   readonly onRefusal: () => void;
 }
 
-/** When a node was heard last is written so often; more would cost the store a write for each look. */
+/** Interval at which the time of the last answer is written; more would cost the store a write per poll. */
 const CONTACT_MS = 5 * 60_000;
-/** Characters of it, as they are kept. */
+/** Limit of the stored characters. */
 const MOST_HEALTH = 500;
 
-/** Keeps what operators see of a node's controller: why it does not serve, when it answered last, which machine it is. */
+/** Keeps the controller's health for operators: why it does not answer, when it answered last, which machine it has. */
 export function watchHealth({ node, clock, onHealth, onRefusal }: NodeHealthParts): NodeHealth {
   let isRefused = false;
   let shown = node.record.health;
@@ -36,7 +36,7 @@ export function watchHealth({ node, clock, onHealth, onRefusal }: NodeHealthPart
     const isDue = contactedAtMs - node.record.contactedAtMs >= CONTACT_MS;
     if (text === shown && systemId === node.record.systemId && !isDue) return;
     shown = text;
-    // It is written with the next change when it can't be now.
+    // If the write fails, the next change includes it.
     node.note({ health: text, contactedAtMs, systemId }).catch(() => {});
   }
 

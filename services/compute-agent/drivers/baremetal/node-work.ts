@@ -9,32 +9,33 @@ export interface NodeWorkParts {
   readonly controller: NodeController;
   readonly clock: Clock;
   readonly pollMs: number;
-  /** How long a machine may take to switch, and to boot. */
+  /** Time limit of a power switch, and of a boot. */
   readonly bootTimeoutMs: number;
-  /** How long a controller may be away until the work has failed. */
+  /** Time limit of a controller's absence; then the work fails. */
   readonly awayMs: number;
-  /** Hears what is waited for, or in doubt; '' when nothing is. */
+  /** Called with the awaited condition or doubt; '' for none. */
   readonly note: (doubt: string) => void;
-  /** What boots says that it did; the controller's word counts unless given. */
+  /** Reports from the booted system; without it the controller's word counts. */
   readonly proof?: BootProof | undefined;
 }
 
-/** Looks at a machine that does not do what was ordered, until it is ordered once more. */
+/** Polls without effect before an order is repeated. */
 const REORDER_POLLS = 6;
-/** Somebody waits for an instance to be started. */
+/** Time limit of a power-on; a user waits for the instance to start. */
 const MAX_SWITCH_ON_MS = 120_000;
 
 /**
- * Work on a node that takes minutes, in steps that are remembered before they are done: whoever manages the node next goes on at
- * the step, and nothing is begun twice. Each is: power off; remember `boot`; set from what to boot; power on; wait until it
- * has booted (`watchBoot`). That the power is off when `boot` is remembered tells, later, whether it was switched on already.
+ * Work on a node that takes minutes, in steps recorded before they are taken: the node's next manager continues at the
+ * recorded step, and nothing begins twice. The steps: power off; record `boot`; set the boot device; power on; wait for
+ * the boot (`watchBoot`). Since the power is off when `boot` is recorded, its state later shows whether it was switched
+ * on already.
  *
- * @throws BerthError `aborted / cancelled`; `failed_precondition / boot_unproven`, `/ boot_failed`; of the controller; as
- *   `RememberedNode.written`: nothing was ordered then.
+ * @throws BerthError `aborted / cancelled`; `failed_precondition / boot_unproven`, `/ boot_failed`; errors of the
+ * controller; like `RememberedNode.written`, with nothing ordered then.
  */
 export async function bootOnce(work: NodeWorkParts, device: 'Pxe' | 'Utilities', signal: AbortSignal): Promise<void> {
   const { node, controller, clock, pollMs, note } = work;
-  // After a write that failed only this run knows its step: the next manager would take this boot for the step that the store has.
+  // After a failed write only this run knows its step: the next manager would take this boot for the recorded step.
   await node.written();
   const isBegun = node.record.step === BOOT;
   if (!isBegun) {
@@ -54,7 +55,7 @@ export async function bootOnce(work: NodeWorkParts, device: 'Pxe' | 'Utilities',
         continue;
       }
       if (verdict.kind === 'unseen') await powerOff(work, signal);
-      // What was to be booted once may have been, by a run that cut the power again, or by a node that has lost it.
+      // An earlier run that cut the power, or a power loss, may have used up the one-time boot.
       await patiently(work, signal, () => controller.setBootDevice(device, true));
       throwIfAborted(signal);
       await patiently(work, signal, () => controller.setPower('on'));
@@ -67,12 +68,12 @@ export async function bootOnce(work: NodeWorkParts, device: 'Pxe' | 'Utilities',
 
 const BOOT = 'boot';
 
-/** Cuts the power, again when an operator's order has switched it on meanwhile, and resolves when it is off. */
+/** Cuts the power, again if an operator's order switched it on meanwhile, and resolves when it is off. */
 export async function powerOff(work: NodeWorkParts, signal: AbortSignal): Promise<void> {
   const { controller, clock, pollMs, bootTimeoutMs, note } = work;
   const untilMs = clock.elapsed() + bootTimeoutMs;
   for (let polls = 0; ; polls++) {
-    // One that takes its time is not ordered at each look: it would begin anew, or refuse.
+    // A slow machine is not ordered at each poll: it would begin anew, or refuse.
     if (polls % REORDER_POLLS === 0) await patiently(work, signal, () => controller.setPower('off'));
     const { isOn } = await patiently(work, signal, () => controller.status());
     if (!isOn) return;
@@ -100,7 +101,7 @@ export async function powerOn(work: NodeWorkParts, signal: AbortSignal): Promise
   throw new BerthError('unavailable', 'power_stuck', `node ${work.node.record.host} does not switch on`);
 }
 
-/** Asks what runs there to end, and cuts the power when it has not after a while. */
+/** Asks the instance's system to shut down, and cuts the power after the time limit. */
 export async function shutDown(work: NodeWorkParts, shutdownMs: number, signal: AbortSignal): Promise<void> {
   const { controller, clock, pollMs } = work;
   await patiently(work, signal, () => controller.setPower('shutdown'));
@@ -113,8 +114,8 @@ export async function shutDown(work: NodeWorkParts, shutdownMs: number, signal: 
 }
 
 /**
- * Repeats what a controller can't answer now: it restarts, is overloaded, or is in the middle of an order. Orders are safe to repeat,
- * because each looks at the state first.
+ * Retries what a controller can't answer now: it restarts, is overloaded, or executes an order. Orders are safe to
+ * repeat, because each reads the state first.
  */
 export async function patiently<T>(
   { clock, pollMs, awayMs, note }: Pick<NodeWorkParts, 'clock' | 'pollMs' | 'awayMs' | 'note'>,

@@ -9,7 +9,7 @@ import { redfishSource } from './sources/redfish-source';
 
 const REDFISH = 'redfish+';
 
-/** The source of a pool's nodes that the configuration names. @throws BerthError `invalid_argument / bad_config`. */
+/** The configured source of a pool's nodes. @throws BerthError `invalid_argument / bad_config`. */
 export function nodeSource(config: ConfigOf<typeof baremetalOptions>, clock: Clock): NodeSource {
   const { nodes, nodeClass, redfishUser: user, redfishPassword: password, redfishTimeoutMs: timeoutMs } = config;
   if (nodes === '') {

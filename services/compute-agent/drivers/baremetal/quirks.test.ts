@@ -20,7 +20,7 @@ const clock = systemClock();
 const ROOT = 'http://rack';
 const never = new AbortController().signal;
 
-/** What a controller may be like and serve all the same. */
+/** Quirks that do not keep a controller from serving. */
 const SERVED: Readonly<Record<string, ControllerQuirks>> = {
   'none at all': {},
   'If-Match required': { etags: 'required' },
@@ -42,7 +42,7 @@ const SERVED: Readonly<Record<string, ControllerQuirks>> = {
   'reset types by ActionInfo': { actionInfo: true },
 };
 
-/** What nothing can be told by: it is not given out, and somebody is told why. */
+/** Quirks that leave a boot unproven: the node is not given out, and the reason is shown. */
 const DOUBTED: Readonly<Record<string, readonly [ControllerQuirks, string]>> = {
   'no BootProgress': [{ bootProgress: 'absent' }, 'no BootProgress'],
   'always OSRunning': [{ bootProgress: 'running' }, 'never showed it starting'],
@@ -91,7 +91,7 @@ const anInstance = () => ({
   mappings: {},
 });
 
-/** @returns the sessions that are left */
+/** @returns the sessions still open */
 async function serves(quirks: ControllerQuirks): Promise<string[]> {
   const { driver, system, isAvailable, controllers } = await open(quirks);
   const instance = anInstance();

@@ -1,23 +1,23 @@
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { type NodeVerb, nextNodeState } from '#libs/domain/nodes/node-state';
 
-/** What is known of a node's controller: operators see it, no order rests on it. */
+/** Facts about a node's controller: operators see them, no order rests on them. */
 export type ControllerFacts = Pick<NodeRecord, 'health' | 'contactedAtMs' | 'tellsBoot' | 'systemId' | 'systemLink'>;
 
-/** Writes what is remembered of a node, fenced by the epoch by which it is held. */
+/** Writes a node's record, fenced by the epoch of its lease. */
 export type WriteNode = (record: NodeRecord) => Promise<void>;
 
 /**
- * What is remembered of one node, here and in the store. A change is seen here at once, and is done when the store has it: what is
- * ordered of the node next may rest on it, and so may its next manager.
+ * The record of one node, here and in the store. A change is visible here at once, and resolves once the store has it:
+ * the node's next order may rest on it, and so may its next manager.
  *
- * Changes that are made while one is being written share the next write.
+ * Changes during a write share the next write.
  */
 export class RememberedNode {
   #record: NodeRecord;
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
-  /** The last write has failed: the store does not have what is remembered here. */
+  /** The last write has failed: the store lacks the record's present state. */
   #isUnwritten = false;
   #onStateChange = () => {};
 
@@ -33,28 +33,32 @@ export class RememberedNode {
     return this.#record;
   }
 
-  /** Hears of each change of state, before it is written. */
+  /** Calls the listener at each change of state, before the write. */
   onStateChange(listener: () => void): void {
     this.#onStateChange = listener;
   }
 
-  /** @throws BerthError of the write, with the change made here all the same: the next change writes it, too. */
+  /** @throws BerthError of the write; the change stays here, and the next one writes it too. */
   change(fields: Partial<NodeRecord>): Promise<void> {
     const before = this.#record;
-    // It rises with each change, whatever clocks say: what comes late at the store is known by it, and so are orders of before.
+    // Rises with each change, whatever the clock: it identifies late writes at the store, and orders made for an
+    // earlier state.
     const updatedAtMs = Math.max(before.updatedAtMs + 1, this.nowMs());
     this.#record = { ...before, ...fields, updatedAtMs };
     if (before.state !== this.#record.state) this.#onStateChange();
     return this.#writeSoon();
   }
 
-  /** Notes what is known of the controller. The node has not changed by it: what was ordered of it as it was stays good. @throws as `change`. */
+  /**
+   * Notes facts about the controller without a new `updatedAtMs`, so that orders for the present state stay valid.
+   * @throws like `change`.
+   */
   note(facts: Partial<ControllerFacts>): Promise<void> {
     this.#record = { ...this.#record, ...facts };
     return this.#writeSoon();
   }
 
-  /** @throws BerthError `failed_precondition / node_state`, and as `change`. */
+  /** @throws BerthError `failed_precondition / node_state`, and like `change`. */
   async move(verb: NodeVerb, fields: Partial<NodeRecord> = {}): Promise<void> {
     const { state, stateBefore } = this.#record;
     const next = nextNodeState(state, verb, stateBefore);
@@ -62,14 +66,14 @@ export class RememberedNode {
     await this.change({ ...isLeft, ...fields, state: next });
   }
 
-  /** Resolves when the store has all that is remembered here: a change whose write failed is written again. @throws as `change`. */
+  /** Resolves once the store has the whole record: a failed write is repeated. @throws like `change`. */
   async written(): Promise<void> {
-    // The next write begins with the end of this one.
+    // The next write begins at the end of this one.
     for (let last = this.#last; last; last = this.#last) await last.catch(() => {});
     if (this.#isUnwritten) await this.#writeSoon();
   }
 
-  /** Writes what is remembered here, though it was written: the store has lost it. @throws as `change`. */
+  /** Writes the record again although it was written: the store has lost it. @throws like `change`. */
   writeAgain(): Promise<void> {
     return this.#writeSoon();
   }

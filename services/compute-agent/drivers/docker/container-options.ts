@@ -8,7 +8,7 @@ import type { Place } from '../process/placing';
 import { parseCpuList } from '../process/proc';
 import { type DeviceFiles, filesOf } from './device-files';
 
-/** By these labels a driver finds its containers, after a restart too. */
+/** Labels by which a driver finds its containers, also after a restart. */
 export const LABELS = {
   cell: 'berth.cell',
   host: 'berth.host',
@@ -16,21 +16,23 @@ export const LABELS = {
   facts: 'berth.facts',
 } as const;
 
-/** Whose containers they are. Several hosts may share an engine, of several cells, too, and then with the same name. */
+/** The host that owns containers. Several hosts may share an engine, also across cells, and then with equal names. */
 export interface EngineHost {
   readonly name: string;
   readonly cell: string;
 }
 
-/** Whether a container is a cell's, by its labels. One that does not say is of whoever finds it: an earlier release made it. */
+/**
+ * True when a container belongs to a cell by its labels. An unlabelled one, made by an earlier release, belongs to any.
+ */
 export function isOfCell(labels: Readonly<Record<string, string>>, cell: string): boolean {
   return (labels[LABELS.cell] ?? cell) === cell;
 }
 
-/** What is known of a container: the label `berth.facts` keeps what it was made with. */
+/** Facts of a container: its creation values are in the label `berth.facts`. */
 export interface ContainerFacts {
   readonly resources: Resources;
-  /** None when it has all. */
+  /** Empty when it may use all. */
   readonly cores: readonly number[];
   /** PCI addresses. */
   readonly devices: readonly string[];
@@ -43,8 +45,8 @@ export interface ContainerPlace extends Pick<Place, 'memoryNodes' | 'devices' | 
 const MIB = 1_048_576;
 
 /**
- * The container of an instance: held to the cores, the memory and the NUMA nodes of its allocation, given the device
- * files of the providers that it claims of; PCI devices it is told by their addresses, in `BERTH_DEVICES`.
+ * The container of an instance: limited to the cores, the memory and the NUMA nodes of its allocation, with the device
+ * files of its claimed providers; `BERTH_DEVICES` lists the addresses of its PCI devices.
  *
  * - VCPU, PCPU  `cpuset`: as many cores; without any, all
  * - MEMORY_MB   the memory of all its processes, swap included
@@ -88,13 +90,13 @@ export interface ContainerSettings {
   readonly deviceFiles: DeviceFiles;
 }
 
-/** What `berth.facts` says of an instance. */
+/** The `berth.facts` of an instance. */
 export function madeWith({ resources }: InstanceToBuild, { cores, devices }: ContainerPlace): ContainerFacts {
   return { resources, cores, devices };
 }
 
 /**
- * What a container has now: a label can't be changed, so what an update may change is read from its limits.
+ * The present facts of a container: a label can't be changed, so updatable ones are read from its limits.
  *
  * @param all  the cores of the machine
  */
@@ -112,8 +114,8 @@ export function factsOf({ Config, HostConfig }: Limited, all: readonly number[])
 type Limited = Pick<Docker.ContainerInspectInfo, 'Config' | 'HostConfig'>;
 
 /**
- * The update that makes a container what these options say; undefined when the engine can't do it in place: what it was told
- * in its environment changes, or a device, or something that nobody could tell from its limits afterwards.
+ * The update that gives a container these options; undefined when the engine can't do it in place: its environment or a
+ * device changes, or something that its limits would not show afterwards.
  *
  * @param all  the cores of the machine
  */
@@ -124,7 +126,7 @@ export function updateTo(
 ): Docker.HostConfig | undefined {
   const { Memory = 0, CpusetMems = '' } = HostConfig;
   const CpusetCpus = HostConfig.CpusetCpus ?? all.join(',');
-  // A limit is changed, not taken away.
+  // The engine changes a limit, but does not remove it.
   if (Memory === 0 && (present.HostConfig.Memory ?? 0) > 0) return undefined;
   if (CpusetMems === '' && (present.HostConfig.CpusetMems ?? '') !== '') return undefined;
   if (!isDeepStrictEqual(berthVariables(present.Config.Env), berthVariables(Env))) return undefined;
@@ -138,12 +140,15 @@ export function updateTo(
   };
 }
 
-/** An instance that goes to another cell is in both for a while. Those of the default cell are called as before there were cells. */
+/**
+ * An instance that moves to another cell is in both for a while. The default cell's containers carry no cell in their
+ * names.
+ */
 export function containerName({ name, cell }: EngineHost, uuid: string): string {
   return `berth-${name}-${uuid}${cell === DEFAULT_CELL ? '' : `_${cell}`}`;
 }
 
-/** A name without a value takes away what the image says, as one that was made of a container may. */
+/** A name without a value unsets the image's variable; an image committed from a container may have some. */
 function environmentOf({ uuid, name, projectId, mappings }: InstanceToBuild, { nodes, devices }: ContainerPlace) {
   const hasMappings = Object.keys(mappings).length > 0;
   const env = {
@@ -157,7 +162,7 @@ function environmentOf({ uuid, name, projectId, mappings }: InstanceToBuild, { n
   return Object.entries(env).map(([key, value]) => (value === undefined ? key : `${key}=${value}`));
 }
 
-/** What Berth has told it. */
+/** The variables that Berth set. */
 function berthVariables(env: readonly string[]): readonly string[] {
   return env.filter((one) => one.startsWith('BERTH_') && one.includes('=')).sort();
 }

@@ -11,7 +11,7 @@ const FOUND: Readonly<Record<string, Record<string, string>>> = {
   external: {},
 };
 
-/** An engine that has these containers, and lists them by their labels. */
+/** An engine with these containers, listed by their labels. */
 const engine = {
   async listContainers({ filters = {} }: { filters?: { label?: readonly string[] } } = {}) {
     const found = Object.entries(FOUND).map(([Id, Labels]) => ({ Id, Names: [`/${Id}`], Labels }));

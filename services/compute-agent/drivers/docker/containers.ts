@@ -5,15 +5,15 @@ import type { DockerConfig } from './docker-driver';
 import type { Engine, EngineContainer } from './engine';
 import { engineError, isGone, isUnchanged } from './engine-error';
 
-/** A container that there is on an engine, as one look at it says. */
+/** A container as listed by the engine. */
 export type Listed = Pick<Docker.ContainerInfo, 'Id' | 'Names' | 'Labels' | 'State'>;
 
-/** Images that were made of containers: what an instance had written when its container was replaced. */
+/** Repository of the images committed from replaced containers. */
 const KEPT = 'berth-kept';
-/** A container that is replaced by one with the same name, for as long as that takes. */
+/** Suffix of a container during its replacement by one of the same name. */
 const REPLACED = '.replaced';
 
-/** The containers of a host's instances on its engine. Methods throw what `engineError` says. */
+/** The containers of a host's instances on its engine. Methods throw the errors of `engineError`. */
 export class Containers {
   constructor(
     private readonly docker: Engine,
@@ -28,12 +28,12 @@ export class Containers {
     return found.filter(({ Labels }) => isOfCell(Labels, this.host.cell));
   }
 
-  /** Undefined when there is none. */
+  /** Undefined without one. */
   async inspect(uuid: string): Promise<Docker.ContainerInspectInfo | undefined> {
     return orEngineError(orGone(this.#container(uuid).inspect()));
   }
 
-  /** Pulls the image when it is not there, if that is allowed. */
+  /** Pulls a missing image, if that is allowed. */
   async create(options: Docker.ContainerCreateOptions, signal: AbortSignal): Promise<void> {
     const create = () => this.docker.createContainer(options, signal);
     try {
@@ -48,7 +48,7 @@ export class Containers {
     }
   }
 
-  /** @throws BerthError also `failed_precondition / not_startable`: there is none. */
+  /** @throws BerthError also `failed_precondition / not_startable` without a container. */
   async start(uuid: string, signal: AbortSignal): Promise<void> {
     await this.#container(uuid)
       .start(signal)
@@ -68,8 +68,8 @@ export class Containers {
   }
 
   /**
-   * Makes another container of what one is and has written, and removes that. Whenever this ends, one of them is there; `settle`
-   * sees to its name. Volumes go over.
+   * Replaces a container by another with its content. Whenever this is interrupted, one of them exists; `settle`
+   * restores its name. Volumes are kept.
    */
   async replace(uuid: string, options: Docker.ContainerCreateOptions): Promise<void> {
     const { Cmd: _sameCommand, ...rest } = options;
@@ -88,8 +88,8 @@ export class Containers {
   }
 
   /**
-   * Ends what a run that died has begun: where both are there, the later one has all that the other had. Those that an earlier release made
-   * get the names of their cell.
+   * Completes the replacements of a dead run: if both containers exist, the later one has everything. Renames an
+   * earlier release's containers to the names of their cell.
    */
   async settle(found: readonly Listed[]): Promise<void> {
     const named = found.flatMap(({ Names, Labels }) =>
@@ -110,7 +110,7 @@ export class Containers {
     }
   }
 
-  /** All that there is of an instance, what was kept of it and its volumes, too. */
+  /** Removes an instance completely, with its kept images and volumes. */
   async remove(uuid: string): Promise<void> {
     await this.#removeReplaced(uuid);
     await orEngineError(orGone(this.#container(uuid).remove({ volumes: true })));
@@ -152,7 +152,7 @@ function noSuchImage(cause: unknown): BerthError {
   return new BerthError('not_found', 'no_such_image', message, { cause });
 }
 
-/** Nothing of an instance is there that could be started. */
+/** Nothing of the instance exists that could be started. */
 export function notStartable(uuid: string): BerthError {
   return new BerthError('failed_precondition', 'not_startable', `the engine has no container of instance ${uuid}`);
 }

@@ -2,11 +2,11 @@ import { access } from 'node:fs/promises';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceToBuild, NestedCapacity } from '../driver';
 
-/** By the names of providers. */
+/** By provider name. */
 export type DeviceFiles = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Reads `NAME=/dev/path` entries; a provider may have several.
+ * Parses `NAME=/dev/path` entries; a provider may have several.
  *
  * @throws BerthError `invalid_argument / bad_config`.
  */
@@ -23,12 +23,12 @@ export function parseDeviceFiles(entries: readonly string[]): DeviceFiles {
   return files;
 }
 
-/** Those of the providers that an instance claims of. */
+/** The device files of an instance's claimed providers. */
 export function filesOf(files: DeviceFiles, claimed: InstanceToBuild['claimed']): readonly string[] {
   return Object.keys(claimed).flatMap((provider) => files.get(provider) ?? []);
 }
 
-/** The providers that are there: one whose device file is gone is not, nor what is below it. */
+/** The present providers: without those whose device file is gone, and the ones below them. */
 export async function presentProviders(
   nested: readonly NestedCapacity[],
   files: DeviceFiles,

@@ -37,12 +37,12 @@ import { imageFor } from './image-policy';
 
 export type DockerConfig = ConfigOf<typeof dockerDriverOptions>;
 
-/** What the docker driver of a host is opened with. Without inventories it has what the engine's machine has. */
+/** The host of a docker driver. Without inventories it has the resources of the engine's machine. */
 export interface DockerHost extends MachineHost, EngineHost {}
 
 /**
- * A driver whose instances are containers of a Docker engine on this machine: held to their allocation by cgroups, running
- * on when the agent stops or is killed, and found again by their labels.
+ * A driver whose instances are containers of a Docker engine on this machine: limited to their allocation by cgroups,
+ * running on when the agent stops or is killed, and found again by their labels.
  *
  * @throws BerthError `unavailable / engine` when the engine does not answer.
  */
@@ -60,7 +60,7 @@ export async function openDockerDriver(host: DockerHost, config: DockerConfig, a
 interface Entry {
   facts: ContainerFacts;
   isRunning: boolean;
-  /** Being started, stopped or removed by the agent: its end is no exit. */
+  /** True while the agent starts, stops or removes it: its end is no exit then. */
   isChanging: boolean;
 }
 
@@ -102,7 +102,7 @@ class DockerDriver implements Driver {
     this.#onExit = listener;
   }
 
-  /** Looks at what the machine has now: devices and their files come and go. A flat host is not looked at. */
+  /** Reads the machine's present resources: devices and their files come and go. A flat host is not read. */
   async look(): Promise<void> {
     const { sys = '/sys', capacity } = this.host;
     if (capacity.nested?.length === 0) return;
@@ -112,11 +112,11 @@ class DockerDriver implements Driver {
     if (!isDeepStrictEqual(nested, this.#capacity.nested)) this.#capacity = { ...found, nested };
   }
 
-  /** Finds the containers that earlier runs of the agent made. */
+  /** Finds the containers of earlier runs. */
   async adopt(): Promise<void> {
     const found = await this.#containers.list();
     await this.#containers.settle(found);
-    // One that was being replaced is there twice.
+    // A container in replacement is listed twice.
     const uuids = new Set(found.map(({ Labels }) => Labels[LABELS.instance] ?? ''));
     await Promise.all([...uuids].map((uuid) => this.#adoptOne(uuid)));
     const running = [...this.#entries.values()].filter(({ isRunning }) => isRunning).length;
@@ -157,7 +157,7 @@ class DockerDriver implements Driver {
     this.#assignments.release(uuid);
   }
 
-  /** Stops a container and keeps it, with what it wrote. */
+  /** Stops a container and keeps it with its data. */
   async stop(uuid: string): Promise<void> {
     const entry = this.#entries.get(uuid);
     if (entry) entry.isChanging = true;
@@ -175,7 +175,10 @@ class DockerDriver implements Driver {
     }
   }
 
-  /** A container takes nothing with it to another host: it begins anew there, from its image. Where it is, it keeps all. */
+  /**
+   * A move carries nothing over: the container starts anew from its image on the other host. In place it keeps its
+   * data.
+   */
   readonly moves: DriverMoves = {
     handOver: async (uuid, isLive) => {
       if (isLive) throw liveMigrationUnsupported('a container');
@@ -186,7 +189,7 @@ class DockerDriver implements Driver {
     resize: (instance) => this.#resize(instance),
   };
 
-  /** One that could not be stopped runs as before, and its end is an exit again. */
+  /** A container that could not be stopped keeps running, and its end is an exit again. */
   async #stopToMove(uuid: string): Promise<void> {
     try {
       await this.stop(uuid);
@@ -197,7 +200,10 @@ class DockerDriver implements Driver {
     }
   }
 
-  /** In place where the engine can: cores, NUMA nodes and memory. Else by another container of the same content. */
+  /**
+   * In place where the engine supports it: cores, NUMA nodes and memory. Else by another container with the same
+   * content.
+   */
   async #resize(instance: InstanceToBuild): Promise<void> {
     const { uuid } = instance;
     const present = await this.#containers.inspect(uuid);
@@ -234,7 +240,7 @@ class DockerDriver implements Driver {
     this.#closing.abort();
   }
 
-  /** Cores, nodes and devices for an instance, which it has from now on. */
+  /** Assigns cores, nodes and devices to an instance. */
   #placeFor(instance: InstanceToBuild): ContainerPlace {
     const { uuid } = instance;
     const wanted = placeOf(instance, this.#tree, this.#cores, this.#takenDevices(uuid));
@@ -248,17 +254,17 @@ class DockerDriver implements Driver {
     return containerOptions(instance, { host: this.host, image, network, place, deviceFiles: this.#deviceFiles });
   }
 
-  /** Starts a container and watches it: one that ends at once is as good as not started. */
+  /** Starts a container and watches it: one that ends at once counts as not started. */
   async #run(uuid: string, signal: AbortSignal): Promise<void> {
     await this.#containers.start(uuid, signal);
     await sleep(this.around.clock, this.config.dockerStartMs, signal);
     if (signal.aborted) throw cancelled();
-    // From here on its end is heard; before, it is seen here.
+    // From here on its end is an event; until then it is polled here.
     const entry = this.#entries.get(uuid);
     if (entry) Object.assign(entry, { isRunning: true, isChanging: false });
     const { State } = (await this.#containers.inspect(uuid)) ?? {};
     if (State?.Running) return;
-    // Whoever heard of its end meanwhile has taken it off the list.
+    // A handler of its end may have removed the entry meanwhile.
     if (entry) this.#entries.set(uuid, { ...entry, isRunning: false, isChanging: true });
     const how = State ? `with exit code ${State.ExitCode}${State.Error && `: ${State.Error}`}` : 'and was removed';
     throw new BerthError('failed_precondition', 'ended_at_once', `the container ended at once, ${how}`);
@@ -269,12 +275,12 @@ class DockerDriver implements Driver {
     return new Set(others.flatMap(([, { facts }]) => facts.devices));
   }
 
-  /** What ended while nobody heard. */
+  /** Finds containers that ended while events were missed. */
   async #lookForEnded(): Promise<void> {
     for (const [uuid, { isRunning }] of this.#entries) if (isRunning) await this.#endUnlessRunning(uuid);
   }
 
-  /** Of a container that was started again, the end is told late. */
+  /** After a restart of a container, the event of its earlier end may still arrive. */
   async #endUnlessRunning(uuid: string): Promise<void> {
     const entry = this.#entries.get(uuid);
     if (!entry?.isRunning || entry.isChanging) return;

@@ -1,6 +1,6 @@
 import { BerthError } from '#libs/domain/errors';
 
-/** What the engine answered, as a BerthError: its own, when it is one already. */
+/** An engine's error as a BerthError; a BerthError stays. */
 export function engineError(thrown: unknown): BerthError {
   if (thrown instanceof BerthError) return thrown;
   const status = statusOf(thrown);
@@ -10,12 +10,12 @@ export function engineError(thrown: unknown): BerthError {
   return new BerthError('failed_precondition', 'engine_refused', message, options);
 }
 
-/** There is no such container, or image. */
+/** True when the container or image does not exist. */
 export function isGone(thrown: unknown): boolean {
   return statusOf(thrown) === 404;
 }
 
-/** The container is as it should be already. */
+/** True when the container was already in the requested state. */
 export function isUnchanged(thrown: unknown): boolean {
   return statusOf(thrown) === 304;
 }

@@ -2,33 +2,33 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type Docker from 'dockerode';
 
-/** The calls to a Docker engine that the driver makes, over its socket. Errors have the engine's `statusCode`, when it answered. */
+/** The driver's calls to a Docker engine, over its socket. Errors carry the engine's `statusCode`, if it answered. */
 export interface Engine {
   info(): Promise<MachineInfo>;
   listContainers(options?: ListOptions): Promise<Docker.ContainerInfo[]>;
   createContainer(options: Docker.ContainerCreateOptions, signal?: AbortSignal): Promise<void>;
-  /** By its name or id. */
+  /** By name or id. */
   getContainer(name: string): EngineContainer;
   removeImage(name: string): Promise<void>;
   pull(image: string): Promise<void>;
-  /** One line of JSON for each event, until the signal aborts. */
+  /** One line of JSON per event, until the signal aborts. */
   getEvents(filters: Filters, signal: AbortSignal): Promise<AsyncIterable<string>>;
 }
 
 export interface EngineContainer {
   inspect(): Promise<Docker.ContainerInspectInfo>;
   start(signal: AbortSignal): Promise<void>;
-  /** Kills it when it does not end within that time. */
+  /** Kills it after that time. */
   stop(seconds: number): Promise<void>;
   update(limits: Docker.HostConfig): Promise<void>;
-  /** Makes an image of what it is and has written. */
+  /** Creates an image of its present content. */
   commit(image: { readonly repo: string; readonly tag: string }): Promise<void>;
   rename(name: string): Promise<void>;
-  /** By force. Its volumes stay, unless told. */
+  /** By force. Its volumes stay by default. */
   remove(also?: { readonly volumes: boolean }): Promise<void>;
 }
 
-/** What the engine says of its machine. */
+/** The engine's facts about its machine. */
 export interface MachineInfo {
   readonly NCPU: number;
   readonly MemTotal: number;
@@ -37,7 +37,7 @@ export interface MachineInfo {
 type Filters = Readonly<Record<string, readonly string[]>>;
 
 interface ListOptions {
-  /** Those that do not run, too. */
+  /** Includes stopped ones. */
   readonly all?: boolean;
   readonly filters?: Filters;
 }
@@ -50,7 +50,7 @@ interface Call {
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
-/** Opens nothing yet: each call has a connection of its own, so none outlives an engine that starts anew. */
+/** Opens nothing yet: each call has a connection of its own, so none outlives a restart of the engine. */
 export function engineAt(socketPath: string): Engine {
   const send = (method: Method, path: string, call: Call = {}) => answerTo(socketPath, method, path, call);
   const read = async <T>(path: string, call?: Call) => JSON.parse(await text(await send('GET', path, call))) as T;
@@ -88,13 +88,13 @@ export function engineAt(socketPath: string): Engine {
   };
 }
 
-/** An image without a tag is its latest: told no tag, the engine would pull all. */
+/** An image without a tag means `latest`: without a tag the engine would pull all. */
 function referenceOf(image: string): { readonly fromImage: string; readonly tag: string } {
   const [, fromImage = image, tag = 'latest'] = /^([^@]+)@(.+)$/.exec(image) ?? /^(.+):([^/:]+)$/.exec(image) ?? [];
   return { fromImage, tag };
 }
 
-/** The answer, its body still to be read. */
+/** The answer, with its body still unread. */
 async function answerTo(
   socketPath: string,
   method: Method,
@@ -122,7 +122,7 @@ async function answerTo(
   throw Object.assign(new Error(messageOf(await text(answer)) || `HTTP ${statusCode}`), { statusCode });
 }
 
-/** As the engine says it, or what stands before it. */
+/** The engine's message, or that of a proxy in front of it. */
 function messageOf(body: string): string {
   try {
     return (JSON.parse(body) as { readonly message?: string }).message ?? body;
@@ -131,7 +131,7 @@ function messageOf(body: string): string {
   }
 }
 
-/** The lines of a stream of text that are not empty, each when it is whole. */
+/** The non-empty lines of a text stream, each once it is complete. */
 async function* linesOf(chunks: AsyncIterable<unknown>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

@@ -3,7 +3,7 @@ import type { RunningWorkload } from '../driver';
 import { factsOf, isOfCell, LABELS } from './container-options';
 import type { Engine } from './engine';
 
-/** Containers of the engine that no agent of this cell started. */
+/** Containers that no agent of this cell started. */
 export interface ExternalContainers {
   list(): Promise<readonly RunningWorkload[]>;
 }
@@ -11,8 +11,8 @@ export interface ExternalContainers {
 const MIB = 1_048_576;
 
 /**
- * They count with the limits that they were given: one without any says nothing of what it uses. Limits are read once. Those that agents
- * of other cells started count with what their instances have.
+ * They count with their limits; one without limits gives no information. Limits are read once. Those of other cells'
+ * agents count with their instances' resources.
  *
  * @param cores  of the machine
  */
@@ -32,7 +32,7 @@ export function externalContainers(docker: Engine, cell: string, cores: readonly
   };
 }
 
-/** One that ended meanwhile uses nothing. */
+/** A container that ended meanwhile uses nothing. */
 async function limitsOf(docker: Engine, id: string, cores: readonly number[]): Promise<Resources> {
   const container = await docker
     .getContainer(id)

@@ -4,17 +4,17 @@ import type { Surroundings } from '#libs/runtime/service';
 import { type EngineHost, isOfCell, LABELS } from './container-options';
 import type { Engine } from './engine';
 
-/** Between two tries to hear of the engine's containers, when it went away. */
+/** Pauses between reconnections to the engine's events. */
 const RETRY = { firstMs: 200, maxMs: 5_000 };
 
 export interface EndListener {
-  /** From now on ends are heard: what ended before is to be looked up. */
+  /** Called once the events arrive: earlier ends must be looked up. */
   onListening(): Promise<void>;
-  /** A container of the instance has ended: it may run again by now. */
+  /** A container of the instance has ended; it may run again by now. */
   onEnd(uuid: string): Promise<void>;
 }
 
-/** Hears of a host's containers that end, until the signal aborts. Never rejects. */
+/** Listens for ends of a host's containers until the signal aborts. Never rejects. */
 export async function hearEnds(
   { docker, host, around }: { readonly docker: Engine; readonly host: EngineHost; readonly around: Surroundings },
   listener: EndListener,

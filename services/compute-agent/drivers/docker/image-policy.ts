@@ -1,11 +1,11 @@
 import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
 
-/** The extra spec by which a request names its image. */
+/** The extra spec with a request's image. */
 export const IMAGE_SPEC = 'berth:image';
 
 /**
- * The image of an instance. A request may come from anybody, so it can only name images that the operator listed.
+ * The image of an instance. Requests may come from anybody, so they can only name images that the operator listed.
  *
  * @throws BerthError `permission_denied / image_not_allowed`.
  */

@@ -4,16 +4,16 @@ import { BerthError } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { commandWords } from '../command-words';
 
-/** What instances may run. */
+/** The commands that instances may run. */
 export interface CommandPolicy {
-  /** Of an instance whose request gives no command. */
+  /** The command of a request without one. */
   readonly command: readonly string[];
   /** Programs that a request may name. */
   readonly allowed: readonly string[];
 }
 
 /**
- * The command of an instance, as words that no shell expands. A request may come from anybody, so it can only name
+ * The command of an instance, as words that no shell expands. Requests may come from anybody, so they can only name
  * programs that the operator listed, compared by their real paths. Its arguments are not checked, which is why a shell
  * or an interpreter must not be listed.
  *

@@ -1,15 +1,15 @@
 import { BerthError } from '#libs/domain/errors';
 
-/** Cores that instances may run on: those that they share, and those that one at a time has for itself. */
+/** Cores for instances: shared ones, and dedicated ones for one instance at a time. */
 export interface CoreSets {
   readonly shared: readonly number[];
   readonly dedicated: readonly number[];
 }
 
 /**
- * The cores of this process, those named set apart.
+ * The cores of this process, split into dedicated and shared ones.
  *
- * @throws BerthError `invalid_argument / bad_config` when one that is named is not this process's.
+ * @throws BerthError `invalid_argument / bad_config` for a dedicated core that this process may not use.
  */
 export function coreSets(allowed: readonly number[], dedicated: readonly number[]): CoreSets {
   const foreign = dedicated.filter((cpu) => !allowed.includes(cpu));
@@ -18,23 +18,23 @@ export function coreSets(allowed: readonly number[], dedicated: readonly number[
   throw new BerthError('invalid_argument', 'bad_config', message);
 }
 
-/** So many of these cores; with `isDedicated` ones that no other instance has. */
+/** A number of cores among some; with `isDedicated` no other instance has them. */
 export interface CoresWanted {
   readonly count: number;
   readonly among: readonly number[];
   readonly isDedicated: boolean;
 }
 
-/** Assigns cores to instances, those first that the fewest instances run on. */
+/** Assigns cores to instances, least used first. */
 export interface CoreAssignments {
   /**
-   * Of each part as many cores as it wants; none when that is no limit. Who wants none has those that all share. What the
-   * instance had is given up for them.
+   * Assigns each part its number of cores; none when that is no limit. A part that wants none gets all shared ones. The
+   * instance's former cores are released first.
    *
-   * @throws BerthError `failed_precondition / no_free_core`: then it has what it had.
+   * @throws BerthError `failed_precondition / no_free_core`; the former assignment stays then.
    */
   assign(uuid: string, parts: readonly CoresWanted[]): readonly number[];
-  /** An instance has these already. */
+  /** Records an instance's existing cores. */
   restore(uuid: string, cores: readonly number[]): void;
   release(uuid: string): void;
 }

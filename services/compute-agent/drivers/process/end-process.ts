@@ -3,12 +3,12 @@ import { BerthError } from '#libs/domain/errors';
 import { factsOf, isAlive, type ProcessId } from './proc';
 
 const POLL_MS = 20;
-/** A process that SIGKILL does not end in this time hangs in the kernel. */
+/** Time limit after SIGKILL; a process that survives it hangs in the kernel. */
 const KILL_TIMEOUT_MS = 5_000;
 
 /**
- * Ends a process and its group: SIGTERM, after `stopMs` SIGKILL. A process with the same pid but another start time is
- * another process, and is left alone.
+ * Ends a process and its group: SIGTERM, after `stopMs` SIGKILL. The same pid with another start time is another
+ * process, and is left alone.
  *
  * @throws BerthError `unavailable / not_ended` when not even SIGKILL ends it.
  */
@@ -26,7 +26,7 @@ export async function endProcess(id: ProcessId, stopMs: number, clock: Clock): P
       }
     }
   }
-  // The rest of its group. Linux does not reuse a pid while it is a group's id: when a process has the pid now, the
+  // The rest of its group. Linux does not reuse a pid while it is a group's id: if a process has the pid now, the
   // group was empty, and the id may be another group's.
   if ((await factsOf(id.pid)) === undefined) signalGroup(id, 'SIGKILL');
 }
@@ -40,7 +40,7 @@ async function isGone(id: ProcessId, withinMs: number, clock: Clock): Promise<bo
   return true;
 }
 
-/** The pid of its leader is the id of a group. */
+/** A group's id is the pid of its leader. */
 function signalGroup({ pid }: ProcessId, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);

@@ -3,7 +3,7 @@ import type { InstanceFolder } from './instance-folder';
 import { INSTANCE_PATH } from './machine';
 import type { Place } from './placing';
 
-/** The environment of an instance. What says where it is and what it has is there only when that was claimed. */
+/** The environment of an instance. Variables for NUMA nodes and devices are set only if it claimed some. */
 export function environmentOf(
   { uuid, name, projectId, mappings }: InstanceToBuild,
   folder: InstanceFolder,

@@ -22,15 +22,15 @@ export interface InstanceFolder {
   readonly work: string;
 }
 
-/** What must be known of an instance to adopt it. */
+/** The facts needed to adopt an instance. */
 export interface InstanceFacts {
   readonly bootId: string;
   readonly resources: Resources;
-  /** PCI addresses of what was passed to it; not there when an earlier version wrote it. */
+  /** PCI addresses of its passed-through devices; missing in an earlier version's file. */
   readonly devices?: readonly string[];
-  /** The cores that it was assigned, likewise. */
+  /** Its assigned cores; missing in an earlier version's file. */
   readonly cores?: readonly number[];
-  /** What is started again after a stop; folders of an older version don't say it. */
+  /** The input of a start after a stop; missing in an older version's folder. */
   readonly instance?: InstanceToBuild;
 }
 
@@ -39,7 +39,7 @@ export function folderOf(root: string, uuid: string): InstanceFolder {
   return { path, pidFile: join(path, 'pid'), work: join(path, 'work') };
 }
 
-/** Makes the folder, or readies the one that a stop has kept: no process is taken for one that ran before. */
+/** Creates the folder, or resets the one that a stop has kept: its old pid must not be taken for the new process. */
 export async function makeFolder(folder: InstanceFolder, facts: InstanceFacts): Promise<void> {
   await mkdir(folder.work, { recursive: true, mode: 0o755 });
   await rm(folder.pidFile, { force: true });

@@ -8,35 +8,37 @@ import { commandLineOf, type ProcessId } from './proc';
 /** A process to start. */
 export interface Launch {
   readonly folder: InstanceFolder;
-  /** The command that applies its limits and then becomes its own command; ends with `--`. */
+  /** The command that applies its limits and then execs its own command; ends with `--`. */
   readonly limits: readonly string[];
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly userId: number | undefined;
-  /** How long it must live to count as started, milliseconds. */
+  /** Time in milliseconds that it must live to count as started. */
   readonly startMs: number;
 }
 
 /** A process that has started. */
 export interface Launched {
   readonly id: ProcessId;
-  /** Resolves when it ends, to a sentence that says how. */
+  /** Resolves when it ends, to a sentence with the cause. */
   readonly ended: Promise<string>;
 }
 
 /**
- * Writes pid and start time, then becomes the command: exec keeps both. The command comes as arguments, never as shell
+ * Writes pid and start time, then execs the command, which keeps both. The command comes as arguments, never as shell
  * text.
  */
 const WRITE_PID_AND_EXEC = `printf '%s %s\\n' "$$" "$(cut -d' ' -f22 "/proc/$$/stat")" >"$1.new" && mv "$1.new" "$1" && shift && exec "$@"`;
 const POLL_MS = 5;
-/** Exec takes milliseconds: a command line that still looks like the shell's after this is the command's own. */
+/**
+ * Time limit of the exec, which takes milliseconds: if the command line still looks like the shell's afterwards, it is
+ * the command's own.
+ */
 const EXEC_TIMEOUT_MS = 10_000;
 
 /**
- * Starts a process that outlives the agent: in a session of its own, so that no signal to the agent's group and no
- * hang-up of its terminal reaches it. Resolves once it has become its command, under its limits, and lived for
- * `startMs`.
+ * Starts a process that outlives the agent: in its own session, out of reach of signals to the agent's group and
+ * hang-ups of its terminal. Resolves once it has exec'ed its command, under its limits, and lived for `startMs`.
  *
  * @throws BerthError `failed_precondition / not_started` when it ended before that; `aborted / cancelled` by the
  *   signal. The process may be alive then: the caller ends it by its folder.

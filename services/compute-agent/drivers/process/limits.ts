@@ -4,14 +4,14 @@ const MIB = 1_048_576;
 const GIB = 1_073_741_824;
 
 /**
- * The command that holds an instance to its resources, to be put before its own. Each of its programs execs the next,
- * so that the pid stays. What the kernel then enforces, without cgroups:
+ * The command prefix that limits an instance to its resources. Each of its programs execs the next, so that the pid
+ * stays. The kernel then enforces, without cgroups:
  *
  * - VCPU       it runs on that many cores, chosen by the driver (`taskset`); other instances share them
  * - MEMORY_MB  the data of each of its processes (RLIMIT_DATA), not their sum, and not shared memory
  * - DISK_GB    the size of each file that it writes (RLIMIT_FSIZE), its output included; not their sum
  *
- * Besides, it dumps no core and gains no privileges by setuid programs.
+ * It also dumps no core and gains no privileges by setuid programs.
  *
  * @param cpus         cores to run on; none for all
  * @param memoryNodes  NUMA nodes that its memory comes from, by `numactl`; none for all
@@ -44,7 +44,7 @@ export function limitCommand(
   ];
 }
 
-/** What binds the memory of the command that follows to NUMA nodes. */
+/** The command prefix that binds memory to NUMA nodes. */
 export function bindMemory(nodes: readonly number[]): string[] {
   return ['numactl', `--membind=${nodes.join(',')}`];
 }

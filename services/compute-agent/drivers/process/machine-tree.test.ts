@@ -57,7 +57,7 @@ function link(address: string, name: string, to: string): void {
   symlinkSync(`../${to}`, join(sys, 'bus/pci/devices', address, name));
 }
 
-/** Its nodes have these cores. */
+/** A machine of two nodes with these cores. */
 function makeMachine(first: string, second: string): void {
   node(0, first, 4_096);
   node(1, second, 8_192);

@@ -5,34 +5,34 @@ import type { HostCapacity, NestedCapacity } from '../driver';
 import type { CoreSets } from './cores';
 import { parseCpuList } from './proc';
 
-/** A host that is a machine: what it is described with. */
+/** The configuration of a host that is this machine. */
 export interface MachineHost {
-  /** Where the kernel shows the machine: `/sys`, unless given. */
+  /** The kernel's view of the machine; default `/sys`. */
   readonly sys?: string;
-  /** What is undefined is what the machine has. */
+  /** Undefined parts come from the machine. */
   readonly capacity: Omit<HostCapacity, 'inventories' | 'nested'> & {
     readonly inventories: Inventories | undefined;
     readonly nested: readonly NestedCapacity[] | undefined;
   };
 }
 
-/** The NUMA nodes of a machine and its PCI devices that instances may have, as /sys shows them now. */
+/** The NUMA nodes of a machine and its assignable PCI devices, as /sys shows them now. */
 export interface MachineTree {
   readonly nested: readonly NestedCapacity[];
-  /** By the names of their providers. */
+  /** By provider name. */
   readonly nodes: ReadonlyMap<string, NumaNode>;
   readonly devices: ReadonlyMap<string, Device>;
 }
 
-/** A NUMA node, with those of its cores that instances may run on. */
+/** A NUMA node, with its cores for instances. */
 export interface NumaNode extends CoreSets {
   readonly number: number;
 }
 
 export interface Device {
-  /** Of a PCI device; the name of one that an operator has named. */
+  /** PCI address, or an operator's name for the device. */
   readonly address: string;
-  /** Addresses of its virtual functions; undefined when nobody knows them. */
+  /** Addresses of its virtual functions; undefined when unknown. */
   readonly functions: readonly string[] | undefined;
 }
 
@@ -41,12 +41,14 @@ export interface Device {
  *
  * - `numa<N>`: its cores as VCPU, or PCPU where they are dedicated, its memory as MEMORY_MB
  * - a GPU (PCI class 03), by its address, below its node: PGPU, or, where it has virtual functions, VGPU for each
- * - a network card (class 02) likewise: SRIOV_NET_VF for each virtual function, and its speed as NET_BW_*_KILOBIT_PER_SEC
+ * - a network card (class 02) likewise: SRIOV_NET_VF for each virtual function, and its speed as
+ *   NET_BW_*_KILOBIT_PER_SEC
  *
- * Of virtual functions that the device could have (`sriov_totalvfs`) and that are not there (`sriov_numvfs`) the number is reserved.
+ * The virtual functions that the device could have (`sriov_totalvfs`) beyond the present ones (`sriov_numvfs`) are
+ * reserved.
  *
  * @param sys   `/sys`
- * @param cores  those that instances may run on
+ * @param cores  cores for instances
  */
 export async function machineTree(sys: string, cores: CoreSets): Promise<MachineTree> {
   const nodes = await numaNodes(sys, cores);
@@ -58,13 +60,13 @@ export async function machineTree(sys: string, cores: CoreSets): Promise<Machine
   };
 }
 
-/** With the providers that an operator has named otherwise than the machine does: they are passed by that name. */
+/** Adds providers under operators' own names; devices are passed by these names. */
 export function withNamed(tree: MachineTree, nested: readonly NestedCapacity[] = []): MachineTree {
   const named = nested.map(({ name }) => [name, { address: name, functions: undefined }] as const);
   return { ...tree, devices: new Map<string, Device>([...named, ...tree.devices]) };
 }
 
-/** What a host has on this machine: its tree, unless it is configured what is nested in it. */
+/** The capacity of a host on this machine: its tree, unless nested providers are configured. */
 export function capacityWith<T extends { readonly nested: readonly NestedCapacity[] | undefined }>(
   tree: MachineTree,
   capacity: T,
@@ -75,7 +77,7 @@ export function capacityWith<T extends { readonly nested: readonly NestedCapacit
   return { ...capacity, inventories: withoutNodes(inventories, tree), nested: tree.nested };
 }
 
-/** What is left of a host's own inventories: what its NUMA nodes have, it has not itself. */
+/** A host's own inventories, without those of its NUMA nodes. */
 function withoutNodes(inventories: Inventories, { nodes }: MachineTree): Inventories {
   const { VCPU: _vcpu, PCPU: _pcpu, MEMORY_MB: _memoryMb, ...rest } = inventories;
   return nodes.size > 0 ? rest : inventories;
@@ -111,7 +113,7 @@ async function pciDevices(sys: string, nodeNames: ReadonlySet<string>) {
 
 async function pciDevice(folder: string, address: string, nodeNames: ReadonlySet<string>) {
   const files = await entriesOf(folder);
-  // A virtual function is its device's.
+  // A virtual function belongs to its device.
   if (files.includes('physfn')) return undefined;
   const kind = (await textOf(join(folder, 'class'))).slice(2, 4);
   const links = files.filter((name) => /^virtfn\d+$/.test(name)).sort((a, b) => numberIn(a) - numberIn(b));
@@ -136,7 +138,7 @@ async function inventoriesOf(kind: string, folder: string, total: number, there:
   return { ...(there > 0 ? { SRIOV_NET_VF: functions } : {}), ...withoutEmpty(bandwidth) };
 }
 
-/** Of the first of a card's interfaces; 0 when it has none that is up. */
+/** Speed of the card's first interface; 0 without one that is up. */
 async function speedMbit(folder: string): Promise<number> {
   const [first] = (await entriesOf(join(folder, 'net'))).sort();
   return first === undefined ? 0 : Math.max(0, Number(await textOf(join(folder, 'net', first, 'speed'))));
@@ -151,12 +153,12 @@ function numberIn(name: string): number {
   return Number(name.replace(/\D/g, ''));
 }
 
-/** None when there is no such folder: not every machine has all of it. */
+/** Empty without the folder: not every machine has all of them. */
 async function entriesOf(folder: string): Promise<string[]> {
   return readdir(folder).catch(() => []);
 }
 
-/** '' when there is no such file, or the kernel does not say. */
+/** '' when the file is missing, or the kernel does not say. */
 async function textOf(file: string): Promise<string> {
   return (await readFile(file, 'utf8').catch(() => '')).trim();
 }

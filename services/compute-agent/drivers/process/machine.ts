@@ -8,15 +8,15 @@ import { type Inventories, inventory } from '#libs/domain/inventory';
 import type { CoreSets } from './cores';
 import { bindMemory } from './limits';
 
-/** PATH of instances and of the tools that start them, which inherit nothing of the agent's environment. */
+/** PATH of instances and of their start tools, which inherit nothing of the agent's environment. */
 export const INSTANCE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What a launch needs, all of it in Debian's essential packages. */
+/** Tools of a launch, all in Debian's essential packages. */
 const TOOLS = ['taskset', 'setpriv', 'prlimit', 'cut', 'mv'];
 
 /**
- * Whether the memory of instances can be bound to these NUMA nodes: `numactl` is there, and the kernel lets this process do it.
- * (In containers, their runtime mostly does not.)
+ * True when instances' memory can be bound to these NUMA nodes: `numactl` exists, and the kernel permits it to this
+ * process. (Container runtimes mostly do not.)
  */
 export async function canBindMemory(nodes: readonly number[]): Promise<boolean> {
   const [command = '', ...args] = bindMemory(nodes);
@@ -40,7 +40,7 @@ export function requireLinuxTools(): void {
   throw new BerthError('failed_precondition', 'missing_tools', message);
 }
 
-/** What this machine has, with the disk that `folder` is on. */
+/** The inventories of this machine, with the disk of `folder`. */
 export async function machineInventories(folder: string, { shared, dedicated }: CoreSets): Promise<Inventories> {
   const disk = await statfs(folder);
   return {

@@ -4,20 +4,20 @@ import type { InstanceToBuild } from '../driver';
 import type { CoreSets, CoresWanted } from './cores';
 import type { Device, MachineTree } from './machine-tree';
 
-/** Where on the machine an instance runs, and what it is passed. */
+/** An instance's cores, NUMA nodes and devices on the machine. */
 export interface Place {
   readonly cores: readonly CoresWanted[];
-  /** Numbers of the NUMA nodes that it holds something of, and of those among them that give it memory. */
+  /** Numbers of its NUMA nodes, and of those among them that supply memory. */
   readonly nodes: readonly number[];
   readonly memoryNodes: readonly number[];
-  /** PCI addresses, or the names that an operator gave. */
+  /** PCI addresses, or operators' names. */
   readonly devices: readonly string[];
 }
 
 /**
- * What was claimed for an instance, found on the machine. Without NUMA nodes in it, its VCPUs and PCPUs are of any node.
+ * Maps an instance's claim to the machine. Without claimed NUMA nodes, its VCPUs and PCPUs may use any node.
  *
- * @param taken  PCI addresses that other instances have
+ * @param taken  PCI addresses in use by other instances
  * @throws BerthError `failed_precondition / device_gone`, `/ no_free_function`.
  */
 export function placeOf(
@@ -39,7 +39,7 @@ export function placeOf(
   };
 }
 
-/** Where no cores are dedicated, PCPUs are shared ones like any. */
+/** Without dedicated cores, PCPUs share cores like VCPUs. */
 function coresIn({ VCPU = 0, PCPU = 0 }: Resources, { shared, dedicated }: CoreSets): readonly CoresWanted[] {
   if (dedicated.length === 0) return [{ count: VCPU + PCPU, among: shared, isDedicated: false }];
   return [

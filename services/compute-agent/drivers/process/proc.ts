@@ -1,16 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/**
- * A process of Linux. Its pid alone does not identify it, because pids are reused; together with its start time and the
- * boot it does.
- */
+/** A Linux process. Pids are reused, so only pid, start time and boot together identify one. */
 export interface ProcessId {
   readonly pid: number;
   /** In clock ticks since boot: field 22 of /proc/PID/stat. */
   readonly startTicks: number;
 }
 
-/** What /proc/PID/stat says of a process. */
+/** Fields of /proc/PID/stat. */
 export interface ProcessFacts extends ProcessId {
   readonly processGroup: number;
   readonly state: string;
@@ -21,17 +18,17 @@ export async function bootId(): Promise<string> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
 }
 
-/** Undefined when there is no such process, or only a zombie. */
+/** Undefined for a missing process, and for a zombie. */
 export async function factsOf(pid: number): Promise<ProcessFacts | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  // The second field is the command in parentheses, which may hold any character: fields are counted from its end.
+  // The second field is the command in parentheses, which may contain any character: fields are counted from its end.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, , processGroup] = fields ?? [];
   if (!fields || state === undefined || state === 'Z' || state === 'X') return undefined;
   return { pid, state, processGroup: Number(processGroup), startTicks: Number(fields[19]) };
 }
 
-/** Whether this very process is alive. */
+/** True when this very process is alive. */
 export async function isAlive({ pid, startTicks }: ProcessId): Promise<boolean> {
   return (await factsOf(pid))?.startTicks === startTicks;
 }

@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** `settings` are as in the environment, without `BERTH_AGENT_PROCESS_`. */
+/** `settings` without their prefix `BERTH_AGENT_PROCESS_`. */
 async function open(settings: Readonly<Record<string, string>> = {}): Promise<Driver> {
   const all = { START_MS: '50', POLL_MS: '20', STOP_MS: '300', ALLOWED: '/bin/sh', ...settings };
   const env = Object.fromEntries(Object.entries(all).map(([name, value]) => [`BERTH_AGENT_PROCESS_${name}`, value]));

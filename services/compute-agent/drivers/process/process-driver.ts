@@ -36,29 +36,29 @@ import type { processDriverOptions } from './process-options';
 
 export type ProcessConfig = ConfigOf<typeof processDriverOptions>;
 
-/** What the process driver of a host is opened with. Without inventories it has what the machine has. */
+/** The host of a process driver. Without inventories it has the machine's resources. */
 export interface ProcessHost extends MachineHost {
-  /** The folder of its instances' folders. */
+  /** The parent of its instances' folders. */
   readonly root: string;
 }
 
 interface RunningProcess {
   readonly id: ProcessId;
   readonly resources: Resources;
-  /** PCI addresses of what it was passed. */
+  /** PCI addresses of its devices. */
   readonly devices: readonly string[];
-  /** Started by an earlier run of the agent: no child of this process, so its end is found by polling. */
+  /** True when an earlier run started it: it is no child of this process, so its end is polled. */
   readonly isAdopted: boolean;
   isEnding: boolean;
 }
 
-/** How long a process that has just started may take to write its pid. */
+/** Time limit within which a new process writes its pid. */
 const PID_WRITE_TIMEOUT_MS = 200;
 
 /**
- * A driver whose instances are processes of this machine (Linux): each in a session of its own, held to its resources
- * (`limits.ts`), running on when the agent stops or is killed, and found again by its folder. A process is only
- * signalled when its start time matches, too: its pid may have been reused.
+ * A driver whose instances are processes of this machine (Linux): each in its own session, limited to its resources
+ * (`limits.ts`), running on when the agent stops or is killed, and found again by its folder. Signals go only to a
+ * process whose start time matches too: its pid may have been reused.
  *
  * @throws BerthError `failed_precondition / not_linux`, `failed_precondition / missing_tools`.
  */
@@ -81,7 +81,7 @@ class ProcessDriver implements Driver {
   readonly #entries = new Map<string, RunningProcess>();
   readonly #external: RegExp | undefined;
   readonly #assignments: CoreAssignments;
-  /** Devices of instances that are being built. */
+  /** Devices of instances under construction. */
   readonly #promised = new Map<string, readonly string[]>();
   #tree: MachineTree = NO_TREE;
   #capacity: HostCapacity;
@@ -111,7 +111,7 @@ class ProcessDriver implements Driver {
     this.#onExit = listener;
   }
 
-  /** Looks at what the machine has now: devices come and go. A flat host is not looked at. */
+  /** Reads the machine's present resources: devices come and go. A flat host is not read. */
   async look(): Promise<void> {
     const { sys = '/sys', capacity } = this.host;
     if (capacity.nested?.length === 0) return;
@@ -121,7 +121,7 @@ class ProcessDriver implements Driver {
     if (!isDeepStrictEqual(found.nested, this.#capacity.nested)) this.#capacity = found;
   }
 
-  /** Finds the processes that earlier runs of the agent started, by their folders. */
+  /** Finds the processes of earlier runs by their folders. */
   async adopt(): Promise<void> {
     const uuids = await listFolders(this.host.root);
     const adopted = await Promise.all(uuids.map(async (uuid) => this.#adoptOne(uuid, this.#folder(uuid))));
@@ -145,7 +145,7 @@ class ProcessDriver implements Driver {
     return true;
   }
 
-  /** A process that had just started when the agent died may be about to write it. */
+  /** A process started just before the agent died may still be about to write it. */
   async #writtenPid(folder: InstanceFolder): Promise<ProcessId | undefined> {
     const id = await readPid(folder);
     if (id !== undefined) return id;
@@ -185,7 +185,7 @@ class ProcessDriver implements Driver {
     }
   }
 
-  /** A process takes nothing with it: it begins anew where it goes, with the command that it had. */
+  /** A move carries nothing over: the process starts anew at its destination, with the same command. */
   readonly moves: DriverMoves = {
     handOver: async (uuid, isLive) => {
       if (isLive) throw liveMigrationUnsupported('a process');
@@ -213,7 +213,7 @@ class ProcessDriver implements Driver {
     });
   }
 
-  /** In the instance's folder, which a stop has kept, and on what was claimed for it. */
+  /** Runs it in the instance's folder, which a stop has kept, and on its claimed resources. */
   async #run(instance: InstanceToBuild, command: readonly string[], signal: AbortSignal): Promise<void> {
     const { uuid, resources } = instance;
     const folder = this.#folder(uuid);
@@ -269,7 +269,7 @@ class ProcessDriver implements Driver {
     this.#onExit(uuid, why);
   }
 
-  /** Adopted processes are no children of this one: their end is not signalled. */
+  /** Adopted processes are no children of this one: their end sends no signal. */
   #pollSoon(): void {
     const hasAdopted = [...this.#entries.values()].some(({ isAdopted }) => isAdopted);
     if (this.#isClosed || !hasAdopted) return;
@@ -290,7 +290,7 @@ class ProcessDriver implements Driver {
   }
 }
 
-/** A start is waited for as long as it takes to tell that it runs, which is bounded. */
+/** A start is awaited until it is known to run, which takes bounded time. */
 const NEVER = new AbortController().signal;
 
 function notStartable(uuid: string): BerthError {

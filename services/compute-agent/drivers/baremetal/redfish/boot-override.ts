@@ -14,25 +14,25 @@ export interface BootOptions {
   readonly 'BootSourceOverrideEnabled@Redfish.AllowableValues'?: readonly string[];
 }
 
-/** How often a service is looked at until it shows an override that it has taken, and how long between. */
+/** Polls until a service shows an accepted override, and their interval. */
 const MAX_LOOKS = 4;
 const LOOK_PAUSE_MS = 500;
 
-/** From what a system is to boot, as its resource shows it; undefined when it does not show that. */
+/** The boot override of a system resource; undefined when it shows none. */
 export function bootOf(body: RedfishAnswer['body']): BootOptions | undefined {
   const { Boot } = body as { Boot?: BootOptions };
   return typeof Boot === 'object' && Boot !== null ? Boot : undefined;
 }
 
-/** True when a system can be told to boot from one device each time. */
+/** True when a system supports a permanent override. */
 export function knowsContinuous(boot: BootOptions | undefined): boolean {
   return boot?.['BootSourceOverrideEnabled@Redfish.AllowableValues']?.includes('Continuous') ?? true;
 }
 
 /**
- * Sets from what a system boots, in whichever way its service takes it: at the system, or at its settings resource; each time, or once
- * where each time is refused; with the boot mode, which some demand and some refuse. Then it looks whether that is shown, because a
- * service may say yes and drop it.
+ * Sets a system's boot device in whichever way its service accepts: at the system, or at its settings resource;
+ * permanently, or once where permanently is refused; with the boot mode, which some services require and others refuse.
+ * Then it verifies the override, because a service may accept it and drop it.
  *
  * @throws BerthError `failed_precondition / boot_device_refused`
  */
@@ -57,7 +57,7 @@ export async function overrideBoot(
       refusal = answer.status < 300 ? 'it takes that and does not show it' : `${answer.status} ${messageOf(answer)}`;
     }
   }
-  // Firmware boots from the disk when nothing else is said.
+  // Firmware boots from the disk by default.
   if (!isOnce && device === 'Hdd') return;
   const message = `${service.root}${system} can not be set to boot from ${device}: ${refusal.trim()}`;
   throw new BerthError('failed_precondition', 'boot_device_refused', message);
@@ -70,7 +70,7 @@ function requireAllowed(system: string, boot: BootOptions | undefined, device: B
   throw new BerthError('failed_precondition', 'boot_device_refused', message);
 }
 
-/** Where it may be written, the likelier first. */
+/** The resources that may accept the write, the likelier first. */
 async function linksOf(session: FencedSession, system: string, settings: string | undefined): Promise<string[]> {
   if (settings === undefined) return [system];
   const answer = await session.send(settings);
@@ -84,7 +84,7 @@ function settingsOf(body: RedfishAnswer['body']): string | undefined {
   return settings?.SettingsObject?.['@odata.id'];
 }
 
-/** The mode that a system shows goes with the target: some demand it, some forget it when it is left out, some refuse it. */
+/** The shown boot mode goes with the target: some services require it, some forget it when omitted, some refuse it. */
 function variantsOf(boot: BootOptions | undefined, device: BootDevice, isOnce: boolean): BootOptions[] {
   const mode = boot?.BootSourceOverrideMode;
   const modes = mode ? [mode, undefined] : [undefined, 'UEFI'];
@@ -113,7 +113,7 @@ async function isShown(
       if (boot.BootSourceOverrideTarget === device && boot.BootSourceOverrideEnabled !== 'Disabled') return true;
       isHidden = false;
     }
-    // A service that shows no override at all can't be asked.
+    // A service that shows no override can't be verified.
     if (isHidden) return true;
     if (looks < MAX_LOOKS) await sleep(clock, LOOK_PAUSE_MS);
   }

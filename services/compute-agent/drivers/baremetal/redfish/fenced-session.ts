@@ -6,36 +6,38 @@ import { mustSucceed, type RedfishAnswer, type RedfishRequest, SessionEnded } fr
 import { type Credential, OUR_CONTEXT, type RedfishService } from './redfish-service';
 import { systemIdOf } from './system-id';
 
-/** The epoch in a system's asset tag, behind what operators wrote there. `new`: no record of the node has been written yet. */
+/** The epoch in a system's asset tag, after the operators' own text. `new`: the node has no record yet. */
 const MARK = / ?\[berth (\d+)( new)?\]$/;
 const NEW_MARK = / ?\[berth \d+ new\]$/;
-/** Characters of a tag in a message. */
+/** Limit of a tag's characters in a message. */
 const MOST_TAG = 60;
-/** Tries to claim a node whose sessions end. */
+/** Limit of the tries to claim a node whose sessions end. */
 const MAX_CLAIM_TRIES = 5;
 
 /**
- * The session by which one agent orders one node, under the epoch by which it holds it.
+ * One agent's session for one node, fenced by the epoch of its lease.
  *
- * The naive fence is to look into the store before each order. It fails when the agent is paused between the look and the order.
- * So the controller must refuse: a session's token is good until its session is deleted, and that is what the next manager does.
- * It claims the node in three steps: (1) it has a session; (2) it writes its epoch into the system (the end of `AssetTag`, guarded by
- * the ETag), unless there is a later one; (3) it deletes all sessions of others that managed nodes of the service before. Only then it
- * orders, by the token that it has claimed the node with, and by no other. An earlier manager has opened its session before (3), and then
- * has it no more, or after, and then finds the later epoch in its own step (2) and never orders. All of that is plain Redfish.
+ * The naive fence is to read the store before each order. It fails when the agent is paused between the read and the
+ * order. So the controller must refuse: a session's token is valid until its session is deleted, and the next manager
+ * deletes it. It claims the node in three steps: (1) it has a session; (2) it writes its epoch into the system (the end
+ * of `AssetTag`, guarded by the ETag), unless there is a later one; (3) it deletes the sessions of all earlier managers
+ * of the service's nodes. Only then does it order, and only with the token of its claim. If an earlier manager opened
+ * its session before (3), the session is gone; if after, it finds the later epoch in its own step (2) and never orders.
+ * All of that is plain Redfish.
  *
- * An agent has one session for all nodes of a service. Whoever loses it because one of the nodes has another manager now opens another,
- * and looks for the mark of each of the others before it orders them again; step (3) is not repeated for these. A node without a mark was
- * nobody's: there is nothing to end.
+ * An agent has one session for all nodes of a service. An agent that loses it because one of the nodes has another
+ * manager now opens a new one, and checks the mark of each other node before it orders them again; step (3) is not
+ * repeated for these. A node without a mark had no manager, and no session to end.
  *
- * It costs two writes and a list of sessions, begun after (2), for each change of manager, and that the account is Berth's alone.
- * (Fencing tokens: Kleppmann, "How to do distributed locking"; announce, then look: Lamport's bakery.)
+ * The cost: two writes and a list of sessions, begun after (2), for each change of manager; and the account must be
+ * Berth's alone. (Fencing tokens: Kleppmann, "How to do distributed locking"; announce, then look: Lamport's bakery.)
  *
- * A node without a record is claimed as a new one: its mark says `new` until the claim that precedes the first order, and a mark without
- * that word refuses it. So a node whose records were all lost is told from one whose agent died before it wrote the first.
+ * A node without a record is claimed as a new one: its mark says `new` until the claim that precedes the first order,
+ * and a mark without that word refuses it. So a node with lost records is distinguished from one whose agent died
+ * before it wrote the first.
  *
- * Weaker fences, and when: a system that keeps no asset tag has no mark, so that an agent whose session has ended asks its lease before it
- * opens another; a service without sessions has the mark only, which is read before each order.
+ * Weaker fences: a system that keeps no asset tag has no mark, so an agent whose session has ended checks its lease
+ * before it opens another; a service without sessions has the mark only, which is read before each order.
  */
 export class FencedSession {
   #epoch = 0;
@@ -43,15 +45,15 @@ export class FencedSession {
   #isMarkKept = true;
   /** The mark says that the node has no record: nothing is ordered under it. */
   #isMarkedNew = false;
-  /** The epoch under which steps (1) to (3) were done. */
+  /** The epoch of the completed steps (1) to (3). */
   #fencedUnder: number | undefined;
-  /** The session by which the node was claimed. */
+  /** The session that claimed the node. */
   #claimedBy: Credential | undefined;
   #claiming: Promise<void> | undefined;
 
   /**
    * @param system   its ComputerSystem: `/redfish/v1/Systems/1`
-   * @param service  shared with the other nodes of it
+   * @param service  shared with the service's other nodes
    */
   constructor(
     private readonly node: string,
@@ -64,12 +66,15 @@ export class FencedSession {
     return this.#isMarkKept;
   }
 
-  /** Asks under the epoch that was claimed; claims it once more when the session has ended meanwhile. @throws BerthError as `mustSucceed` */
+  /**
+   * Sends a request under the claimed epoch; claims again if the session has ended meanwhile. @throws BerthError like
+   * `mustSucceed`
+   */
   async ask(link: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
     return mustSucceed(await this.send(link, request), link);
   }
 
-  /** As `ask`, and returns also answers that say no. */
+  /** Like `ask`, but also returns error answers. */
   async send(link: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
     const first = await this.#claimed();
     if (first.kind === 'basic' && (request.method ?? 'GET') !== 'GET') await this.#mark(this.#epoch, first);
@@ -81,10 +86,10 @@ export class FencedSession {
     return second;
   }
 
-  /** @throws BerthError as `NodeController.claim`. */
+  /** @throws BerthError like `NodeController.claim`. */
   async claim(epoch: number, terms: ClaimTerms): Promise<void> {
     this.#terms = terms;
-    // One at a time: each claim ends the sessions of those before it.
+    // One at a time: each claim ends the sessions of earlier ones.
     while (this.#claiming) await this.#claiming.catch(() => {});
     if (this.#epoch === epoch && this.#isClaimed && this.#isMarkedNew === (terms.isNew === true)) return;
     this.#claiming = this.#claim(epoch).finally(() => {
@@ -108,8 +113,8 @@ export class FencedSession {
   }
 
   /**
-   * A session that ends meanwhile was ended by a later manager, or by the controller, which ends all of them when it restarts. Who is
-   * later has left its mark before: the next try sees it.
+   * A session that ends meanwhile was ended by a later manager, or by the controller, which ends all of them at a
+   * restart. A later manager has left its mark first, which the next try sees.
    */
   async #claim(epoch: number): Promise<void> {
     for (let tries = 1; ; tries++) {
@@ -126,7 +131,7 @@ export class FencedSession {
   async #claimOnce(epoch: number): Promise<void> {
     const { isCertain = () => true } = this.#terms;
     const isAgain = this.#fencedUnder === epoch;
-    // Nothing at the controller says that it has another manager since.
+    // The controller does not show whether it has another manager since.
     if (isAgain && !this.#isMarkKept && !isCertain()) throw notSurelyHeld(this.node, epoch);
     this.#epoch = epoch;
     this.#claimedBy = undefined;
@@ -139,7 +144,7 @@ export class FencedSession {
     this.#fencedUnder = epoch;
   }
 
-  /** Leaves the mark, and finds out whether it is kept. @returns the epoch that was marked before, if any was */
+  /** Writes the mark, and checks whether it is kept. @returns the previous epoch in the mark, if any */
   async #mark(epoch: number, credential: Credential): Promise<number | undefined> {
     let before: number | undefined;
     const access = {
@@ -158,7 +163,7 @@ export class FencedSession {
     });
     this.#isMarkedNew = isNew;
     if (answer === undefined) return before;
-    // It can't be written, or is dropped without a word, or cut off.
+    // The tag can't be written, is silently dropped, or cut off.
     const isRefused = answer.status >= 400 && answer.status < 500;
     if (!isRefused) mustSucceed(answer, this.system);
     const { body } = mustSucceed(await access.read(this.system), this.system);
@@ -169,7 +174,7 @@ export class FencedSession {
     return before;
   }
 
-  /** A machine in another's place is not marked, and not ordered. */
+  /** A replaced machine is neither marked nor ordered. */
   #requireSame(body: RedfishAnswer['body']): void {
     const { systemId: expected = '' } = this.#terms;
     const present = systemIdOf(body);
@@ -192,7 +197,7 @@ export class FencedSession {
     return this.#claimedBy;
   }
 
-  /** With the session that the node is being claimed by. @throws SessionEnded */
+  /** Uses the session of the claim in progress. @throws SessionEnded */
   async #sendBy(credential: Credential, link: string, request: RedfishRequest = {}): Promise<RedfishAnswer> {
     const answer = await this.service.send(link, request, credential);
     if (answer.status !== 401) return answer;
@@ -201,7 +206,10 @@ export class FencedSession {
   }
 }
 
-/** True when two are surely not one machine; one says its uuid and the other its serial number when firmware shows less than before. */
+/**
+ * True when two ids surely belong to different machines. A uuid and a serial number don't compare: firmware may show
+ * less than before.
+ */
 export function isAnother(expected: string, present: string): boolean {
   return present !== '' && expected !== present && expected.startsWith('serial ') === present.startsWith('serial ');
 }
@@ -225,7 +233,7 @@ export function isMarked(body: RedfishAnswer['body']): boolean {
   return tagOf(body).includes('[berth ');
 }
 
-/** A mark counts wherever it stands: operators may have written behind it. */
+/** A mark counts anywhere in the tag: operators may have written behind it. */
 function wasManaged(tag: string): boolean {
   return tag.replace(NEW_MARK, '').includes('[berth ');
 }
@@ -234,7 +242,7 @@ function pathOf(link: string): string {
   return link.slice(Math.max(0, link.indexOf('/redfish/')));
 }
 
-/** Instances that were stopped leave a machine off, so that it looks like a new one. */
+/** Stopped instances leave a machine off, so that it looks like a new one. */
 function managedBefore(node: string, tag: string): BerthError {
   const message = `node ${node} has no record, and its asset tag says that Berth managed it (${tag.slice(-MOST_TAG)}): an instance's data may be on it. ${byHand(node)}`;
   return new BerthError('failed_precondition', 'managed_before', message);
@@ -254,7 +262,7 @@ function superseded(node: string, epoch: number, present: number): BerthError {
   return new BerthError('aborted', 'epoch_superseded', message);
 }
 
-/** A later manager may be ending them just now: the next claim finds its mark, and only that says so. */
+/** A later manager may be ending them right now: only the mark, which the next claim reads, proves it. */
 function sessionsEnd(node: string): BerthError {
   return new BerthError('unavailable', 'controller_away', `the controller of node ${node} ends each session at once`);
 }

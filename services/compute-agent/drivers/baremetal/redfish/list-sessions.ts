@@ -1,23 +1,25 @@
 import { listOf, mustSucceed, type RedfishAnswer, SessionEnded } from './redfish-http';
 
-/** A session that a service has open. */
+/** An open session of a service. */
 export interface ListedSession {
   readonly link: string;
   readonly context: string;
   readonly userName: string;
 }
 
-/** So many pages are read at most. */
+/** Limit of the pages read. */
 const MAX_PAGES = 100;
 
 /**
- * Lists for many at once.
+ * Shares lists among concurrent claims.
  *
- * The naive way is that each claim reads all of them. Of a service with as many nodes as sessions that is quadratic, when an agent takes over
- * all its nodes. A list of before is no good to a claim either: it must see all who opened theirs before it left its mark. So a service is
- * read once at a time: who asks meanwhile waits for the next list, together with all others who do, and that begins after.
+ * The naive way is that each claim lists all sessions. For a service with as many nodes as sessions that is quadratic
+ * when an agent takes over all its nodes. An earlier list is useless for a claim: it must include all sessions opened
+ * before the claim's mark. So one list runs at a time: claims that ask meanwhile wait together for the next list, which
+ * begins afterwards.
  *
- * It costs a claim the rest of one list at most; and when the session ends by which one is read, all who wait for it claim again.
+ * The cost: a claim waits for the rest of one list at most; and when the session that reads a list ends, all claims
+ * that wait for it start again.
  */
 export function oneAtATime<B, T>(list: (by: B) => Promise<T>): (by: B) => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();
@@ -34,9 +36,9 @@ export function oneAtATime<B, T>(list: (by: B) => Promise<T>): (by: B) => Promis
 }
 
 /**
- * The sessions that a service has open: with one request a page, of a service that knows `$expand`; else with one for each session.
+ * The open sessions of a service: one request per page if it supports `$expand`; else one per session.
  *
- * @throws SessionEnded by whose token it reads; BerthError as `mustSucceed`
+ * @throws SessionEnded for the reading token; BerthError like `mustSucceed`
  */
 export async function listSessions(
   send: (link: string) => Promise<RedfishAnswer>,
@@ -62,7 +64,7 @@ export async function listSessions(
   }
 }
 
-/** One that has ended meanwhile, or that is not to be seen, is none of Berth's. */
+/** A session that ended meanwhile, or is not visible, is none of Berth's. */
 async function readOne(link: string, read: (link: string) => Promise<RedfishAnswer>): Promise<Partial<SessionBody>> {
   const answer = await read(link);
   return answer.status >= 400 && answer.status < 500 ? {} : mustSucceed(answer, link).body;
@@ -70,7 +72,7 @@ async function readOne(link: string, read: (link: string) => Promise<RedfishAnsw
 
 interface SessionBody {
   readonly '@odata.id': string;
-  /** Each resource has one; references have not. */
+  /** Resources have an Id; references do not. */
   readonly Id?: string;
   readonly Context?: string | null;
   readonly UserName?: string | null;

@@ -2,23 +2,23 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 
 /**
- * Holds logins back after a service has refused one.
+ * Delays logins after a service has refused one.
  *
- * A password that is wrong stays wrong, and accounts are locked after a few tries, against the right password too. So a service that
- * refused is asked again after a minute, and then ever more rarely. Controllers may share one directory of accounts: when several have
- * refused and none has accepted since, logins at all of them wait.
+ * A wrong password stays wrong, and accounts are locked after a few tries, even for the right password. So a service
+ * that refused is tried again after a minute, and then ever more rarely. Controllers may share a directory of accounts:
+ * when several have refused and none has accepted since, logins at all of them wait.
  */
 export interface LoginGate {
   /** @throws BerthError `failed_precondition / login_refused` while no login may be tried there. */
   check(root: string): void;
-  /** @returns the error of a login that was refused. */
+  /** @returns the error of the refused login. */
   refused(root: string, why: string): BerthError;
   accepted(root: string): void;
 }
 
 const FIRST_PAUSE_MS = 60_000;
 const MAX_PAUSE_MS = 30 * 60_000;
-/** Services that refuse in a row until all are left alone. */
+/** Consecutive refusals by different services after which all logins wait. */
 const MOST_REFUSING = 3;
 
 interface Refusal {
@@ -29,7 +29,7 @@ interface Refusal {
 
 export function loginGate(clock: Clock, user: string): LoginGate {
   const refusals = new Map<string, Refusal>();
-  /** Since one accepted. */
+  /** Refusals since the last accepted login. */
   let inARow = 0;
   let everywhere: Refusal | undefined;
   const next = (before: Refusal | undefined, why: string): Refusal => {

@@ -1,19 +1,20 @@
 import { BerthError } from '#libs/domain/errors';
 import { mustSucceed, type RedfishAnswer, type RedfishRequest } from './redfish-http';
 
-/** Tries to write against others who write the same, and against what services make of ETags. */
+/** Limit of the tries against concurrent writers and services' ETag quirks. */
 const MAX_TRIES = 10;
 
 /**
- * Writes a resource by what it is now, guarded by its ETag as far as its service can compare ETags.
+ * Updates a resource based on its present content, guarded by its ETag as far as its service can compare ETags.
  *
- * Services demand `If-Match` (428), or refuse the very ETag that they have given (412): weak ones never match by RFC 9110, some have
- * another for the header and for the body, some compare what was compressed. So a tag that is refused though the resource has it still
- * is tried without its `W/`, then as `*`, then not at all. A tag that is refused because others have written meanwhile is read again.
+ * Services demand `If-Match` (428), or refuse the very ETag that they sent (412): weak ones never match by RFC 9110,
+ * some services have different ones for header and body, some compare the compressed form. So a tag that is refused
+ * though it is still current is tried without its `W/`, then as `*`, then not at all. A tag refused because of a
+ * concurrent write is read again.
  *
- * @param bodyOf  what to write over what is there; undefined for nothing
- * @returns the answer, which may say no; undefined when there was nothing to write
- * @throws BerthError `unavailable / controller_busy` when others keep writing; of `read` and `send`
+ * @param bodyOf  the update for the present content; undefined for none
+ * @returns the answer, possibly an error; undefined without an update
+ * @throws BerthError `unavailable / controller_busy` when others keep writing; errors of `read` and `send`
  */
 export async function patchResource(
   link: string,
@@ -43,7 +44,7 @@ export interface ResourceAccess {
   readonly send: (link: string, request: RedfishRequest) => Promise<RedfishAnswer>;
 }
 
-/** What `If-Match` may say, the strictest first. */
+/** The values of `If-Match` to try, strictest first. */
 function guardsBy(tag: string | undefined): readonly (string | undefined)[] {
   if (tag === undefined) return [undefined, '*'];
   return [tag, ...(tag.startsWith('W/') ? [tag.slice(2)] : []), '*', undefined];

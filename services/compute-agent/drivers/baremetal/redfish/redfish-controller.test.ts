@@ -109,7 +109,7 @@ it('leaves sessions of other nodes of the same service alone', async () => {
 it.each([
   [true, 8, 6],
   [true, 64, 6],
-  // So many sessions are read for each list, and all claims wait for the same ones.
+  // Each list reads this many sessions, and all claims wait for the same lists.
   [false, 8, 12],
   [false, 64, 12],
 ])('takes nodes of one service over with requests in proportion (expands: %p, nodes: %i)', async (...of) => {
@@ -129,7 +129,7 @@ it.each([
 
 it('claims by no list of sessions that was begun before it left its mark', async () => {
   await start({ isShared: true });
-  // Of a node without a mark there is nobody to end.
+  // An unmarked node has no former manager's session to end.
   for (const node of ['n1', 'n2']) await controllerOf(node).claim(1);
   let letGo = () => {};
   const held = new Promise<void>((resolve) => {
@@ -145,7 +145,7 @@ it('claims by no list of sessions that was begun before it left its mark', async
       isHeld();
       await held;
     }
-    // Once it asks for a list of sessions.
+    // Released once it asks for a list of sessions.
     if (request.method === 'PATCH' && url.endsWith('n1')) setImmediate(letGo);
     return answer;
   });
@@ -216,7 +216,7 @@ it('says that a controller does not answer, or refuses', async () => {
 it('needs one session for ten systems of a chassis that has eight, and ends those that a killed agent left', async () => {
   const nodes = Array.from({ length: 10 }, (_, n) => `n${n}`);
   await start({ nodes, isShared: true, quirks: { maxSessions: 8 } });
-  // Agents that were killed.
+  // Sessions of killed agents.
   for (let n = 0; n < 8; n++)
     await agent()('n0')
       .claim(n + 1)

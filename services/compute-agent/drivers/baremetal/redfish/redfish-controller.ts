@@ -6,7 +6,7 @@ import { listOf, mustSucceed, type RedfishAnswer } from './redfish-http';
 import { type RedfishService, splitAddress } from './redfish-service';
 import { systemIdOf } from './system-id';
 
-/** DMTF's `ResetType` for each order, those that are tried first before others that mean nearly the same. */
+/** DMTF's `ResetType` candidates for each order, preferred ones first. */
 const RESET_TYPES = {
   on: ['On', 'ForceOn'],
   off: ['ForceOff'],
@@ -15,11 +15,11 @@ const RESET_TYPES = {
 } as const;
 
 /**
- * A node by its ComputerSystem (DMTF's schemas ComputerSystem and Session), under a fenced session.
+ * A node as a ComputerSystem (DMTF's schemas ComputerSystem and Session), under a fenced session.
  *
  * @param address   of the system: `https://bmc-7/redfish/v1/Systems/1`
  * @param services  shared with other nodes of the agent
- * @param systemId  of a system whose uuid is also another's: what it is known by instead
+ * @param systemId  replaces the id of a system whose uuid is not unique
  */
 export function redfishController(
   node: string,
@@ -32,7 +32,7 @@ export function redfishController(
   const session = new FencedSession(node, system, service);
   const at = { system, service };
 
-  /** It was switched on, and has not been shown as on yet: one that is slow is shown as off, and comes on all the same. */
+  /** Switched on and not shown as on yet: a slow machine is shown as off, and comes on all the same. */
   let isComingOn = false;
 
   async function read(): Promise<SystemBody> {
@@ -41,7 +41,10 @@ export function redfishController(
     return body;
   }
 
-  /** Where each time is refused, each boot is told where from: the last word of what was to be once is gone with it. */
+  /**
+   * If permanent overrides are refused, sets a one-time boot from the disk, unless an override is pending; that also
+   * clears the last one-time device.
+   */
   async function keepDisk(body: SystemBody): Promise<void> {
     const boot = bootOf(body as RedfishAnswer['body']);
     const isPending = boot?.BootSourceOverrideEnabled === 'Once' || boot?.BootSourceOverrideEnabled === 'Continuous';
@@ -84,7 +87,7 @@ export function redfishController(
         isComingOn = true;
       }
       await reset(session, system, body, order).catch((thrown: unknown) => {
-        // What is off may refuse to be switched off.
+        // A machine that is off may refuse to be switched off.
         if (!isCutAnyway || BerthError.from(thrown).reason !== 'controller_refused') throw thrown;
       });
       if (isCutAnyway) isComingOn = false;
@@ -96,7 +99,7 @@ export function redfishController(
   };
 }
 
-/** Between on and off the power is on. @throws BerthError when nothing tells. */
+/** The power is on in the states between on and off. @throws BerthError when the state is missing or unknown. */
 function isOnBy(system: string, state: string | null | undefined): boolean {
   if (typeof state === 'string' && state !== '') return state !== 'Off';
   throw new BerthError('failed_precondition', 'controller_refused', `${system} shows no PowerState`);
@@ -119,7 +122,7 @@ async function reset(
     if (last.status === 412 || last.status === 428) {
       last = await session.send(target, { method: 'POST', body: { ResetType }, ifMatch: '*' });
     }
-    // One that is not known is refused as a whole.
+    // Services refuse a request with an unknown value as a whole.
     if (last.status !== 400 && last.status !== 501) break;
   }
   if (last === undefined) {
@@ -129,7 +132,7 @@ async function reset(
   mustSucceed(last, target);
 }
 
-/** What the action's own resource says (`ActionInfo`), which may stand in place of the values. */
+/** The allowable values of the action's own resource (`ActionInfo`), which may replace the inline ones. */
 async function allowedBy(session: FencedSession, link: string | undefined): Promise<readonly string[] | undefined> {
   if (link === undefined) return undefined;
   const { status, body } = await session.send(link);

@@ -5,14 +5,17 @@ import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } fro
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { BerthError } from '#libs/domain/errors';
 
-/** A session has ended by which something was asked. */
+/** The session of a request has ended. */
 export class SessionEnded extends Error {}
 
 /** An answer of a Redfish service. */
 export interface RedfishAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The resource, or its extended error; {} of what is no JSON object, as the pages of proxies and of services that start. */
+  /**
+   * The resource, or its extended error; {} for anything but a JSON object, such as pages of proxies and of starting
+   * services.
+   */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -21,28 +24,28 @@ export interface RedfishRequest {
   readonly body?: unknown;
   /** X-Auth-Token of a session. */
   readonly token?: string | undefined;
-  /** User and password instead, of a service without sessions. */
+  /** User and password, for a service without sessions. */
   readonly basic?: { readonly user: string; readonly password: string } | undefined;
   readonly ifMatch?: string | undefined;
 }
 
 /**
- * Asks a Redfish service (DMTF DSP0266) one thing, once.
+ * Sends one request to a Redfish service (DMTF DSP0266), once.
  *
  * @param url  absolute
- * @returns also answers that say no
+ * @returns also error answers
  * @throws BerthError `unavailable / controller_away`
  */
 export type AskRedfish = (url: string, request: RedfishRequest, timeoutMs: number) => Promise<RedfishAnswer>;
 
-/** A resource is some ten KB; a service that sends more than this without end is cut off. */
+/** A resource has some ten KB; the connection of a service that sends more than this is cut. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /**
- * Over HTTP. Redirects are answers: whoever asked decides whether they lead to where the session's token may go.
+ * Requests over HTTP. Redirects are returned: the caller decides whether the session's token may follow.
  *
- * @param caFile  certificates in PEM that controllers are trusted by beside the public ones: of who signed theirs, or their own. One that
- *   is in the file itself is trusted under whatever name it was issued: controllers sign for `localhost`, or for a serial number
+ * @param caFile  certificates in PEM to trust besides the public ones: issuers, or controllers' own. A certificate in
+ * the file itself is trusted under any name: controllers sign for `localhost`, or for a serial number
  * @throws BerthError `invalid_argument / bad_config` when the file can't be read
  */
 export function askOverHttp(caFile = ''): AskRedfish {
@@ -66,7 +69,7 @@ export function askOverHttp(caFile = ''): AskRedfish {
   };
 }
 
-/** With the certificates that the machine trusts. */
+/** With the machine's trusted certificates. */
 export const askRedfish: AskRedfish = askOverHttp();
 
 function headersOf({ token, basic, ifMatch }: RedfishRequest, text: string | undefined): Record<string, string> {
@@ -93,7 +96,7 @@ function answerOf(
       readAll(response).then((content) => resolve(toAnswer(response, content)), reject);
     });
     sent.on('error', (error: NodeJS.ErrnoException) => {
-      // The service had closed a connection that was idle: nothing was asked.
+      // The service had closed an idle connection: it did not get the request.
       const isStale = sent.reusedSocket && error.code === 'ECONNRESET';
       if (isStale) answerOf(open, url, { ...options, agent: false }, text).then(resolve, reject);
       else reject(error);
@@ -113,7 +116,7 @@ async function readAll(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** The status is what counts: what a body is, an answer that refuses does not owe anybody. */
+/** The status decides: an error answer may have any body. */
 function toAnswer({ statusCode = 0, headers: received }: IncomingMessage, content: string): RedfishAnswer {
   const headers = new Headers();
   for (const [name, value] of Object.entries(received)) {
@@ -162,7 +165,7 @@ export function controllerAway(url: string, cause?: unknown): BerthError {
   });
 }
 
-/** @throws BerthError when the service refused, or was not able to answer. */
+/** @throws BerthError when the service refused, or was unable to answer. */
 export function mustSucceed(answer: RedfishAnswer, url: string): RedfishAnswer {
   const { status } = answer;
   if (status < 300) return answer;
@@ -172,12 +175,14 @@ export function mustSucceed(answer: RedfishAnswer, url: string): RedfishAnswer {
   throw new BerthError('failed_precondition', 'controller_refused', message);
 }
 
-/** What a service answers while it starts, is overloaded, or stumbles: the same may succeed a little later. */
+/**
+ * True for the status of a service that starts, is overloaded, or fails for now: the same request may succeed later.
+ */
 export function isPassing(status: number): boolean {
   return status >= 500 ? status !== 501 && status !== 505 && status !== 507 : status === 408 || status === 429;
 }
 
-/** The extended error's own words, shortened. */
+/** The extended error's message, shortened. */
 export function messageOf({ body }: RedfishAnswer): string {
   const { error } = body as { error?: ExtendedError };
   const details = detailsOf(error).flatMap(({ Message }) => Message || []);
@@ -185,7 +190,7 @@ export function messageOf({ body }: RedfishAnswer): string {
   return typeof text === 'string' ? text.slice(0, 300) : '';
 }
 
-/** The ids of its messages, as `Base.1.18.SessionLimitExceeded`. */
+/** The ids of its messages, such as `Base.1.18.SessionLimitExceeded`. */
 export function messageIdsOf({ body }: RedfishAnswer): string {
   const { error } = body as { error?: ExtendedError };
   return [error?.code, ...detailsOf(error).map(({ MessageId }) => MessageId)].join(' ');
@@ -211,7 +216,7 @@ export function membersOf(body: Readonly<Record<string, unknown>>): string[] {
   return listOf<{ readonly '@odata.id'?: string }>(body['Members']).flatMap((member) => member['@odata.id'] ?? []);
 }
 
-/** What services ought to show as a list of objects. */
+/** A property that should be a list of objects; services may send anything. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names what a resource lists
 export function listOf<T extends object>(value: unknown): readonly T[] {
   return Array.isArray(value) ? value.filter((one): one is T => typeof one === 'object' && one !== null) : [];

@@ -13,38 +13,38 @@ import {
   type RedfishRequest,
 } from './redfish-http';
 
-/** By whom services are asked, and how. */
+/** The account and transport for services. */
 export interface RedfishLogin {
   readonly user: string;
   readonly password: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** Over HTTP unless given. */
+  /** Default: over HTTP. */
   readonly ask?: AskRedfish;
 }
 
-/** By what a service knows who asks: a session, or, where it has none, user and password with each request. */
+/** The authentication of a request: a session, or user and password for a service without sessions. */
 export type Credential =
   | { readonly kind: 'session'; readonly token: string; readonly link: string }
   | { readonly kind: 'basic' };
 
-/** How the `Context` of all sessions begins that Berth opens. */
+/** Prefix of the `Context` of all sessions that Berth opens. */
 export const OUR_CONTEXT = 'berth ';
 
 const SERVICE_ROOT = '/redfish/v1';
 const SESSIONS_PATH = `${SERVICE_ROOT}/SessionService/Sessions`;
 const MAX_TRIES = 3;
 const FIRST_PAUSE_MS = 100;
-/** A service that wants more time than this is away: whoever asked decides. */
+/** Limit of a requested pause; a service that asks for more counts as away, and the caller decides. */
 const MAX_PAUSE_MS = 30_000;
 const MAX_REDIRECTS = 5;
-/** A task that is longer under way was taken: what becomes of it is seen at the system. */
+/** Time limit of a task; a longer one counts as accepted, and the system shows its outcome. */
 const MAX_TASK_MS = 60_000;
 const TASK_POLL_MS = 1_000;
 const FINISHED_TASK = ['Completed', undefined];
 const FAILED_TASK = ['Exception', 'Killed', 'Cancelled', 'Interrupted'];
 
-/** All services that one agent reaches by one account. */
+/** All services that one agent reaches with one account. */
 export function redfishServices(login: RedfishLogin): (root: string) => RedfishService {
   const gate = loginGate(login.clock, login.user);
   const services = new Map<string, RedfishService>();
@@ -62,20 +62,20 @@ export function splitAddress(url: string): { readonly root: string; readonly lin
 }
 
 /**
- * One Redfish service, a BMC or the manager of a chassis, and this agent's one session there: managers of chassis have fewer sessions
- * than systems.
+ * One Redfish service, a BMC or the manager of a chassis, and this agent's only session there: chassis managers allow
+ * fewer sessions than they have systems.
  *
- * It is asked as the standard lets services be (DSP0266): what passes (503, 429, a connection that is cut) is tried again, after the time
- * that the service names; redirects are followed within the service, never to another host, which would hear the session's token; what
- * is done by a task is waited for.
+ * It allows for everything that the standard allows services (DSP0266): passing errors (503, 429, a cut connection) are
+ * retried after the service's own delay; redirects are followed within the service, never to another host, which would
+ * receive the session's token; tasks are awaited.
  */
 export class RedfishService {
-  /** Sessions that the service has open at some moment after this was called; for many at once. @throws SessionEnded */
+  /** The sessions open at some moment after the call; shared by concurrent calls. @throws SessionEnded */
   readonly listSessions: (credential: Credential) => Promise<readonly ListedSession[]>;
   #current: Credential | undefined;
   #opening: Promise<Credential> | undefined;
   #sessionsPath: string | undefined;
-  /** Under which epoch each node was claimed by the present session. */
+  /** The epoch of each node's claim with the present session. */
   readonly #claims = new Map<string, number>();
   readonly #users = new Set<object>();
 
@@ -89,7 +89,7 @@ export class RedfishService {
     );
   }
 
-  /** The present session, or else a new one. @param context  says what it is for @throws BerthError also `login_refused` */
+  /** The present session, or else a new one. @param context  its purpose @throws BerthError also `login_refused` */
   async session(context: string): Promise<Credential> {
     if (this.#current) return this.#current;
     this.#opening ??= this.#open(context).finally(() => {
@@ -99,8 +99,8 @@ export class RedfishService {
   }
 
   /**
-   * The session by which a node is claimed. One by which the same node was claimed under another epoch is ended first: what was sent
-   * under that one and is late is refused.
+   * The session for a node's claim. A session that claimed the same node under another epoch is ended first, so that
+   * late requests of that epoch are refused.
    */
   async sessionFor(node: string, epoch: number, context: string): Promise<Credential> {
     const claimedUnder = this.#claims.get(node);
@@ -118,13 +118,15 @@ export class RedfishService {
     return this.#current === credential;
   }
 
-  /** The service has refused the session. @returns whether another may be opened */
+  /** The service has refused the session. @returns true when another may be opened */
   ended(credential: Credential): void {
     if (this.#current === credential) this.#forget();
     if (credential.kind === 'basic') throw this.gate.refused(this.root, '401');
   }
 
-  /** True when a session was opened by this account for Berth; a service that keeps no `Context` tells by its user. */
+  /**
+   * True when this account opened a session for Berth; a service that keeps no `Context` is judged by the user name.
+   */
   isOurs({ context, userName }: ListedSession): boolean {
     return context.startsWith(OUR_CONTEXT) || (context === '' && userName === this.login.user);
   }
@@ -133,7 +135,7 @@ export class RedfishService {
     this.#users.add(user);
   }
 
-  /** Gives the session back when nobody uses it any more. */
+  /** Closes the session once nobody uses it any more. */
   async leave(user: object): Promise<void> {
     this.#users.delete(user);
     if (this.#users.size === 0) await this.close();
@@ -148,7 +150,7 @@ export class RedfishService {
 
   /**
    * @param link  from the root of the service, or absolute
-   * @returns also answers that say no
+   * @returns also error answers
    * @throws BerthError `unavailable / controller_away`, `failed_precondition / controller_refused`
    */
   async send(link: string, request: RedfishRequest, credential?: Credential): Promise<RedfishAnswer> {
@@ -158,7 +160,7 @@ export class RedfishService {
       let pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (tries - 1));
       try {
         const answer = await this.#follow(link, request, credential);
-        // True when the order of a 500 was done is not known; what is refused for now was not.
+        // After a 500 an order may have been executed; after a temporary refusal it was not.
         const isRetryable = isPassing(answer.status) && (!isPost || [429, 503].includes(answer.status));
         const askedMs = retryAfterMs(answer, clock);
         if (!isRetryable || tries === MAX_TRIES || (askedMs ?? 0) > MAX_PAUSE_MS) {
@@ -195,7 +197,7 @@ export class RedfishService {
     }
   }
 
-  /** Where a redirect leads, if that is the same service: the same origin, or its HTTPS in place of its HTTP. */
+  /** The target of a redirect within the same service: the same origin, or HTTPS in place of its HTTP. */
   #within(location: string, from: string): string | undefined {
     const here = new URL(from);
     if (location.startsWith(SERVICE_ROOT)) return this.root + location;
@@ -208,7 +210,7 @@ export class RedfishService {
       : undefined;
   }
 
-  /** Waits for what a task monitor, or the task itself, says of an order that was taken (202). */
+  /** Awaits the outcome of an accepted order (202) from the task monitor, or the task itself. */
   async #task(taken: RedfishAnswer, credential: Credential | undefined): Promise<RedfishAnswer> {
     const { clock } = this.login;
     const link = taken.headers.get('location') ?? (taken.body['@odata.id'] as string | undefined);
@@ -224,7 +226,7 @@ export class RedfishService {
         const body = { error: { '@Message.ExtendedInfo': Messages, message: `the task ended as ${TaskState}` } };
         return { ...answer, status: 400, body };
       }
-      // A monitor goes when it was read, and so may the task of a service that restarts.
+      // A monitor vanishes once read, and so may the task of a restarting service.
       if (answer.status === 404 || answer.status === 410) return taken;
       const isDone = answer.status !== 202 && FINISHED_TASK.includes(TaskState);
       if (!isPassing(answer.status) && (answer.status >= 400 || isDone)) return answer;
@@ -245,7 +247,7 @@ export class RedfishService {
     const { user: UserName, password: Password } = this.login;
     const post = (body: object) => this.send(path, { method: 'POST', body });
     let answer = await post({ UserName, Password, Context: context });
-    // Context came to the schema late.
+    // Older services lack Context.
     if (answer.status === 400 && !isOverLimit(answer)) answer = await post({ UserName, Password });
     if (isOverLimit(answer)) {
       await this.#endOurs(path);
@@ -265,7 +267,7 @@ export class RedfishService {
     return { kind: 'session', token, link };
   }
 
-  /** Undefined of a service that says itself that it has no sessions. */
+  /** Undefined for a service that declares that it has no sessions. */
   async #pathOfSessions(): Promise<string | undefined> {
     if (this.#sessionsPath !== undefined) return this.#sessionsPath;
     const { status, body } = await this.send(`${SERVICE_ROOT}/`, {});
@@ -280,8 +282,8 @@ export class RedfishService {
   }
 
   /**
-   * All sessions of the service are taken: those that Berth has left open, as when an agent was killed, are ended with the password. Who
-   * lives of those that lose one opens another.
+   * All sessions of the service are in use: ends those that Berth left open, as after an agent was killed, with the
+   * password. Live agents that lose theirs open new ones.
    */
   async #endOurs(path: string): Promise<void> {
     const basic = { kind: 'basic' } as const;
@@ -302,7 +304,7 @@ export class RedfishService {
   }
 }
 
-/** A connection that a service cut: it restarts, or has closed one that was idle. */
+/** The service cut the connection: it restarted, or closed an idle one. */
 function isCut(thrown: unknown): boolean {
   const { cause } = BerthError.from(thrown);
   return ['ECONNRESET', 'EPIPE'].includes((cause as NodeJS.ErrnoException | undefined)?.code ?? '');
@@ -314,12 +316,12 @@ function isOverLimit(answer: RedfishAnswer): boolean {
   );
 }
 
-/** `Retry-After` in seconds or as a date; undefined when it names neither. */
+/** `Retry-After` in seconds or as a date; undefined for neither. */
 function retryAfterMs({ headers }: RedfishAnswer, clock: Clock): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
   if (/^\d+$/.test(value.trim())) return Number(value) * 1_000;
-  // By its own clock, which may be set to anything.
+  // By the service's own clock, which may be set to anything.
   const nowMs = Date.parse(headers.get('date') ?? '') || clock.now();
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);

@@ -14,16 +14,16 @@ interface FileNode {
   readonly class?: string;
   readonly traits?: readonly string[];
   readonly redfish: string;
-  /** A file of certificates by which its controller is trusted; that of the configuration unless given. */
+  /** Certificates to trust its controller with; default: those of the configuration. */
   readonly ca?: string;
-  /** What the machine has: `{"VCPU": 64, "MEMORY_MB": 262144, "DISK_GB": 4000}`. */
+  /** The machine's resources: `{"VCPU": 64, "MEMORY_MB": 262144, "DISK_GB": 4000}`. */
   readonly resources?: Resources;
 }
 
 /**
- * Nodes that a file names, a JSON array. It is read once, when the agent starts.
+ * The nodes in a file, a JSON array, read once at the agent's start.
  *
- * @param resourceClass  of those whose class it does not say; '' for none
+ * @param resourceClass  of nodes without a class; '' for none
  */
 export function fileSource(path: string, resourceClass: string, login: RedfishLogin): NodeSource {
   const reached = new Map<string, { readonly url: string; readonly services: (root: string) => RedfishService }>();
@@ -48,7 +48,7 @@ export function fileSource(path: string, resourceClass: string, login: RedfishLo
   };
 }
 
-/** @throws BerthError `invalid_argument / bad_nodes`, naming the node. */
+/** @throws BerthError `invalid_argument / bad_nodes` with the node's name. */
 function parseNodes(path: string, text: string): readonly FileNode[] {
   let nodes: unknown;
   try {
@@ -94,7 +94,7 @@ function describe(
   return { name, resourceClass: own === '' ? otherwise : classOf(own), traits, resources };
 }
 
-/** `GOLD` and `CUSTOM_BAREMETAL_GOLD` are the same. */
+/** `GOLD` and `CUSTOM_BAREMETAL_GOLD` are equal. */
 export function classOf(name: string): string {
   return name.startsWith('CUSTOM_BAREMETAL_') ? name : `CUSTOM_BAREMETAL_${name}`;
 }

@@ -45,7 +45,7 @@ it.each<[string, FoundMachine[], string[]]>([
 ])('gives no managed machine a new name while a node of an older version is missing: %s', (_, machines, names) => {
   const store = [known('n1', ''), known('n2', '')];
   expect(named(machines, store)).toEqual(names);
-  // What was in doubt is called so again, and is its node once it shows the name.
+  // A machine in doubt gets its old name again, and is its node once it shows that name.
   const doubted = [...store, { ...known('1', ''), state: 'enroll' as const }];
   expect(named(machines, doubted)).toEqual(names);
   expect(named([marked('1', 'n1'), marked('2', 'n2')], doubted)).toEqual(['n1', 'n2']);

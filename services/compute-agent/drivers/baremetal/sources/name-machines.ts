@@ -5,28 +5,29 @@ import type { KnownMachine } from './node-source';
 export interface FoundMachine {
   readonly link: string;
   readonly id: string;
-  /** As `NodeRecord.systemId`; '' when it is not known. */
+  /** `NodeRecord.systemId`; '' while unknown. */
   readonly systemId: string;
-  /** What runs there calls it so, or its `Id` where nothing does: the name by which an older version knew it. '' when it was not read. */
+  /** The name that its operating system set, or else its `Id`: the name in older versions. '' when it was not read. */
   readonly hostName: string;
-  /** It has a mark of Berth's, or could not be read: nothing says that it is new. */
+  /** True when it has Berth's mark, or could not be read: it need not be new. */
   readonly mayBeKnown?: boolean;
 }
 
 export interface NamedMachine {
   readonly name: string;
-  /** Why it may be a node that has another name; '' for none. Then nothing is ordered of it, and its name is not kept. */
+  /** Why it may be a node with another name; '' for none. Then nothing is ordered of it, and its name is not kept. */
   readonly doubt: string;
 }
 
 /**
  * Names the machines of a service, in order.
  *
- * The naive name is the `HostName` that a system shows. Whoever runs on it can set that: a machine that is renamed would be enrolled as a
- * new one, and the instance on it be cleaned away. So a machine is known again by its uuid or serial number, and by where it stands only while
- * nothing else is known of it. One in whose place another stands now keeps its name, so that the other is refused under it. A machine that
- * is seen for the first time is called by the `Id` of its system. Nodes that an older version called by their `HostName` stay called so, where
- * one machine alone shows that name. While nobody shows the name of such a node, a machine that Berth has managed may be it.
+ * The naive name is a system's `HostName`. Its tenant can set that: a renamed machine would be enrolled as a new one,
+ * and the instance on it cleaned away. So a machine is recognised by its uuid or serial number, and by its path only
+ * while nothing else is known of it. A machine that was replaced keeps its name, so that its replacement is refused
+ * under it. A new machine is named after the `Id` of its system. Nodes that an older version named after their
+ * `HostName` keep the name if exactly one machine shows it. While no machine shows the name of such a node, any machine
+ * that Berth has managed may be that node.
  */
 export function nameMachines(machines: readonly FoundMachine[], known: readonly KnownMachine[]): NamedMachine[] {
   const bySystem = new Map(known.filter(({ systemId }) => systemId !== '').map((one) => [one.systemId, one.host]));
@@ -42,7 +43,7 @@ export function nameMachines(machines: readonly FoundMachine[], known: readonly 
     names.set(machine, name);
     taken.add(name);
   };
-  // By the strongest evidence first, so that no machine takes a name that another has a better claim to.
+  // Strongest evidence first, so that no machine takes a name that another has a better claim to.
   for (const machine of machines) if (machine.systemId !== '') take(machine, bySystem.get(machine.systemId));
   for (const machine of machines) {
     const there = byLink.get(machine.link);
@@ -54,7 +55,7 @@ export function nameMachines(machines: readonly FoundMachine[], known: readonly 
     const isOnly = strangers.every((other) => other === machine || other.hostName !== machine.hostName);
     if (isOnly && unidentified.has(machine.hostName)) take(machine, machine.hostName);
   }
-  // Of a node in `enroll` nothing runs under Berth.
+  // A node in `enroll` runs nothing under Berth.
   const managed = known.filter(({ state }) => state !== 'enroll').map(({ host }) => host);
   const missing = managed.filter((host) => unidentified.has(host) && !taken.has(host));
   const remembered = new Set(known.filter(isKept).map(({ host }) => host));
@@ -72,7 +73,7 @@ export function nameMachines(machines: readonly FoundMachine[], known: readonly 
         .slice(0, 12)}`,
     ];
     for (const name of options) if (isHostName(name) && !remembered.has(name)) take(machine, name);
-    // Two systems of one id and no other sign: where they stand is all that tells them apart.
+    // Two systems with one id and no other sign: only their paths distinguish them.
     take(
       machine,
       `${id}${machine.link}`
@@ -84,7 +85,7 @@ export function nameMachines(machines: readonly FoundMachine[], known: readonly 
   return machines.map((machine) => ({ name: names.get(machine) as string, doubt: doubts.get(machine) ?? '' }));
 }
 
-/** True when a name is its machine's; one that was in doubt may be called so again. */
+/** True when a name is its machine's; a machine in doubt may get it again. */
 function isKept({ state, systemId, systemLink }: KnownMachine): boolean {
   return state !== 'enroll' || systemId !== '' || systemLink !== '';
 }

@@ -2,37 +2,40 @@ import type { Resources } from '#libs/domain/inventory';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { NodeController } from '../node-controller';
 
-/** A node as an inventory knows it. */
+/** A node in an inventory. */
 export interface NodeDescription {
-  /** The name of the host that it is. */
+  /** The name of its host. */
   readonly name: string;
-  /** `CUSTOM_BAREMETAL_<CLASS>`, or '' when the inventory does not say. */
+  /** `CUSTOM_BAREMETAL_<CLASS>`, or '' when the inventory has none. */
   readonly resourceClass: string;
-  /** Undefined while the machine could not be read: they are as they are remembered. */
+  /** Undefined while the machine can't be read: the recorded ones stay. */
   readonly traits: readonly string[] | undefined;
-  /** What the machine has, by which nodes were scheduled before they had classes: VCPU, MEMORY_MB, DISK_GB; {} when not known. */
+  /**
+   * The machine's resources, by which nodes without classes were scheduled: VCPU, MEMORY_MB, DISK_GB; {} while unknown.
+   */
   readonly resources: Resources;
-  /** As `NodeRecord.systemId` and `systemLink`, where the inventory is that of the machines. */
+  /** `NodeRecord.systemId` and `systemLink`, if the machines themselves are the inventory. */
   readonly systemId?: string;
   readonly systemLink?: string;
-  /** Why it can't be used as the inventory shows it. */
+  /** Why it can't be used as listed. */
   readonly problem?: string;
 }
 
-/** What the store remembers of a node's machine. */
+/** The stored identity of a node's machine. */
 export type KnownMachine = Pick<NodeRecord, 'host' | 'systemId' | 'systemLink'> & Partial<Pick<NodeRecord, 'state'>>;
 
-/** Reads the nodes of the pool that the store remembers, and those that are called as given. */
+/** Reads the pool's stored nodes, and those with the given names. */
 export type RecallMachines = (alsoCalled: readonly string[]) => Promise<readonly KnownMachine[]>;
 
-/** Where nodes come from, and how each is reached. Every agent of a pool has the same. */
+/** The source of nodes and their controllers, equal for every agent of a pool. */
 export interface NodeSource {
   /**
-   * Names differ, and stay with their machines.
+   * Names are unique, and stay with their machines.
    *
-   * @throws BerthError `invalid_argument / bad_nodes`, `unavailable / controller_away`, `failed_precondition / login_refused`.
+   * @throws BerthError `invalid_argument / bad_nodes`, `unavailable / controller_away`, `failed_precondition /
+   * login_refused`.
    */
   list(recall: RecallMachines): Promise<readonly NodeDescription[]>;
-  /** Of a node that is listed. */
+  /** The controller of a listed node. */
   controller(name: string): NodeController;
 }

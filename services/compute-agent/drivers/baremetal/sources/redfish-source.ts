@@ -12,20 +12,20 @@ import type { NodeDescription, NodeSource } from './node-source';
 /** A system that its service lists. */
 interface ListedSystem {
   readonly link: string;
-  /** {} of one that could not be read. */
+  /** {} when it could not be read. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly systemId: string;
   readonly problem: string;
-  /** It may be another node than it is listed as. */
+  /** True when it may be another node than the listed one. */
   readonly isDoubted?: boolean;
 }
 
 const MAX_PAGES = 1_000;
 
 /**
- * All systems of one Redfish service, such as a rack's or a chassis manager's. Their names are those of `nameMachines`; their class is the
- * one that is configured, and a trait tells the model: `CUSTOM_MODEL_<Model>`. A system that can't be read, or that can't be told from
- * another, is a node with a problem: the others are served.
+ * All systems of one Redfish service, such as a rack's or a chassis manager's. `nameMachines` names them; they have the
+ * configured class, and a trait for the model: `CUSTOM_MODEL_<Model>`. A system that can't be read, or can't be
+ * identified, is a node with a problem: the others are served.
  *
  * @param root           `https://rack-7`
  * @param resourceClass  of all its nodes; '' for none
@@ -96,7 +96,7 @@ async function readSystems(service: RedfishService): Promise<ListedSystem[]> {
   }
 }
 
-/** Boards that were swapped, or never given a number, show the uuid of another: then serial numbers tell, or nothing does. */
+/** Swapped or unnumbered boards may show another's uuid: then serial numbers distinguish them, or nothing does. */
 function withoutTwins(systems: readonly ListedSystem[]): ListedSystem[] {
   const differing = systems.map((system) => {
     const isTwin = systems.some((other) => other !== system && other.systemId === system.systemId);
@@ -113,7 +113,7 @@ function withoutTwins(systems: readonly ListedSystem[]): ListedSystem[] {
   });
 }
 
-/** Of a machine that may be another than it says. */
+/** The controller of a machine that may be another than listed: it refuses everything. */
 function refusingController(problem: string): NodeController {
   const refuse = async () => {
     throw new BerthError('failed_precondition', 'ambiguous_system', problem);
@@ -125,7 +125,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-/** DMTF's `ProcessorSummary` and `MemorySummary`; what it does not say is left out, and disks are. */
+/** DMTF's `ProcessorSummary` and `MemorySummary`, as far as present; disks are left out. */
 function sizeOf(system: Readonly<Record<string, unknown>>): Resources {
   const { LogicalProcessorCount } = (system['ProcessorSummary'] ?? {}) as { LogicalProcessorCount?: number | null };
   const { TotalSystemMemoryGiB } = (system['MemorySummary'] ?? {}) as { TotalSystemMemoryGiB?: number | null };
