@@ -83,6 +83,8 @@ function remediesOf({ finding, instanceUuid: uuid, host }: DoubtView): readonly 
     case 'host_silent':
     case 'journal_unreadable':
       return [`berth terminate ${uuid}`];
+    case 'group_broken':
+      return [`berth instance migrate ${uuid}`];
     case 'above_capacity':
       return [`berth host disable ${host}`, 'berth terminate one of its instances'].slice(host === '' ? 1 : 0);
     case 'host_refused':

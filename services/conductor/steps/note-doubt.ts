@@ -14,6 +14,8 @@ export type DoubtFinding =
   | 'unheard'
   /** It was terminated, and its host, which was silent or gone, did not say that it is destroyed. */
   | 'destroy_owed'
+  /** It is where the hard policy of its group does not let it be. */
+  | 'group_broken'
   /** A second agent asks for a host that is held, or the reports of a host are refused. */
   | 'host_refused'
   /** What its host remembers of it can't be read. */

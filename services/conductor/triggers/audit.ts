@@ -7,6 +7,7 @@ import { NEEDING_ALTERNATES } from '../alternates/held-alternates';
 import type { Conductor } from '../context';
 import { type Look, lookAt, type Observation, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { auditGroups, type Place, placesOf } from './audit-groups';
 import { destroyBeforeForgetting, forgetEnded } from './forget-ended';
 
 /** The lease that the conductor which audits holds. */
@@ -14,7 +15,7 @@ export const AUDIT_LEASE = 'audit';
 /**
  * Looks at every claim with its record, and at every active record with its claim and its host, when neither has changed
  * for the grace period, and at what waits for a host that has been down for as long: a build goes to the next host before its
- * deadline, a move goes back, what was to be destroyed there is owed. Then it forgets records of what was deleted or ended in error long ago. One conductor at a time runs
+ * deadline, a move goes back, what was to be destroyed there is owed. Groups whose hard policy is broken are shown. Then it forgets records of what was deleted or ended in error long ago. One conductor at a time runs
  * it, by lease; two at once would do no harm. Consumers of the placement API's clients are left alone.
  */
 export async function audit(c: Conductor, holder: string): Promise<void> {
@@ -25,12 +26,14 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   const settledBeforeMs = nowMs - c.config.auditGraceMs;
   const isSettled = ({ updatedAtMs }: { readonly updatedAtMs: number }) => updatedAtMs < settledBeforeMs;
   const count = { claims: 0, active: 0 };
+  const places: Place[] = [];
 
   await c.placement.scanConsumers(async (consumers) => {
     const claims = consumers.filter((consumer) => consumer.owner === 'conductor' && isSettled(consumer));
     const records = await c.instances.get(claims.map(instanceOfConsumer));
     const byUuid = new Map(records.map((record) => [record.uuid, record]));
     count.claims += claims.length;
+    places.push(...placesOf(claims));
     const reservedSinceMs = nowMs - c.config.reservationMs;
     const looks = claims.map((claim) =>
       lookAtHeld(claim, byUuid.get(instanceOfConsumer(claim)), isSettled, reservedSinceMs),
@@ -41,6 +44,7 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
     );
   });
 
+  await auditGroups(c, places);
   await c.instances.scan(async (records) => {
     const active = records.filter((record) => isActive(record) && isSettled(record));
     const working = records.filter((record) => WAITS_FOR_HOST.includes(record.state) && isSettled(record));
