@@ -159,6 +159,17 @@ it.each(rows)('is one copy when $dies comes back: $phase', async ({ phase, dies 
   expect(world.harmed).toEqual([]);
 });
 
+it('runs where it went back to when that host is back, though the order to go on was lost', async () => {
+  await restOf('arriving', 'both');
+  world.behaviour.delete('h1');
+  await world.setUp('h1', true);
+  const kept = world.runningInstance(uuid, 'h1', { attempt: 1, powerState: 'shutdown' });
+  await world.sendDiscrepancy(world.discrepancy('h1', { present: [kept] }));
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
+  expect([world.stopped.size, world.harmed]).toEqual([0, []]);
+});
+
 it('destroys nothing that lives for a host that is down: neither by a revert, nor by a confirmation', async () => {
   await operate('migrate');
   die('h1');

@@ -1,5 +1,6 @@
 import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
 import type { Attempt, Instance } from '#libs/domain/instance';
+import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
@@ -193,6 +194,33 @@ it.each<[string, (other: RunningInstance) => Partial<HostDiscrepancy>]>([
   await world.clock.advance(60_000);
   expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h2`], [`${uuid} h2`]]);
 });
+
+it.each(['claimed', 'handing_over'] as const)(
+  'is followed to the destination of its move, whose claim its record knows, though its %s is overdue',
+  async (phase) => {
+    const spec = { allocationRequest: '', requestSpec: '' };
+    const source = { host: 'h1', attempt: 1, ...spec, claimToken: 1, activeAt: undefined };
+    const migration = {
+      uuid: migrationUuidOf(uuid),
+      kind: 'migrate',
+      phase,
+      source,
+      destination: { host: 'h2', attempt: 0, ...spec },
+      targetHost: '',
+      claimToken: 5,
+      handover: '',
+      confirmAfterMs: 0,
+      confirmAtMs: undefined,
+    } as const;
+    const attempts = [{ ...OPEN, outcome: 'active' as const }];
+    await restored({ ...AT_SOURCE, state: 'resize', claimToken: 5, attempts, migration, dueAtMs: 1 });
+    await world.clock.advance(20_000);
+    await runsOn('h2', 2, 'h2', 5);
+    await world.clock.advance(60_000);
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', attempts: [{ outcome: 'moved' }, {}] });
+    expect([world.runs(), world.orders]).toEqual([[`${uuid} h2`], []]);
+  },
+);
 
 it('is left where it runs, whoever says that a later attempt runs elsewhere', async () => {
   await restored({ ...AT_SOURCE, attempts: [{ ...OPEN, outcome: 'active' }] });

@@ -63,14 +63,15 @@ const HEAL_MS = 86_400_000;
 const CLOCKS_APART_MS = 1_000;
 
 /**
- * True when what runs elsewhere than its record says was moved there by what the store has forgotten: by a later attempt and claim than
- * the record knows, which nobody else gives. It is followed only where its record's host is known not to run it.
+ * True when what runs elsewhere than its record says was moved there by what the store has forgotten: by a later attempt than the record
+ * knows, which nobody else gives, and a later claim, or that of the move that the record is on. It is followed only where its record's
+ * host is known not to run it.
  */
 export function isMovedByForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
   if (record?.claimToken === undefined || isOnNoHost(record) || !mayMove(record)) return false;
   const { attempt, claimToken } = running;
-  const isLater = attempt > attemptNumber(record) && claimToken > record.claimToken && claimToken < lost.beforeToken;
-  return isLater && isFromBefore(record, lost);
+  const isLater = attempt > attemptNumber(record) && claimToken >= record.claimToken;
+  return isLater && claimToken < lost.beforeToken && isFromBefore(record, lost);
 }
 
 function mayMove({ state }: Instance): boolean {

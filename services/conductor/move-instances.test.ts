@@ -125,6 +125,71 @@ it('gives back what waits, when it is reverted or its turn does not come', async
   expect(world.harmed).toEqual([]);
 });
 
+describe('an affinity group', () => {
+  beforeEach(() => {
+    world.group = { id: 'web', policy: 'affinity', maxPerHost: 1 };
+  });
+
+  const backOn = (host: string) => ({ state: 'active', host, migration: undefined });
+
+  it.each(['is reverted', 'can not be handed over'])('goes back as one when a member of it %s', async (how) => {
+    const uuids = await active(2);
+    const [first = '', second = ''] = uuids;
+    await move(uuids);
+    if (how === 'is reverted') await world.operate(first, 'revert');
+    else {
+      world.behaviour.set('h1', 'is silent');
+      await world.operate(first, 'live_migrate');
+      await world.clock.advance(0);
+      const { attempt, claimToken } = world.powerOrders.at(-1) ?? { attempt: 0, claimToken: 0 };
+      const said = { attempt, claimToken, restsOnEpoch: 0, restsOnPosition: 0, migrationUuid: migrationUuidOf(first) };
+      const fault = { powerState: 'running', reason: 'driver_failed', message: '' } as const;
+      world.behaviour.delete('h1');
+      await world.sendPowerReport({ instanceUuid: first, host: 'h1', ...said, ...fault, ...world.nextPosition('h1') });
+    }
+    await world.clock.advance(1_000);
+    const [one, other] = await Promise.all([first, second].map(async (uuid) => (await recordsOf([uuid]))[0]));
+    expect([one, other]).toMatchObject([backOn('h1'), { ...backOn('h1'), fault: { reason: 'group_goes_back' } }]);
+    expect(await world.claims()).toEqual(uuids.map((uuid) => `${uuid} h1`).sort());
+    expect(world.harmed).toEqual([]);
+  });
+
+  it('goes back as one though the conductor dies between its members', async () => {
+    const uuids = await active(2);
+    await move(uuids);
+    await conductor.close();
+    conductor = await world.conductor((deps) => {
+      let isDead = false;
+      const update: typeof deps.instances.update = async (...args) => {
+        if (isDead) return new Promise(() => {});
+        isDead = true;
+        return deps.instances.update(...args);
+      };
+      return { ...deps, instances: { ...deps.instances, update } };
+    });
+    void world.operate(uuids[0] ?? '', 'revert').catch(() => {});
+    await world.clock.advance(0);
+    conductor = await world.conductor();
+    await world.clock.advance(TURN_MS);
+    const wentAlong = { ...backOn('h1'), fault: { reason: 'group_goes_back' } };
+    expect(await recordsOf(uuids)).toMatchObject([backOn('h1'), wentAlong]);
+    expect(await world.claims()).toEqual(uuids.map((uuid) => `${uuid} h1`).sort());
+  });
+
+  it('leaves those of it that have left where they run', async () => {
+    const uuids = await active(2);
+    const [first = '', second = ''] = uuids;
+    await move(uuids);
+    await world.operate(first, 'live_migrate');
+    await world.clock.advance(0);
+    await world.operate(second, 'revert');
+    await world.clock.advance(1_000);
+    expect((await recordsOf([first]))[0]).toMatchObject(backOn('h2'));
+    expect((await recordsOf([second]))[0]).toMatchObject(backOn('h1'));
+    expect(world.harmed).toEqual([]);
+  });
+});
+
 it('leaves to the audit what was claimed by a conductor that died before it was on record', async () => {
   const uuids = await active(2);
   await conductor.close();

@@ -87,6 +87,8 @@ export type Observation =
   /** A client, or an operator, says that the move stays as it is, or that it goes back. */
   | { readonly kind: 'confirm_requested' }
   | { readonly kind: 'revert_requested' }
+  /** A member of its affinity group goes back to the host that both were to leave. */
+  | { readonly kind: 'group_goes_back'; readonly host: string; readonly mateUuid: string }
   /** A host is claimed: by a scheduler, or an alternate by a conductor. */
   | { readonly kind: 'claimed'; readonly target: ClaimedHost }
   /** It is its turn: something has changed that could help it, by that revision of the store. */

@@ -44,7 +44,7 @@ async function oneRound(
   const nothing: Look[] = [];
   const selecting: Look[] = [];
   const settling: Look[] = [];
-  const performing: Promise<Look | undefined>[] = [];
+  const performing: Promise<Look | readonly Look[] | undefined>[] = [];
   for (const [look, step] of await stepsOf(c, looks, certain)) {
     if (step.kind === 'none') nothing.push(look);
     if (isOwn(step)) performing.push(perform(c, look, step));
@@ -57,7 +57,7 @@ async function oneRound(
     settling.length > 0 ? settleGangs(c, settling, reconcileLoop) : [],
     ...performing,
   ]);
-  return { next: [...selected, ...settled, ...performed.filter((look) => look !== undefined)], nothing };
+  return { next: [...selected, ...settled, ...performed.flat().filter((look) => look !== undefined)], nothing };
 }
 
 /** The next step of each; none for what may be older than what was done for it, unless it is done all the same. */

@@ -13,6 +13,9 @@ const MOVES = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
 const isBuilt = (state: string) => (BUILT_STATES as readonly string[]).includes(state);
 
+/** Built, and its host has said so. */
+const isHeard = ({ state, phase }: Case) => isBuilt(state) && phase !== 'went_back';
+
 /** The state that a step writes. */
 const WRITES: Partial<Record<Step['kind'], InstanceState | 'same'>> = {
   dispatch_build: 'building',
@@ -156,16 +159,32 @@ it('does not take what goes on in place for arrived, or for stopped, before it r
 });
 
 it('takes nothing that was seen before an instance was active for the present', () => {
-  const isOld = ({ state, observation, hasHost }: Case) =>
-    isBuilt(state) && hasHost && /before it was active|older epoch/.test(observation);
+  const isOld = (one: Case) => isHeard(one) && one.hasHost && /before it was active|older epoch/.test(one.observation);
   const steps = new Set(cases.filter(isOld).map((one) => JSON.stringify(stepOf(one))));
   expect([...steps]).toEqual([JSON.stringify({ kind: 'none', because: 'older observation' })]);
+});
+
+it('does with what a host shows of a move the same before and after a deadline, unless its host is to do it', () => {
+  const isOrdered = ({ phase, attempt }: Case) => phase === 'arriving' || (phase === 'returning' && attempt === 'open');
+  const shown = cases.filter((one) => MOVES.includes(one.state) && one.observed.kind === 'running' && !isOrdered(one));
+  const stepsWhere = (isOverdue: boolean) =>
+    shown.filter((one) => one.isOverdue === isOverdue).map((one) => JSON.stringify(stepOf(one)));
+  expect(stepsWhere(true)).toEqual(stepsWhere(false));
+});
+
+it('runs what it keeps of an earlier attempt on a host that was dead when it went back there', () => {
+  const words = 'is stopped on its host, by an earlier attempt';
+  const back = cases.filter(
+    ({ phase, attempt, hasHost }) => phase === 'went_back' && attempt === 'concluded' && hasHost,
+  );
+  const steps = new Set(back.filter((one) => one.observation === words).map((one) => JSON.stringify(stepOf(one))));
+  expect([...steps]).toEqual([JSON.stringify({ kind: 'set_power_state', powerState: 'running', isFirst: false })]);
 });
 
 it('has an instance lost only by its host, in a report after one that did not have it either', () => {
   const losing = cases.filter((one) => {
     const step = stepOf(one);
-    return step.kind === 'record_error' && isBuilt(one.state);
+    return step.kind === 'record_error' && isHeard(one);
   });
   const how = new Set(
     losing.map(({ observation, isMissing }) => (isMissing ? observation : `${observation}, no doubt before`)),

@@ -12,7 +12,7 @@ import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evi
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
 import { gangFailed, owesGang } from './reconcile/gang';
-import { isMoveWish, isMoving, moveAsked } from './reconcile/moves';
+import { groupGoesBack, isMoveWish, isMoving, moveAsked } from './reconcile/moves';
 import { arrived, moving, reverting } from './reconcile/moving';
 import { mayWait, pending, recordPending } from './reconcile/pending';
 import { preempted, preempting } from './reconcile/preempting';
@@ -57,6 +57,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'gang_failed') return gangFailed(record, observed.fault);
   if (owesGang(record)) return { kind: 'settle_gang' };
   if (isMoveWish(observed)) return moveAsked(record, observed);
+  if (observed.kind === 'group_goes_back') return groupGoesBack(record, observed);
   if (observed.kind === 'evacuate_requested' && isMoving(record)) return evacuateRequested(record);
   if (observed.kind === 'unshelve_requested' && record.state !== 'shelved_offloaded') return none('not shelved');
   const isOnItsWay = record.state === 'resize' || record.state === 'migrating';

@@ -68,9 +68,22 @@ function running(record: Instance, observed: RunningAt): Step {
   // What it is ordered from now on is to name that attempt: its host takes no orders about an earlier one.
   if (isLaterWhereItBelongs(record, observed)) return adopt(observed);
   if (!isWhereItBelongs(record, observed)) return adoptOrElsewhere(record, observed);
+  if (isYetToGoOn(record, observed)) return { kind: 'set_power_state', powerState: 'running', isFirst: false };
   const seen = powerSeen(record, observed);
   if (seen) return seen;
   return claimedWhereItRuns(record, observed);
+}
+
+/**
+ * It went back to a host that was dead, which has said nothing of the present attempt: what it keeps there of an earlier one is to run. (The
+ * order to go on with it waits there, or was lost.)
+ */
+function isYetToGoOn(
+  { state, activeAt, attempts }: Instance,
+  { instance: { attempt, powerState } }: RunningAt,
+): boolean {
+  const isOfEarlier = attempts.length > 0 && attempt > 0 && attempt < (attempts.at(-1)?.number ?? 0);
+  return state === 'unknown' && activeAt === undefined && isOfEarlier && powerState === 'shutdown';
 }
 
 /** The report of its host does not have it. */

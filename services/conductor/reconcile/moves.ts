@@ -43,6 +43,25 @@ export function moveAsked(record: Instance, wish: MoveWish): Step {
   }
 }
 
+/**
+ * An affinity group moves as one: what has not left with the others goes back with the first that does. What has left, or is about to be
+ * built at its destination, goes on: the copy that lives is kept.
+ */
+export function groupGoesBack(record: Instance, { host, mateUuid }: GroupGoesBack): Step {
+  if (!isYetToLeave(record, host)) return none('not on its host');
+  const message = `instance ${mateUuid} of its affinity group goes back to ${host}`;
+  return { kind: 'record_reverting', fault: { reason: 'group_goes_back', message } };
+}
+
+type GroupGoesBack = Extract<Observation, { kind: 'group_goes_back' }>;
+
+/** Whether it is to move from a host, both sides are claimed, and its destination was not ordered. */
+export function isYetToLeave({ state, migration }: Instance, host: string): boolean {
+  const isOnItsWay = state === 'resize' || state === 'migrating';
+  const isClaimed = migration?.phase === 'claimed' || migration?.phase === 'handing_over';
+  return isOnItsWay && isClaimed && migration.source.host === host && migration.destination.host !== host;
+}
+
 /** What is stopped is not moved live. Of one whose claim is not known yet, nothing can pass to a migration. */
 function isFree(record: Instance, kind: MigrationKind): boolean {
   const isAtRest = record.state === 'active' || (record.state === 'stopped' && kind !== 'live_migrate');

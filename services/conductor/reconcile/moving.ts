@@ -26,6 +26,8 @@ import {
 export function moving(record: Moving, observed: Observation, nowMs: number): Step {
   if (observed.kind === 'terminate_requested') return { kind: 'record_deleting' };
   if (observed.kind === 'running' && isAtSource(record, observed)) return none('its move holds it');
+  // What a host says comes before a deadline that has passed: a store may have forgotten that it has left, or arrived.
+  if (observed.kind === 'running' && record.migration.phase !== 'arriving') return adoptOrElsewhere(record, observed);
   switch (record.migration.phase) {
     case 'selecting':
       return selecting(record, observed, nowMs);
@@ -201,6 +203,8 @@ function askingSource(record: Moving, observed: Observation, nowMs: number): Ste
       if (observed.host !== destination.host || observed.attempt !== destination.attempt)
         return lateReport(record, observed);
       return observed.outcome === 'active' ? none('late report') : leave;
+    case 'running':
+      return isWhereItBelongs(record, observed) ? none('its move holds it') : adoptOrElsewhere(record, observed);
     case 'interrupted':
     case 'audited':
       return { kind: 'ask_source', isOverdue: isOverdue(record, nowMs) };
@@ -236,6 +240,7 @@ function leaving(record: Moving, observed: Observation, nowMs: number): Step {
 
 function returning(record: Moving, observed: Observation, nowMs: number): Step {
   if (!isReturnOrdered(record)) {
+    if (observed.kind === 'running') return adoptOrElsewhere(record, observed);
     const isDue = observed.kind === 'interrupted' || isOverdue(record, nowMs);
     return isDue ? { kind: 'give_back' } : elsewhere(record, observed);
   }

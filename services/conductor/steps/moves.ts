@@ -1,29 +1,17 @@
-import { isDeepStrictEqual } from 'node:util';
-import { isClaimOf } from '#libs/domain/consumer';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
-import { heldTogether, keptForMove } from '#libs/domain/moves/kept-for-move';
-import { bytesOf, MIGRATION_CONSUMER, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
-import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
-import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
-import { claimWrite } from '#libs/placement/sealed/claim-write';
+import { bytesOf, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
 import type { Conductor } from '../context';
-import {
-  attemptOn,
-  concludeAttempt,
-  MAX_ATTEMPTS_KEPT,
-  NO_BYTES,
-  type RecordChange,
-  readRecord,
-  writeRecord,
-} from '../lifecycle';
+import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
 import type { ClaimedHost, Look, Observation, WantedMove } from '../observation';
-import { isKeptStopped, isReturnOrdered, type Moving } from '../reconcile/moves';
+import { isKeptStopped, type Moving } from '../reconcile/moves';
 import { isChanging } from '../reconcile/power';
 import type { Step } from '../step';
+import { groupGoingBack } from './affinity-mates';
 import { after } from './after';
-import { openRequest, release } from './claims';
+import { begun, order } from './arrival';
+import { giveBack, holdSource, releaseMigration } from './migration-claims';
 import { noteDoubt } from './note-doubt';
-import { orderAnswer, orderArrival, orderDestroy, orderHandOver } from './orders';
+import { orderAnswer, orderDestroy, orderHandOver } from './orders';
 
 /** What is done for moves alone. */
 export type MoveStep = Extract<Step, { kind: (typeof MOVE_STEPS)[number] }>;
@@ -61,7 +49,7 @@ export async function performMove(
   look: Look,
   record: Instance,
   step: MoveStep,
-): Promise<Look | undefined> {
+): Promise<Look | readonly Look[] | undefined> {
   if (step.kind === 'record_move') return recordMove(c, look, record, step.wanted);
   if (step.kind === 'record_move_claimed') return recordMove(c, look, record, step.wanted, step.target);
   const { migration } = record;
@@ -142,8 +130,10 @@ export async function performMove(
       const dueAtMs = nowMs + c.config.schedulingTimeoutMs;
       return write({ migration: { ...migration, phase: 'returning' }, dueAtMs }, { kind: 'interrupted' });
     }
-    case 'give_back':
-      return giveBack(c, look, moving);
+    case 'give_back': {
+      const mates = await groupGoingBack(c, moving);
+      return [await giveBack(c, look, moving), mates].flat().filter((one) => one !== undefined);
+    }
     case 'record_returned': {
       const { at, isStopped, why } = step;
       const fault = record.fault ?? (why === undefined ? undefined : { reason: 'not_started', message: why });
@@ -179,14 +169,6 @@ async function isOnlyAtDestination(c: Conductor, record: Moving): Promise<boolea
 }
 
 const ARRIVAL_TIMES = 3;
-
-/** What a migration holds goes, if it is still what this move put there. */
-export async function releaseMigration(c: Conductor, { projectId, migration }: Instance): Promise<void> {
-  if (migration === undefined) return;
-  const { uuid, claimToken } = migration;
-  const kept = claimToken ?? (await c.placement.consumers([uuid]))[0]?.claimToken;
-  if (kept !== undefined) await release(c, { uuid, projectId, consumerType: MIGRATION_CONSUMER }, kept);
-}
 
 /** Of what is terminated on its move: the other side than the record's host is told, too. */
 export async function destroyOtherSide(c: Conductor, { uuid, host, migration }: Instance): Promise<void> {
@@ -279,20 +261,6 @@ async function dispatchArrival(c: Conductor, look: Look, record: Moving, handove
   return result.kind === 'written' ? order(c, look, result.record as Moving) : after(look, result, undefined);
 }
 
-/** A new attempt on a host. */
-function begun(c: Conductor, { attempts }: Instance, host: string, number: number) {
-  const nowMs = c.clock.now();
-  const kept = [...attempts, attemptOn(host, number, nowMs)].slice(-MAX_ATTEMPTS_KEPT);
-  // What another host said of it has no place in the order of what this one says.
-  const place = { host, activeAt: undefined, missingIn: undefined };
-  return { ...place, attempts: kept, dueAtMs: nowMs + c.config.buildTimeoutMs };
-}
-
-async function order(c: Conductor, look: Look, record: Moving, isAgain?: boolean): Promise<Look | undefined> {
-  const refused = await orderArrival(c, record, { isReturn: isReturnOrdered(record), isAgain });
-  return refused && { ...look, record, observed: refused };
-}
-
 /** Nobody has to confirm what was moved live: nothing of it is kept at its source but what the hypervisor left. */
 async function recordArrived(
   c: Conductor,
@@ -344,7 +312,12 @@ async function recordAsking(c: Conductor, look: Look, record: Moving, fault: Ins
  * Nothing is asked for what its destination can't have any more. What its source does not answer for stays at its destination, as
  * before it was to go back.
  */
-async function askSource(c: Conductor, look: Look, record: Moving, isOverdue: boolean): Promise<Look | undefined> {
+async function askSource(
+  c: Conductor,
+  look: Look,
+  record: Moving,
+  isOverdue: boolean,
+): Promise<Look | readonly Look[] | undefined> {
   const { isSourceDown, isDestinationDown } = await readEnds(c, record);
   if (isDestinationDown) return recordReverting(c, look, record, record.fault);
   if (isSourceDown || isOverdue) return recordStaying(c, look, record);
@@ -370,13 +343,16 @@ async function recordStaying(c: Conductor, look: Look, record: Moving): Promise<
   return after(look, await writeRecord(c, record, { ...change, fault }), { kind: 'interrupted' });
 }
 
-/** The attempt at its destination, if there was one, is given up in the same write: what it built must not stay. */
+/**
+ * The attempt at its destination, if there was one, is given up in the same write: what it built must not stay. Of its affinity group, what
+ * has yet to leave is looked at with that.
+ */
 async function recordReverting(
   c: Conductor,
   look: Look,
   record: Moving,
   fault: Instance['fault'],
-): Promise<Look | undefined> {
+): Promise<readonly Look[]> {
   const { migration } = record;
   const { source, destination } = migration;
   const hasLeft = destination.attempt > 0;
@@ -396,7 +372,9 @@ async function recordReverting(
     fault,
     dueAtMs: nowMs + (phase === 'leaving' ? c.config.destroyTimeoutMs : c.config.schedulingTimeoutMs),
   });
-  return after(look, result, { kind: 'interrupted' });
+  const next = after(look, result, { kind: 'interrupted' });
+  const mates = result.kind === 'written' ? await groupGoingBack(c, record) : [];
+  return next ? [next, ...mates] : mates;
 }
 
 /**
@@ -420,100 +398,4 @@ function wentBack(
     if (one.number !== destination.attempt) return one;
     return isOneCopy ? { ...one, outcome: 'active' } : { ...one, outcome: 'reverted', reason: one.reason || kind };
   });
-}
-
-/**
- * Gives an instance back what it held at its source, and releases what it holds at its destination, in one commit: whether it
- * fits or not, for it takes nothing that its migration did not hold.
- *
- * It may be done twice, and by one who is late: claims are read first, then the record. If that is still the one that was looked at,
- * the claims are of this move, and the commit is guarded by their tokens.
- */
-async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look | undefined> {
-  const { uuid, migration } = record;
-  const { source } = migration;
-  const claims = await c.placement.consumers([uuid, migration.uuid]);
-  const current = await readRecord(c, uuid);
-  if (current?.version !== record.version) return { ...look, record: current };
-  const held = claims.find((one) => one.uuid === uuid && isClaimOf(record, one));
-  const kept = claims.find((one) => one.uuid === migration.uuid && isClaimOf(record, one, MIGRATION_CONSUMER));
-  const request = openRequest(c, bytesOf(source.allocationRequest));
-  // Before both sides are known to be claimed, a scheduler may still be about to: a new token makes its guard fail.
-  const isKnown = migration.claimToken !== undefined;
-  const isBack =
-    isKnown && !kept && held && isDeepStrictEqual(held.allocations, request?.allocations ?? held.allocations);
-  let claimToken = isBack ? held.claimToken : undefined;
-  const isOneCopy = source.host === migration.destination.host;
-  const allocations =
-    request?.allocations ?? (kept && heldTogether(kept.allocations, isOneCopy ? (held?.allocations ?? {}) : {}));
-  if (!isBack && allocations) {
-    const guard = (claim: typeof held): ConsumerGuard =>
-      claim ? { kind: 'claim', claimToken: claim.claimToken } : { kind: 'absent' };
-    const back = request
-      ? claimWrite(request, guard(held))
-      : { ...migrationWrite(record, allocations, guard(held)), uuid, consumerType: 'INSTANCE' };
-    // Of another kind or project it is not this move's to release, and must not hold it up.
-    const isOthers = !kept && claims.some((one) => one.uuid === migration.uuid);
-    const consumers = isOthers ? [back] : [migrationWrite(record, {}, guard(kept)), back];
-    const result = await c.placement.commit({
-      kind: 'write_allocations',
-      atMs: c.clock.now(),
-      force: true,
-      consumers,
-    });
-    if (result.kind === 'generation') return { ...look, record: current, observed: { kind: 'interrupted' } };
-    if (result.kind === 'committed') claimToken = result.claimToken;
-    else await noteDoubt(c, look, 'claim_refused', result.kind);
-  }
-  const number = attemptNumber(record) + 1;
-  const result = await writeRecord(c, record, {
-    ...begun(c, record, source.host, number),
-    claimToken,
-    allocationRequest: bytesOf(source.allocationRequest),
-    requestSpec: bytesOf(source.requestSpec),
-  });
-  return result.kind === 'written' ? order(c, look, result.record as Moving) : after(look, result, undefined);
-}
-
-/** A store that has lost what the migration held is told again. */
-async function holdSource(c: Conductor, record: Moving): Promise<void> {
-  const { migration } = record;
-  const request = openRequest(c, bytesOf(migration.source.allocationRequest));
-  const [kept] = await c.placement.consumers([migration.uuid]);
-  const destination = openRequest(c, bytesOf(migration.destination.allocationRequest));
-  if (kept || !request || !destination) return;
-  const isOneCopy = migration.source.host === migration.destination.host;
-  const { allocations, counted } = keptForMove(request.allocations, destination.allocations, isOneCopy);
-  // In place, a larger size keeps nothing of the smaller one.
-  if (Object.keys(allocations).length === 0) return;
-  const membership = keptMembership(request, destination);
-  const consumers = [{ ...migrationWrite(record, allocations, { kind: 'absent' }), counted, ...membership }];
-  const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), force: true, consumers });
-  if (result.kind !== 'committed') return;
-  await writeRecord(c, record, { migration: { ...migration, claimToken: result.claimToken } });
-}
-
-/** The place that it may go back to counts for its group, as when it was claimed. */
-function keptMembership(
-  source: AllocationRequest,
-  present: AllocationRequest | undefined,
-): Pick<ConsumerWrite, 'group'> {
-  const { group } = claimWrite(source);
-  if (!group || present?.host === group.host) return {};
-  return { group: { ...group, kept: { movedTo: present?.spreadDomain ?? '' } } };
-}
-
-function migrationWrite(
-  { projectId, userId, migration }: Moving,
-  allocations: ConsumerWrite['allocations'],
-  expect: ConsumerGuard,
-): ConsumerWrite {
-  const who = {
-    uuid: migration.uuid,
-    projectId,
-    userId,
-    consumerType: MIGRATION_CONSUMER,
-    owner: 'conductor',
-  } as const;
-  return { ...who, allocations, mappings: {}, expect };
 }

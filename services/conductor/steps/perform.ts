@@ -20,7 +20,8 @@ import { adopt } from './adopt';
 import { after } from './after';
 import { type Claimant, claimAgain, readClaim, release, releaseElsewhere } from './claims';
 import { fenceOf, isFenced } from './fence-host';
-import { isMoveStep, type MoveStep, performMove, releaseMigration } from './moves';
+import { releaseMigration } from './migration-claims';
+import { isMoveStep, type MoveStep, performMove } from './moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
@@ -33,9 +34,9 @@ export type OwnStep = Exclude<Step, { kind: 'select_destinations' | 'settle_gang
 
 /**
  * Does one step and answers with what to look at next; undefined when this conductor has nothing more to do. A step that
- * finds the record changed looks at it as it is now, with the same observation.
+ * finds the record changed looks at it as it is now, with the same observation. What goes back may take others of its group with it.
  */
-export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<Look | undefined> {
+export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<Look | readonly Look[] | undefined> {
   if (step.kind !== 'doubt' && 'finding' in step && step.finding) noteRepair(c, look, step.finding);
   const { record } = look;
   switch (step.kind) {

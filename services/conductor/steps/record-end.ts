@@ -6,7 +6,8 @@ import type { Fault, Look } from '../observation';
 import type { Step } from '../step';
 import { after } from './after';
 import { release, releaseHeld } from './claims';
-import { attemptsWhenTerminated, destroyOtherSide, releaseMigration } from './moves';
+import { releaseMigration } from './migration-claims';
+import { attemptsWhenTerminated, destroyOtherSide } from './moves';
 import { noteDoubt } from './note-doubt';
 import { orderDestroy } from './orders';
 

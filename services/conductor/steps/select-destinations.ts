@@ -15,13 +15,12 @@ import type { Preemption } from '#libs/domain/queueing/admission';
 import { hasFailed } from '#libs/domain/queueing/gang';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import { groupKey } from '#libs/domain/server-group';
 import { groupBy } from '#libs/runtime/group-by';
 import type { Conductor } from '../context';
 import type { ClaimedHost, Observation } from '../observation';
 import { isMoving, type Moving } from '../reconcile/moves';
+import { affinityGroupOf } from './affinity-mates';
 import { callScheduler } from './call-scheduler';
-import { openRequest } from './claims';
 import { fenceOf, releaseFence } from './fence-host';
 import { triedBy } from './next-alternate';
 import { membersOf } from './settle-gangs';
@@ -69,12 +68,6 @@ async function selectForGroup(c: Conductor, records: readonly Instance[]): Promi
 /** The affinity group with which an instance leaves a dead host; undefined when it leaves alone. */
 function leavingGroupOf(c: Conductor, record: Instance): string | undefined {
   return record.state === 'rebuilding' ? affinityGroupOf(c, record) : undefined;
-}
-
-/** The affinity group of an instance, with its host; undefined when it has none. By its claim, which has the rules of a stored group. */
-export function affinityGroupOf(c: Conductor, record: Instance): string | undefined {
-  const group = openRequest(c, record.allocationRequest)?.group;
-  return group?.policy === 'affinity' ? `${record.host} ${groupKey(record.projectId, group.id)}` : undefined;
 }
 
 /** Others ask for themselves. */

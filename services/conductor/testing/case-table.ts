@@ -52,8 +52,8 @@ function isMade({ state, attempt, hasHost, phase }: Case): boolean {
     case 'revert_resize':
     case 'migrating': {
       // Where somebody works on it, its attempt is open.
-      const isWorking = phase === 'arriving' ? ['open'] : phase === 'returning' ? ['open', 'concluded'] : ['concluded'];
-      return hasHost && isWorking.includes(attempt);
+      if (phase === 'arriving') return hasHost && attempt === 'open';
+      return hasHost && (attempt === 'concluded' || (attempt === 'open' && MAY_BE_OPEN.includes(phase)));
     }
     case 'error':
       return attempt !== 'open' && hasHost === (attempt === 'concluded');
@@ -62,6 +62,8 @@ function isMade({ state, attempt, hasHost, phase }: Case): boolean {
       return hasHost || attempt !== 'open';
   }
 }
+
+const MAY_BE_OPEN: readonly Case['phase'][] = ['asking_source', 'returning'];
 
 function recordOf({ state, attempt, hasHost, isMissing, owesGang, former, phase }: Case): string {
   if (state === 'no record') return state;
@@ -73,7 +75,7 @@ function recordOf({ state, attempt, hasHost, isMissing, owesGang, former, phase 
     case 'stopping':
     case 'stopped':
     case 'starting': {
-      const base = phase === '' ? state : `${state}, ${phase}`;
+      const base = phase === '' ? state : `${state}, ${phase.replaceAll('_', ' ')}`;
       const name = attempt === 'none' ? `${base}, adopted` : base;
       return isMissing ? `${name}, missing in a report` : name;
     }
@@ -86,6 +88,7 @@ function recordOf({ state, attempt, hasHost, isMissing, owesGang, former, phase 
     case 'verify_resize':
     case 'revert_resize': {
       const words = `${state}, ${phase.replaceAll('_', ' ')}${former === '' ? '' : `, was ${former}`}`;
+      if (phase === 'asking_source') return attempt === 'open' ? `${words}, not arrived yet` : words;
       return phase === 'returning' && attempt === 'open' ? `${words}, ordered` : words;
     }
     default:

@@ -423,7 +423,8 @@ export class ConductorWorld {
     const place = `${instanceUuid} ${host}`;
     this.powerOrders.push(order);
     if (!this.running.get(instanceUuid)?.has(host) || behaviour === 'is silent') return;
-    const isLate = isAfter(this.#poweredAt.get(place) ?? NEVER, { epoch: restsOnEpoch, position: restsOnPosition });
+    const restsOn = { epoch: restsOnEpoch, position: restsOnPosition };
+    const isLate = restsOnEpoch > 0 && isAfter(this.#poweredAt.get(place) ?? NEVER, restsOn);
     const fails = behaviour === 'fails' && powerState === 'running' && !isLate;
     if (!isLate && !fails && (powerState === 'shutdown') !== this.stopped.has(place)) {
       if (powerState === 'shutdown') this.stopped.add(place);

@@ -26,11 +26,17 @@ export interface Case {
   /** What it was before it was built elsewhere, or again; '' when it was not. */
   readonly former: InstanceState | '';
   /** Of its move; '' when it is on none. */
-  readonly phase: MigrationPhase | '';
+  readonly phase: Stage;
   readonly record: Instance | undefined;
   readonly holds: Holds;
   readonly observed: Observation;
 }
+
+/**
+ * A phase of a move; leaving, and its source is to answer first; or its move is over, and the host that it went back to was dead and has
+ * said nothing since.
+ */
+type Stage = MigrationPhase | 'asking_source' | 'went_back' | '';
 
 export const NOW_MS = 1_000_000;
 const HOST = 'h1';
@@ -131,6 +137,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['its move is claimed', { kind: 'move_claimed', wanted: WANTED, target: TARGET }],
   ['confirm requested', { kind: 'confirm_requested' }],
   ['revert requested', { kind: 'revert_requested' }],
+  ['its group goes back', { kind: 'group_goes_back', host: HOST, mateUuid: randomUUID() }],
   ['handed over', { ...powerReportOf('shutdown'), migrationUuid: MIGRATION_UUID }],
   ['not handed over yet', { ...powerReportOf('running'), migrationUuid: MIGRATION_UUID }],
   [
@@ -167,6 +174,10 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   [
     'is stopped on its host, with a claim',
     { ...RUNNING, isClaimed: true, instance: { ...instance, powerState: 'shutdown' } },
+  ],
+  [
+    'is stopped on its host, by an earlier attempt',
+    { ...RUNNING, isClaimed: true, instance: { ...instance, attempt: GIVEN_UP, powerState: 'shutdown' } },
   ],
   ['is on its host by a later attempt', { ...RUNNING, instance: { ...instance, attempt: 9, claimToken: TOKEN + 1 } }],
   ['ran on its host before it was active', { ...RUNNING, at: BEFORE }],
@@ -247,7 +258,7 @@ export function* reconcileCases(): Generator<Case> {
   }
 }
 
-type Variant = readonly [phase: MigrationPhase | '', former: InstanceState | ''];
+type Variant = readonly [phase: Stage, former: InstanceState | ''];
 
 const PLAIN: readonly Variant[] = [['', '']];
 const ON_THE_WAY: readonly Variant[] = [
@@ -266,6 +277,10 @@ const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
     ['', ''],
     ['confirming', ''],
   ],
+  unknown: [
+    ['', ''],
+    ['went_back', ''],
+  ],
   stopping: [
     ['', ''],
     ['confirming', ''],
@@ -281,6 +296,7 @@ const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
     ['arrived', 'stopped'],
   ],
   revert_resize: [
+    ['asking_source', ''],
     ['leaving', ''],
     ['returning', ''],
     ['returning', 'stopped'],
@@ -319,7 +335,7 @@ function aRecord(
   const concluded = phase === 'leaving' ? 'reverted' : isOnHost ? 'active' : 'failed';
   const times = { reason: '', startedAtMs: 0, endedAtMs: undefined };
   const attempts: Attempt[] = [
-    { host: ELSEWHERE, number: GIVEN_UP, outcome: outcomeBefore(phase), ...times },
+    { host: phase === 'went_back' ? HOST : ELSEWHERE, number: GIVEN_UP, outcome: outcomeBefore(phase), ...times },
     { host: HOST, number: PRESENT, outcome: attempt === 'open' ? 'building' : concluded, ...times },
   ];
   const dueAtMs = isOverdue ? NOW_MS - 1 : NOW_MS + 1;
@@ -337,11 +353,11 @@ function aRecord(
     requestSpec: new Uint8Array(),
     alternates: new Uint8Array(),
     allocationRequest: Uint8Array.of(1),
-    activeAt: isOnHost ? ACTIVE_AT : undefined,
+    activeAt: isOnHost && phase !== 'went_back' ? ACTIVE_AT : undefined,
     missingIn: isMissing ? MISSING_IN : undefined,
     formerState: former === '' ? undefined : former,
-    ...(phase === '' ? {} : { migration: aMigration(phase) }),
-    dueAtMs: DEADLINES.includes(state) || owesGang || phase !== '' ? dueAtMs : undefined,
+    ...(isOver(phase) ? {} : { migration: aMigration(phase) }),
+    dueAtMs: DEADLINES.includes(state) || owesGang || !isOver(phase) ? dueAtMs : undefined,
     ...(owesGang ? { gang: { minCount: 2, count: 2 } } : {}),
     version: 3,
     createdAtMs: 0,
@@ -349,30 +365,34 @@ function aRecord(
   };
 }
 
+function isOver(stage: Stage): stage is 'went_back' | '' {
+  return stage === '' || stage === 'went_back';
+}
+
 /** In which its host is where it was before, and on no move. */
-const AT_SOURCE: readonly (MigrationPhase | '')[] = ['', 'selecting', 'claimed', 'handing_over'];
+const AT_SOURCE: readonly Stage[] = ['', 'selecting', 'claimed', 'handing_over'];
 
 /** Until it has left, its source is its host; from then on that is where the attempt before was. */
-function aMigration(phase: MigrationPhase): Migration {
-  const isAtSource = AT_SOURCE.includes(phase);
+function aMigration(stage: Exclude<Stage, 'went_back' | ''>): Migration {
+  const isAtSource = AT_SOURCE.includes(stage);
   const spec = { allocationRequest: '', requestSpec: '' };
   const here = { host: HOST, attempt: PRESENT, ...spec };
   const before = { host: ELSEWHERE, attempt: GIVEN_UP, ...spec };
   return {
     uuid: MIGRATION_UUID,
     kind: 'migrate',
-    phase,
+    ...(stage === 'asking_source' ? { phase: 'leaving', awaitsSource: true } : { phase: stage }),
     source: { ...(isAtSource ? here : before), claimToken: TOKEN, activeAt: ACTIVE_AT },
     destination: isAtSource ? { ...before, attempt: 0 } : here,
     targetHost: '',
-    claimToken: phase === 'selecting' ? undefined : TOKEN,
+    claimToken: stage === 'selecting' ? undefined : TOKEN,
     handover: '',
     confirmAfterMs: 0,
     confirmAtMs: undefined,
   };
 }
 
-function outcomeBefore(phase: MigrationPhase | ''): Attempt['outcome'] {
+function outcomeBefore(phase: Stage): Attempt['outcome'] {
   if (AT_SOURCE.includes(phase)) return 'timed_out';
   return phase === 'confirming' ? 'moved' : 'active';
 }

@@ -14,9 +14,9 @@ import { reconcile } from '../reconcile';
 import { isMoving } from '../reconcile/moves';
 import { isDoneWhileUncertain } from '../reconcile/while-uncertain';
 import { reconcileLoop } from '../reconcile-loop';
+import { matesOf } from '../steps/affinity-mates';
 import { fenceHost } from '../steps/fence-host';
 import { readEnds } from '../steps/moves';
-import { affinityGroupOf } from '../steps/select-destinations';
 import { wantedMove } from './wanted-move';
 
 /**
@@ -49,6 +49,7 @@ export async function operateInstance(
   if (step.kind === 'none') throw wrongState(record, operation);
   if (!isDoneWhileUncertain(step, observed)) await requireCertain(c, [record], observed);
   if (operation === 'evacuate' && record.host !== undefined) await fenceHost(c, record.host);
+  // An affinity group leaves a dead host as one.
   const mates = observed.kind === 'evacuate_requested' ? await matesOf(c, record) : [];
   const withoutStep = await reconcileLoop(c, [
     lookAt(record, observed),
@@ -121,17 +122,6 @@ async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Ins
       return { kind: 'revert_requested' };
   }
 }
-
-/** What leaves a dead host with an instance, as it is of the same affinity group. */
-export async function matesOf(c: Conductor, record: Instance): Promise<readonly Instance[]> {
-  const group = affinityGroupOf(c, record);
-  if (group === undefined || record.host === undefined) return [];
-  const there = await c.instances.list({ host: record.host }, undefined, MAX_MATES);
-  return there.filter((one) => one.uuid !== record.uuid && affinityGroupOf(c, one) === group);
-}
-
-/** More of a group than one host has. */
-const MAX_MATES = 1_000;
 
 /**
  * A move with a host that is down: the copy that lives is kept. What is to be evacuated from its destination goes back to a source that is

@@ -1,0 +1,43 @@
+import type { Instance } from '#libs/domain/instance';
+import { bytesOf } from '#libs/domain/moves/migration';
+import { groupKey } from '#libs/domain/server-group';
+import type { Conductor } from '../context';
+import { type Look, lookAt } from '../observation';
+import { isYetToLeave, type Moving } from '../reconcile/moves';
+import { openRequest } from './claims';
+
+type Placed = Pick<Instance, 'uuid' | 'projectId' | 'host' | 'allocationRequest'>;
+
+/** The affinity group of an instance, with its host; undefined when it has none. By its claim, which has the rules of a stored group. */
+export function affinityGroupOf(
+  c: Conductor,
+  { projectId, host, allocationRequest }: Omit<Placed, 'uuid'>,
+): string | undefined {
+  const group = openRequest(c, allocationRequest)?.group;
+  return group?.policy === 'affinity' ? `${host} ${groupKey(projectId, group.id)}` : undefined;
+}
+
+/** The others of an instance's affinity group that are on its host. */
+export async function matesOf(c: Conductor, record: Placed): Promise<readonly Instance[]> {
+  const group = affinityGroupOf(c, record);
+  if (group === undefined || record.host === undefined) return [];
+  const there = await c.instances.list({ host: record.host }, undefined, MAX_MATES);
+  return there.filter((one) => one.uuid !== record.uuid && affinityGroupOf(c, one) === group);
+}
+
+/** More of a group than one host has. */
+const MAX_MATES = 1_000;
+
+/** Of the group of an instance that goes back to the source of its move, what was to leave there with it. */
+export async function groupGoingBack(c: Conductor, record: Moving): Promise<readonly Look[]> {
+  const { uuid, projectId, migration } = record;
+  const { host } = migration.source;
+  const mates = await matesOf(c, {
+    uuid,
+    projectId,
+    host,
+    allocationRequest: bytesOf(migration.source.allocationRequest),
+  });
+  const observed = { kind: 'group_goes_back', host, mateUuid: uuid } as const;
+  return mates.filter((mate) => isYetToLeave(mate, host)).map((mate) => lookAt(mate, observed));
+}

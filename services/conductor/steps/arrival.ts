@@ -1,0 +1,21 @@
+import type { Instance } from '#libs/domain/instance';
+import type { Conductor } from '../context';
+import { attemptOn, MAX_ATTEMPTS_KEPT } from '../lifecycle';
+import type { Look } from '../observation';
+import { isReturnOrdered, type Moving } from '../reconcile/moves';
+import { orderArrival } from './orders';
+
+/** A new attempt on a host. */
+export function begun(c: Conductor, { attempts }: Instance, host: string, number: number) {
+  const nowMs = c.clock.now();
+  const kept = [...attempts, attemptOn(host, number, nowMs)].slice(-MAX_ATTEMPTS_KEPT);
+  // What another host said of it has no place in the order of what this one says.
+  const place = { host, activeAt: undefined, missingIn: undefined };
+  return { ...place, attempts: kept, dueAtMs: nowMs + c.config.buildTimeoutMs };
+}
+
+/** Orders the host of what is moved to go on with it. */
+export async function order(c: Conductor, look: Look, record: Moving, isAgain?: boolean): Promise<Look | undefined> {
+  const refused = await orderArrival(c, record, { isReturn: isReturnOrdered(record), isAgain });
+  return refused && { ...look, record, observed: refused };
+}
