@@ -76,8 +76,14 @@ function askFor(link: Link, server: StoreServer, port: keyof Stores, name: strin
   const what = describe(name, args);
   const effect = (stores: Stores) => (stores[port] as unknown as Record<string, Method>)[name]?.(...args);
   if (READS.includes(name)) return ask(link, what, () => server.read(async (stores) => effect(stores)));
-  const by = { name: link.process.name, atMs: link.process.time.nowMs };
+  const { nowMs } = link.process.time;
+  const by = { name: link.process.name, atMs: name === 'reportHost' ? Math.min(nowMs, heardAtMs(args)) : nowMs };
   return ask(link, what, () => server.write(by, what, async (stores) => effect(stores)));
+}
+
+/** When a scheduler heard a report: it may be busy with it for long. */
+function heardAtMs([report]: readonly unknown[]): number {
+  return (report as HostReport).atMs;
 }
 
 /** A question to the store in words, for the history. */

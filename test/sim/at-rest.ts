@@ -44,6 +44,9 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   for (const wrong of checker.gangs.unkept((uuid) => checker.terminated.has(uuid) || checker.forgiven.has(uuid))) {
     checker.fail('gangs are kept', wrong);
   }
+  for (const group of checker.hiddenBreaks()) {
+    checker.fail('groups are kept', `${group} is broken, and no audit shows it`);
+  }
   checkClaims(fleet, checker, rows, instances);
   for (const { kind, consumerUuid } of rows.flatMap(({ leases = [] }) => leases)) {
     checker.fail('nothing grows without bound', `a lease of ${consumerUuid} is left (${kind})`);
@@ -98,14 +101,17 @@ function isUnheard({ activeAt }: Instance): boolean {
   return activeAt?.position === LIE_POSITION;
 }
 
-/** What an instance is of which something was not done; whether it must be done, or may fail and say so. */
-const UNDONE: Readonly<Record<string, { readonly states: readonly string[]; readonly isEvenIfItFailed: boolean }>> = {
-  stop: { states: ['active'], isEvenIfItFailed: true },
-  start: { states: ['stopped'], isEvenIfItFailed: false },
-  shelve: { states: ['active'], isEvenIfItFailed: true },
-  unshelve: { states: ['shelved_offloaded'], isEvenIfItFailed: false },
-  confirm: { states: ['verify_resize'], isEvenIfItFailed: true },
-  revert: { states: ['verify_resize'], isEvenIfItFailed: true },
+const NONE = /^$/;
+const ANY = /./;
+
+/** What an instance is of which something was not done; and the faults that may say why not: none, any, or that a source was silent. */
+const UNDONE: Readonly<Record<string, { readonly states: readonly string[]; readonly mayFailBy: RegExp }>> = {
+  stop: { states: ['active'], mayFailBy: NONE },
+  start: { states: ['stopped'], mayFailBy: ANY },
+  shelve: { states: ['active'], mayFailBy: NONE },
+  unshelve: { states: ['shelved_offloaded'], mayFailBy: ANY },
+  confirm: { states: ['verify_resize'], mayFailBy: NONE },
+  revert: { states: ['verify_resize'], mayFailBy: /^source_silent$/ },
 };
 
 /** What was asked for last of an instance, and put on record, is what it is, unless it could not be done. */
@@ -114,7 +120,7 @@ function checkOperations(checker: Checker, instances: readonly Instance[]): void
     const last = checker.operated.get(uuid);
     if (last === undefined || checker.forgiven.has(uuid)) continue;
     const undone = UNDONE[last];
-    const isOther = undone?.states.includes(state) && (undone.isEvenIfItFailed || fault === undefined);
+    const isOther = undone?.states.includes(state) && !(fault && undone.mayFailBy.test(fault.reason));
     if (isOther) checker.fail('what was asked is done', `${last} of ${uuid} was asked for last, and it is ${state}`);
   }
 }

@@ -15,7 +15,7 @@ import type { Decisions } from './actions/api-clients';
 import { LIE_AGGREGATE } from './actions/liars';
 import { RACK_NAMES, RACKS } from './actions/racks';
 import type { Fleet } from './fleet';
-import type { MachineEvent } from './machine';
+import type { Machine, MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
 import { TakeOvers } from './take-overs';
 import { GangWatch } from './watches/gang-watch';
@@ -139,6 +139,8 @@ export class Checker {
   readonly #servesSinceMs = new Map<string, number>();
   /** How often the store had gone back when an instance came to its end. */
   readonly #endedIn = new Map<string, number>();
+  /** What runs on a host that was dead when the record of it was written last: it is destroyed there when the host is back. */
+  readonly #leftOnDead = new Set<string>();
   /** Attempts that records gave up. */
   readonly #givenUp = new Set<string>();
   /** What was ever built where. */
@@ -155,6 +157,10 @@ export class Checker {
   /** When each consumer was given what it holds. */
   readonly #claimedAtMs = new Map<string, number>();
   readonly #brokenByForce = new Set<string>();
+  /** Affinity groups of which a member went back when others had left. */
+  readonly #parted = new Set<string>();
+  /** When an audit showed last that an instance breaks the policy of its group. */
+  readonly #brokenShownAtMs = new Map<string, number>();
   readonly #unevenByForce = new Set<string>();
   /** When more was taken of a provider than it has, last. */
   readonly #aboveCapacityAtMs = new Map<string, number>();
@@ -182,6 +188,7 @@ export class Checker {
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
     fleet.onClone = (agent) => this.operatedHosts.isBack(agent);
     fleet.onDoubt = (uuid, host, finding) => {
+      if (finding === 'group_broken') this.#brokenShownAtMs.set(uuid, fleet.time.nowMs);
       this.#doubts.set(`${uuid} on ${host}`, { finding, atMs: fleet.time.nowMs });
     };
     fleet.server.onWrite = (by, what, result) => {
@@ -356,7 +363,7 @@ export class Checker {
     const isOperated = OPERATED.includes(state);
     // What was stopped on a dead host, by whatever, is stopped again on the next.
     const isAsItWas = state === 'stopping' && before?.state === 'building' && powerStateToBuild(before) === 'shutdown';
-    const isAlong = state === 'rebuilding' && this.#hasMateByPolicy(instance);
+    const isAlong = state === 'rebuilding' && this.#hasMateThatLeaves(instance);
     if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance) && !isAlong && !isAsItWas) {
       this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
     }
@@ -390,6 +397,9 @@ export class Checker {
       // Whose place another is to have is given up from the order on.
       if (GIVEN_UP.includes(outcome) || state === 'preempting')
         this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
+    }
+    for (const { name, running } of this.fleet.machines.values()) {
+      if (running.has(uuid) && this.#takeOvers.isFenced(name)) this.#leftOnDead.add(`${uuid} on ${name}`);
     }
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);
@@ -448,13 +458,14 @@ export class Checker {
       this.fail('claims are what runs', `${uuid} is shelved and on ${host}`);
   }
 
-  /** An affinity group leaves a dead host as one, though only some of its members ask for that. */
-  #hasMateByPolicy({ projectId, requestSpec }: Instance): boolean {
+  /** An affinity group leaves a dead host as one, though only some of its members ask for that, or an operator named only some. */
+  #hasMateThatLeaves({ projectId, requestSpec }: Instance): boolean {
     const groupId = requestSpecCodec.decode(requestSpec).group?.id;
     if (groupId === undefined) return false;
     return [...this.known.values()].some(({ latest }) => {
       const { group, rebuildPolicy } = requestSpecCodec.decode(latest.requestSpec);
-      return latest.projectId === projectId && group?.id === groupId && rebuildPolicy === 'evacuate';
+      const isToLeave = rebuildPolicy === 'evacuate' || this.mayOperate.has(`rebuilding ${latest.uuid}`);
+      return latest.projectId === projectId && group?.id === groupId && isToLeave;
     });
   }
 
@@ -596,14 +607,16 @@ export class Checker {
     // What goes back takes the place that was kept for it: that it is let in by force breaks no policy, unless the store forgot the place.
     const isKept = (uuid: string) => this.#consumers.get(uuid)?.consumerType === MIGRATION_CONSUMER;
     const goesBack = this.storeBegan === 0 && (change.deletedConsumers ?? []).some(isKept);
-    const isForced = what.includes('by force') && !goesBack;
+    const isByForce = what.includes('by force');
+    const isForced = isByForce && !goesBack;
+    const goneBack = isByForce && goesBack ? (change.consumers ?? []).map(({ uuid }) => uuid) : [];
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
     for (const consumer of change.consumers ?? []) {
       const isNew = this.#consumers.get(consumer.uuid)?.claimToken !== consumer.claimToken;
       if (isNew) this.#claimedAtMs.set(consumer.uuid, this.fleet.time.nowMs);
       this.#consumers.set(consumer.uuid, consumer);
     }
-    this.#checkGroups(isForced);
+    this.#checkGroups(isForced, new Set(goneBack));
     this.#checkSpread(joining, isForced);
     for (const { uuid, owner, consumerType } of change.consumers ?? []) {
       const instanceUuid = instanceOfConsumer({ uuid, consumerType });
@@ -721,42 +734,83 @@ export class Checker {
   }
 
   /**
-   * What is moved runs at its source or at its destination, never at both; but a build that timed out on one of them may still
-   * come to its end there, and is destroyed then.
+   * What is moved, or evacuated, runs on one host; but a build that timed out may still come to its end there, and what was left on a dead
+   * host runs until that is back. It is destroyed then.
    */
-  #checkMoved(host: string, uuid: string): void {
-    const { migration, attempts = [] } = this.known.get(uuid)?.latest ?? {};
-    if (migration === undefined || this.forgiven.has(uuid)) return;
-    const isTimedOut = (on: string) => {
-      const builtBy = this.fleet.machines.get(on)?.disk.get(uuid)?.attempt;
-      return attempts.some((one) => one.host === on && one.number === builtBy && one.outcome === 'timed_out');
+  #checkOneHost(host: string, uuid: string): void {
+    const { attempts = [] } = this.known.get(uuid)?.latest ?? {};
+    if (this.forgiven.has(uuid)) return;
+    const mayRun = ({ name, disk }: Machine) => {
+      const builtBy = disk.get(uuid)?.attempt;
+      const isTimedOut = attempts.some(
+        (one) => one.host === name && one.number === builtBy && one.outcome === 'timed_out',
+      );
+      return isTimedOut || this.#leftOnDead.has(`${uuid} on ${name}`) || this.#takeOvers.has(uuid, name);
     };
-    for (const end of [migration.source.host, migration.destination.host]) {
-      if (end === host || end === '' || this.#takeOvers.has(uuid, end)) continue;
-      if (isTimedOut(end) || isTimedOut(host)) continue;
-      if (!this.fleet.machines.get(end)?.running.has(uuid)) continue;
-      this.fail('one host each', `${uuid} is moved, and runs on ${end} and on ${host}`);
+    const runsIt = [...this.fleet.machines.values()].filter(({ running }) => running.has(uuid));
+    const other = runsIt.find((machine) => machine.name !== host && !mayRun(machine));
+    const here = runsIt.find(({ name }) => name === host);
+    if (other && here && !mayRun(here)) this.fail('one host each', `${uuid} runs on ${other.name} and on ${host}`);
+  }
+
+  /**
+   * The members of each group, by where their claims are. What runs is claimed again by force, whatever its group says; a member of an
+   * affinity group that can't follow those that have left goes back. An audit shows both (`hiddenBreaks`).
+   */
+  #checkGroups(isForced: boolean, goneBack: ReadonlySet<string> = new Set()): void {
+    for (const [group, placesOf] of this.#placesByGroup()) {
+      this.#memberAtMs.set(group, this.fleet.time.nowMs);
+      const isBroken = isBrokenPolicy([...placesOf.values()], group);
+      const back = [...placesOf.keys()].filter((uuid) => goneBack.has(uuid));
+      const hasLeft = (uuid: string) =>
+        !back.includes(uuid) && this.#isLeavingFrom(uuid, placesOf.get(back[0] ?? '') ?? []);
+      if (back.length > 0 && [...placesOf.keys()].some(hasLeft)) this.#parted.add(group);
+      else if (!isBroken && [...placesOf.values()].every((ends) => ends.length === 1)) this.#parted.delete(group);
+      if (!isBroken) this.#brokenByForce.delete(group);
+      else if (isForced || this.#parted.has(group)) this.#brokenByForce.add(group);
+      else if (!this.#brokenByForce.has(group)) {
+        const hosts = [...placesOf.values()].map((ends) => ends.join(' or '));
+        this.fail('groups are kept', `${group} is on ${hosts.join(', ')}`);
+      }
     }
   }
 
-  /** The members of each group, by where their claims are. What runs is claimed again by force, whatever its group says. */
-  #checkGroups(isForced: boolean): void {
-    const hostsByGroup = new Map<string, string[]>();
-    for (const { projectId, groupId, groupKept, allocations } of this.#consumers.values()) {
-      // An affinity group that moves as one is in two places meanwhile.
-      if (groupId === undefined || (groupKept && !groupId.endsWith('anti-affinity'))) continue;
+  /** Where the members of groups are, by group and instance. One of an affinity group that is on a move is at either end of it. */
+  #placesByGroup(): ReadonlyMap<string, Map<string, readonly string[]>> {
+    const places = new Map<string, Map<string, readonly string[]>>();
+    for (const consumer of this.#consumers.values()) {
+      const { projectId, groupId, groupKept, allocations } = consumer;
+      if (groupId === undefined) continue;
       const group = `${projectId} ${groupId}`;
-      this.#memberAtMs.set(group, this.fleet.time.nowMs);
       const roots = Object.keys(allocations).map((on) => this.#providers.get(on)?.rootUuid ?? on);
-      hostsByGroup.set(group, [...(hostsByGroup.get(group) ?? []), [...new Set(roots)].join(' ')]);
+      const here = [...new Set(roots)].join(' ');
+      const ofGroup = places.get(group) ?? new Map<string, readonly string[]>();
+      places.set(group, ofGroup);
+      // A place that is kept beside others counts as a member there.
+      const isEitherEnd = groupKept === undefined || !groupId.endsWith('anti-affinity');
+      const uuid = isEitherEnd ? instanceOfConsumer(consumer) : consumer.uuid;
+      ofGroup.set(uuid, [...(ofGroup.get(uuid) ?? []), here]);
     }
-    for (const [groupId, hosts] of hostsByGroup) {
-      if (!brokenPolicy(hosts, groupId)) this.#brokenByForce.delete(groupId);
-      else if (isForced) this.#brokenByForce.add(groupId);
-      else if (!this.#brokenByForce.has(groupId)) {
-        this.fail('groups are kept', `${groupId} is on ${hosts.join(', ')}`);
-      }
-    }
+    return places;
+  }
+
+  /** Whether an instance was ordered elsewhere than on some hosts, or is settled there: it does not go back with another by itself. */
+  #isLeavingFrom(uuid: string, hosts: readonly string[]): boolean {
+    const places = this.#placesByGroup();
+    const ends = [...places.values()].flatMap((ofGroup) => ofGroup.get(uuid) ?? []);
+    const { migration } = this.known.get(uuid)?.latest ?? {};
+    return (migration?.destination.attempt ?? 0) > 0 || !ends.some((end) => hosts.includes(end));
+  }
+
+  /** Groups that are broken, and of which no audit has said so for a while. */
+  hiddenBreaks(): readonly string[] {
+    const { nowMs } = this.fleet.time;
+    return [...this.#placesByGroup()].flatMap(([group, placesOf]) => {
+      const isShown = [...placesOf.keys()].some(
+        (uuid) => nowMs - (this.#brokenShownAtMs.get(uuid) ?? -Infinity) < DOUBT_SHOWN_EVERY_MS,
+      );
+      return isBrokenPolicy([...placesOf.values()], group) && !isShown ? [group] : [];
+    });
   }
 
   /** Who comes into a rack with a change; nobody when somebody else leaves one with it, for then nothing is known. */
@@ -812,9 +866,10 @@ export class Checker {
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
-    if (kind === 'built' || kind === 'started') this.#checkMoved(host, uuid);
+    if (kind === 'built' || kind === 'started') this.#checkOneHost(host, uuid);
     if (kind === 'exited' || kind === 'stopped') this.survivors.isGone(uuid, host);
     if (kind !== 'destroyed') return;
+    this.#leftOnDead.delete(`${uuid} on ${host}`);
     const wrong = this.survivors.wrongOfDestroyed(uuid, host);
     if (wrong) this.fail('what ran before a loss runs after it', wrong);
     const known = this.known.get(uuid);
@@ -853,11 +908,11 @@ function isByPolicy({ state, requestSpec }: Instance): boolean {
   return state === 'rebuilding' && requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }
 
-/** Groups with a policy that is kept when a claim is committed: two members on one host, or on two. */
-function brokenPolicy(hosts: readonly string[], groupId: string): boolean {
-  const isSpread = new Set(hosts).size === hosts.length;
-  if (groupId.endsWith('anti-affinity')) return !isSpread;
-  return groupId.endsWith('affinity') && new Set(hosts).size > 1;
+/** Groups with a policy that is kept when a claim is committed: two members on one host, or none on which all can be. */
+function isBrokenPolicy(members: readonly (readonly string[])[], groupId: string): boolean {
+  const hosts = members.flat();
+  if (groupId.endsWith('anti-affinity')) return new Set(hosts).size < hosts.length;
+  return groupId.endsWith('affinity') && !hosts.some((host) => members.every((ends) => ends.includes(host)));
 }
 
 export function allocationsOf({ allocations, projectId }: Consumer): string {

@@ -18,6 +18,8 @@ export class TakeOvers {
   /** When the last report of a host was sent that was accepted. */
   readonly #reportedAtMs = new Map<string, number>();
   readonly #lost = new Set<string>();
+  /** Hosts that a conductor has fenced, and that were not heard since. */
+  readonly #fenced = new Set<string>();
 
   constructor(private readonly fleet: Fleet) {}
 
@@ -31,23 +33,31 @@ export class TakeOvers {
     return this.fleet.time.nowMs - (this.#reportedAtMs.get(host) ?? 0) < LEASE_MS - CLOCK_TOLERANCE_MS;
   }
 
+  /** Whether a host is dead to the store: a conductor has fenced it, and its agent is not back. */
+  isFenced(host: string): boolean {
+    return this.#fenced.has(host);
+  }
+
   /** The store goes back: what it heard since is lost. */
   storeGoesBackTo(atMs: number): void {
     for (const [host, reportedAtMs] of this.#reportedAtMs) if (reportedAtMs > atMs) this.#reportedAtMs.delete(host);
   }
 
   /** Hears of an effect on the stores. */
-  onWrite({ atMs }: Asking, what: string, result: unknown): void {
+  onWrite({ name: by, atMs }: Asking, what: string, result: unknown): void {
     const [name, ...hosts] = what.split(/,? /);
     if (name === 'acquireHosts') {
       for (const [n, grant] of (result as readonly HostGrant[]).entries()) {
-        if (grant.kind === 'granted') this.#granted(hosts[n] ?? '', grant.epoch, atMs);
+        if (grant.kind !== 'granted') continue;
+        this.#granted(hosts[n] ?? '', grant.epoch, atMs);
+        if (by.startsWith('conductor')) this.#fenced.add(hosts[n] ?? '');
       }
     } else if (name === 'reportHost') {
       const { kind } = result as { readonly kind: string };
       if (kind !== 'committed' && kind !== 'unchanged') return;
       this.#renewedAtMs.set(hosts[0] ?? '', atMs);
       this.#reportedAtMs.set(hosts[0] ?? '', atMs);
+      this.#fenced.delete(hosts[0] ?? '');
     }
   }
 
