@@ -2,10 +2,12 @@ import { berth } from '#generated/berth';
 import type { Allocations } from '../domain/consumer';
 import { invalidArgument } from '../domain/errors';
 import { amounts, name, tooMany } from './checks';
-import { mapValues } from './codec';
+import type { Conversion } from './field';
+import { mapValues } from './fields';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from './limits';
 
 type WireAllocation = berth.placement.v1.ProviderAllocation;
+type WireAllocations = readonly berth.placement.v1.IProviderAllocation[];
 type WireMappings = Readonly<Record<string, berth.placement.v1.IProviderIndexes>>;
 
 /** Suffixes of request groups to the uuids of the providers that meet them. */
@@ -80,19 +82,21 @@ export function checkedMappings(wire: WireMappings, allocations: Allocations, fi
   return mappingsFromWire(wire, allocations);
 }
 
-/** What an order says was claimed, as the wire carries it. */
-export function claimedToWire({ allocations, mappings }: { allocations: Allocations; mappings: Mappings }) {
-  return { allocations: allocationsToWire(allocations), mappings: mappingsToWire(mappings, allocations) };
-}
+/** What was claimed, by provider. */
+export const claimedAllocations: Conversion<Allocations, readonly berth.placement.v1.IProviderAllocation[]> = {
+  fromWire: checkedAllocations,
+  toWire: allocationsToWire,
+};
 
-/** The same from whoever sent it. @throws BerthError as `checkedAllocations`, `checkedMappings`. */
-export function checkedClaimed(wire: {
-  readonly allocations: readonly berth.placement.v1.IProviderAllocation[];
-  readonly mappings: WireMappings;
-}) {
-  const allocations = checkedAllocations(wire.allocations, 'allocations');
-  return { allocations, mappings: checkedMappings(wire.mappings, allocations, 'mappings') };
-}
+/** Which of the providers in the message's `allocations` meet which request groups. */
+export const claimedMappings = {
+  fromWire(wire: WireMappings, path: string, message: { readonly allocations: WireAllocations }): Mappings {
+    const providers = (message.allocations as readonly WireAllocation[]).map((one) => uuidText(one.providerUuid));
+    return checkedMappings(wire, Object.fromEntries(providers.map((uuid) => [uuid, {}])), path);
+  },
+  toWire: (mappings: Mappings, { allocations }: { readonly allocations: Allocations }) =>
+    mappingsToWire(mappings, allocations),
+};
 
 /** Digit by digit: parsing with Buffer and a regular expression takes seven times as long. */
 export function uuidBytes(uuid: string): Uint8Array {

@@ -4,7 +4,6 @@ import { isClassOrTraitName, isDefinedUuid, isHostName, isUuid, requireUuid } fr
 import {
   MAX_NAME_BYTES,
   MAX_NAMES,
-  MAX_PAIRS,
   MAX_PROJECT_ID_BYTES,
   MAX_RESOURCE_CLASSES,
   MAX_SERVICE_HOST_BYTES,
@@ -19,7 +18,14 @@ import { projectWord } from './queues';
  */
 
 /** A sentence for people; may be empty. */
-export function text(value: string, field: string, maxBytes = MAX_TEXT_BYTES): string {
+export const text = textOf(MAX_TEXT_BYTES);
+
+/** A text of so many bytes at most; may be empty. */
+export function textOf(maxBytes: number) {
+  return (value: string, field: string): string => boundedText(value, field, maxBytes);
+}
+
+function boundedText(value: string, field: string, maxBytes: number): string {
   // A character is at most three bytes for each of its UTF-16 units.
   if (value.length * 3 > maxBytes && Buffer.byteLength(value) > maxBytes) throw tooLong(field, maxBytes);
   if (LONE_SURROGATE.test(value)) throw invalidArgument('malformed_text', `${field} must be Unicode text`, field);
@@ -31,7 +37,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Whose an instance is; may be empty. It is counted as it stands in routing keys, where a dot takes three bytes. */
 export function projectId(value: string, field: string): string {
-  return keyWord(text(value, field, MAX_PROJECT_ID_BYTES), field);
+  return keyWord(boundedText(value, field, MAX_PROJECT_ID_BYTES), field);
 }
 
 /** A name that stands in the routing keys of events. */
@@ -45,7 +51,7 @@ export function keyWord(value: string, field: string): string {
 
 /** A name, an id or a symbol; may be empty. */
 export function name(value: string, field: string): string {
-  return text(value, field, MAX_NAME_BYTES);
+  return boundedText(value, field, MAX_NAME_BYTES);
 }
 
 /** A name that must be there. */
@@ -58,11 +64,6 @@ export function requiredName(value: string, field: string): string {
 export function requiredProjectId(value: string, field: string): string {
   if (value === '') throw missing(field);
   return projectId(value, field);
-}
-
-/** A name, or undefined when empty. */
-export function optionalName(value: string, field: string): string | undefined {
-  return value === '' ? undefined : name(value, field);
 }
 
 export function uuid(value: string, field: string): string {
@@ -102,7 +103,7 @@ export function requiredServiceHost(value: string, field: string): string {
 }
 
 /** The service host that carries a host; an ordinary host, which names none, is its own. */
-export function serviceHostName(value: string, host: string, field: string): string {
+export function orHost(value: string, field: string, { host }: { readonly host: string }): string {
   return value === '' ? host : hostName(value, field);
 }
 
@@ -112,20 +113,15 @@ export function whole(value: number, field: string): number {
   throw invalidArgument('bad_number', `${field} must be a whole number from 0 to 2^53 - 1, not ${value}`, field);
 }
 
-/** How many rows are wanted: `whenZero` when the sender did not say. */
-export function pageLimit(value: number, field: string, whenZero: number, max: number): number {
-  if (value > max) throw tooMany(field, max);
-  return value === 0 ? whenZero : value;
+/** A number that must be there. */
+export function requiredNumber(value: number, field: string): number {
+  if (value === 0) throw missing(field);
+  return value;
 }
 
-export function list<W, T>(
-  values: readonly W[],
-  field: string,
-  max: number,
-  check: (value: W, field: string) => T,
-): T[] {
-  if (values.length > max) throw tooMany(field, max);
-  return values.map((value, index) => check(value, `${field}[${index}]`));
+/** A count or a time that must be there. */
+export function requiredWhole(value: number, field: string): number {
+  return whole(requiredNumber(value, field), field);
 }
 
 /** Traits: names of good form. */
@@ -134,9 +130,13 @@ export function traits(values: readonly string[], field: string): readonly strin
 }
 
 /** Uuids of aggregates, instances or providers. */
-export function uuids(values: readonly string[], field: string, max = MAX_NAMES): readonly string[] {
-  if (values.length > max) throw tooMany(field, max);
-  return values.every(isUuid) ? values : values.map((value, index) => uuid(value, `${field}[${index}]`));
+export const uuids = uuidsUpTo(MAX_NAMES);
+
+export function uuidsUpTo(max: number) {
+  return (values: readonly string[], field: string): readonly string[] => {
+    if (values.length > max) throw tooMany(field, max);
+    return values.every(isUuid) ? values : values.map((value, index) => uuid(value, `${field}[${index}]`));
+  };
 }
 
 export function hostNames(values: readonly string[], field: string): readonly string[] {
@@ -156,50 +156,6 @@ export function amounts(values: Readonly<Record<string, number>>, field: string)
     }
   }
   return values;
-}
-
-/** Amounts of which there must be one at least. */
-export function requiredAmounts(values: Readonly<Record<string, number>>, field: string): Resources {
-  for (const _ in values) return amounts(values, field);
-  throw missing(field);
-}
-
-/** A map with names as keys; `check` looks at each value. */
-export function pairs<W, T>(
-  values: Readonly<Record<string, W>>,
-  field: string,
-  check: (value: W, field: string) => T,
-): Readonly<Record<string, T>> {
-  const keys = Object.keys(values);
-  if (keys.length > MAX_PAIRS) throw tooMany(field, MAX_PAIRS);
-  const checked: Record<string, T> = {};
-  for (const key of keys) {
-    // A key that names an object's prototype would vanish instead of being stored.
-    if (key === '' || key === '__proto__') throw badName(field, key, 'a key');
-    checked[name(key, field)] = check(values[key] as W, `${field}.${key}`);
-  }
-  return checked;
-}
-
-/** A word of a closed set that travels as text. */
-export function word<const T extends string>(value: string, words: readonly T[], field: string): T {
-  const known = words.find((one) => one === value);
-  if (known === undefined) throw unknownValue(field, value, words);
-  return known;
-}
-
-/** The two directions between a closed set of words and an enum, whose number 0 stands for none of them. */
-export function enumeration<T extends string, E extends number>(numbers: Readonly<Record<T, E>>) {
-  const words: (T | undefined)[] = [];
-  for (const [value, number] of Object.entries(numbers)) words[number as E] = value as T;
-  return {
-    toWire: (value: T): E => numbers[value],
-    fromWire: (number: number, field: string): T => {
-      const value = words[number];
-      if (value === undefined) throw unknownValue(field, String(number), Object.keys(numbers));
-      return value;
-    },
-  };
 }
 
 export function missing(field: string): BerthError {
@@ -223,7 +179,7 @@ export function badName(field: string, value: string, form: string): BerthError 
   return invalidArgument('malformed_name', `${field} must be ${form}, not '${shown(value)}'`, field);
 }
 
-function unknownValue(field: string, value: string, known: readonly string[]): BerthError {
+export function unknownValue(field: string, value: string, known: readonly string[]): BerthError {
   const message = `${field} must be one of ${known.join(', ')}, not '${shown(value)}'`;
   return invalidArgument('unknown_value', message, field);
 }
@@ -232,7 +188,7 @@ export function tooMany(field: string, max: number): BerthError {
   return invalidArgument('too_many', `${field} may have at most ${max} entries`, field);
 }
 
-function tooLong(field: string, max: number): BerthError {
+export function tooLong(field: string, max: number): BerthError {
   return invalidArgument('too_long', `${field} may have at most ${max} bytes`, field);
 }
 

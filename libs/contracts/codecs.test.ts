@@ -104,7 +104,7 @@ const plain = (value: unknown): unknown =>
     ),
   );
 
-function roundTrips<T>(codec: Codec<T>, values: fc.Arbitrary<T>) {
+function roundTrips<T>(codec: Codec<T>, values: fc.Arbitrary<NoInfer<T>>) {
   fc.assert(fc.property(values, (value) => expect(plain(codec.decode(codec.encode(value)))).toEqual(plain(value))));
 }
 

@@ -1,68 +1,41 @@
 import { berth } from '#generated/berth';
-import { enumeration, hostName, hostNameOrEmpty, list, text, uuid, uuidOrEmpty, whole } from './checks';
-import { codec, type Method, type Mutable } from './codec';
+import { hostName, hostNameOrEmpty, text, uuid, uuidOrEmpty, whole } from './checks';
+import { enumOf, list } from './fields';
 import { MAX_DOUBTS_LISTED } from './limits';
-import type { DoubtView, ListDoubtsResponse, SettleDoubtRequest } from './messages';
+import { message, type PlainOf } from './message';
+import { FEW, ofServices } from './message-rules';
 
 const wire = berth.conductor.v1;
-const { DoubtAction } = wire;
-const ACTIONS = enumeration({
-  adopt: DoubtAction.DOUBT_ACTION_ADOPT,
-  destroy: DoubtAction.DOUBT_ACTION_DESTROY,
+
+/** What is kept and shown, because it is not certain enough to act on. */
+const doubt = message(wire.Doubt, {
+  instanceUuid: uuidOrEmpty,
+  host: hostNameOrEmpty,
+  finding: text,
+  message: text,
+  sinceMs: whole,
+  seenAtMs: whole,
 });
+export type DoubtView = PlainOf<typeof doubt>;
 
 /** To `rpc.conductor`: what is in doubt. For operators. */
-export const listDoubtsMethod: Method<Record<string, never>, ListDoubtsResponse> = {
-  request: codec(
-    'berth.conductor.v1.ListDoubtsRequest',
-    wire.ListDoubtsRequest,
-    () => ({}),
-    () => ({}),
-  ),
-  response: codec(
-    'berth.conductor.v1.ListDoubtsResponse',
-    wire.ListDoubtsResponse,
-    (response) => ({
-      ...response,
-      doubts: response.doubts as DoubtView[],
-      storeJumpsAtMs: response.storeJumpsAtMs as number[],
-    }),
-    (response) => ({
-      doubts: list(response.doubts, 'doubts', MAX_DOUBTS_LISTED, doubtFromWire),
-      storeBornAtMs: whole(response.storeBornAtMs, 'store_born_at_ms'),
-      storeJumpsAtMs: response.storeJumpsAtMs.map((atMs, n) => whole(atMs, `store_jumps_at_ms[${n}]`)),
-    }),
-  ),
+export const listDoubtsMethod = {
+  request: message(wire.ListDoubtsRequest, {}, { rule: ofServices(FEW) }),
+  response: message(wire.ListDoubtsResponse, {
+    doubts: list(doubt, MAX_DOUBTS_LISTED),
+    storeBornAtMs: whole,
+    storeJumpsAtMs: list(whole, Infinity),
+  }),
 };
+export type ListDoubtsResponse = PlainOf<typeof listDoubtsMethod.response>;
 
 /** To `rpc.conductor`: an operator's word on an instance in doubt. */
-export const settleDoubtMethod: Method<SettleDoubtRequest, Record<string, never>> = {
-  request: codec(
-    'berth.conductor.v1.SettleDoubtRequest',
+export const settleDoubtMethod = {
+  request: message(
     wire.SettleDoubtRequest,
-    (request) => ({ ...request, action: ACTIONS.toWire(request.action) }),
-    ({ instanceUuid, host, action }) => ({
-      instanceUuid: uuid(instanceUuid, 'instance_uuid'),
-      host: hostName(host, 'host'),
-      action: ACTIONS.fromWire(action, 'action'),
-    }),
+    { instanceUuid: uuid, host: hostName, action: enumOf(wire.DoubtAction, 'DOUBT_ACTION') },
+    { rule: ofServices(FEW) },
   ),
-  response: codec(
-    'berth.conductor.v1.SettleDoubtResponse',
-    wire.SettleDoubtResponse,
-    () => ({}),
-    () => ({}),
-  ),
+  response: message(wire.SettleDoubtResponse, {}),
 };
-
-function doubtFromWire(value: berth.conductor.v1.IDoubt, field: string): DoubtView {
-  const doubt = value as Mutable<DoubtView>;
-  return {
-    instanceUuid: uuidOrEmpty(doubt.instanceUuid, `${field}.instance_uuid`),
-    host: hostNameOrEmpty(doubt.host, `${field}.host`),
-    finding: text(doubt.finding, `${field}.finding`),
-    message: text(doubt.message, `${field}.message`),
-    sinceMs: whole(doubt.sinceMs, `${field}.since_ms`),
-    seenAtMs: whole(doubt.seenAtMs, `${field}.seen_at_ms`),
-  };
-}
+export type SettleDoubtRequest = PlainOf<typeof settleDoubtMethod.request>;

@@ -1,33 +1,21 @@
 import { berth } from '#generated/berth';
-import { BerthError, type ErrorCode } from '../domain/errors';
-import { type Codec, codec } from './codec';
-
-const { Code } = berth.common.v1;
-
-const NUMBERS: Readonly<Record<ErrorCode, berth.common.v1.Code>> = {
-  invalid_argument: Code.CODE_INVALID_ARGUMENT,
-  not_found: Code.CODE_NOT_FOUND,
-  already_exists: Code.CODE_ALREADY_EXISTS,
-  permission_denied: Code.CODE_PERMISSION_DENIED,
-  failed_precondition: Code.CODE_FAILED_PRECONDITION,
-  aborted: Code.CODE_ABORTED,
-  resource_exhausted: Code.CODE_RESOURCE_EXHAUSTED,
-  unavailable: Code.CODE_UNAVAILABLE,
-  deadline_exceeded: Code.CODE_DEADLINE_EXCEEDED,
-  unimplemented: Code.CODE_UNIMPLEMENTED,
-  internal: Code.CODE_INTERNAL,
-};
-const CODES = new Map(Object.entries(NUMBERS).map(([code, number]) => [number, code as ErrorCode]));
+import { BerthError } from '../domain/errors';
+import { anyText, enumOf, unchecked } from './fields';
+import { mapped, message } from './message';
 
 /**
  * How errors travel. `cause` and the stack stay at home. A code that this version does not know reads as `internal`:
  * an error must never be lost because it is new.
  */
-export const errorCodec: Codec<BerthError> = codec(
-  'berth.common.v1.Error',
-  berth.common.v1.Error,
-  errorToWire,
-  errorFromWire,
+export const errorCodec = mapped(
+  message(berth.common.v1.Error, {
+    code: enumOf(berth.common.v1.Code, 'CODE', 'internal'),
+    reason: (value: string) => value || 'unspecified',
+    message: anyText,
+    details: unchecked<Readonly<Record<string, string>>>(),
+  }),
+  ({ code, reason, message: text, details }) => new BerthError(code, reason, text, { details: { ...details } }),
+  (error: BerthError) => error,
 );
 
 /** The type of a message that carries an error. */
@@ -46,13 +34,4 @@ export function decodeError(body: Uint8Array): BerthError {
       cause,
     });
   }
-}
-
-export function errorToWire(error: BerthError): berth.common.v1.IError {
-  return { code: NUMBERS[error.code], reason: error.reason, message: error.message, details: error.details };
-}
-
-export function errorFromWire(wire: berth.common.v1.IError): BerthError {
-  const code = CODES.get(wire.code ?? Code.CODE_UNSPECIFIED) ?? 'internal';
-  return new BerthError(code, wire.reason || 'unspecified', wire.message ?? '', { details: { ...wire.details } });
 }

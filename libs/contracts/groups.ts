@@ -1,100 +1,77 @@
 import { berth } from '#generated/berth';
 import { isFlavorName as isGroupName, requireVisibleName } from '../domain/names';
-import { badName, list, missing, pageLimit, projectId, requiredProjectId, uuids, whole } from './checks';
-import { type Codec, codec, type Method, type Mutable } from './codec';
+import { badName, missing, projectId, requiredProjectId, uuids, whole } from './checks';
+import { count, list, orEmpty, pageLimit } from './fields';
 import { MAX_PAGE } from './limits';
-import type { CreateGroupRequest, GroupAnswer, GroupView, ListGroupsRequest, ListGroupsResponse } from './messages';
-import { metadataFromWire } from './metadata';
-import { policyToWire, rulesFromWire, spreadToWire } from './placement';
+import { message, type PlainOf } from './message';
+import { FEW, KIB, ofTenants } from './message-rules';
+import { metadata } from './metadata';
+import { checkGroupRules, groupRules } from './placement';
 
 const wire = berth.group.v1;
 
+const group = message(
+  wire.Group,
+  {
+    projectId: requiredProjectId,
+    name: groupName,
+    ...groupRules,
+    metadata,
+    createdAtMs: whole,
+    memberCount: count,
+  },
+  { check: checkGroupRules },
+);
+export type GroupView = PlainOf<typeof group>;
+
 /** To `rpc.scheduler`: adds a server group. */
-export const createGroupMethod: Method<CreateGroupRequest, GroupAnswer> = {
-  request: codec(
-    'berth.group.v1.CreateGroupRequest',
+export const createGroupMethod = {
+  request: message(
     wire.CreateGroupRequest,
-    ({ policy, spread, ...request }) => ({ ...request, policy: policyToWire(policy), spread: spreadToWire(spread) }),
-    (request) => {
-      requireVisibleName(request.projectId, 'project_id');
-      return { ...identityFromWire(request), ...settingsFromWire(request, '') };
+    {
+      projectId: (value: string, path: string) => requiredProjectId(requireVisibleName(value, path), path),
+      name: groupName,
+      ...groupRules,
+      metadata,
     },
+    { rule: ofTenants(16 * KIB, FEW), check: checkGroupRules },
   ),
-  response: answerCodec('berth.group.v1.CreateGroupResponse', wire.CreateGroupResponse),
+  response: message(wire.CreateGroupResponse, { group }),
 };
+export type CreateGroupRequest = PlainOf<typeof createGroupMethod.request>;
+/** The group as it is now; a deleted one as it was. */
+export type GroupAnswer = PlainOf<typeof createGroupMethod.response>;
 
 /** To `rpc.scheduler`: groups, page by page; of one, its members too. */
-export const listGroupsMethod: Method<ListGroupsRequest, ListGroupsResponse> = {
-  request: codec(
-    'berth.group.v1.ListGroupsRequest',
+export const listGroupsMethod = {
+  request: message(
     wire.ListGroupsRequest,
-    (request) => request,
-    (request) => ({
-      projectId: projectId(request.projectId, 'project_id'),
-      name: request.name === '' ? '' : groupName(request.name, 'name'),
-      markerProjectId: projectId(request.markerProjectId, 'marker_project_id'),
-      markerName: request.markerName === '' ? '' : groupName(request.markerName, 'marker_name'),
-      limit: pageLimit(request.limit, 'limit', MAX_PAGE, MAX_PAGE),
-    }),
+    {
+      projectId,
+      name: orEmpty(groupName),
+      markerProjectId: projectId,
+      markerName: orEmpty(groupName),
+      limit: pageLimit(MAX_PAGE, MAX_PAGE),
+    },
+    { rule: ofTenants(4 * KIB, FEW) },
   ),
-  response: codec(
-    'berth.group.v1.ListGroupsResponse',
-    wire.ListGroupsResponse,
-    ({ groups, members }) => ({ groups: groups.map(groupToWire), members: members as string[] }),
-    (response) => ({
-      groups: list(response.groups, 'groups', MAX_PAGE, groupFromWire),
-      members: uuids(response.members, 'members'),
-    }),
-  ),
+  response: message(wire.ListGroupsResponse, { groups: list(group, MAX_PAGE), members: uuids }),
 };
+export type ListGroupsRequest = PlainOf<typeof listGroupsMethod.request>;
+export type ListGroupsResponse = PlainOf<typeof listGroupsMethod.response>;
 
 /** To `rpc.scheduler`: takes a server group away; its members stay. */
-export const deleteGroupMethod: Method<Pick<GroupView, 'projectId' | 'name'>, GroupAnswer> = {
-  request: codec('berth.group.v1.DeleteGroupRequest', wire.DeleteGroupRequest, (request) => request, identityFromWire),
-  response: answerCodec('berth.group.v1.DeleteGroupResponse', wire.DeleteGroupResponse),
+export const deleteGroupMethod = {
+  request: message(
+    wire.DeleteGroupRequest,
+    { projectId: requiredProjectId, name: groupName },
+    { rule: ofTenants(4 * KIB, FEW) },
+  ),
+  response: message(wire.DeleteGroupResponse, { group }),
 };
 
-function answerCodec(type: string, message: typeof wire.CreateGroupResponse): Codec<GroupAnswer> {
-  return codec(
-    type,
-    message,
-    ({ group }: GroupAnswer) => ({ group: groupToWire(group) }),
-    ({ group }) => ({ group: groupFromWire(group, 'group') }),
-  );
-}
-
-function groupToWire({ policy, spread, ...group }: GroupView): berth.group.v1.IGroup {
-  return { ...(group as Mutable<typeof group>), policy: policyToWire(policy), spread: spreadToWire(spread) };
-}
-
-function groupFromWire(value: berth.group.v1.IGroup | null | undefined, field: string): GroupView {
-  if (!value) throw missing(field);
-  const group = value as berth.group.v1.Group;
-  return {
-    projectId: requiredProjectId(group.projectId, `${field}.project_id`),
-    name: groupName(group.name, `${field}.name`),
-    ...settingsFromWire(group, `${field}.`),
-    createdAtMs: whole(group.createdAtMs, `${field}.created_at_ms`),
-    memberCount: group.memberCount,
-  };
-}
-
-function identityFromWire(request: { readonly projectId: string; readonly name: string }) {
-  return {
-    projectId: requiredProjectId(request.projectId, 'project_id'),
-    name: groupName(request.name, 'name'),
-  };
-}
-
-function settingsFromWire(
-  settings: Parameters<typeof rulesFromWire>[0] & Pick<berth.group.v1.Group, 'metadata'>,
-  prefix: string,
-) {
-  return { ...rulesFromWire(settings, prefix), metadata: metadataFromWire(settings.metadata, `${prefix}metadata`) };
-}
-
-function groupName(value: string, field: string): string {
-  if (value === '') throw missing(field);
+function groupName(value: string, path: string): string {
+  if (value === '') throw missing(path);
   if (isGroupName(value)) return value;
-  throw badName(field, value, 'at most 100 letters, digits, dots, dashes and underscores');
+  throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
 }

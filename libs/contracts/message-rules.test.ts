@@ -8,15 +8,16 @@ const TENANT = { kind: 'project', projectId: 'demo' } as const;
 const AGENT = { kind: 'agent', host: 'h1', carriesOthers: false } as const;
 
 /** All codecs of messages, and all methods, that the contracts export. */
-function exported(): readonly unknown[] {
+function exported(): readonly (readonly [name: string, value: unknown])[] {
   const files = readdirSync(__dirname).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
-  return files.flatMap((file) => Object.values(require(`./${file}`) as Record<string, unknown>));
+  return files.flatMap((file) => Object.entries(require(`./${file}`) as Record<string, unknown>));
 }
 
 const isMethod = (value: unknown): value is Method<unknown, unknown> =>
   typeof value === 'object' && value !== null && 'request' in value && 'response' in value;
-const isCodec = (value: unknown): value is Codec<unknown> =>
-  typeof value === 'object' && value !== null && 'decode' in value && 'type' in value;
+/** A message by itself; others are exported as parts of those. */
+const isCodec = (name: string, value: unknown): value is Codec<unknown> =>
+  name.endsWith('Codec') && typeof value === 'object' && value !== null && 'decode' in value;
 
 /** In records or in answers: nobody consumes them as messages. */
 const NOT_CONSUMED = [
@@ -29,11 +30,10 @@ const NOT_CONSUMED = [
 ];
 
 const requests = exported()
+  .map(([, value]) => value)
   .filter(isMethod)
   .map(({ request }) => request.type);
-const casts = exported()
-  .filter(isCodec)
-  .map(({ type }) => type);
+const casts = exported().flatMap(([name, value]) => (isCodec(name, value) ? [value.type] : []));
 const consumed = [...new Set([...requests, ...casts, frameCodec.type])].filter((type) => !NOT_CONSUMED.includes(type));
 
 it.each(consumed)('bounds %s, and says who may send it', (type) => {

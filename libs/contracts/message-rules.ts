@@ -12,16 +12,16 @@ export interface MessageRule {
   readonly maxParts: number;
 }
 
-const KIB = 1_024;
+export const KIB = 1_024;
 /** The largest body of all, as `BERTH_BUS_MAX_MESSAGE_BYTES` and the broker's `max_message_size` are set unless told otherwise. */
-const WHOLE = 4_096 * KIB;
+export const WHOLE = 4_096 * KIB;
 
-const ofServices = (maxParts: number): MessageRule => ({ maxBytes: { service: WHOLE }, maxParts });
-const ofTenants = (bytes: number, maxParts: number): MessageRule => ({
+export const ofServices = (maxParts: number): MessageRule => ({ maxBytes: { service: WHOLE }, maxParts });
+export const ofTenants = (bytes: number, maxParts: number): MessageRule => ({
   maxBytes: { project: bytes, service: WHOLE },
   maxParts,
 });
-const ofAgents = (bytes: number, maxParts: number): MessageRule => ({
+export const ofAgents = (bytes: number, maxParts: number): MessageRule => ({
   maxBytes: { agent: bytes, service: WHOLE },
   maxParts,
 });
@@ -30,93 +30,21 @@ const ofAgents = (bytes: number, maxParts: number): MessageRule => ({
 const UNKNOWN = 64 * KIB;
 
 /** A question with a handful of fields. */
-const FEW = 100;
+export const FEW = 100;
 /** A request spec, or lists of names. */
-const MANY = 20_000;
+export const MANY = 20_000;
 /** Parts of a message that has no rule: an answer or a record, which services wrote. */
-const MOST = 200_000;
+export const MOST = 200_000;
 
-/**
- * Who may send each message that is consumed, and how large it may be: the one place where this is said. A handler judges
- * only what depends on the content: whose project, whose host.
- */
-export const MESSAGE_RULES: ReadonlyMap<string, MessageRule> = new Map(
-  Object.entries<MessageRule>({
-    // build.requests. A thousand destinations, from the top alone.
-    'berth.conductor.v1.BuildRequest': ofTenants(512 * KIB, 100_000),
-    'berth.conductor.v1.TerminateInstance': ofTenants(4 * KIB, FEW),
-    // rpc.scheduler
-    'berth.scheduler.v1.SelectDestinationsRequest': ofServices(MANY),
-    'berth.scheduler.v1.ClaimMovesRequest': ofServices(50_000),
-    'berth.scheduler.v1.ExplainRequest': ofTenants(512 * KIB, MANY),
-    'berth.scheduler.v1.ExplainInstanceRequest': ofTenants(4 * KIB, FEW),
-    'berth.scheduler.v1.ListHostsRequest': ofServices(FEW),
-    'berth.scheduler.v1.ListOverAllocatedRequest': ofServices(FEW),
-    'berth.scheduler.v1.SetHostEnabledRequest': ofServices(FEW),
-    'berth.scheduler.v1.ClearHostFailuresRequest': ofServices(FEW),
-    'berth.scheduler.v1.ListNodesRequest': ofServices(FEW),
-    'berth.cell.v1.DescribeCellRequest': ofServices(FEW),
-    'berth.cell.v1.ListCellsRequest': ofServices(FEW),
-    'berth.cell.v1.SetCellStateRequest': ofServices(FEW),
-    'berth.aggregate.v1.ListAggregatesRequest': ofServices(FEW),
-    'berth.aggregate.v1.ListZonesRequest': ofTenants(4 * KIB, FEW),
-    'berth.aggregate.v1.CreateAggregateRequest': ofServices(MANY),
-    'berth.aggregate.v1.UpdateAggregateRequest': ofServices(MANY),
-    'berth.aggregate.v1.AddAggregateHostRequest': ofServices(FEW),
-    'berth.aggregate.v1.RemoveAggregateHostRequest': ofServices(FEW),
-    'berth.aggregate.v1.DeleteAggregateRequest': ofServices(FEW),
-    'berth.group.v1.ListGroupsRequest': ofTenants(4 * KIB, FEW),
-    'berth.group.v1.CreateGroupRequest': ofTenants(16 * KIB, FEW),
-    'berth.group.v1.DeleteGroupRequest': ofTenants(4 * KIB, FEW),
-    'berth.quota.v1.ListQuotasRequest': ofTenants(4 * KIB, FEW),
-    'berth.quota.v1.ListUsageRequest': ofTenants(4 * KIB, FEW),
-    'berth.quota.v1.SetQuotaRequest': ofServices(MANY),
-    'berth.quota.v1.UnsetQuotaRequest': ofServices(FEW),
-    // rpc.conductor
-    'berth.conductor.v1.ListInstancesRequest': ofTenants(4 * KIB, FEW),
-    'berth.conductor.v1.OperateInstanceRequest': ofTenants(512 * KIB, MANY),
-    'berth.conductor.v1.MoveInstancesRequest': ofServices(MANY),
-    'berth.conductor.v1.ListDoubtsRequest': ofServices(FEW),
-    'berth.conductor.v1.SettleDoubtRequest': ofServices(FEW),
-    'berth.conductor.v1.DeleteHostRequest': ofServices(FEW),
-    'berth.conductor.v1.ReleaseClaimsRequest': ofServices(MANY),
-    'berth.conductor.v1.HealAllocationRequest': ofServices(FEW),
-    'berth.flavor.v1.ListFlavorsRequest': ofTenants(4 * KIB, FEW),
-    'berth.flavor.v1.CreateFlavorRequest': ofServices(MANY),
-    'berth.flavor.v1.UpdateFlavorRequest': ofServices(MANY),
-    'berth.flavor.v1.DeleteFlavorRequest': ofServices(FEW),
-    // stats. A report names each instance of a host with all that it holds.
-    'berth.scheduler.v1.UpdateResourceStatsRequest': ofAgents(WHOLE, MOST),
-    'berth.scheduler.v1.AcquireHostsRequest': ofAgents(WHOLE, FEW),
-    'berth.scheduler.v1.ReleaseHostsRequest': ofAgents(WHOLE, FEW),
-    'berth.scheduler.v1.JoinPoolRequest': ofAgents(16 * KIB, FEW),
-    'berth.scheduler.v1.LeavePoolRequest': ofAgents(16 * KIB, FEW),
-    'berth.scheduler.v1.ReadNodesRequest': ofAgents(WHOLE, FEW),
-    'berth.scheduler.v1.WriteNodeRequest': ofAgents(1_024 * KIB, MANY),
-    // build.results
-    'berth.compute.v1.BuildReport': ofAgents(1_024 * KIB, MANY),
-    'berth.compute.v1.PowerReport': ofAgents(256 * KIB, MANY),
-    'berth.compute.v1.HostDiscrepancy': ofServices(MOST),
-    // agent.<service host>: of conductors, and of the agent itself, which puts an order back.
-    'berth.compute.v1.BuildInstance': ofAgents(WHOLE, MANY),
-    'berth.compute.v1.DestroyInstance': ofAgents(1_024 * KIB, MANY),
-    'berth.compute.v1.SetPowerState': ofAgents(1_024 * KIB, MANY),
-    'berth.compute.v1.OperateNode': ofServices(FEW),
-    // berth.events
-    'berth.conductor.v1.InstanceEvent': ofServices(MANY),
-    'berth.conductor.v1.BuildRefused': ofServices(FEW),
-    'berth.flavor.v1.FlavorEvent': ofServices(MANY),
-    'berth.console.v1.OperatorAction': ofServices(FEW),
-    'berth.cell.v1.CellSummaryEvent': ofServices(MOST),
-    // Several of the others in one, of 256 KiB at most and what stands beside the bodies.
-    'berth.internal.v1.Frame': {
-      maxBytes: { project: 320 * KIB, agent: 320 * KIB, service: 320 * KIB },
-      maxParts: FEW,
-    },
-    // In others, or in records: bounded where it is decoded.
-    'berth.scheduler.v1.RequestSpec': ofTenants(512 * KIB, MANY),
-  }),
-);
+const RULES = new Map<string, MessageRule>();
+
+/** The rules of all messages that this process knows, as their statements (`message()`) say them. */
+export const MESSAGE_RULES: ReadonlyMap<string, MessageRule> = RULES;
+
+/** Enters the rule of a message, as its statement says it. */
+export function ruleMessage(type: string, rule: MessageRule): void {
+  RULES.set(type, rule);
+}
 
 /** Bound of the parts that decoding makes of a message at most. */
 export function maxPartsOf(type: string): number {

@@ -1,58 +1,40 @@
 import { berth } from '#generated/berth';
-import { enumeration, hostNameOrEmpty, missing, name, uuid, whole } from './checks';
-import { codec, type Method } from './codec';
-import { viewFromWire, viewToWire } from './instance';
-import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from './messages';
-import { specFromWire, specToWire } from './request-spec';
+import { hostNameOrEmpty, name, uuid, whole } from './checks';
+import { enumOf, omittable, optional } from './fields';
+import { instanceView } from './instance';
+import { message, type PlainOf } from './message';
+import { KIB, MANY, ofTenants } from './message-rules';
+import { requestSpec } from './request-spec';
 
 const wire = berth.conductor.v1;
-const { InstanceOperation } = wire;
-const OPERATIONS = enumeration({
-  stop: InstanceOperation.INSTANCE_OPERATION_STOP,
-  start: InstanceOperation.INSTANCE_OPERATION_START,
-  evacuate: InstanceOperation.INSTANCE_OPERATION_EVACUATE,
-  shelve: InstanceOperation.INSTANCE_OPERATION_SHELVE,
-  unshelve: InstanceOperation.INSTANCE_OPERATION_UNSHELVE,
-  resize: InstanceOperation.INSTANCE_OPERATION_RESIZE,
-  migrate: InstanceOperation.INSTANCE_OPERATION_MIGRATE,
-  live_migrate: InstanceOperation.INSTANCE_OPERATION_LIVE_MIGRATE,
-  confirm: InstanceOperation.INSTANCE_OPERATION_CONFIRM,
-  revert: InstanceOperation.INSTANCE_OPERATION_REVERT,
-});
+
+export const instanceOperation = enumOf(wire.InstanceOperation, 'INSTANCE_OPERATION');
+export type InstanceOperation = PlainOf<typeof instanceOperation>;
 
 /** To `rpc.conductor`: stops an instance, starts it again, moves it, or builds it elsewhere when its host is dead. */
-export const operateInstanceMethod: Method<OperateInstanceRequest, OperateInstanceResponse> = {
-  request: codec(
-    'berth.conductor.v1.OperateInstanceRequest',
+export const operateInstanceMethod = {
+  request: message(
     wire.OperateInstanceRequest,
-    ({ targetHost = '', targetCell = '', confirmAfterMs = 0, resizeTo, ...request }) => ({
-      ...request,
-      targetHost,
-      targetCell,
-      confirmAfterMs,
-      operation: OPERATIONS.toWire(request.operation),
-      resizeTo: resizeTo ? specToWire(resizeTo) : null,
-    }),
-    ({ instanceUuid, operation, version, resizeTo, targetHost, targetCell, confirmAfterMs }) => ({
-      instanceUuid: uuid(instanceUuid, 'instance_uuid'),
-      operation: OPERATIONS.fromWire(operation, 'operation'),
-      version: whole(version, 'version'),
-      resizeTo: resizeTo ? specFromWire(resizeTo, 'resize_to') : undefined,
-      targetHost: hostNameOrEmpty(targetHost, 'target_host'),
-      ...(targetCell === '' ? {} : { targetCell: name(targetCell, 'target_cell') }),
-      confirmAfterMs: whole(confirmAfterMs, 'confirm_after_ms'),
-    }),
-  ),
-  response: codec(
-    'berth.conductor.v1.OperateInstanceResponse',
-    wire.OperateInstanceResponse,
-    ({ instance }) => ({ instance: viewToWire(instance) }),
-    ({ instance }) => {
-      if (!instance) throw missing('instance');
-      return { instance: viewFromWire(instance, 'instance') };
+    {
+      instanceUuid: uuid,
+      operation: instanceOperation,
+      /** The one that the client has seen; 0 for any. */
+      version: whole,
+      /** Of a resize: it names a flavor, or says resources and extra specs. */
+      resizeTo: optional(requestSpec),
+      /** Of a migration; '' for any host. */
+      targetHost: omittable(hostNameOrEmpty),
+      /** Of a migration, to the top: the cell where it is to be built anew; within its cell when not given. */
+      targetCell: optional(name),
+      /** Of a resize or a cold migration; 0: as the conductor is set. */
+      confirmAfterMs: omittable(whole),
     },
+    { rule: ofTenants(512 * KIB, MANY) },
   ),
+  response: message(wire.OperateInstanceResponse, { instance: instanceView }),
 };
+export type OperateInstanceRequest = PlainOf<typeof operateInstanceMethod.request>;
+export type OperateInstanceResponse = PlainOf<typeof operateInstanceMethod.response>;
 
 /** Where an instance is, is not its tenant's to say. */
 export function isForOperators(operation: InstanceOperation): boolean {

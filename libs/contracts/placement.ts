@@ -1,74 +1,73 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { type Inventory, inventory, MAX_AMOUNT } from '../domain/inventory';
-import type { GroupPolicy, GroupRules, NamedGroup, ServerGroup, Spread } from '../domain/server-group';
-import { enumeration, missing, requiredName, whole } from './checks';
+import type { GroupRules, NamedGroup } from '../domain/server-group';
+import { missing, requiredName, requiredNumber, whole } from './checks';
+import { enumBy, flag, optional, orUndefined } from './fields';
+import { mapped, message } from './message';
 
-type WireInventory = berth.placement.v1.Inventory;
-type WireGroup = berth.placement.v1.ServerGroup;
+const wire = berth.placement.v1;
+const { GroupPolicy } = wire;
+const NO_POLICY: number = GroupPolicy.GROUP_POLICY_UNSPECIFIED;
 
-const { GroupPolicy: WirePolicy } = berth.placement.v1;
-const POLICIES = enumeration({
-  affinity: WirePolicy.GROUP_POLICY_AFFINITY,
-  'anti-affinity': WirePolicy.GROUP_POLICY_ANTI_AFFINITY,
-  'soft-affinity': WirePolicy.GROUP_POLICY_SOFT_AFFINITY,
-  'soft-anti-affinity': WirePolicy.GROUP_POLICY_SOFT_ANTI_AFFINITY,
+const policy = enumBy({
+  affinity: GroupPolicy.GROUP_POLICY_AFFINITY,
+  'anti-affinity': GroupPolicy.GROUP_POLICY_ANTI_AFFINITY,
+  'soft-affinity': GroupPolicy.GROUP_POLICY_SOFT_AFFINITY,
+  'soft-anti-affinity': GroupPolicy.GROUP_POLICY_SOFT_ANTI_AFFINITY,
 });
 
-export function groupToWire({ id, policy, maxPerHost, spread }: NamedGroup): berth.placement.v1.IServerGroup {
-  return { id, policy: policyToWire(policy), maxPerHost, spread: spreadToWire(spread) };
+const spread = message(wire.GroupSpread, {
+  by: requiredName,
+  maxSkew: requiredNumber,
+  countUnavailable: optional(flag),
+});
+
+/** What a group's members keep to: a policy, and what they spread over. */
+export const groupRules = {
+  policy,
+  maxPerHost: (value: number, path: string) => whole(value, path) || 1,
+  spread: optional(spread),
+};
+
+/** @throws BerthError `conflicting_rules` for members that are to be on one host and to spread. */
+export function checkGroupRules(rules: GroupRules, path: string): void {
+  if (!rules.spread || rules.policy !== 'affinity') return;
+  const at = path === '' ? 'spread' : `${path}.spread`;
+  throw invalidArgument('conflicting_rules', `${at} goes with no affinity: that keeps members on one host`, at);
 }
 
-/** A group of a request, whose rules the store may have. */
-export function namedGroupFromWire(wire: berth.placement.v1.IServerGroup, field: string): NamedGroup {
-  if (wire.policy) return groupFromWire(wire, field);
-  const { id, maxPerHost, spread } = wire as WireGroup;
-  if (maxPerHost !== 0 || spread) throw missing(`${field}.policy`);
-  return { id: requiredName(id, `${field}.id`), policy: undefined, maxPerHost };
-}
+/** A group with its rules. */
+export const serverGroup = message(wire.ServerGroup, { id: requiredName, ...groupRules }, { check: checkGroupRules });
 
-export function groupFromWire(wire: berth.placement.v1.IServerGroup, field: string): ServerGroup {
-  const group = wire as WireGroup;
-  return { id: requiredName(group.id, `${field}.id`), ...rulesFromWire(group, `${field}.`) };
-}
-
-/** What a group's members keep to: a policy, which must be there, and what its members spread over. */
-export function rulesFromWire(
-  wire: Pick<WireGroup, 'policy' | 'maxPerHost'> & {
-    readonly spread?: berth.placement.v1.IGroupSpread | null | undefined;
-  },
-  prefix: string,
-): GroupRules {
-  const policy = POLICIES.fromWire(wire.policy, `${prefix}policy`);
-  const rules = { policy, maxPerHost: whole(wire.maxPerHost, `${prefix}max_per_host`) || 1 };
-  if (!wire.spread) return rules;
-  const { by, maxSkew, countUnavailable } = wire.spread as berth.placement.v1.GroupSpread;
-  if (maxSkew === 0) throw missing(`${prefix}spread.max_skew`);
-  if (policy === 'affinity') {
-    const message = `${prefix}spread goes with no affinity: that keeps members on one host`;
-    throw invalidArgument('conflicting_rules', message, `${prefix}spread`);
-  }
-  const even = { by: requiredName(by, `${prefix}spread.by`), maxSkew };
-  return { ...rules, spread: countUnavailable ? { ...even, countUnavailable } : even };
-}
-
-/** Null for a group that does not spread. */
-export function spreadToWire(spread: Spread | undefined): berth.placement.v1.IGroupSpread | null {
-  if (!spread) return null;
-  const { by, maxSkew, countUnavailable = false } = spread;
-  return { by, maxSkew, countUnavailable };
-}
-
-export function policyToWire(policy: GroupPolicy | undefined): berth.placement.v1.GroupPolicy {
-  return policy === undefined ? WirePolicy.GROUP_POLICY_UNSPECIFIED : POLICIES.toWire(policy);
-}
+/** A group of a request, whose rules the store may have: then it has no policy. */
+export const namedGroup = mapped(
+  message(
+    wire.ServerGroup,
+    {
+      id: requiredName,
+      policy: orUndefined(policy),
+      maxPerHost: (value: number, path: string, group: { readonly policy: number }) =>
+        group.policy === NO_POLICY ? value : groupRules.maxPerHost(value, path),
+      spread: groupRules.spread,
+    },
+    {
+      check(group, path) {
+        if (group.policy !== undefined) checkGroupRules(group as GroupRules, path);
+        else if (group.maxPerHost !== 0 || group.spread) throw missing(`${path}.policy`);
+      },
+    },
+  ),
+  (group) => group as NamedGroup,
+  (group: NamedGroup) => group,
+);
 
 /**
  * An inventory with the wire's defaults put in: 0 stands for ratio 1, min_unit 1, no max_unit, step_size 1. The amounts
  * are not checked here: the scheduler refuses a wrong one with the name of the field, which the sender needs.
  */
-export function inventoryFromWire(wire: berth.placement.v1.IInventory): Inventory {
-  const { total, reserved, allocationRatio, minUnit, maxUnit, stepSize } = wire as WireInventory;
+export function inventoryFromWire(value: berth.placement.v1.IInventory): Inventory {
+  const { total, reserved, allocationRatio, minUnit, maxUnit, stepSize } = value as berth.placement.v1.Inventory;
   return inventory(total, {
     reserved,
     allocationRatio: allocationRatio || 1,

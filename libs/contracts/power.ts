@@ -1,86 +1,76 @@
 import { berth } from '#generated/berth';
-import { invalidArgument } from '../domain/errors';
 import type { PowerState } from '../domain/instance';
-import { checkedClaimed, claimedToWire } from './allocations';
-import { enumeration, hostName, name, text, uuid, uuidOrEmpty, whole } from './checks';
-import { type Codec, codec } from './codec';
+import { claimedAllocations, claimedMappings } from './allocations';
+import { hostName, name, text, uuid, uuidOrEmpty, whole } from './checks';
+import type { Conversion, MayBeLeftOut } from './field';
+import { bytes, count, enumOf, flag, omittable } from './fields';
 import { MAX_HANDOVER_BYTES } from './limits';
-import type { PowerReport, SetPowerState } from './messages';
+import { message, type PlainOf } from './message';
+import { KIB, MANY, ofAgents } from './message-rules';
 
 const wire = berth.compute.v1;
-const {
-  POWER_STATE_UNSPECIFIED: UNSPECIFIED,
-  POWER_STATE_RUNNING: RUNNING,
-  POWER_STATE_SHUTDOWN: SHUTDOWN,
-} = berth.scheduler.v1.PowerState;
-const POWER_STATES = enumeration({
-  running: RUNNING,
-  shutdown: SHUTDOWN,
-});
-
-/** To `agent.<service host>`: stop an instance and keep it, or start it again. */
-export const setPowerStateCodec: Codec<SetPowerState> = codec(
-  'berth.compute.v1.SetPowerState',
-  wire.SetPowerState,
-  ({ migrationUuid = '', live = false, ...order }) => ({
-    ...order,
-    migrationUuid,
-    live,
-    powerState: POWER_STATES.toWire(order.powerState),
-    ...claimedToWire(order),
-  }),
-  (order) => ({
-    ...aboutFromWire(order),
-    epoch: whole(order.epoch, 'epoch'),
-    live: order.live,
-    ...checkedClaimed(order),
-  }),
-);
-
-/** To `build.results`: how an instance is after it was ordered to be stopped or started. */
-export const powerReportCodec: Codec<PowerReport> = codec(
-  'berth.compute.v1.PowerReport',
-  wire.PowerReport,
-  ({ migrationUuid = '', handover = NOTHING, ...report }) => ({
-    ...report,
-    migrationUuid,
-    handover,
-    powerState: POWER_STATES.toWire(report.powerState),
-  }),
-  (report) => ({
-    ...aboutFromWire(report),
-    handover: handoverFromWire(report.handover, 'handover'),
-    reason: name(report.reason, 'reason'),
-    message: text(report.message, 'message'),
-    epoch: whole(report.epoch, 'epoch'),
-    position: whole(report.position, 'position'),
-  }),
-);
-
-function aboutFromWire(order: berth.compute.v1.SetPowerState | berth.compute.v1.PowerReport) {
-  return {
-    instanceUuid: uuid(order.instanceUuid, 'instance_uuid'),
-    host: hostName(order.host, 'host'),
-    attempt: order.attempt,
-    claimToken: whole(order.claimToken, 'claim_token'),
-    powerState: POWER_STATES.fromWire(order.powerState, 'power_state'),
-    restsOnEpoch: whole(order.restsOnEpoch, 'rests_on_epoch'),
-    restsOnPosition: whole(order.restsOnPosition, 'rests_on_position'),
-    migrationUuid: uuidOrEmpty(order.migrationUuid, 'migration_uuid'),
-  };
-}
 
 /** What a driver hands over with an instance, which only drivers read. */
-export function handoverFromWire(value: Uint8Array, field: string): Uint8Array {
-  if (value.length <= MAX_HANDOVER_BYTES) return value;
-  throw invalidArgument('too_long', `${field} may have at most ${MAX_HANDOVER_BYTES} bytes`, field);
-}
+export const handover = bytes(MAX_HANDOVER_BYTES);
 
-const NOTHING = new Uint8Array();
+const SHUTDOWN: number = berth.scheduler.v1.PowerState.POWER_STATE_SHUTDOWN;
+const UNSPECIFIED: number = berth.scheduler.v1.PowerState.POWER_STATE_UNSPECIFIED;
 
-/** Of what an agent runs: only what does not run is said. */
-export const runningPowerState = {
-  toWire: (powerState: PowerState | undefined) => (powerState === 'shutdown' ? SHUTDOWN : UNSPECIFIED),
-  fromWire: (value: berth.scheduler.v1.PowerState | null | undefined) =>
-    value === SHUTDOWN ? ({ powerState: 'shutdown' } as const) : {},
+/** Only what does not run is said. */
+const toWire = (state: PowerState | undefined) => (state === 'shutdown' ? SHUTDOWN : UNSPECIFIED);
+
+/** How an instance comes up. */
+export const runningOrShutdown: Conversion<PowerState, number> = {
+  fromWire: (value) => (value === SHUTDOWN ? 'shutdown' : 'running'),
+  toWire,
 };
+
+/** The same of what an agent runs; undefined when it is running. */
+export const shutdownIfSaid: Conversion<PowerState | undefined, number> & MayBeLeftOut = {
+  fromWire: (value) => (value === SHUTDOWN ? 'shutdown' : undefined),
+  toWire,
+  mayBeLeftOut: true,
+};
+
+/** The instance and attempt that an order or a report is about, and what of the host it rests on. */
+const aboutPower = {
+  instanceUuid: uuid,
+  host: hostName,
+  attempt: count,
+  claimToken: whole,
+  powerState: enumOf(berth.scheduler.v1.PowerState, 'POWER_STATE'),
+  restsOnEpoch: whole,
+  restsOnPosition: whole,
+  /** To be moved, or moved, by this migration; '' for none. */
+  migrationUuid: omittable(uuidOrEmpty),
+  epoch: whole,
+};
+
+/** To `agent.<service host>`: stop an instance and keep it, or start it again. */
+export const setPowerStateCodec = message(
+  wire.SetPowerState,
+  {
+    ...aboutPower,
+    /** Moved while it runs. */
+    live: omittable(flag),
+    allocations: claimedAllocations,
+    mappings: claimedMappings,
+  },
+  { rule: ofAgents(1_024 * KIB, MANY) },
+);
+export type SetPowerState = PlainOf<typeof setPowerStateCodec>;
+
+/** To `build.results`: how an instance is after it was ordered to be stopped or started; with a reason when it could not be. */
+export const powerReportCodec = message(
+  wire.PowerReport,
+  {
+    ...aboutPower,
+    /** Of what was stopped to be moved. */
+    handover: omittable(handover),
+    reason: name,
+    message: text,
+    position: whole,
+  },
+  { rule: ofAgents(256 * KIB, MANY) },
+);
+export type PowerReport = PlainOf<typeof powerReportCodec>;

@@ -1,31 +1,23 @@
 import { berth } from '#generated/berth';
-import { list, uuid, whole } from './checks';
-import { codec, type Method, type Mutable } from './codec';
+import { uuid, whole } from './checks';
+import { count, list } from './fields';
 import { MAX_INSTANCES_PER_REQUEST } from './limits';
-import type { InstanceClaim, ReleaseClaimsRequest, ReleaseClaimsResponse } from './messages';
+import { message, type PlainOf } from './message';
+import { MANY, ofServices } from './message-rules';
 
 const wire = berth.conductor.v1;
 
-/** To a cell's `rpc.conductor`, from the top: gives back claims of instances that are not on record. */
-export const releaseClaimsMethod: Method<ReleaseClaimsRequest, ReleaseClaimsResponse> = {
-  request: codec(
-    'berth.conductor.v1.ReleaseClaimsRequest',
-    wire.ReleaseClaimsRequest,
-    ({ claims }) => ({ claims: claims as Mutable<InstanceClaim>[] }),
-    ({ claims }) => ({ claims: list(claims, 'claims', MAX_INSTANCES_PER_REQUEST, claimFromWire) }),
-  ),
-  response: codec(
-    'berth.conductor.v1.ReleaseClaimsResponse',
-    wire.ReleaseClaimsResponse,
-    (response) => response,
-    ({ released }) => ({ released }),
-  ),
-};
+const instanceClaim = message(wire.InstanceClaim, { instanceUuid: uuid, claimToken: whole });
+export type InstanceClaim = PlainOf<typeof instanceClaim>;
 
-function claimFromWire(value: berth.conductor.v1.IInstanceClaim, field: string): InstanceClaim {
-  const { instanceUuid, claimToken } = value as berth.conductor.v1.InstanceClaim;
-  return {
-    instanceUuid: uuid(instanceUuid, `${field}.instance_uuid`),
-    claimToken: whole(claimToken, `${field}.claim_token`),
-  };
-}
+/** To a cell's `rpc.conductor`, from the top: gives back claims of instances that are not on record. */
+export const releaseClaimsMethod = {
+  request: message(
+    wire.ReleaseClaimsRequest,
+    { claims: list(instanceClaim, MAX_INSTANCES_PER_REQUEST) },
+    { rule: ofServices(MANY) },
+  ),
+  response: message(wire.ReleaseClaimsResponse, { released: count }),
+};
+export type ReleaseClaimsRequest = PlainOf<typeof releaseClaimsMethod.request>;
+export type ReleaseClaimsResponse = PlainOf<typeof releaseClaimsMethod.response>;

@@ -1,105 +1,95 @@
 import { berth } from '#generated/berth';
-import { allocationsToWire, checkedAllocations } from './allocations';
-import { list } from './checks';
-import { codec, type Method, type Mutable, mapValues } from './codec';
+import { claimedAllocations } from './allocations';
+import { anyMap, anyText, count, flag, list, listed, omittable, optional, orUndefined, unchecked } from './fields';
 import { MAX_INSTANCES_PER_HOST, MAX_NESTED_PROVIDERS } from './limits';
-import type {
-  HostDisabled,
-  NestedProvider,
-  RunningInstance,
-  UpdateResourceStatsRequest,
-  UpdateResourceStatsResponse,
-} from './messages';
+import { message, type PlainOf } from './message';
+import { MOST, ofAgents, WHOLE } from './message-rules';
 import { inventoryFromWire } from './placement';
-import { runningPowerState } from './power';
+import { shutdownIfSaid } from './power';
+
+const wire = berth.scheduler.v1;
+type Texts = readonly string[];
+type Amounts = Readonly<Record<string, number>>;
+
+/** What an agent says of an instance. Only the shape is checked here. */
+export const runningFields = {
+  instanceUuid: anyText,
+  projectId: anyText,
+  userId: anyText,
+  resources: unchecked<Amounts>(),
+  name: anyText,
+  groupId: anyText,
+  requestId: anyText,
+  running: flag,
+  attempt: count,
+  claimToken: count,
+  allocationRequest: unchecked<Uint8Array>(),
+  /** By provider; empty on a host without nested providers, where `resources` says all. */
+  allocations: omittable(claimedAllocations),
+  /** Running when not given. */
+  powerState: shutdownIfSaid,
+  /** It was handed over to another host, and is kept until that is confirmed or reverted. */
+  handedOver: optional(flag),
+  /** Its host can't read what it remembers of it. */
+  unreadable: optional(flag),
+};
+const runningInstance = message(wire.RunningInstance, runningFields);
+export type RunningInstance = PlainOf<typeof runningInstance>;
+
+const inventories = anyMap({ fromWire: inventoryFromWire });
+
+/** A provider below a host's root; `parent` is the name of another, '' for the root. */
+const nestedProvider = message(wire.NestedProvider, {
+  name: anyText,
+  parent: anyText,
+  inventories,
+  traits: unchecked<Texts>(),
+  externalUsage: unchecked<Amounts>(),
+});
+export type NestedProvider = PlainOf<typeof nestedProvider>;
+
+/** That an operator disabled a host, and why. */
+const hostDisabled = message(wire.HostDisabled, { reason: anyText });
+export type HostDisabled = PlainOf<typeof hostDisabled>;
 
 /**
  * To `stats`: an agent's report of itself. Only the shape is checked here; whether the amounts, names and the sender are
  * right is for the scheduler, which answers with the field that is wrong.
  */
-export const updateResourceStatsMethod: Method<UpdateResourceStatsRequest, UpdateResourceStatsResponse> = {
-  request: codec(
-    'berth.scheduler.v1.UpdateResourceStatsRequest',
-    berth.scheduler.v1.UpdateResourceStatsRequest,
-    (stats) => ({
-      ...(stats as Mutable<UpdateResourceStatsRequest>),
-      capabilities: mapValues(stats.capabilities, (values) => ({ values: values as string[] })),
-      instances: stats.instances.map(runningToWire),
-      nestedProviders: stats.nestedProviders as Mutable<NestedProvider>[],
-      aggregates: stats.aggregates ? { values: stats.aggregates as string[] } : null,
-      disabled: stats.disabled ?? null,
-    }),
-    statsFromWire,
+export const updateResourceStatsMethod = {
+  request: message(
+    wire.UpdateResourceStatsRequest,
+    {
+      host: anyText,
+      agentRun: anyText,
+      sequence: count,
+      providerUuid: anyText,
+      cell: anyText,
+      inventories,
+      traits: unchecked<Texts>(),
+      capabilities: anyMap(listed((values) => values)),
+      externalUsage: unchecked<Amounts>(),
+      externalInstances: count,
+      ioOps: count,
+      instances: list(runningInstance, MAX_INSTANCES_PER_HOST),
+      aggregates: orUndefined(listed((values) => values)),
+      serviceHost: (value: string, _path: string, { host }: { readonly host: string }) => value || host,
+      epoch: count,
+      position: count,
+      /** When the last answer was given, by the store's clock; 0 for none. */
+      answeredAtMs: omittable(count),
+      disabled: optional(hostDisabled),
+      nestedProviders: list(nestedProvider, MAX_NESTED_PROVIDERS),
+    },
+    { rule: ofAgents(WHOLE, MOST) },
   ),
-  response: codec(
-    'berth.scheduler.v1.UpdateResourceStatsResponse',
-    berth.scheduler.v1.UpdateResourceStatsResponse,
-    (response) => ({ ...response, disabled: response.disabled ?? null }),
-    ({ sequence, wantsAllocationRequests, atMs, disabled }) => ({
-      sequence,
-      wantsAllocationRequests,
-      atMs,
-      disabled: disabledFromWire(disabled),
-    }),
-  ),
+  response: message(wire.UpdateResourceStatsResponse, {
+    sequence: count,
+    wantsAllocationRequests: flag,
+    /** By the store's clock; 0 from a scheduler of an older version. */
+    atMs: omittable(count),
+    disabled: optional(hostDisabled),
+  }),
 };
-
-export function runningToWire(running: RunningInstance): berth.scheduler.v1.IRunningInstance {
-  const powerState = runningPowerState.toWire(running.powerState);
-  const { handedOver = false, unreadable = false, allocations = {} } = running;
-  return { ...running, powerState, handedOver, unreadable, allocations: allocationsToWire(allocations) };
-}
-
-export function runningFromWire(wire: berth.scheduler.v1.IRunningInstance, field: string): RunningInstance {
-  const one = wire as berth.scheduler.v1.RunningInstance;
-  return {
-    instanceUuid: one.instanceUuid,
-    projectId: one.projectId,
-    userId: one.userId,
-    resources: one.resources,
-    name: one.name,
-    groupId: one.groupId,
-    requestId: one.requestId,
-    running: one.running,
-    attempt: one.attempt,
-    claimToken: one.claimToken,
-    allocationRequest: one.allocationRequest,
-    allocations: checkedAllocations(one.allocations, `${field}.allocations`),
-    ...runningPowerState.fromWire(one.powerState),
-    ...(one.handedOver ? { handedOver: true } : {}),
-    ...(one.unreadable ? { unreadable: true } : {}),
-  };
-}
-
-function statsFromWire(stats: berth.scheduler.v1.UpdateResourceStatsRequest): UpdateResourceStatsRequest {
-  return {
-    host: stats.host,
-    agentRun: stats.agentRun,
-    sequence: stats.sequence,
-    providerUuid: stats.providerUuid,
-    cell: stats.cell,
-    inventories: mapValues(stats.inventories, inventoryFromWire),
-    traits: stats.traits,
-    capabilities: mapValues(stats.capabilities, (one) => one.values ?? []),
-    externalUsage: stats.externalUsage,
-    externalInstances: stats.externalInstances,
-    ioOps: stats.ioOps,
-    instances: list(stats.instances, 'instances', MAX_INSTANCES_PER_HOST, runningFromWire),
-    aggregates: stats.aggregates ? (stats.aggregates.values ?? []) : undefined,
-    serviceHost: stats.serviceHost || stats.host,
-    epoch: stats.epoch,
-    position: stats.position,
-    answeredAtMs: stats.answeredAtMs,
-    disabled: disabledFromWire(stats.disabled),
-    nestedProviders: list(stats.nestedProviders, 'nested_providers', MAX_NESTED_PROVIDERS, nestedFromWire),
-  };
-}
-
-function nestedFromWire(wire: berth.scheduler.v1.INestedProvider): NestedProvider {
-  const { name, parent, inventories, traits, externalUsage } = wire as berth.scheduler.v1.NestedProvider;
-  return { name, parent, inventories: mapValues(inventories, inventoryFromWire), traits, externalUsage };
-}
-
-function disabledFromWire(wire: berth.scheduler.v1.IHostDisabled | null | undefined): HostDisabled | undefined {
-  return wire ? { reason: wire.reason ?? '' } : undefined;
-}
+export type UpdateResourceStatsRequest = PlainOf<typeof updateResourceStatsMethod.request>;
+export type UpdateResourceStatsResponse = PlainOf<typeof updateResourceStatsMethod.response>;

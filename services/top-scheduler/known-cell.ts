@@ -1,5 +1,6 @@
 import type { CellLink } from '#libs/cells/cell-link';
-import { type CellSummaryEvent, type CellView, cellSummaryCodec, LISTENING_MS } from '#libs/contracts/cell-methods';
+import { type CellSummaryEvent, type CellView, LISTENING_MS } from '#libs/contracts/cell-methods';
+import { cellSummaryCodec } from '#libs/contracts/cell-summary';
 import type { CellRecord, CellSummary } from '#libs/domain/cells/cell-summary';
 import type { CellCandidate } from '#libs/domain/cells/rank-cells';
 import type { Clock } from '#libs/domain/clock';

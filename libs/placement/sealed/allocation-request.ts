@@ -9,7 +9,7 @@ import {
   uuidBytes,
   uuidText,
 } from '../../contracts/allocations';
-import { groupFromWire, groupToWire } from '../../contracts/placement';
+import { serverGroup } from '../../contracts/placement';
 import type { Allocations } from '../../domain/consumer';
 import { type BerthError, invalidArgument } from '../../domain/errors';
 import type { ServerGroup } from '../../domain/server-group';
@@ -168,7 +168,7 @@ function claimantToWire(claimant: Claimant): berth.placement.v1.IAllocationReque
     consumerUuid: uuidBytes(consumerUuid),
     projectId,
     userId,
-    group: group ? groupToWire(group) : null,
+    group: group ? serverGroup.toWire(group) : null,
     spreadAmong: spreadAmong as string[],
     // Most say nothing, and seal nothing of it.
     ...(priority === 0 ? {} : { priority }),
@@ -207,7 +207,7 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
     allocations,
     projectId: message.projectId,
     userId: message.userId,
-    group: message.group ? groupFromWire(message.group, 'allocation_request.group') : undefined,
+    group: message.group ? serverGroup.fromWire(message.group, 'allocation_request.group') : undefined,
     ...spreadFromWire(message),
     ...(message.priority === 0 ? {} : { priority: message.priority }),
     ...(message.isProtected ? { isProtected: true } : {}),

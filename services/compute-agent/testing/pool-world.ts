@@ -119,7 +119,7 @@ export class PoolWorld {
         await requireEpoch(host, epoch);
         const holder = { serviceHost, agentRun, hosts: [host], leaseMs: LEASE_MS };
         await this.store.acquireHosts({ ...holder, atMs: atMs() });
-        return { sequence, wantsAllocationRequests: false, disabled: undefined };
+        return { sequence, wantsAllocationRequests: false };
       }),
     });
     await this.bus.consume(BUILD_RESULTS, async ({ type, body }) => {

@@ -31,11 +31,11 @@ export interface SelectRequest extends CompleteRequest {
   readonly instanceUuids: readonly string[];
   readonly numAlternates: number;
   /** So many are enough when not all find a host; 0, or not given, for all or none. */
-  readonly minCount?: number;
-  readonly priority?: number;
-  readonly isProtected?: boolean;
+  readonly minCount?: number | undefined;
+  readonly priority?: number | undefined;
+  readonly isProtected?: boolean | undefined;
   /** When there is no host: say whose place it could take. */
-  readonly mayPreempt?: boolean;
+  readonly mayPreempt?: boolean | undefined;
   /** What is to hold its alternates. */
   readonly alternatesHeld?: AlternatesHeld | undefined;
   /** Of one instance, which holds a claim already: it passes to a migration. */

@@ -1,5 +1,4 @@
 import {
-  list,
   requiredName,
   requiredServiceHost,
   text,
@@ -9,6 +8,7 @@ import {
   uuids,
   whole,
 } from '#libs/contracts/checks';
+import { list } from '#libs/contracts/fields';
 import { type Identity, isPoolAgent, requireHost, requireServiceHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
@@ -55,12 +55,14 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   }
 }
 
+const capabilityValues = list(requiredName, MAX_NAMES);
+
 function checkCapabilities(capabilities: UpdateResourceStatsRequest['capabilities']): void {
   const entries = Object.entries(capabilities);
   if (entries.length > MAX_NAMES) throw tooMany('capabilities', MAX_NAMES);
   for (const [key, values] of entries) {
     requiredName(key, 'capabilities');
-    list(values, `capabilities.${key}`, MAX_NAMES, requiredName);
+    capabilityValues.fromWire(values, `capabilities.${key}`, undefined);
   }
 }
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { cellSummaryCodec } from '#libs/contracts/cell-methods';
+import { cellSummaryCodec } from '#libs/contracts/cell-summary';
 import { type CellSummary, MAX_HOST_CLASSES, MAX_ZONES } from '#libs/domain/cells/cell-summary';
 import { type CellCandidate, cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';

@@ -1,6 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import { CellLink } from '#libs/cells/cell-link';
-import { cellSummaryCodec } from '#libs/contracts/cell-methods';
+import { cellSummaryCodec } from '#libs/contracts/cell-summary';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { type Random, randomInt, seededRandom } from '#libs/domain/random';

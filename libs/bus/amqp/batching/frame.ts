@@ -1,6 +1,7 @@
 import type { ConsumeMessage, Options } from 'amqplib';
 import { berth } from '#generated/berth';
-import { type Codec, codec } from '../../../contracts/codec';
+import { mapped, message } from '../../../contracts/message';
+import { FEW, KIB } from '../../../contracts/message-rules';
 import { invalidArgument } from '../../../domain/errors';
 import { inGroups } from '../../../runtime/batch-per-tick';
 import { TRACE_HEADER } from '../../handling/trace-messages';
@@ -23,12 +24,15 @@ export interface FramedMessage {
   readonly body: Uint8Array;
 }
 
-/** @throws BerthError `malformed_message`; `bad_frame` for a frame that is empty, too large, or nested. */
-export const frameCodec: Codec<readonly FramedMessage[]> = codec(
-  'berth.internal.v1.Frame',
-  berth.internal.v1.Frame,
-  (messages) => ({ messages: messages as FramedMessage[] }),
-  ({ messages }) => checkedFrame(messages as berth.internal.v1.Message[]),
+/** Several messages in one. @throws BerthError `malformed_message`; `bad_frame` for a frame that is empty, too large, or nested. */
+export const frameCodec = mapped(
+  message(
+    berth.internal.v1.Frame,
+    { messages: checkedFrame },
+    { rule: { maxBytes: { project: 320 * KIB, agent: 320 * KIB, service: 320 * KIB }, maxParts: FEW } },
+  ),
+  ({ messages }) => messages,
+  (messages: readonly FramedMessage[]) => ({ messages }),
 );
 
 export function isFrame({ properties }: ConsumeMessage): boolean {
@@ -50,9 +54,9 @@ export function framedMessage(options: Options.Publish, body: Uint8Array): Frame
 }
 
 /** The messages of a frame, or the message itself when it is no frame. @throws BerthError like `frameCodec`. */
-export function unframed(message: ConsumeMessage): readonly FramedMessage[] {
-  const { properties, content } = message;
-  return isFrame(message) ? frameCodec.decode(content) : [framedMessage(properties, content)];
+export function unframed(received: ConsumeMessage): readonly FramedMessage[] {
+  const { properties, content } = received;
+  return isFrame(received) ? frameCodec.decode(content) : [framedMessage(properties, content)];
 }
 
 /** True when AMQP could carry the message alone: an invalid message is refused alone, without others. */
@@ -71,7 +75,8 @@ function fits(property: string): boolean {
   return Buffer.byteLength(property) <= MAX_PROPERTY_BYTES;
 }
 
-function checkedFrame(messages: readonly FramedMessage[]): readonly FramedMessage[] {
+function checkedFrame(found: readonly berth.internal.v1.IMessage[]): readonly FramedMessage[] {
+  const messages = found as readonly FramedMessage[];
   if (messages.length === 0 || messages.length > MAX_FRAME_MESSAGES)
     throw badFrame(`a frame has 1 to ${MAX_FRAME_MESSAGES} messages`);
   if (messages.some(({ type }) => type === frameCodec.type)) throw badFrame('a frame can not be framed');

@@ -25,10 +25,10 @@ export interface ExplainedRequest extends ClassifiedSpec {
   /** '' for the best hosts, at most `limit`. */
   readonly host: string;
   readonly limit: number;
-  readonly priority?: number;
-  readonly mayPreempt?: boolean;
-  readonly mayDisplace?: boolean;
-  readonly stayingInstanceUuids?: readonly string[];
+  readonly priority?: number | undefined;
+  readonly mayPreempt?: boolean | undefined;
+  readonly mayDisplace?: boolean | undefined;
+  readonly stayingInstanceUuids?: readonly string[] | undefined;
 }
 
 /**
