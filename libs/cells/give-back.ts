@@ -1,8 +1,8 @@
 import type { Bus } from '../bus/port';
 import { callMethod } from '../bus/typed-calls';
-import type { Destination } from '../contracts/messages';
 import { RPC_CONDUCTOR } from '../contracts/queues';
 import { releaseClaimsMethod } from '../contracts/release-claims';
+import type { Destination } from '../contracts/selection';
 
 const CALL_TIMEOUT_MS = 5_000;
 

@@ -4,45 +4,57 @@ import { callMethod, castTyped } from '../bus/typed-calls';
 import { type CellView, listCellsMethod, setCellStateMethod } from '../contracts/cell-methods';
 import type { Method } from '../contracts/codec';
 import { buildRequestCodec, terminateInstanceCodec } from '../contracts/conductor';
-import { explainInstanceMethod, explainMethod } from '../contracts/diagnosis';
-import { listDoubtsMethod, settleDoubtMethod } from '../contracts/doubts';
-import { createFlavorMethod, deleteFlavorMethod, listFlavorsMethod, updateFlavorMethod } from '../contracts/flavors';
+import {
+  type Decision,
+  type ExplainRequest,
+  type ExplainResponse,
+  explainInstanceMethod,
+  explainMethod,
+} from '../contracts/diagnosis';
+import {
+  type ListDoubtsResponse,
+  listDoubtsMethod,
+  type SettleDoubtRequest,
+  settleDoubtMethod,
+} from '../contracts/doubts';
+import {
+  type CreateFlavorRequest,
+  createFlavorMethod,
+  deleteFlavorMethod,
+  listFlavorsMethod,
+  type UpdateFlavorRequest,
+  updateFlavorMethod,
+} from '../contracts/flavors';
 import {
   clearHostFailuresMethod,
   deleteHostMethod,
+  type HostSummary,
   listHostsMethod,
   listOverAllocatedMethod,
+  type OverAllocated,
   setHostEnabledMethod,
 } from '../contracts/hosts';
-import { listInstancesMethod } from '../contracts/instance';
+import {
+  type InstanceEvent,
+  type InstanceView,
+  type ListInstancesRequest,
+  listInstancesMethod,
+} from '../contracts/instance';
 import { MAX_USAGE_PROJECTS } from '../contracts/limits';
-import type {
-  CreateFlavorRequest,
-  Decision,
-  ExplainRequest,
-  ExplainResponse,
-  HealAllocationResponse,
-  HostSummary,
-  InstanceEvent,
-  InstanceOperation,
-  InstanceView,
-  ListDoubtsResponse,
-  ListInstancesRequest,
-  MoveInstancesRequest,
-  MoveInstancesResponse,
-  NodeView,
-  OverAllocated,
-  ProjectQuotaView,
-  ProjectUsageView,
-  SetQuotaRequest,
-  SettleDoubtRequest,
-  UpdateFlavorRequest,
-} from '../contracts/messages';
+import type { MoveInstancesRequest, MoveInstancesResponse } from '../contracts/moves';
 import { moveInstancesMethod } from '../contracts/moves';
-import { healAllocationMethod, listNodesMethod } from '../contracts/nodes';
-import { operateInstanceMethod } from '../contracts/operations';
+import { type HealAllocationResponse, healAllocationMethod, listNodesMethod, type NodeView } from '../contracts/nodes';
+import { type InstanceOperation, operateInstanceMethod } from '../contracts/operations';
 import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
-import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
+import {
+  listQuotasMethod,
+  listUsageMethod,
+  type ProjectQuotaView,
+  type ProjectUsageView,
+  type SetQuotaRequest,
+  setQuotaMethod,
+  unsetQuotaMethod,
+} from '../contracts/quotas';
 import { requestSpecCodec } from '../contracts/request-spec';
 import type { CellState } from '../domain/cells/cell-summary';
 import type { Clock } from '../domain/clock';

@@ -1,6 +1,5 @@
 import type { Bus } from '../bus/port';
-import { instanceEventCodec } from '../contracts/instance';
-import type { InstanceEvent } from '../contracts/messages';
+import { type InstanceEvent, instanceEventCodec } from '../contracts/instance';
 import { instanceTopic } from '../contracts/queues';
 import { BerthError } from '../domain/errors';
 import type { InstanceState } from '../domain/instance';

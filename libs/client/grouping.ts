@@ -1,23 +1,25 @@
 import {
+  type AggregateView,
   addAggregateHostMethod,
   createAggregateMethod,
   deleteAggregateMethod,
+  type ListAggregatesResponse,
+  type ListZonesResponse,
   listAggregatesMethod,
   listZonesMethod,
   removeAggregateHostMethod,
   updateAggregateMethod,
 } from '../contracts/aggregates';
 import type { Method } from '../contracts/codec';
-import { createGroupMethod, deleteGroupMethod, listGroupsMethod } from '../contracts/groups';
+import {
+  type CreateGroupRequest,
+  createGroupMethod,
+  deleteGroupMethod,
+  type GroupView,
+  type ListGroupsResponse,
+  listGroupsMethod,
+} from '../contracts/groups';
 import { MAX_PAGE } from '../contracts/limits';
-import type {
-  AggregateView,
-  CreateGroupRequest,
-  GroupView,
-  ListAggregatesResponse,
-  ListGroupsResponse,
-  ListZonesResponse,
-} from '../contracts/messages';
 import type { Random } from '../domain/random';
 
 /** Calls a scheduler, with retries while that may help. */

@@ -1,7 +1,6 @@
 import type { Bus } from '../bus/port';
 import { buildRefusedCodec } from '../contracts/conductor';
-import { instanceEventCodec } from '../contracts/instance';
-import type { InstanceEvent, InstanceView } from '../contracts/messages';
+import { type InstanceEvent, type InstanceView, instanceEventCodec } from '../contracts/instance';
 import { instanceTopic, refusalTopic } from '../contracts/queues';
 import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 
 /** Limit of the instances whose last version is remembered. */
 const MAX_REMEMBERED = 100_000;

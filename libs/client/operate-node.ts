@@ -1,6 +1,6 @@
 import type { Bus } from '../bus/port';
 import { castTyped } from '../bus/typed-calls';
-import type { NodeView, OperateNode } from '../contracts/messages';
+import type { NodeView, OperateNode } from '../contracts/nodes';
 import { operateNodeCodec } from '../contracts/nodes';
 import { agentQueue } from '../contracts/queues';
 import { type Clock, sleep } from '../domain/clock';

@@ -1,6 +1,7 @@
 import { BerthError } from '../domain/errors';
 import type { Instance } from '../domain/instance';
-import type { InstanceEvent, InstanceView, MigrationView, WaitingView } from './messages';
+import type { WaitingView } from './admission';
+import type { InstanceEvent, InstanceView, MigrationView } from './instance';
 import { requestSpecCodec } from './request-spec';
 
 /** An instance as clients see it. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { RequestSpec } from '../domain/request-spec';
-import type { EncodedRequestSpec } from './messages';
+import type { EncodedRequestSpec } from './codec';
 import { requestSpecCodec } from './request-spec';
 
 /** A spec of more bytes than this is made anew each time. */

@@ -1,3 +1,5 @@
+/* The types of all messages, for tests that make many; others import them from the file of their noun. */
+
 export type { PreemptionView, Victim, WaitingView } from './admission';
 export type {
   AggregateAnswer,

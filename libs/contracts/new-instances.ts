@@ -1,6 +1,7 @@
 import type { Instance } from '../domain/instance';
 import type { Random } from '../domain/random';
-import type { BuildRequest, EncodedRequestSpec } from './messages';
+import type { EncodedRequestSpec } from './codec';
+import type { BuildRequest } from './conductor';
 
 /** Of the instances of a request, what is not the same everywhere. */
 export interface NewInstancesOptions extends Pick<Instance, 'projectId' | 'userId'> {

@@ -1,7 +1,7 @@
 import { BerthError } from '../domain/errors';
 import type { Instance } from '../domain/instance';
 import { type Identity, requireProject, speaksForProject } from './identity';
-import type { ListInstancesRequest } from './messages';
+import type { ListInstancesRequest } from './instance';
 
 /**
  * The instance that a sender names, if it is the sender's. Another project's is to a tenant as one that is not there.

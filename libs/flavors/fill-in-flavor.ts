@@ -1,5 +1,5 @@
+import type { EncodedRequestSpec } from '../contracts/codec';
 import { internedSpecs } from '../contracts/interned-specs';
-import type { EncodedRequestSpec } from '../contracts/messages';
 import { requestSpecCodec } from '../contracts/request-spec';
 import { invalidArgument } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';

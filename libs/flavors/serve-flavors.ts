@@ -1,14 +1,16 @@
 import type { Bus } from '../bus/port';
 import { answer } from '../bus/typed-calls';
 import {
+  type CreateFlavorRequest,
   createFlavorMethod,
   deleteFlavorMethod,
+  type FlavorEvent,
   flavorEventCodec,
   listFlavorsMethod,
+  type UpdateFlavorRequest,
   updateFlavorMethod,
 } from '../contracts/flavors';
 import { requireService } from '../contracts/identity';
-import type { CreateFlavorRequest, FlavorEvent, UpdateFlavorRequest } from '../contracts/messages';
 import { flavorTopic } from '../contracts/queues';
 import type { Clock } from '../domain/clock';
 import { BerthError, invalidArgument } from '../domain/errors';

@@ -1,8 +1,15 @@
 import { answer } from '../bus/typed-calls';
-import { createGroupMethod, deleteGroupMethod, listGroupsMethod } from '../contracts/groups';
+import {
+  createGroupMethod,
+  deleteGroupMethod,
+  type GroupAnswer,
+  type GroupView,
+  type ListGroupsRequest,
+  type ListGroupsResponse,
+  listGroupsMethod,
+} from '../contracts/groups';
 import { requireProject, requireService } from '../contracts/identity';
 import { MAX_NAMES } from '../contracts/limits';
-import type { GroupAnswer, GroupView, ListGroupsRequest, ListGroupsResponse } from '../contracts/messages';
 import { BerthError } from '../domain/errors';
 import { groupKey, type StoredGroup, storedGroupKey } from '../domain/server-group';
 import type { PlacementView } from '../placement/port/placement-view';

@@ -1,4 +1,4 @@
-import type { ListUsageRequest, ListUsageResponse, ProjectUsageView } from '../contracts/messages';
+import type { ListUsageRequest, ListUsageResponse, ProjectUsageView } from '../contracts/quotas';
 import { indexAfter } from '../domain/names';
 import { accrued, DAY_MS } from '../placement/commands/project-usage';
 import type { PlacementStore, ProjectUsage } from '../placement/port/placement-store';

@@ -6,7 +6,7 @@ import type {
   ProjectQuotaView,
   SetQuotaRequest,
   UnsetQuotaRequest,
-} from '../contracts/messages';
+} from '../contracts/quotas';
 import { listQuotasMethod, listUsageMethod, setQuotaMethod, unsetQuotaMethod } from '../contracts/quotas';
 import type { Clock } from '../domain/clock';
 import { BerthError } from '../domain/errors';

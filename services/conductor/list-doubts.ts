@@ -1,6 +1,5 @@
-import { listDoubtsMethod } from '#libs/contracts/doubts';
+import { type ListDoubtsResponse, listDoubtsMethod } from '#libs/contracts/doubts';
 import { type Identity, requireService } from '#libs/contracts/identity';
-import type { ListDoubtsResponse } from '#libs/contracts/messages';
 import type { Conductor } from './context';
 
 /**

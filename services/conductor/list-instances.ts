@@ -1,6 +1,6 @@
 import { type Identity, speaksForProject } from '#libs/contracts/identity';
+import type { InstanceView, ListInstancesRequest, ListInstancesResponse } from '#libs/contracts/instance';
 import { instanceView } from '#libs/contracts/instance-view';
-import type { InstanceView, ListInstancesRequest, ListInstancesResponse } from '#libs/contracts/messages';
 import { ownFilter } from '#libs/contracts/own-instances';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from './context';

@@ -1,4 +1,4 @@
-import type { RunningInstance } from '#libs/contracts/messages';
+import type { RunningInstance } from '#libs/contracts/stats';
 import { attemptNumber, BUILT_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
 import type { Sealing } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from './context';

@@ -1,4 +1,6 @@
-import type { BuildOutcome, RunningInstance, Selection } from '#libs/contracts/messages';
+import type { BuildOutcome } from '#libs/contracts/compute';
+import type { Selection } from '#libs/contracts/selection';
+import type { RunningInstance } from '#libs/contracts/stats';
 import type { HostPosition } from '#libs/domain/host-position';
 import type { Attempt, Instance, PowerState } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';

@@ -1,5 +1,5 @@
 import { type Identity, requireService } from '#libs/contracts/identity';
-import type { ReleaseClaimsRequest, ReleaseClaimsResponse } from '#libs/contracts/messages';
+import type { ReleaseClaimsRequest, ReleaseClaimsResponse } from '#libs/contracts/release-claims';
 import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import type { Conductor } from './context';
 

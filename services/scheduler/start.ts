@@ -9,11 +9,11 @@ import {
   setHostEnabledMethod,
 } from '#libs/contracts/hosts';
 import { requireProject, requireService } from '#libs/contracts/identity';
-import type { ClaimMovesRequest, SelectDestinationsRequest } from '#libs/contracts/messages';
+import type { ClaimMovesRequest } from '#libs/contracts/moves';
 import { claimMovesMethod } from '#libs/contracts/moves';
 import { RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { type SelectDestinationsRequest, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { groupCalls } from '#libs/grouping/serve-groups';
 import type { Mirror } from '#libs/placement/mirror/mirror';

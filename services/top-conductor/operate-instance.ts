@@ -1,6 +1,6 @@
 import { callMethod } from '#libs/bus/typed-calls';
 import { type Identity, requireService } from '#libs/contracts/identity';
-import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
+import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/operations';
 import { isForOperators, operateInstanceMethod } from '#libs/contracts/operations';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';

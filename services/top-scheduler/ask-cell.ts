@@ -1,7 +1,10 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { SelectDestinationsRequest, SelectDestinationsResponse } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import {
+  type SelectDestinationsRequest,
+  type SelectDestinationsResponse,
+  selectDestinationsMethod,
+} from '#libs/contracts/selection';
 import type { CellRequest } from '#libs/domain/cells/rank-cells';
 import { BerthError } from '#libs/domain/errors';
 import type { Random } from '#libs/domain/random';

@@ -1,4 +1,4 @@
-import type { Diagnosis } from '#libs/contracts/messages';
+import type { Diagnosis } from '#libs/contracts/diagnosis';
 import type { CellRefusal } from '#libs/domain/cells/rank-cells';
 import { counted } from '#libs/runtime/counted';
 

@@ -1,4 +1,4 @@
-import type { ExplainResponse, ZoneVerdict } from '#libs/contracts/messages';
+import type { ExplainResponse, ZoneVerdict } from '#libs/contracts/diagnosis';
 import { MAX_ZONES } from '#libs/domain/cells/cell-summary';
 import { cellRequestOf } from '#libs/domain/cells/rank-cells';
 import { zonesFor } from '#libs/domain/cells/spread-zones';

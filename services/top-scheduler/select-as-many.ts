@@ -1,5 +1,5 @@
 import { giveBack } from '#libs/cells/give-back';
-import type { Destination, SelectDestinationsRequest } from '#libs/contracts/messages';
+import type { Destination, SelectDestinationsRequest } from '#libs/contracts/selection';
 import type { CellRequest } from '#libs/domain/cells/rank-cells';
 import { BerthError } from '#libs/domain/errors';
 import { askCell, type SelectCellDeps } from './ask-cell';

@@ -1,4 +1,4 @@
-import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse } from '#libs/contracts/messages';
+import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse } from '#libs/contracts/selection';
 import { type CellRequest, cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
 import { invalidArgument } from '#libs/domain/errors';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';

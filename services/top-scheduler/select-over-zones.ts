@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { Destination, SelectDestinationsRequest, SelectDestinationsResponse } from '#libs/contracts/selection';
 import { type CellRequest, cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
 import { spreadEvenly, zonesFor } from '#libs/domain/cells/spread-zones';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';

@@ -8,7 +8,7 @@ import type { Bus } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
 import { Client } from '#libs/client/client';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
-import type { NodeView } from '#libs/contracts/messages';
+import type { NodeView } from '#libs/contracts/nodes';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import type { Instance } from '#libs/domain/instance';

@@ -1,7 +1,7 @@
 import type { Bus } from '#libs/bus/port';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
 import { instanceEventCodec } from '#libs/contracts/instance';
-import type { InstanceOperation } from '#libs/contracts/messages';
+import type { InstanceOperation } from '#libs/contracts/operations';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';

@@ -190,7 +190,7 @@ export const RULES: readonly Rule[] = [
     of: ['reconcile.ts', 'reconcile/', 'evidence.ts', 'step.ts', 'observation.ts'].map(
       (file) => `services/conductor/${file}`,
     ),
-    only: ['libs/domain/', 'libs/contracts/messages.ts'],
+    only: ['libs/domain/', 'libs/contracts/'],
     never: ['npm:', 'node:'],
     breach: 'services/conductor/reconcile.ts -> services/conductor/steps/perform.ts',
   },

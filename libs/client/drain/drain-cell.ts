@@ -1,5 +1,5 @@
 import type { CellView } from '../../contracts/cell-methods';
-import type { InstanceView } from '../../contracts/messages';
+import type { InstanceView } from '../../contracts/instance';
 import { BerthError } from '../../domain/errors';
 import type { InstanceState } from '../../domain/instance';
 import { mapConcurrently } from '../../runtime/concurrent';

@@ -1,4 +1,4 @@
-import type { InstanceView } from '../../contracts/messages';
+import type { InstanceView } from '../../contracts/instance';
 import { type Clock, sleep } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import type { InstanceState } from '../../domain/instance';

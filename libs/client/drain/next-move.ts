@@ -1,4 +1,4 @@
-import type { InstanceView } from '../../contracts/messages';
+import type { InstanceView } from '../../contracts/instance';
 import type { InstanceState } from '../../domain/instance';
 
 /** The next step to move an instance off its host. */

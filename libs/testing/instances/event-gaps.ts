@@ -1,4 +1,4 @@
-import type { InstanceEvent } from '../../contracts/messages';
+import type { InstanceEvent } from '../../contracts/instance';
 import type { Instance } from '../../domain/instance';
 
 /**

@@ -1,4 +1,4 @@
-import type { EncodedRequestSpec } from '../../contracts/messages';
+import type { EncodedRequestSpec } from '../../contracts/codec';
 import { requestSpecCodec } from '../../contracts/request-spec';
 import { type RequestSpec, requestSpec } from '../../domain/request-spec';
 

@@ -1,6 +1,8 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
-import type { DoubtView, InstanceView, OverAllocated } from '#libs/contracts/messages';
+import type { DoubtView } from '#libs/contracts/doubts';
+import type { OverAllocated } from '#libs/contracts/hosts';
+import type { InstanceView } from '#libs/contracts/instance';
 import { type Answer, answerCommand, showAnswer } from '../answers/answer';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';

@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
-import type { ProjectQuotaView } from '#libs/contracts/messages';
+import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import { OTHER_LIMITS } from '#libs/contracts/quotas';
 import { isClassOrTraitName } from '#libs/domain/names';
 import { hintFor, isResourceClass } from '#libs/domain/naming/known-names';

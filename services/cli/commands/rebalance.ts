@@ -1,6 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
-import type { InstanceView, PlannedMove } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
+import type { PlannedMove } from '#libs/contracts/moves';
 import { BerthError } from '#libs/domain/errors';
 import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';

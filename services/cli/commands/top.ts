@@ -1,6 +1,7 @@
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
-import type { HostSummary, InstanceEvent } from '#libs/contracts/messages';
+import type { HostSummary } from '#libs/contracts/hosts';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import { sleep } from '#libs/domain/clock';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';

@@ -1,5 +1,5 @@
 import type { BuildOptions } from '#libs/client/client';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import { mapConcurrently } from '#libs/runtime/concurrent';

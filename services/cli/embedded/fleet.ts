@@ -3,7 +3,7 @@ import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
 import type { Bus } from '#libs/bus/port';
 import { Client } from '#libs/client/client';
-import type { NodeView } from '#libs/contracts/messages';
+import type { NodeView } from '#libs/contracts/nodes';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';

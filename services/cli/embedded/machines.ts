@@ -1,5 +1,5 @@
 import type { Bus } from '#libs/bus/port';
-import type { HostDisabled } from '#libs/contracts/messages';
+import type { HostDisabled } from '#libs/contracts/stats';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import type { Journal, LostInstance } from '../../compute-agent/host/journal';
 import type { TrackedInstance } from '../../compute-agent/host/ledger';

@@ -1,4 +1,5 @@
-import type { InstanceView, PlannedMove } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
+import type { PlannedMove } from '#libs/contracts/moves';
 import { mapConcurrently } from '#libs/runtime/concurrent';
 import {
   AGAIN,

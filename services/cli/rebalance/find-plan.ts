@@ -1,5 +1,5 @@
 import type { Client } from '#libs/client/client';
-import type { MoveInstancesRequest, PlannedMove } from '#libs/contracts/messages';
+import type { MoveInstancesRequest, PlannedMove } from '#libs/contracts/moves';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { defragmenting } from './defragment';
 import { emptying, evening, type Fleet, freeing, type Wish } from './plan';

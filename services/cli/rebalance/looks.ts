@@ -1,5 +1,6 @@
 import type { Client } from '#libs/client/client';
-import type { InstanceView, PlannedMove } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
+import type { PlannedMove } from '#libs/contracts/moves';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 

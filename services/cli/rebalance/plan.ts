@@ -1,4 +1,6 @@
-import type { HostSummary, InstanceMove, InstanceView } from '#libs/contracts/messages';
+import type { HostSummary } from '#libs/contracts/hosts';
+import type { InstanceView } from '#libs/contracts/instance';
+import type { InstanceMove } from '#libs/contracts/moves';
 import { addResources, capacityOf, negated, type Resources } from '#libs/domain/inventory';
 
 /** A host as a plan sees it. */

@@ -1,4 +1,5 @@
-import type { HostSummary, InstanceEvent } from '#libs/contracts/messages';
+import type { HostSummary } from '#libs/contracts/hosts';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import type { Clock } from '#libs/domain/clock';
 import { attemptSummary } from '../views/attempt-summary';
 import { gaugeOf } from '../views/fill';

@@ -1,4 +1,4 @@
-import type { HostSummary } from '#libs/contracts/messages';
+import type { HostSummary } from '#libs/contracts/hosts';
 import { capacityOf } from '#libs/domain/inventory';
 import { STANDARD_RESOURCE_CLASSES } from '#libs/domain/standard-names';
 import type { InventoryDocument } from '../client/placement-documents';

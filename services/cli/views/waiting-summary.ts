@@ -1,4 +1,4 @@
-import type { InstanceView } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
 import type { Clock } from '#libs/domain/clock';
 import type { Admission } from '#libs/domain/queueing/admission';
 import { showSeconds } from './format';

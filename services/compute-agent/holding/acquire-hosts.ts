@@ -1,7 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
-import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
-import type { HostGrant } from '#libs/contracts/messages';
+import { acquireHostsMethod, type HostGrant, releaseHostsMethod } from '#libs/contracts/host-leases';
 import { STATS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';

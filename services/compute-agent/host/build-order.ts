@@ -1,6 +1,5 @@
-import { buildInstanceCodec } from '#libs/contracts/compute';
+import { type BuildInstance, buildInstanceCodec } from '#libs/contracts/compute';
 import { internedSpecs } from '#libs/contracts/interned-specs';
-import type { BuildInstance } from '#libs/contracts/messages';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { HostDisabled } from '#libs/contracts/messages';
+import type { HostDisabled } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
 import { createKeyedLock } from '#libs/runtime/keyed-lock';

@@ -1,4 +1,4 @@
-import type { SetPowerState } from '#libs/contracts/messages';
+import type { SetPowerState } from '#libs/contracts/power';
 import { isAfter } from '#libs/domain/host-position';
 import type { PowerState } from '#libs/domain/instance';
 import type { TrackedInstance } from './ledger';

@@ -1,4 +1,4 @@
-import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import type { HostPosition } from '#libs/domain/host-position';
 import { addResources, type Resources, spreadUsage } from '#libs/domain/inventory';
 import type { RunningWorkload } from '../drivers/driver';

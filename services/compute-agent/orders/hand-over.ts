@@ -1,7 +1,7 @@
 import type { Settlement } from '#libs/bus/port';
 import { ACK, REQUEUE } from '#libs/bus/port';
 import { MAX_HANDOVER_BYTES } from '#libs/contracts/limits';
-import type { SetPowerState } from '#libs/contracts/messages';
+import type { SetPowerState } from '#libs/contracts/power';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
 import type { Host } from '../host/host';

@@ -1,8 +1,7 @@
 import { ACK, drop, type IncomingMessage, POSTPONE, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
-import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import { buildInstanceCodec, type DestroyInstance, destroyInstanceCodec } from '#libs/contracts/compute';
 import { type Identity, nameOf, requireService, speaksForServiceHost } from '#libs/contracts/identity';
-import type { DestroyInstance } from '#libs/contracts/messages';
 import { operateNodeCodec } from '#libs/contracts/nodes';
 import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';

@@ -1,5 +1,5 @@
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
-import type { DestroyInstance } from '#libs/contracts/messages';
+import type { DestroyInstance } from '#libs/contracts/compute';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import type { TrackedInstance } from '../host/ledger';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';

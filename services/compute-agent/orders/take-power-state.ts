@@ -1,5 +1,5 @@
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
-import type { SetPowerState } from '#libs/contracts/messages';
+import type { SetPowerState } from '#libs/contracts/power';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
 import { isFenced } from '../drivers/fenced';

@@ -1,4 +1,4 @@
-import type { HostDisabled } from '#libs/contracts/messages';
+import type { HostDisabled } from '#libs/contracts/stats';
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
 import type { Journal } from '../host/journal';
 import type { TrackedInstance } from '../host/ledger';

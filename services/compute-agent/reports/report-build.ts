@@ -1,7 +1,6 @@
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
-import { buildReportCodec } from '#libs/contracts/compute';
-import type { BuildReport } from '#libs/contracts/messages';
+import { type BuildReport, buildReportCodec } from '#libs/contracts/compute';
 import { agentSender, BUILD_RESULTS } from '#libs/contracts/queues';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 

@@ -1,6 +1,6 @@
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
-import type { PowerReport, SetPowerState } from '#libs/contracts/messages';
+import type { PowerReport, SetPowerState } from '#libs/contracts/power';
 import { powerReportCodec } from '#libs/contracts/power';
 import { agentSender, BUILD_RESULTS } from '#libs/contracts/queues';
 import type { BerthError } from '#libs/domain/errors';

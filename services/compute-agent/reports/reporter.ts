@@ -1,9 +1,8 @@
 import limitConcurrency from 'p-limit';
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
-import type { HostDisabled } from '#libs/contracts/messages';
 import { agentSender, STATS } from '#libs/contracts/queues';
-import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { type HostDisabled, updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { Surroundings } from '#libs/runtime/service';

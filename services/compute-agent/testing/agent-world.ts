@@ -4,22 +4,21 @@ import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus, type Subscription } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
-import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
-import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
+import {
+  type BuildInstance,
+  type BuildReport,
+  buildInstanceCodec,
+  buildReportCodec,
+  type DestroyInstance,
+  destroyInstanceCodec,
+} from '#libs/contracts/compute';
+import { acquireHostsMethod, type HostGrant, releaseHostsMethod } from '#libs/contracts/host-leases';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
-import type {
-  BuildInstance,
-  BuildReport,
-  DestroyInstance,
-  HostGrant,
-  PowerReport,
-  SetPowerState,
-  UpdateResourceStatsRequest,
-} from '#libs/contracts/messages';
+import type { PowerReport, SetPowerState } from '#libs/contracts/power';
 import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { type UpdateResourceStatsRequest, updateResourceStatsMethod } from '#libs/contracts/stats';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { readConfig } from '#libs/runtime/config';

@@ -4,13 +4,18 @@ import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
-import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import {
+  type BuildInstance,
+  buildInstanceCodec,
+  buildReportCodec,
+  destroyInstanceCodec,
+} from '#libs/contracts/compute';
 import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
 import { SERVICE } from '#libs/contracts/identity';
-import type { BuildInstance, NodeView, OperateNode, PowerReport, SetPowerState } from '#libs/contracts/messages';
+import type { NodeView, OperateNode } from '#libs/contracts/nodes';
 import { operateNodeCodec, readNodesMethod, writeNodeMethod } from '#libs/contracts/nodes';
 import { joinPoolMethod, leavePoolMethod } from '#libs/contracts/pools';
-import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
+import { type PowerReport, powerReportCodec, type SetPowerState, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';

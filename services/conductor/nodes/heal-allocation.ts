@@ -1,5 +1,5 @@
 import { type Identity, requireService } from '#libs/contracts/identity';
-import type { HealAllocationRequest, HealAllocationResponse } from '#libs/contracts/messages';
+import type { HealAllocationRequest, HealAllocationResponse } from '#libs/contracts/nodes';
 import { healAllocationMethod, nodeCodec } from '#libs/contracts/nodes';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Consumer, isClaimOf } from '#libs/domain/consumer';

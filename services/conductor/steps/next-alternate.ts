@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Selection } from '#libs/contracts/messages';
+import type { Selection } from '#libs/contracts/selection';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { isClaimOf } from '#libs/domain/consumer';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';

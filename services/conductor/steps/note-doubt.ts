@@ -1,5 +1,5 @@
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
-import type { RunningInstance } from '#libs/contracts/messages';
+import type { RunningInstance } from '#libs/contracts/stats';
 import type { FoundDoubt } from '#libs/instances/doubts';
 import type { Conductor } from '../context';
 import type { Look, RunningAt } from '../observation';

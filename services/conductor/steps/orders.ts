@@ -1,6 +1,6 @@
 import { castTyped } from '#libs/bus/typed-calls';
-import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
-import type { Arrival, SetPowerState } from '#libs/contracts/messages';
+import { type Arrival, buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
+import type { SetPowerState } from '#libs/contracts/power';
 import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';
 import { alternatesCodec } from '#libs/contracts/selection';

@@ -1,13 +1,9 @@
-import type {
-  Destination,
-  Diagnosis,
-  EncodedRequestSpec,
-  PreemptionView,
-  SelectDestinationsResponse,
-} from '#libs/contracts/messages';
+import type { PreemptionView } from '#libs/contracts/admission';
+import type { EncodedRequestSpec } from '#libs/contracts/codec';
+import type { Diagnosis } from '#libs/contracts/diagnosis';
 import { claimMovesMethod } from '#libs/contracts/moves';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { type Destination, type SelectDestinationsResponse, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { hasBeenActive, type Instance } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';

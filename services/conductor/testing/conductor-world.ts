@@ -4,41 +4,34 @@ import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus } from '#libs/bus/port';
 import { answer, callMethod, castTyped } from '#libs/bus/typed-calls';
+import type { PreemptionView } from '#libs/contracts/admission';
 import {
+  type BuildInstance,
+  type BuildReport,
   buildInstanceCodec,
   buildReportCodec,
+  type DestroyInstance,
   destroyInstanceCodec,
+  type HostDiscrepancy,
   hostDiscrepancyCodec,
 } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
-import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
-import type {
-  BuildInstance,
-  BuildReport,
-  ClaimMovesRequest,
-  ClaimMovesResponse,
-  DestroyInstance,
-  HostDiscrepancy,
-  InstanceEvent,
-  InstanceOperation,
-  InstanceView,
-  Move,
-  MoveInstancesRequest,
-  OperateInstanceRequest,
-  PowerReport,
-  PreemptionView,
-  RunningInstance,
-  Selection,
-  SetPowerState,
-} from '#libs/contracts/messages';
+import {
+  type InstanceEvent,
+  type InstanceView,
+  instanceEventCodec,
+  listInstancesMethod,
+} from '#libs/contracts/instance';
+import type { ClaimMovesRequest, ClaimMovesResponse, MoveInstancesRequest } from '#libs/contracts/moves';
 import { claimMovesMethod, moveInstancesMethod } from '#libs/contracts/moves';
-import { operateInstanceMethod } from '#libs/contracts/operations';
-import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
+import { type InstanceOperation, type OperateInstanceRequest, operateInstanceMethod } from '#libs/contracts/operations';
+import { type PowerReport, powerReportCodec, type SetPowerState, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { listQuotasMethod } from '#libs/contracts/quotas';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { type Move, type Selection, selectDestinationsMethod } from '#libs/contracts/selection';
+import type { RunningInstance } from '#libs/contracts/stats';
 import { type HostPosition, isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';

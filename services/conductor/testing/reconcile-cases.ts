@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BuildOutcome } from '#libs/contracts/messages';
+import type { BuildOutcome } from '#libs/contracts/compute';
 import {
   type Attempt,
   BUILT_STATES,

@@ -1,10 +1,11 @@
 import { tellAccepted } from '#libs/bus/answer-client';
 import { ACK, type IncomingMessage, type Settlement } from '#libs/bus/port';
-import { buildRequestCodec } from '#libs/contracts/conductor';
+import type { EncodedRequestSpec } from '#libs/contracts/codec';
+import { type BuildRequest, buildRequestCodec } from '#libs/contracts/conductor';
 import { requireProject, requireService } from '#libs/contracts/identity';
-import type { BuildRequest, Destination, EncodedRequestSpec } from '#libs/contracts/messages';
 import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnRequest } from '#libs/contracts/own-instances';
+import type { Destination } from '#libs/contracts/selection';
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { fillInFlavor, readSpec } from '#libs/flavors/fill-in-flavor';

@@ -1,6 +1,5 @@
-import { deleteHostMethod } from '#libs/contracts/hosts';
+import { type DeleteHostRequest, type DeleteHostResponse, deleteHostMethod } from '#libs/contracts/hosts';
 import { type Identity, requireService } from '#libs/contracts/identity';
-import type { DeleteHostRequest, DeleteHostResponse } from '#libs/contracts/messages';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';

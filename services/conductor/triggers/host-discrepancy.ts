@@ -1,7 +1,7 @@
 import type { IncomingMessage } from '#libs/bus/port';
-import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { type HostDiscrepancy, type HostRefusal, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { requireService } from '#libs/contracts/identity';
-import type { HostDiscrepancy, HostRefusal, RunningInstance } from '#libs/contracts/messages';
+import type { RunningInstance } from '#libs/contracts/stats';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { Conductor } from '../context';

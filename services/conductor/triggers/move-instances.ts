@@ -1,7 +1,8 @@
 import { type Identity, requireService } from '#libs/contracts/identity';
-import type { Destination, MoveInstancesRequest, MoveInstancesResponse } from '#libs/contracts/messages';
+import type { MoveInstancesRequest, MoveInstancesResponse } from '#libs/contracts/moves';
 import { claimMovesMethod, moveInstancesMethod } from '#libs/contracts/moves';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { Destination } from '#libs/contracts/selection';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { migrationUuidOf } from '#libs/domain/moves/migration';

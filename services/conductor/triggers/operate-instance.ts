@@ -1,6 +1,6 @@
 import { type Identity, requireService } from '#libs/contracts/identity';
 import { instanceView } from '#libs/contracts/instance-view';
-import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
+import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/operations';
 import { isForOperators, operateInstanceMethod } from '#libs/contracts/operations';
 import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError, invalidArgument } from '#libs/domain/errors';

@@ -1,7 +1,7 @@
-import { hostDiscrepancyCodec } from '#libs/contracts/compute';
-import { settleDoubtMethod } from '#libs/contracts/doubts';
+import { type HostDiscrepancy, hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { type SettleDoubtRequest, settleDoubtMethod } from '#libs/contracts/doubts';
 import { type Identity, requireService } from '#libs/contracts/identity';
-import type { HostDiscrepancy, RunningInstance, SettleDoubtRequest } from '#libs/contracts/messages';
+import type { RunningInstance } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';

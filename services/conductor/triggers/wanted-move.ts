@@ -1,4 +1,4 @@
-import type { OperateInstanceRequest } from '#libs/contracts/messages';
+import type { OperateInstanceRequest } from '#libs/contracts/operations';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';

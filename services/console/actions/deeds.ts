@@ -1,7 +1,7 @@
 import type { Bus } from '#libs/bus/port';
 import type { Client } from '#libs/client/client';
 import { visitDeadLetters } from '#libs/client/dead-letters';
-import type { InstanceOperation } from '#libs/contracts/messages';
+import type { InstanceOperation } from '#libs/contracts/operations';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Drains } from './drains';

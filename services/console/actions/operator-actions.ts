@@ -1,6 +1,6 @@
 import type { Principal } from '#libs/auth/auth';
 import type { Bus, Subscription } from '#libs/bus/port';
-import type { OperatorAction } from '#libs/contracts/messages';
+import type { OperatorAction } from '#libs/contracts/operator-action';
 import { operatorActionCodec } from '#libs/contracts/operator-action';
 import { operatorTopic } from '#libs/contracts/queues';
 import type { Clock } from '#libs/domain/clock';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import type { Clock } from '#libs/domain/clock';
 import type { Attempt, InstanceState } from '#libs/domain/instance';
 import { percentile } from '#libs/runtime/percentiles';

@@ -1,5 +1,5 @@
 import type { Client } from '#libs/client/client';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { PlacementView } from '#libs/placement/port/placement-view';

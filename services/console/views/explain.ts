@@ -1,5 +1,5 @@
 import type { Client } from '#libs/client/client';
-import type { Diagnosis, HostVerdict } from '#libs/contracts/messages';
+import type { Diagnosis, HostVerdict } from '#libs/contracts/diagnosis';
 import { invalidArgument } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Explanation, FilterRefusals, Verdict } from '../api/explain';

@@ -1,4 +1,4 @@
-import type { Diagnosis } from '#libs/contracts/messages';
+import type { Diagnosis } from '#libs/contracts/diagnosis';
 import type { Random } from '#libs/domain/random';
 import type { RefusedClaims } from '../fleet/located-request';
 import { type Decision, type DecisionParts, decide, type SelectRequest } from './decide';

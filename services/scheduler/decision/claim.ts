@@ -1,4 +1,4 @@
-import type { Move } from '#libs/contracts/messages';
+import type { Move } from '#libs/contracts/selection';
 import type { Clock } from '#libs/domain/clock';
 import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';

@@ -1,4 +1,5 @@
-import type { Diagnosis, Move } from '#libs/contracts/messages';
+import type { Diagnosis } from '#libs/contracts/diagnosis';
+import type { Move } from '#libs/contracts/selection';
 import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
 import type { Random } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';

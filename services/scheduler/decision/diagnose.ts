@@ -1,4 +1,4 @@
-import type { Diagnosis, FilterDiagnosis } from '#libs/contracts/messages';
+import type { Diagnosis, FilterDiagnosis } from '#libs/contracts/diagnosis';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { counted } from '#libs/runtime/counted';
 import { FILTER_NAMES } from '../filters/registry';

@@ -1,4 +1,4 @@
-import type { Diagnosis, HostVerdict } from '#libs/contracts/messages';
+import type { Diagnosis, HostVerdict } from '#libs/contracts/diagnosis';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import { seededRandom } from '#libs/domain/random';
 import { NO_PRICES, type Prices } from '../demand/prices';

@@ -1,4 +1,4 @@
-import type { Move } from '#libs/contracts/messages';
+import type { Move } from '#libs/contracts/selection';
 import type { Consumer } from '#libs/domain/consumer';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { Resources } from '#libs/domain/inventory';

@@ -1,4 +1,4 @@
-import type { Move } from '#libs/contracts/messages';
+import type { Move } from '#libs/contracts/selection';
 import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import { keptForMove } from '#libs/domain/moves/kept-for-move';

@@ -1,4 +1,4 @@
-import type { Diagnosis } from '#libs/contracts/messages';
+import type { Diagnosis } from '#libs/contracts/diagnosis';
 import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { closestTo } from '#libs/domain/naming/known-names';
 import type { RequestSpec } from '#libs/domain/request-spec';

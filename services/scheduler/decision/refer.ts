@@ -1,4 +1,4 @@
-import type { Destination, Selection } from '#libs/contracts/messages';
+import type { Destination, Selection } from '#libs/contracts/selection';
 import type { Clock } from '#libs/domain/clock';
 import type { Random } from '#libs/domain/random';
 import type { KeptRequest, PlacementStore } from '#libs/placement/port/placement-store';

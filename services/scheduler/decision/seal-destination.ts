@@ -1,4 +1,4 @@
-import type { Destination, Selection } from '#libs/contracts/messages';
+import type { Destination, Selection } from '#libs/contracts/selection';
 import type { Consumer } from '#libs/domain/consumer';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { Candidate } from '#libs/placement/search/query';

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from '#libs/bus/port';
-import type { Destination, Decision as KeptDecision, SelectDestinationsResponse } from '#libs/contracts/messages';
+import type { Decision as KeptDecision } from '#libs/contracts/diagnosis';
+import type { Destination, SelectDestinationsResponse } from '#libs/contracts/selection';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';

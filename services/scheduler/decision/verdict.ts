@@ -1,4 +1,4 @@
-import type { HostVerdict } from '#libs/contracts/messages';
+import type { HostVerdict } from '#libs/contracts/diagnosis';
 import type { Prices } from '../demand/prices';
 import { roomCosts } from '../demand/room-costs';
 import { allows } from '../filters/filter';

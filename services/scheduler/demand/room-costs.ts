@@ -1,4 +1,4 @@
-import type { RoomCost } from '#libs/contracts/messages';
+import type { RoomCost } from '#libs/contracts/diagnosis';
 import { requiredAmounts } from '../fleet/host-capacity';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';

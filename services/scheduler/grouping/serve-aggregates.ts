@@ -1,5 +1,7 @@
 import { answer } from '#libs/bus/typed-calls';
 import {
+  type AggregateAnswer,
+  type AggregateView,
   addAggregateHostMethod,
   createAggregateMethod,
   deleteAggregateMethod,
@@ -9,7 +11,6 @@ import {
 } from '#libs/contracts/aggregates';
 import { requireService } from '#libs/contracts/identity';
 import { MAX_NAMES } from '#libs/contracts/limits';
-import type { AggregateAnswer, AggregateView } from '#libs/contracts/messages';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import { commitGrouping, type GroupingDeps } from '#libs/grouping/commit-grouping';

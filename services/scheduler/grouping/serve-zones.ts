@@ -1,7 +1,6 @@
 import { answer } from '#libs/bus/typed-calls';
-import { listZonesMethod } from '#libs/contracts/aggregates';
+import { listZonesMethod, type ZoneView } from '#libs/contracts/aggregates';
 import { MAX_NAMES } from '#libs/contracts/limits';
-import type { ZoneView } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import { zoneOf } from '#libs/domain/grouping/aggregate';
 import type { PlacementView } from '#libs/placement/port/placement-view';

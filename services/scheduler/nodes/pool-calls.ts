@@ -1,9 +1,9 @@
 import { answer } from '#libs/bus/typed-calls';
 import { type Identity, isPoolAgent, requireHost, requireService, requireServiceHost } from '#libs/contracts/identity';
 import { MAX_PAGE } from '#libs/contracts/limits';
-import type { JoinPoolRequest, JoinPoolResponse, NodeView, WriteNodeRequest } from '#libs/contracts/messages';
+import type { NodeView, WriteNodeRequest } from '#libs/contracts/nodes';
 import { listNodesMethod, nodeCodec, readNodesMethod, writeNodeMethod } from '#libs/contracts/nodes';
-import { joinPoolMethod, leavePoolMethod } from '#libs/contracts/pools';
+import { type JoinPoolRequest, type JoinPoolResponse, joinPoolMethod, leavePoolMethod } from '#libs/contracts/pools';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { indexAfter } from '#libs/domain/names';

@@ -1,5 +1,5 @@
 import type { Identity } from '#libs/contracts/identity';
-import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 

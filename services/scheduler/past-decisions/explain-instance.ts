@@ -1,6 +1,5 @@
-import { decisionCodec } from '#libs/contracts/diagnosis';
+import { decisionCodec, type ExplainInstanceResponse } from '#libs/contracts/diagnosis';
 import { type Identity, speaksForProject } from '#libs/contracts/identity';
-import type { ExplainInstanceResponse } from '#libs/contracts/messages';
 import { BerthError } from '#libs/domain/errors';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { diagnosisFor } from '../decision/explain/shown-to';

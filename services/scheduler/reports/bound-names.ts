@@ -1,5 +1,5 @@
 import { name, projectId } from '#libs/contracts/checks';
-import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 
 /** A report that can be taken, and what of it was left out. */

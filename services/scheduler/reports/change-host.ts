@@ -1,4 +1,4 @@
-import type { HostSummary } from '#libs/contracts/messages';
+import type { HostSummary } from '#libs/contracts/hosts';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { ClearFailures, PlacementStore, SetHostEnabled } from '#libs/placement/port/placement-store';
 import type { Fleet } from '../fleet/fleet';

@@ -1,4 +1,5 @@
-import type { HostDiscrepancy, RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { HostDiscrepancy } from '#libs/contracts/compute';
+import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { instanceOfConsumer, MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import { isReservation } from '#libs/domain/queueing/place-lease';

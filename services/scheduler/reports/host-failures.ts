@@ -1,4 +1,4 @@
-import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { suspectedUntilMs } from '../fleet/quarantine';
 import { holdsOn } from './discrepancies';

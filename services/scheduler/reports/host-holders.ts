@@ -1,5 +1,5 @@
+import type { AcquireHostsRequest, HostGrant, ReleaseHostsRequest } from '#libs/contracts/host-leases';
 import { type Identity, isPoolAgent, requireHost, requireServiceHost, speaksForHost } from '#libs/contracts/identity';
-import type { AcquireHostsRequest, HostGrant, ReleaseHostsRequest } from '#libs/contracts/messages';
 import type { HostGrant as PlacementGrant, PlacementStore } from '#libs/placement/port/placement-store';
 import type { NewNames } from '../nodes/new-names';
 import { requireHoldable, requirePool } from '../nodes/pool-rights';

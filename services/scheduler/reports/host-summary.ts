@@ -1,4 +1,4 @@
-import type { HostSummary } from '#libs/contracts/messages';
+import type { HostSummary } from '#libs/contracts/hosts';
 import { zoneOf } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
 import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';

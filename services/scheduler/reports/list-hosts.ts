@@ -1,4 +1,4 @@
-import type { ListHostsRequest, ListHostsResponse } from '#libs/contracts/messages';
+import type { ListHostsRequest, ListHostsResponse } from '#libs/contracts/hosts';
 import { BerthError } from '#libs/domain/errors';
 import { indexAfter } from '#libs/domain/names';
 import type { PlacementView } from '#libs/placement/port/placement-view';

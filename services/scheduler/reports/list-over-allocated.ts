@@ -1,5 +1,5 @@
+import type { ListOverAllocatedResponse, OverAllocated } from '#libs/contracts/hosts';
 import { MAX_PAGE } from '#libs/contracts/limits';
-import type { ListOverAllocatedResponse, OverAllocated } from '#libs/contracts/messages';
 import { capacityOf } from '#libs/domain/inventory';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 

@@ -1,8 +1,13 @@
 import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
-import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
+import {
+  type AcquireHostsRequest,
+  acquireHostsMethod,
+  type HostGrant,
+  releaseHostsMethod,
+} from '#libs/contracts/host-leases';
 import { type Identity, isPoolAgent, nameOf, speaksForHost } from '#libs/contracts/identity';
-import type { AcquireHostsRequest, HostGrant, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';

@@ -1,8 +1,8 @@
 import type { Bus } from '#libs/bus/port';
 import { castTyped } from '#libs/bus/typed-calls';
-import { hostDiscrepancyCodec } from '#libs/contracts/compute';
-import type { HostDiscrepancy, HostRefusal, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import { type HostDiscrepancy, type HostRefusal, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { BUILD_RESULTS } from '#libs/contracts/queues';
+import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Log } from '#libs/runtime/log';

@@ -4,7 +4,7 @@ import type {
   RunningInstance,
   UpdateResourceStatsRequest,
   UpdateResourceStatsResponse,
-} from '#libs/contracts/messages';
+} from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Host } from '#libs/domain/host';
 import { addResources, type Inventories, type Resources, spreadUsage } from '#libs/domain/inventory';

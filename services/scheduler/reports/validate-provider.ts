@@ -1,6 +1,6 @@
 import { tooMany } from '#libs/contracts/checks';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
-import type { NestedProvider } from '#libs/contracts/messages';
+import type { NestedProvider } from '#libs/contracts/stats';
 import { invalidArgument } from '#libs/domain/errors';
 import { type Inventories, type Inventory, MAX_AMOUNT } from '#libs/domain/inventory';
 import { isClassOrTraitName } from '#libs/domain/names';

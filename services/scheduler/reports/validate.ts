@@ -11,8 +11,8 @@ import {
 import { list } from '#libs/contracts/fields';
 import { type Identity, isPoolAgent, requireHost, requireServiceHost } from '#libs/contracts/identity';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from '#libs/contracts/limits';
-import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { sealedRequest } from '#libs/contracts/selection';
+import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { invalidArgument } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { isHostName } from '#libs/domain/names';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { internedSpecs } from '#libs/contracts/interned-specs';
-import type { EncodedRequestSpec } from '#libs/contracts/messages';
 import { type ResolvedSpec, resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { RequestGroup } from '#libs/domain/request-spec';
 

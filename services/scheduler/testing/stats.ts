@@ -1,4 +1,4 @@
-import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { inventory } from '#libs/domain/inventory';
 
 /** A report of host-1 that is right, with what the test cares about. */

@@ -1,5 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ClaimMovesResponse, ExplainResponse, Move } from '#libs/contracts/messages';
+import type { ExplainResponse } from '#libs/contracts/diagnosis';
+import type { ClaimMovesResponse } from '#libs/contracts/moves';
+import type { Move } from '#libs/contracts/selection';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';

@@ -2,9 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
-import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
+import {
+  type InstanceEvent,
+  type InstanceView,
+  instanceEventCodec,
+  listInstancesMethod,
+} from '#libs/contracts/instance';
 import { MAX_PAGE } from '#libs/contracts/limits';
-import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { BerthError } from '#libs/domain/errors';

@@ -1,4 +1,4 @@
-import type { InstanceView } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
 import type { Consumer } from '#libs/domain/consumer';
 import type { CellMove, Instance } from '#libs/domain/instance';
 import { viewIn } from '../cells/follow-cells';

@@ -1,9 +1,9 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { buildRequestCodec } from '#libs/contracts/conductor';
-import type { Destination, InstanceOperation } from '#libs/contracts/messages';
+import type { InstanceOperation } from '#libs/contracts/operations';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { type Destination, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { CellMove, CellOfInstance, Instance } from '#libs/domain/instance';
 import { isOverZones } from '#libs/domain/server-group';

@@ -1,5 +1,5 @@
 import { instanceView } from '#libs/contracts/instance-view';
-import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/messages';
+import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/operations';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';

@@ -1,4 +1,4 @@
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import type { CellMove, CellOfInstance, Instance } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import type { RecordChange } from '../records';

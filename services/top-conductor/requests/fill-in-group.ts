@@ -1,6 +1,6 @@
 import { callMethod } from '#libs/bus/typed-calls';
+import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { listGroupsMethod } from '#libs/contracts/groups';
-import type { EncodedRequestSpec } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';

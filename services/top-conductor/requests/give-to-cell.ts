@@ -1,8 +1,7 @@
 import { isForNow } from '#libs/bus/hold-message';
 import { callMethod } from '#libs/bus/typed-calls';
-import type { SelectDestinationsResponse } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { type SelectDestinationsResponse, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { type Instance, MAX_SCHEDULING_MS, NOT_SCHEDULED } from '#libs/domain/instance';
 import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';

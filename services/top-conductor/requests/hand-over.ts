@@ -1,8 +1,8 @@
 import { castTyped } from '#libs/bus/typed-calls';
 import { giveBack } from '#libs/cells/give-back';
 import { buildRequestCodec } from '#libs/contracts/conductor';
-import type { Destination } from '#libs/contracts/messages';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
+import type { Destination } from '#libs/contracts/selection';
 import type { Instance } from '#libs/domain/instance';
 import { busOfCell, requireNamed } from '../cells/bus-of-cell';
 import type { TopConductor } from '../context';

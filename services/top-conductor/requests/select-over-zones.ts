@@ -1,5 +1,5 @@
 import { giveBack } from '#libs/cells/give-back';
-import type { Destination, SelectDestinationsResponse } from '#libs/contracts/messages';
+import type { Destination, SelectDestinationsResponse } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { groupBy } from '#libs/runtime/group-by';

@@ -1,4 +1,4 @@
-import type { EncodedRequestSpec } from '#libs/contracts/messages';
+import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { fleetGroupId } from '#libs/domain/server-group';
 

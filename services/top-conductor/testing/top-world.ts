@@ -5,24 +5,30 @@ import { ACK, type Bus, type IncomingMessage } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { Client } from '#libs/client/client';
 import { type CellView, listCellsMethod } from '#libs/contracts/cell-methods';
-import { buildRefusedCodec, buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
-import { listGroupsMethod } from '#libs/contracts/groups';
+import {
+  type BuildRequest,
+  buildRefusedCodec,
+  buildRequestCodec,
+  terminateInstanceCodec,
+} from '#libs/contracts/conductor';
+import { type GroupView, listGroupsMethod } from '#libs/contracts/groups';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
-import { instanceEventCodec, listInstancesMethod } from '#libs/contracts/instance';
-import type {
-  BuildRequest,
-  GroupView,
-  InstanceEvent,
-  InstanceView,
-  OperateInstanceRequest,
-  SelectDestinationsRequest,
-  SelectDestinationsResponse,
-} from '#libs/contracts/messages';
+import {
+  type InstanceEvent,
+  type InstanceView,
+  instanceEventCodec,
+  listInstancesMethod,
+} from '#libs/contracts/instance';
+import type { OperateInstanceRequest } from '#libs/contracts/operations';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, instanceTopic, RPC_CONDUCTOR, RPC_SCHEDULER, refusalTopic } from '#libs/contracts/queues';
 import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import {
+  type SelectDestinationsRequest,
+  type SelectDestinationsResponse,
+  selectDestinationsMethod,
+} from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';

@@ -1,6 +1,5 @@
 import { type ChannelModel, type ConsumeMessage, connect } from 'amqplib';
-import { instanceEventCodec } from '#libs/contracts/instance';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import { type InstanceEvent, instanceEventCodec } from '#libs/contracts/instance';
 import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
 

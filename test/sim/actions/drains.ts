@@ -1,6 +1,6 @@
 import { Client } from '#libs/client/client';
 import { type DrainClient, type Drained, drainHost } from '#libs/client/drain/drain-host';
-import type { InstanceOperation } from '#libs/contracts/messages';
+import type { InstanceOperation } from '#libs/contracts/operations';
 import { type Random, randomInt } from '#libs/domain/random';
 import { START_MS } from '../world/processes';
 import { confirmed, HOSTS, type Perform, pick, type World } from './common';

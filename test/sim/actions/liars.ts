@@ -1,7 +1,10 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/messages';
 import { agentSender, STATS } from '#libs/contracts/queues';
-import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import {
+  type RunningInstance,
+  type UpdateResourceStatsRequest,
+  updateResourceStatsMethod,
+} from '#libs/contracts/stats';
 import { inventory } from '#libs/domain/inventory';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import { type Random, randomInt } from '#libs/domain/random';

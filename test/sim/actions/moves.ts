@@ -1,6 +1,6 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { InstanceOperation, OperateInstanceRequest } from '#libs/contracts/messages';
 import { moveInstancesMethod } from '#libs/contracts/moves';
+import type { InstanceOperation, OperateInstanceRequest } from '#libs/contracts/operations';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';

@@ -1,6 +1,7 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { terminateInstanceCodec } from '#libs/contracts/conductor';
-import type { InstanceOperation, InstanceView, OperateInstanceRequest } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
+import type { InstanceOperation, OperateInstanceRequest } from '#libs/contracts/operations';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';

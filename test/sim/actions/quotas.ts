@@ -1,7 +1,6 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { SetQuotaRequest } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
-import { setQuotaMethod } from '#libs/contracts/quotas';
+import { type SetQuotaRequest, setQuotaMethod } from '#libs/contracts/quotas';
 import { RECLAIM_LIMIT } from '#libs/domain/queueing/admission';
 import { UNLIMITED } from '#libs/domain/quotas/quota';
 import { type Random, randomInt } from '#libs/domain/random';

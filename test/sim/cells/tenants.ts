@@ -1,6 +1,6 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
-import type { OperateInstanceRequest } from '#libs/contracts/messages';
+import type { OperateInstanceRequest } from '#libs/contracts/operations';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';

@@ -1,6 +1,6 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { operateNode } from '#libs/client/operate-node';
-import type { NodeView } from '#libs/contracts/messages';
+import type { NodeView } from '#libs/contracts/nodes';
 import { listNodesMethod, operateNodeCodec } from '#libs/contracts/nodes';
 import { agentQueue, RPC_SCHEDULER } from '#libs/contracts/queues';
 import type { NodeOperation } from '#libs/domain/nodes/node';

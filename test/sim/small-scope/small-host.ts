@@ -1,6 +1,5 @@
 import type { OutgoingMessage } from '#libs/bus/port';
-import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
-import type { BuildOutcome } from '#libs/contracts/messages';
+import { type BuildOutcome, buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 
 /** What a host tells the world. */
 export interface HostEvents {

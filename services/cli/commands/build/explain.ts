@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { ExplainResponse } from '#libs/contracts/messages';
+import type { ExplainResponse } from '#libs/contracts/diagnosis';
 import { requireUuid } from '#libs/domain/names';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { addAnswerFlags, showAnswer } from '../../answers/answer';

@@ -1,4 +1,4 @@
-import type { Decision } from '#libs/contracts/messages';
+import type { Decision } from '#libs/contracts/diagnosis';
 import type { Context } from '../../context';
 import { ageOf } from '../../views/format';
 import { facts } from '../../views/table';

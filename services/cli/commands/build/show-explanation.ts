@@ -1,4 +1,4 @@
-import type { Diagnosis, HostVerdict, ZoneVerdict } from '#libs/contracts/messages';
+import type { Diagnosis, HostVerdict, ZoneVerdict } from '#libs/contracts/diagnosis';
 import { counted } from '#libs/runtime/counted';
 import { groupBy } from '#libs/runtime/group-by';
 import { formatNumber } from '../../views/format';

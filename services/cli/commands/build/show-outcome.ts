@@ -1,5 +1,5 @@
 import type { Build } from '#libs/client/client';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import type { Answer } from '../../answers/answer';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { table } from '../../views/table';

@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import type { GroupView } from '#libs/contracts/messages';
+import type { GroupView } from '#libs/contracts/groups';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { GROUP_POLICIES } from '#libs/domain/server-group';
 import { answerCommand, showAnswer } from '../../answers/answer';

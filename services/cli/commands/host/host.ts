@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { HostSummary } from '#libs/contracts/messages';
+import type { HostSummary } from '#libs/contracts/hosts';
 import { capacityOf } from '#libs/domain/inventory';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';

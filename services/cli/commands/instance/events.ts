@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import { INSTANCE_STATES } from '#libs/domain/instance';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';

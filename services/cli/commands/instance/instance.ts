@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import type { InstanceView } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
 import { INSTANCE_STATES } from '#libs/domain/instance';
 import { requireUuid } from '#libs/domain/names';
 import { answerCommand, showAnswer } from '../../answers/answer';

@@ -1,6 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { MoveOptions } from '#libs/client/client';
-import type { InstanceEvent, InstanceOperation, InstanceView } from '#libs/contracts/messages';
+import type { InstanceEvent, InstanceView } from '#libs/contracts/instance';
+import type { InstanceOperation } from '#libs/contracts/operations';
 import { requireUuid } from '#libs/domain/names';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { useClient } from '../../client/with-client';

@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { SettleDoubtRequest } from '#libs/contracts/messages';
+import type { SettleDoubtRequest } from '#libs/contracts/doubts';
 import { requireUuid } from '#libs/domain/names';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';

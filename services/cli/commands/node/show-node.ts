@@ -1,4 +1,4 @@
-import type { NodeView } from '#libs/contracts/messages';
+import type { NodeView } from '#libs/contracts/nodes';
 import type { LastOrder } from '#libs/domain/nodes/node';
 import type { Context } from '../../context';
 import { ageOf } from '../../views/format';

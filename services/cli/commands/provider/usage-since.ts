@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
-import type { ProjectUsageView } from '#libs/contracts/messages';
+import type { ProjectUsageView } from '#libs/contracts/quotas';
 import { type AnswerFlags, showAnswer } from '../../answers/answer';
 import type { Context } from '../../context';
 import { compareClasses } from '../../views/fill';

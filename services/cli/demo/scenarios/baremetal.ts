@@ -1,4 +1,4 @@
-import type { NodeView } from '#libs/contracts/messages';
+import type { NodeView } from '#libs/contracts/nodes';
 import { BerthError } from '#libs/domain/errors';
 import { createRing, type Ring } from '#libs/ring/ring';
 import { table } from '../../views/table';

@@ -1,4 +1,4 @@
-import type { InstanceView } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';

@@ -1,4 +1,5 @@
-import type { BuildRequest, ProjectQuotaView } from '#libs/contracts/messages';
+import type { BuildRequest } from '#libs/contracts/conductor';
+import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import { listQuotasMethod } from '#libs/contracts/quotas';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';

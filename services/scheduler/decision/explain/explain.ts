@@ -1,4 +1,4 @@
-import type { ExplainResponse } from '#libs/contracts/messages';
+import type { ExplainResponse } from '#libs/contracts/diagnosis';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import { allows } from '../../filters/filter';

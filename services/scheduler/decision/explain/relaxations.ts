@@ -1,4 +1,4 @@
-import type { Relaxation } from '#libs/contracts/messages';
+import type { Relaxation } from '#libs/contracts/diagnosis';
 import type { Resources } from '#libs/domain/inventory';
 import { counted } from '#libs/runtime/counted';
 import type { Reason } from '../../filters/filter';

@@ -1,5 +1,5 @@
+import type { Diagnosis, ExplainResponse } from '#libs/contracts/diagnosis';
 import { type Identity, speaksForProject } from '#libs/contracts/identity';
-import type { Diagnosis, ExplainResponse } from '#libs/contracts/messages';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
 /**

@@ -1,4 +1,5 @@
-import type { ClaimMovesResponse, Destination, Move } from '#libs/contracts/messages';
+import type { ClaimMovesResponse } from '#libs/contracts/moves';
+import type { Destination, Move } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
 import { groupKey } from '#libs/domain/server-group';

@@ -1,4 +1,4 @@
-import type { Displacement } from '#libs/contracts/messages';
+import type { Displacement } from '#libs/contracts/diagnosis';
 import type { Consumer } from '#libs/domain/consumer';
 import { countedOf } from '#libs/domain/quotas/quota';
 import { requiredAmounts } from '../../fleet/host-capacity';

@@ -1,4 +1,4 @@
-import type { PreemptionView } from '#libs/contracts/messages';
+import type { PreemptionView } from '#libs/contracts/admission';
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import { MAX_PRIORITY, MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import { type Random, randomInt } from '#libs/domain/random';

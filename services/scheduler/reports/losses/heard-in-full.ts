@@ -1,4 +1,4 @@
-import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import type { Clock } from '#libs/domain/clock';
 import { type Host, isUnheard } from '#libs/domain/host';
 import type { PlacementStore } from '#libs/placement/port/placement-store';

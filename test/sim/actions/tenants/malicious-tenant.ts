@@ -2,7 +2,7 @@ import { callMethod } from '#libs/bus/typed-calls';
 import type { Method } from '#libs/contracts/codec';
 import { explainInstanceMethod, explainMethod } from '#libs/contracts/diagnosis';
 import { listInstancesMethod } from '#libs/contracts/instance';
-import type { InstanceOperation } from '#libs/contracts/messages';
+import type { InstanceOperation } from '#libs/contracts/operations';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
