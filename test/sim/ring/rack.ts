@@ -60,10 +60,13 @@ export class Rack {
   /** Whose request is answered just now. */
   #asking = '';
 
+  /** True when the disk boots, whatever is set. */
+  readonly ignoresBootDevice: boolean;
   readonly #clock: Clock;
 
   constructor({ clock, random }: SimulatedProcess) {
     const quirks = drawQuirks(random);
+    this.ignoresBootDevice = quirks.bootDevice !== undefined;
     this.#clock = clock;
     this.#controllers = new SimulatedControllers({ nodes: NODE_NAMES, bootMs: BOOT_MS, quirks }, { clock, random });
     this.#controllers.onOrder = (order, system) => this.#onOrder(order, system);

@@ -164,8 +164,10 @@ export class RingChecker {
     }
     this.#managers.set(node, { epoch, by });
     if (SWITCHED_OFF.includes(what) && system.isOn) this.#switchedOff(node, what, epoch);
-    if (what === 'Reset On' && !system.isOn)
-      this.#booted(node, system.bootEnabled === 'Disabled' ? 'Hdd' : system.bootTarget, epoch);
+    if (what === 'Reset On' && !system.isOn) {
+      const isDisk = system.bootEnabled === 'Disabled' || this.world.rack.ignoresBootDevice;
+      this.#booted(node, isDisk ? 'Hdd' : system.bootTarget, epoch);
+    }
   }
 
   #marked(node: string, by: string, epoch: number): void {
