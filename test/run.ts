@@ -15,12 +15,13 @@ const FIRST_SEED_BY_DATE = 100_000;
 
 /** Operations on hosts, and preemption, in every one of some more seeds. */
 const DRAINS = 'drain a host,undrain a host,delete a host,delete dead hosts,move together';
+const LOSSES = 'store loses its last second,older copy of builds,store forgets a move';
 const MAKING_ROOM = 'tenants lend each other,several make room,build that preempts';
 
 /** Seeds that once broke an invariant, by world: see `test/sim/README.md`. */
 const FAILED_SEEDS = {
   fleet: [20, 36, 46, 103, 138, 550, 883, 985, 1022, 1239, 1277, 1605, 2498, 3067, 3391, 3683, 4289, 4872, 5591, 5786],
-  ring: [1089, 1138, 1597, 2505, 2574, 2644, 3041, 3060, 3119, 3386, 3592],
+  ring: [63, 1089, 1138, 1597, 2505, 2574, 2644, 3041, 3060, 3119, 3386, 3592],
   cells: [1063, 1220],
 };
 
@@ -51,6 +52,7 @@ const PROCESSOR_LANE: readonly Step[] = [
   ...seeds('fleet', isWhole ? 200 : 60, 20),
   sim('seeds of drains', '--seeds', isWhole ? '40' : '10', '--focus', DRAINS),
   sim('seeds of preemption', '--seeds', isWhole ? '40' : '10', '--focus', MAKING_ROOM),
+  sim('losses, once failed', '--seed', '12,61', '--focus', LOSSES),
   ...seeds('ring', isWhole ? 60 : 20, 6),
   ...seeds('cells', isWhole ? 40 : 10, 4),
   isWhole ? sim('mutants', '--mutants') : sim('mutants of today', '--mutants', '--part', `${day}/${MUTANT_PARTS}`),

@@ -9,6 +9,7 @@ import { BUILT_STATES, type Instance, powerStateToBuild } from '#libs/domain/ins
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import { type Provider, SHARING_TRAIT } from '#libs/domain/provider';
+import { type Doubt, doubtShare } from '#libs/instances/doubts';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
@@ -71,6 +72,12 @@ export const FORGED = 'forged';
 
 /** A doubt is shown with each report of its host: this is three of them. */
 const DOUBT_SHOWN_EVERY_MS = 13_000;
+
+/** What one agent may have said, of doubts. */
+const MOST_SAID = 200;
+
+/** After so many a host is left out, whoever's builds fail: the default of `BERTH_SCHEDULER_QUARANTINE_FAILURES`. */
+const REFUSED_REPORTS = 4;
 
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
@@ -316,6 +323,14 @@ export class Checker {
     }
   }
 
+  /** No agent's word has more than its share of the doubts. */
+  checkShares(doubts: readonly Doubt[]): void {
+    const counts = new Map<string, number>();
+    for (const doubt of doubts) counts.set(doubtShare(doubt), (counts.get(doubtShare(doubt)) ?? 0) + 1);
+    const [most] = [...counts].filter(([share, count]) => share.startsWith('said ') && count > MOST_SAID);
+    if (most) this.fail('nothing grows without bound', `${most[1]} doubts are ${most[0]}`);
+  }
+
   fail(invariant: Invariant, message: string): void {
     this.violation ??= { invariant, message };
   }
@@ -389,6 +404,7 @@ export class Checker {
     // A start that had failed is not done again elsewhere; its fault goes with the host that said it.
     if (state === 'rebuilding' && before?.state === 'stopped') this.startIsUndone(uuid);
     if (state === 'error') this.#checkNoHost(instance);
+    if (instance.fault?.message.includes('host_quarantined')) this.#checkBlame(uuid);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     this.#checkAttempt(instance, writtenAtMs);
     const ofGang = this.gangs.onRecord(instance);
@@ -512,6 +528,19 @@ export class Checker {
     if (this.#hadMembers(`${projectId} ${group.id}`, createdAtMs) || this.#isBeingPlaced(uuid, projectId, group.id))
       return;
     this.fail('nobody acts for another', `${uuid} of ${projectId} was refused for another project's ${group.id}`);
+  }
+
+  /** A host is left out for the failures of builds of several projects, or for its own reports; never for those of one project. */
+  #checkBlame(uuid: string): void {
+    const attempts = [...this.known.values()].flatMap(({ latest: { projectId, attempts: tried } }) => {
+      return tried.filter(({ outcome }) => outcome === 'failed').map(({ host }) => ({ host, projectId }));
+    });
+    const isFair = ({ name, failuresInARow }: Host) => {
+      const projects = new Set(attempts.filter(({ host }) => host === name).map(({ projectId }) => projectId));
+      return projects.size > 1 || failuresInARow >= REFUSED_REPORTS;
+    };
+    if (this.storeBegan > 0 || [...this.hosts.values()].some(isFair)) return;
+    this.fail('nobody acts for another', `${uuid} was refused a host for what the builds of one project did there`);
   }
 
   /** True when a scheduler may have known of members of a group since then. */

@@ -14,6 +14,7 @@ import { drain, undrain } from './actions/drains';
 import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
 import {
   claimsOthersInstances,
+  floodsStrays,
   inventsInstances,
   leavesOutInstances,
   replaysSeals,
@@ -159,6 +160,7 @@ const KINDS = {
   'store loses its last second': kind(0.25, 5, losesLastSecond(build)),
   'older copy of builds': kind(0.2, 4, olderCopyOfBuilds(build)),
   'store forgets a move': kind(0.2, 4, forgetsMove(move)),
+  'flood of strays': kind(0.2, 2, floodsStrays),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;

@@ -26,6 +26,24 @@ export function inventsInstances(random: Random): Perform {
   return (world) => report(world, host, ({ told }) => ({ instances: [...told, ...invented] }));
 }
 
+/** More than one agent's share of doubts (`DOUBT_BOUNDS`), in one report. */
+const FLOOD = 260;
+/** Until a flood is worked on. */
+const FLOODED_MS = 2_000;
+
+/** An agent reports more strays than it has a share of doubts for. */
+export function floodsStrays(random: Random): Perform {
+  const host = pick(random, HOSTS);
+  const invented = Array.from({ length: FLOOD }, () => anInstance(random.uuid(), { VCPU: 1 }));
+  return (world) => {
+    report(world, host, ({ told }) => ({ instances: [...told, ...invented] }));
+    const { time, server } = world.fleet;
+    time.at(time.nowMs + FLOODED_MS, () => {
+      void server.stores.instances.listDoubts().then((doubts) => world.checker.checkShares(doubts));
+    });
+  };
+}
+
 /**
  * An agent reports an instance by an attempt that was never made: its own, another host's, or the consumer of another
  * service.

@@ -7,6 +7,7 @@ import * as names from '#libs/domain/names';
 import * as serverGroup from '#libs/domain/server-group';
 import * as allocations from '#libs/placement/commands/allocations';
 import * as claims from '../../../services/conductor/steps/claims';
+import * as explaining from '../../../services/scheduler/decision/explain/shown-to';
 import * as grants from '../../../services/scheduler/nodes/report-grants';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 
@@ -71,6 +72,12 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
       }),
     ),
     'build under a derived uuid',
+  ),
+  withFocus(
+    mutant('others-are-shown', 'what a tenant is shown of whose place it would take', explaining, 'shownTo', () => {
+      return (_asker, answer) => answer;
+    }),
+    "ask for what is others'",
   ),
   mutants(
     'owners-not-looked-at',
