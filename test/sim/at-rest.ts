@@ -8,6 +8,7 @@ import { LIE_POSITION } from './actions/liars';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
 import { CONDUCTOR } from './settings';
+import { circling } from './world/circling';
 
 /** How long after their retention records go at the latest: audits come at intervals. */
 const FORGETTING_MS = 12_000;
@@ -60,6 +61,8 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   for (const projectId of checker.quotas.miscounted(await placement.projectUsages())) {
     checker.fail('quotas are kept', `the store counts something else than ${projectId} holds`);
   }
+  const round = circling(fleet.history, fleet.time.nowMs);
+  if (round) checker.fail('queues are empty at rest', round);
   await checkQueues(fleet, checker);
 }
 

@@ -1,4 +1,4 @@
-import { ACK } from '#libs/bus/port';
+import { ACK, POSTPONE } from '#libs/bus/port';
 import * as claiming from '../../../services/compute-agent/host/instance-claim';
 import * as recovering from '../../../services/compute-agent/host/recover';
 import * as destroying from '../../../services/compute-agent/orders/take-destroy';
@@ -24,6 +24,9 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     'part vanishes',
     'machine shrinks',
   ),
+  mutant('unknown-goes-round', 'answering an order about what is not there', destroying, 'takeDestroy', (original) => {
+    return async (host, order) => (host.ledger.get(order.instanceUuid) ? original(host, order) : POSTPONE);
+  }),
   mutant('destroy-is-said-only', 'destroying what is ordered to be destroyed', destroying, 'takeDestroy', () => {
     return async (host, { instanceUuid, report }) => {
       if (!report) return ACK;

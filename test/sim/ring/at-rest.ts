@@ -1,6 +1,7 @@
 import type { Provider } from '#libs/domain/provider';
 import { createRing } from '#libs/ring/ring';
 import { fairShare } from '#libs/ring/shares';
+import { circling } from '../world/circling';
 import { compareSets } from '../world/compare-sets';
 import { classOf, NODE_NAMES, NODES } from './rack';
 import type { RingChecker } from './ring-checker';
@@ -32,6 +33,8 @@ export async function checkAtRest(world: RingWorld, checker: RingChecker): Promi
   await checkShares(world, checker);
   await checkNodes(world, checker);
   checkInstances(checker);
+  const round = circling(world.history, world.time.nowMs);
+  if (round) checker.fail('queues are empty at rest', round);
   await checkQueues(world, checker);
 }
 
