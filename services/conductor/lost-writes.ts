@@ -70,8 +70,10 @@ const CLOCKS_APART_MS = 1_000;
 export function isMovedByForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
   if (record?.claimToken === undefined || isOnNoHost(record) || !mayMove(record)) return false;
   const { attempt, claimToken } = running;
-  const isLater = attempt > attemptNumber(record) && claimToken >= record.claimToken;
-  return isLater && claimToken < lost.beforeToken && isFromBefore(record, lost);
+  // A claim that was made again since the loss is later than all that was forgotten.
+  const isLaterClaim = claimToken >= record.claimToken || record.claimToken >= lost.beforeToken;
+  const isLater = attempt > attemptNumber(record) && isLaterClaim && claimToken < lost.beforeToken;
+  return isLater && isFromBefore(record, lost);
 }
 
 function mayMove({ state }: Instance): boolean {
