@@ -52,7 +52,7 @@ const PROCESSOR_LANE: readonly Step[] = [
   ...seeds('fleet', isWhole ? 200 : 60, 20),
   sim('seeds of drains', '--seeds', isWhole ? '40' : '10', '--focus', DRAINS),
   sim('seeds of preemption', '--seeds', isWhole ? '40' : '10', '--focus', MAKING_ROOM),
-  sim('losses, once failed', '--seed', '12,61', '--focus', LOSSES),
+  sim('losses, once failed', '--seed', '12,61,148', '--focus', LOSSES),
   ...seeds('ring', isWhole ? 60 : 20, 6),
   ...seeds('cells', isWhole ? 40 : 10, 4),
   isWhole ? sim('mutants', '--mutants') : sim('mutants of today', '--mutants', '--part', `${day}/${MUTANT_PARTS}`),
