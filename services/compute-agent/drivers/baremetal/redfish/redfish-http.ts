@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
-import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import * as tls from 'node:tls';
 import { BerthError } from '#libs/domain/errors';
 
 /** The session of a request has ended. */
@@ -136,7 +136,8 @@ function parsed(content: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function trusting(caFile: string) {
+/** Options of TLS that trust a file's certificates beside those that the machine trusts: `ca` alone would replace them. */
+export function trusting(caFile: string) {
   let pem: string;
   let own: ReadonlySet<string>;
   try {
@@ -149,15 +150,21 @@ function trusting(caFile: string) {
     throw new BerthError('invalid_argument', 'bad_config', message, { cause });
   }
   return {
-    ca: pem,
-    checkServerIdentity: (host: string, certificate: PeerCertificate) =>
-      own.has(certificate.fingerprint256) ? undefined : checkServerIdentity(host, certificate),
+    ca: [...trustedByMachine(), pem],
+    checkServerIdentity: (host: string, certificate: tls.PeerCertificate) =>
+      own.has(certificate.fingerprint256) ? undefined : tls.checkServerIdentity(host, certificate),
   };
+}
+
+/** With those of NODE_EXTRA_CA_CERTS where this Node can tell. */
+function trustedByMachine(): readonly string[] {
+  const known: Partial<typeof tls> = tls;
+  return known.getCACertificates?.('default') ?? tls.rootCertificates;
 }
 
 export function controllerAway(url: string, cause?: unknown): BerthError {
   const { code = '', message = '' } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
-  const isUntrusted = /CERT|SELF_SIGNED|ISSUER|ALTNAME/.test(code);
+  const isUntrusted = /CERT|SELF_SIGNED|ISSUER|SIGNATURE|ALTNAME/.test(code);
   const hint = isUntrusted ? '; name its certificate, or that of its issuer, in BERTH_AGENT_REDFISH_CA_FILE' : '';
   const why = code || message;
   return new BerthError('unavailable', 'controller_away', `no answer from ${url}${why && ` (${why})`}${hint}`, {
