@@ -27,6 +27,8 @@ export type BootVerdict =
   | { readonly kind: 'booted' }
   /** The power is off: switch it on. */
   | { readonly kind: 'off' }
+  /** Ordered on, and shown as off for a while: order the power again, and nothing else. */
+  | { readonly kind: 'still_off' }
   /** The power is on by no order of this run, with an unknown boot device: switch it off and boot again. */
   | { readonly kind: 'unseen' }
   /** `doubt` is the reason for operators; '' while nothing is unusual. */
@@ -46,6 +48,8 @@ export interface BootWatchParts {
   readonly proof?: BootProof | undefined;
 }
 
+/** The time from a power-on order until the power must be shown as on. */
+export const MAX_SWITCH_ON_MS = 120_000;
 /** Polls until a machine without boot progress, or a boot without a beginning, is no longer believed. */
 const DOUBT_LOOKS = 12;
 /** Polls of a machine that another agent switched on, until an up system is not the one from before. */
@@ -72,6 +76,7 @@ export function watchBoot(
   const untilMs = clock.elapsed() + bootTimeoutMs;
   const expectation = proof?.expect({ node: host, systemId: () => node.record.systemId, device });
   let isOrdered = false;
+  let switchesOnUntilMs = 0;
   let wasOn = false;
   let looks = 0;
   let hasBegun = false;
@@ -80,8 +85,11 @@ export function watchBoot(
   function judge(status: NodeStatus): BootVerdict {
     looks++;
     if (!status.isOn) {
-      if (status.isSwitching || (isOrdered && !wasOn && looks <= DOUBT_LOOKS)) return wait('waits for it to switch on');
-      return { kind: 'off' };
+      if (isOrdered && clock.elapsed() >= untilMs) throw bootFailed(`node ${host} does not switch on`);
+      if (status.isSwitching) return wait('waits for it to switch on');
+      // A slow machine may have used up its one-time boot: until its time is over only the power is ordered again.
+      if (!isOrdered || wasOn || clock.elapsed() >= switchesOnUntilMs) return { kind: 'off' };
+      return looks % DOUBT_LOOKS === 0 ? { kind: 'still_off' } : wait('waits for it to switch on');
     }
     // Off when this work began, and on by an earlier order: a slow power-on was shown as off.
     if (!isBegun && !isOrdered) return { kind: 'unseen' };
@@ -129,6 +137,7 @@ export function watchBoot(
     judge,
     switchedOn() {
       isOrdered = true;
+      switchesOnUntilMs = clock.elapsed() + Math.min(bootTimeoutMs, MAX_SWITCH_ON_MS);
       wasOn = false;
       hasBegun = false;
       looks = 0;

@@ -8,7 +8,7 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aNodeRecord } from '#libs/testing/node-record';
 import type { ControllerQuirks } from '../../testing/controller-quirks';
 import { SimulatedControllers } from '../../testing/simulated-controllers';
-import { openBaremetalDriver } from './baremetal-driver';
+import { type BaremetalParts, openBaremetalDriver } from './baremetal-driver';
 import { redfishController } from './redfish/redfish-controller';
 import { type AskRedfish, controllerAway } from './redfish/redfish-http';
 import { redfishServices } from './redfish/redfish-service';
@@ -38,6 +38,7 @@ const SERVED: Readonly<Record<string, ControllerQuirks>> = {
   'connections cut': { cutEach: 7 },
   'slow to switch off': { slowOffMs: 80 },
   'slow to switch on': { slowOnMs: 60 },
+  'very slow to switch on': { slowOnMs: 1_200 },
   tasks: { tasks: true },
   'reset types by ActionInfo': { actionInfo: true },
 };
@@ -50,11 +51,13 @@ const DOUBTED: Readonly<Record<string, readonly [ControllerQuirks, string]>> = {
   'boot device dropped': [{ bootDevice: 'dropped' }, 'does not show it'],
 };
 
-async function open(quirks: ControllerQuirks, systemId = '') {
+async function open(quirks: ControllerQuirks, systemId = '', sync?: BaremetalParts['sync']) {
   const controllers = new SimulatedControllers({ nodes: ['n1'], bootMs: 120, quirks }, { clock, random: systemRandom });
+  const network = { isCut: false };
   const ask: AskRedfish = async (url, { method = 'GET', token = '', ifMatch, body = {}, basic }) => {
     const authorization = basic && `Basic ${Buffer.from(`${basic.user}:${basic.password}`).toString('base64')}`;
     const path = url.slice(ROOT.length);
+    if (network.isCut) throw controllerAway(url);
     try {
       const sent = { method, path, token, ifMatch, authorization, body: body as Record<string, unknown> };
       const answer = controllers.answer(sent);
@@ -72,13 +75,14 @@ async function open(quirks: ControllerQuirks, systemId = '') {
   const node = new RememberedNode(stored, write, () => clock.now());
   const times = { pollMs: 5, shutdownMs: 50, bootTimeoutMs: 5_000, awayMs: 5_000 };
   const around = { node, controller, epoch: 7, isCertain: () => true, clock, log: silentLog };
-  const driver = await openBaremetalDriver({ ...around, ...times, offers: 'class', resources: {}, cleans: true });
+  const shape = { offers: 'class', resources: {}, cleans: true } as const;
+  const driver = await openBaremetalDriver({ ...around, ...times, ...shape, ...(sync && { sync }) });
   const system = controllers.system('n1');
   const isAvailable = async () => {
     while (node.record.state === 'cleaning') await new Promise((resolve) => setTimeout(resolve, 5));
     return node.record.state;
   };
-  return { driver, controller, system, node, controllers, isAvailable, stored: () => stored };
+  return { driver, controller, system, node, controllers, network, isAvailable, stored: () => stored };
 }
 
 const anInstance = () => ({
@@ -162,5 +166,23 @@ it('cleans a node whose build ended while it was slow to switch on, shown as off
   await expect(building).rejects.toMatchObject({ reason: 'cancelled' });
   expect(await isAvailable()).toBe('available');
   expect(system.boots.at(-1)).toBe('Utilities');
+  await driver.close();
+});
+
+it('shows what is switched at the button, and a controller that is away', async () => {
+  const { driver, system, node, network } = await open({}, '', { firstMs: 5, everyMs: 5 });
+  const shows = async (isShown: () => boolean) => {
+    while (!isShown()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  await driver.build(anInstance(), never);
+  system.isOn = false;
+  await shows(() => !node.record.isOn);
+  expect(node.record).toMatchObject({ state: 'active' });
+  system.isOn = true;
+  await shows(() => node.record.isOn);
+  network.isCut = true;
+  await shows(() => node.record.health.includes('no answer'));
+  network.isCut = false;
+  await shows(() => node.record.health === '');
   await driver.close();
 });
