@@ -224,6 +224,25 @@ it.each(['shelve', 'terminate'] as const)('ends what is to leave a host that has
   expect(await deleteHost('h1')).toBe('deleted');
 });
 
+it.each(['while it runs', 'while it is built'])(
+  'ends all of a gang that is terminated when a host of it has died %s',
+  async (when) => {
+    if (when === 'while it is built') die('h1', 'h2');
+    await world.request(6, undefined, undefined, { minCount: 6 });
+    await world.clock.advance(0);
+    die('h1', 'h2');
+    const gang = (await world.all()).filter((one) => one.uuid !== uuid);
+    expect(new Set(gang.map(({ host }) => host)).size).toBeGreaterThan(1);
+    for (const one of gang) await world.terminate(one.uuid);
+    await world.clock.advance(0);
+    await takenAsDown('h1', 'h2');
+    await world.clock.advance(60_000);
+    const states = (await world.all()).filter((one) => one.uuid !== uuid).map(({ state }) => state);
+    expect(states).toEqual(gang.map(() => 'deleted'));
+    expect(await world.claims()).toHaveLength(1);
+  },
+);
+
 it('says what holds a host that is to be deleted, and the way out', async () => {
   await operate('migrate');
   die('h1');
