@@ -37,10 +37,7 @@ export function availableIn(inv: Inventory, used: number): number {
 /** Why an amount can't be allocated: no capacity, or not an allowed unit. */
 export type CapacityRefusal = 'capacity' | 'min_unit' | 'max_unit' | 'step_size';
 
-/**
- * Why `amount` more does not fit beside `used`; undefined when it fits. The store's Lua scripts state the same rule in
- * `capacity.lua`, and a property test holds the two together.
- */
+/** Why `amount` more does not fit beside `used`; undefined when it fits. */
 export function refusalOf(inv: Inventory, used: number, amount: number): CapacityRefusal | undefined {
   if (amount < inv.minUnit) return 'min_unit';
   if (amount > inv.maxUnit) return 'max_unit';

@@ -1,6 +1,6 @@
 import type { ListUsageRequest, ListUsageResponse, ProjectUsageView } from '../contracts/quotas';
 import { indexAfter } from '../domain/names';
-import { accrued, DAY_MS } from '../placement/commands/project-usage';
+import { DAY_MS, daysUntil } from '../placement/commands/claims/use-over-time';
 import type { PlacementStore, ProjectUsage } from '../placement/port/placement-store';
 
 /**
@@ -20,15 +20,10 @@ export async function listUsage(
   const settled = await placement.projectDays(wanted);
   const firstDay = Math.floor(sinceMs / DAY_MS);
   const projects = wanted.map((id): ProjectUsageView => {
-    const days = { ...unsettledDays(present.get(id) as ProjectUsage, nowMs), ...settled.get(id) };
+    const days = { ...daysUntil(present.get(id) as ProjectUsage, nowMs), ...settled.get(id) };
     return { projectId: id, days: daysFrom(firstDay, days) };
   });
   return { projects };
-}
-
-/** With what it has held since the last commit that changed it. */
-function unsettledDays({ used, atMs, days }: ProjectUsage, nowMs: number): ProjectUsage['days'] {
-  return accrued({ used, atMs, accrued: days }, nowMs).accrued;
 }
 
 function daysFrom(firstDay: number, days: ProjectUsage['days']): ProjectUsageView['days'] {

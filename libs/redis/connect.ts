@@ -101,7 +101,11 @@ export class RedisClient {
    * @throws BerthError like `run`; `invalid_argument / too_large_for_store`; `unavailable / not_replicated` when it ran
    * here and a failover may lose it.
    */
-  async runScript(script: LuaScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  async runScript(
+    script: LuaScript,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
     if (keys.length !== script.keyCount) {
       throw new BerthError(
         'internal',
@@ -110,13 +114,16 @@ export class RedisClient {
       );
     }
     checkScriptBytes(script.name, args);
-    if (script.isReadOnly) return this.run((redis) => readByScript(redis, script, [...keys, ...args]));
+    if (script.isReadOnly) return this.run((redis) => readByScript(redis, script, [...keys, ...args.map(String)]));
     const reply = await this.run((redis) => {
       if (!this.#defined.has(script.name)) {
         redis.defineCommand(script.name, { lua: script.source, numberOfKeys: script.keyCount });
         this.#defined.add(script.name);
       }
-      const commands = redis as unknown as Record<string, (...args: readonly (string | number)[]) => Promise<unknown>>;
+      const commands = redis as unknown as Record<
+        string,
+        (...args: readonly (string | number | Buffer)[]) => Promise<unknown>
+      >;
       return (commands[script.name] as NonNullable<(typeof commands)[string]>).call(redis, ...keys, ...args);
     });
     await this.#waitForReplicas(keys[0] as string);
@@ -200,9 +207,9 @@ export class RedisClient {
   }
 }
 
-function checkScriptBytes(name: string, args: readonly (string | number)[]): void {
+function checkScriptBytes(name: string, args: readonly (string | number | Buffer)[]): void {
   let bytes = 0;
-  for (const arg of args) if (typeof arg === 'string') bytes += arg.length;
+  for (const arg of args) if (typeof arg !== 'number') bytes += arg.length;
   if (bytes <= MAX_SCRIPT_BYTES) return;
   const message = `${bytes} bytes for the store at once (${name}) are above the limit of ${MAX_SCRIPT_BYTES}: ask for less`;
   throw invalidArgument('too_large_for_store', message);

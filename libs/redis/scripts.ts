@@ -19,7 +19,7 @@ export interface LuaScript {
 const INCLUDE = /^--- @include ([a-z][a-z0-9-]*)$/gm;
 
 /**
- * The scripts of a folder by name. A line `--- @include capacity` is replaced by `include/capacity.lua` of that folder.
+ * The scripts of a folder by name. A line `--- @include holder` is replaced by `include/holder.lua` of that folder.
  * Every script starts with a header of `---` lines, which is its contract: purpose, each KEYS, each ARGV, each return.
  */
 export function loadScripts<Name extends string>(

@@ -30,6 +30,7 @@ export function simulatedStores(link: Link, server: StoreServer): Stores {
   return {
     placement: remote('placement', {
       close,
+      useMirror: () => {},
       snapshot: (onRows) => snapshot(link, server, onRows),
       follow: (revision, onChanges, signal) => follow(link, server, revision, onChanges, signal),
     }),

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import type { Allocations } from '#libs/domain/consumer';
 import type { ServerGroup } from '#libs/domain/server-group';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { Command, ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
@@ -69,6 +70,8 @@ export const claimsBench: Bench = {
     const server = await startRedis({ appendOnly: true, appendfsync: flags['fsync'] ?? 'no' });
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const store = await openPlacementStore(readConfig(placementOptions, { BERTH_STORE_URL: server.url }), around);
+    // Claims are decided on a mirror, as a scheduler's are.
+    const mirror = await Mirror.open(store, around);
     const redis = new Redis(server.url);
     try {
       const { claims } = await fillFlat(store, Number(flags['providers'] ?? 1_000));
@@ -84,6 +87,7 @@ export const claimsBench: Bench = {
       return { ...summary(measured), ...sizes(claims[0] as Allocations) };
     } finally {
       redis.disconnect();
+      await mirror.close();
       await store.close();
       await server.stop();
     }

@@ -68,8 +68,6 @@ export type Growth = ReadonlyMap<string, Resources>;
  * their limits; so it may have to wait, within its own limit, until others return borrowed quota (kueue's rule, without
  * its preemption). Quota that a member does not lend is always its own and does not count for others: the cohort is
  * asked only for amounts above it (kueue's lendingLimit). Members without a limit on a class neither lend nor count.
- *
- * `redis/lua/include/quota.lua` states the same; the contract suite of the store holds the two together.
  */
 export function excessOf(growth: Growth, state: QuotaState): readonly QuotaExcess[] {
   for (const [project, asked] of growth) {

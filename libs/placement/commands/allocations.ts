@@ -1,368 +1,83 @@
 import type { Consumer } from '../../domain/consumer';
-import { type CapacityRefusal, type Inventories, type Inventory, MAX_AMOUNT, refusalOf } from '../../domain/inventory';
-import { isNodeClass } from '../../domain/nodes/node';
-import { excessOf, type Growth, type Quota } from '../../domain/quotas/quota';
-import {
-  type GroupDomain,
-  groupKey,
-  isForbidden,
-  isSkewed,
-  type KeptPlace,
-  type Membership,
-} from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
-import { isCustom } from './catalogue';
-import { grownUsages, growthOf, namedExcess, quotaStateOf } from './project-usage';
-import { type ConsumerBody, counters, type NominatedRoom, type Stored, type Tables } from './tables';
-import type { Write } from './transaction';
-
-/** What the decision reads, synchronously, so that nothing changes under it. */
-export interface AllocationState {
-  consumer(uuid: string): Consumer | undefined;
-  usage(providerUuid: string): Stored<Tables['usage']> | undefined;
-  /** Undefined when there is no such provider. */
-  inventories(providerUuid: string): Inventories | undefined;
-  count(name: string): number;
-  hasClass(name: string): boolean;
-  /** What is nominated on a provider. */
-  nominated(providerUuid: string): NominatedRoom | undefined;
-  /** By project key, as the following. */
-  quota(project: string): Quota | undefined;
-  projectUsage(project: string): Tables['project_usage'] | undefined;
-  cohort(name: string): readonly string[];
-}
-
-/** The rows as they will be. Consumers that hold nothing any more are undefined. */
-export interface AllocationPlan {
-  readonly kind: 'plan';
-  readonly consumers: ReadonlyMap<string, Consumer | undefined>;
-  readonly usages: ReadonlyMap<string, Tables['usage']>;
-  readonly counts: ReadonlyMap<string, number>;
-  readonly projects: ReadonlyMap<string, Tables['project_usage']>;
-}
-
-export interface AllocationTerms {
-  readonly atMs: number;
-  /** Takes what does not fit, and where a group's policy forbids. */
-  readonly force: boolean;
-  /** Of what is forced, refuses what no provider can have run. */
-  readonly withinTotal?: boolean;
-  /** Refuses what would exceed a quota, unless forced. */
-  readonly withinQuota: boolean;
-}
+import { type ClaimTerms, Draft, isEmpty } from './claims/draft';
+import { countersOfMember, countersOfWrite, domainOf, type MemberCounters } from './claims/group-counters';
+import { joinGroup } from './claims/hold-to-group';
+import { holdToQuotas } from './claims/hold-to-quota';
+import { takeAmounts } from './claims/take-amounts';
+import { holdMore, laterOf } from './claims/use-over-time';
+import type { ClaimView } from './claims/view';
+import { growthOf } from './project-usage';
+import type { Proposal, Write } from './transaction';
 
 /**
- * Decides one `write_allocations`: all of it, or why not. `lua/claim.lua` states the same for Redis; the contract suite
- * runs both on the same random commands.
+ * Decides one `write_allocations`: all of it, or why not. This is the only place where it is decided, for every store.
  *
- * In order: owners and guards of all consumers; quotas; what they hold is released; then consumer by consumer, provider by provider and class
- * by class what they take is checked and taken, and the consumer's group is checked. A provider that is over its
- * capacity takes what, over the whole command, is no more than before. Of what makes it more, a conductor's write leaves the room that
- * is nominated for others of its priority or a higher one. `writes` have been through `checkedWrites`.
+ * In order: owners and guards of all consumers; quotas; what they hold is released; then consumer by consumer, provider by
+ * provider and class by class what they take is checked and taken, and the consumer's group is checked. Where many claim at
+ * once, the checks are bounds which the store keeps, so nobody has to decide again. A provider that is over its capacity takes
+ * what, over the whole command, is no more than before. Of what makes it more, a conductor's write leaves the room that is
+ * nominated for others of its priority or a higher one. `writes` have been through `checkedWrites`.
  */
-export function decideAllocations(
-  state: AllocationState,
-  writes: readonly ConsumerWrite[],
-  terms: AllocationTerms,
-): AllocationPlan | RefusedCommit {
-  const olds = writes.map((write) => state.consumer(write.uuid));
+export function decideAllocations(view: ClaimView, writes: readonly ConsumerWrite[], terms: ClaimTerms): Proposal {
+  const draft = new Draft(view, terms, new Set(writes.map(({ uuid }) => uuid)));
+  const olds = writes.map((write) => draft.read('consumer', write.uuid));
   for (const [i, write] of writes.entries()) {
     const refusal = refusalOfOwner(write, olds[i]) ?? refusalOfGuard(write, olds[i]);
-    if (refusal) return refusal;
+    if (refusal) return draft.refuse(refusal);
   }
-  if (writes.every((write, i) => olds[i] === undefined && isEmpty(write))) return { kind: 'unchanged' };
+  if (writes.every((write, i) => olds[i] === undefined && isEmpty(write))) return draft.refuse({ kind: 'unchanged' });
   const growth = growthOf(writes, olds);
-  const overQuota = terms.withinQuota && !terms.force ? refusalOfQuota(growth, state) : undefined;
-  if (overQuota) return overQuota;
-  const tally = new Tally(state, terms, new Set(writes.map(({ uuid }) => uuid)));
-  for (const [i, old] of olds.entries()) if (old) tally.release(old, writes[i]?.raisesReleased);
-  for (const write of writes) tally.expectGrowth(write);
+  const overQuota = terms.withinQuota && !terms.force ? holdToQuotas(draft, growth) : undefined;
+  if (overQuota) return draft.refuse(overQuota);
+  for (const old of olds) if (old) release(draft, old);
+  const more = growthByProvider(draft, writes);
+  const keptLast: MemberCounters[] = [];
   for (const write of writes) {
-    const refusal = tally.take(write);
-    if (refusal) return refusal;
+    const refusal = takeAmounts(draft, write, more) ?? takeMembership(draft, write, keptLast);
+    if (refusal) return draft.refuse(refusal);
   }
-  tally.keepPlaces();
-  const consumers = new Map(writes.map((write, i) => [write.uuid, nextConsumer(write, olds[i], terms.atMs)]));
-  const projects = grownUsages(growth, state, terms.atMs);
-  return { kind: 'plan', consumers, usages: tally.usages(), counts: tally.counts, projects };
+  for (const place of keptLast) draft.countMember(place, 1);
+  const held = [...growth].flatMap(([key, by]) => {
+    return holdMore(key, by, laterOf(draft.glance('project_usage', key)?.row.atMs ?? 0, terms.atMs));
+  });
+  return {
+    guards: draft.guards,
+    writes: [...consumerWrites(writes, olds, terms.atMs), ...draft.moves(), ...raises(writes, olds), ...held],
+  };
 }
 
-const ANY_UNIT = { minUnit: 1, maxUnit: MAX_AMOUNT, stepSize: 1 };
-
-function refusalOfQuota(growth: Growth, state: AllocationState): RefusedCommit | undefined {
-  const excess = excessOf(growth, quotaStateOf(state));
-  return excess.length === 0 ? undefined : { kind: 'quota', excess: namedExcess(excess) };
+function release(draft: Draft, old: Consumer): void {
+  for (const [providerUuid, resources] of Object.entries(old.allocations)) {
+    for (const [resourceClass, amount] of Object.entries(resources)) draft.move(providerUuid, resourceClass, -amount);
+  }
+  const member = countersOfMember(old);
+  if (member) draft.countMember(member, -1);
 }
 
-/** What a command has released and taken so far. */
-class Tally {
-  /** Amounts now, by provider and class: `providerUuid CLASS`. */
-  private readonly used = new Map<string, Record<string, number>>();
-  /** By how much each class of a provider is more than before the command. */
-  private readonly growth = new Map<string, number>();
-  private readonly raised = new Set<string>();
-  /** Of affinity groups that leave their host in this command, as one: they do not hold one another back. */
-  private readonly keptLast: MemberCounters[] = [];
-  readonly counts = new Map<string, number>();
-
-  constructor(
-    private readonly state: AllocationState,
-    private readonly terms: AllocationTerms,
-    /** The consumers of the command: what is nominated for them is theirs. */
-    private readonly own: ReadonlySet<string>,
-  ) {}
-
-  release(old: Consumer, raises = false): void {
-    for (const [providerUuid, resources] of Object.entries(old.allocations)) {
-      if (raises) this.raised.add(providerUuid);
-      for (const [resourceClass, amount] of Object.entries(resources)) {
-        this.add(providerUuid, resourceClass, -amount);
-        this.grow(providerUuid, resourceClass, -amount);
-      }
-    }
-    const membership = membershipOf(old);
-    if (membership) this.leave(membership);
-  }
-
-  expectGrowth(write: ConsumerWrite): void {
-    for (const [providerUuid, resources] of Object.entries(write.allocations)) {
-      for (const [resourceClass, amount] of Object.entries(resources)) this.grow(providerUuid, resourceClass, amount);
+/** By how much a claim raises what is in use: what it takes, less what it has given back. */
+function growthByProvider(draft: Draft, writes: readonly ConsumerWrite[]): (provider: string, name: string) => number {
+  const growth = new Map<string, Record<string, number>>();
+  for (const { allocations } of writes) {
+    for (const uuid in allocations) {
+      let sum = growth.get(uuid);
+      if (!sum) growth.set(uuid, (sum = { ...draft.moved(uuid) }));
+      const resources = allocations[uuid] as Readonly<Record<string, number>>;
+      for (const name in resources) sum[name] = (sum[name] ?? 0) + (resources[name] as number);
     }
   }
-
-  take(write: ConsumerWrite): RefusedCommit | undefined {
-    for (const [providerUuid, resources] of Object.entries(write.allocations)) {
-      const inventories = this.state.inventories(providerUuid);
-      if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
-      this.raised.add(providerUuid);
-      const [first] = Object.keys(resources);
-      if (first !== undefined && this.isTakenNode(providerUuid, inventories)) {
-        const usage = this.present(providerUuid);
-        return { kind: 'capacity', providerUuid, resourceClass: first, refusal: 'capacity', usage };
-      }
-      for (const [resourceClass, amount] of Object.entries(resources)) {
-        const refusal = this.takeClass(write, providerUuid, inventories, resourceClass, amount);
-        if (refusal) return refusal;
-      }
-    }
-    return isEmpty(write) ? undefined : this.takeMembership(write);
-  }
-
-  usages(): Map<string, Tables['usage']> {
-    const next = new Map<string, Tables['usage']>();
-    for (const [uuid, amounts] of this.used) {
-      const generation = this.state.usage(uuid)?.row.generation ?? 0;
-      const used = Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount !== 0));
-      next.set(uuid, { generation: generation + (this.raised.has(uuid) ? 1 : 0), used });
-    }
-    return next;
-  }
-
-  private takeClass(
-    write: ConsumerWrite,
-    providerUuid: string,
-    inventories: Inventories,
-    resourceClass: string,
-    amount: number,
-  ): RefusedCommit | undefined {
-    const whole = inventories[resourceClass];
-    // A part of an earlier claim may be of any size.
-    const inv = whole && write.counted ? { ...whole, ...ANY_UNIT } : whole;
-    if (!inv) {
-      const isUnknown = isCustom(resourceClass) && !this.state.hasClass(resourceClass);
-      if (isUnknown) return { kind: 'not_found', subject: 'resource_class', key: resourceClass };
-      return { kind: 'not_found', subject: 'inventory', key: `${providerUuid} ${resourceClass}` };
-    }
-    const refusal = this.refusalOfAmount(inv, this.usedOf(providerUuid)[resourceClass] ?? 0, amount);
-    const isNoWorse = (this.growth.get(`${providerUuid} ${resourceClass}`) ?? 0) <= 0;
-    if (refusal && !(refusal === 'capacity' && isNoWorse)) {
-      return { kind: 'capacity', providerUuid, resourceClass, refusal, usage: this.present(providerUuid) };
-    }
-    if (!isNoWorse && !this.terms.force && this.isNominated(write, providerUuid, inv, resourceClass, amount)) {
-      return { kind: 'nominated', providerUuid, resourceClass };
-    }
-    this.add(providerUuid, resourceClass, amount);
-    return undefined;
-  }
-
-  private refusalOfAmount(inv: Inventory, used: number, amount: number): CapacityRefusal | undefined {
-    const { force, withinTotal = false } = this.terms;
-    if (!force) return refusalOf(inv, used, amount);
-    return withinTotal ? refusalOf({ ...inv, ...ANY_UNIT, reserved: 0 }, used, amount) : undefined;
-  }
-
-  /** Whether another consumer has some of a node of bare metal: it is one consumer's, whatever it shows of itself. */
-  private isTakenNode(providerUuid: string, inventories: Inventories): boolean {
-    if (this.terms.force || !Object.keys(inventories).some(isNodeClass)) return false;
-    return Object.values(this.usedOf(providerUuid)).some((amount) => amount > 0);
-  }
-
-  /** Whether what is left would be too little for those for whom others make room. */
-  private isNominated(
-    { owner, priority = 0 }: ConsumerWrite,
-    providerUuid: string,
-    inv: Inventory,
-    resourceClass: string,
-    amount: number,
-  ): boolean {
-    const room = owner === 'conductor' ? this.state.nominated(providerUuid) : undefined;
-    if (room === undefined) return false;
-    let kept = 0;
-    for (const [uuid, one] of Object.entries(room)) {
-      const isBefore = one.priority >= priority && one.untilMs > this.terms.atMs && !this.own.has(uuid);
-      if (isBefore && this.state.consumer(uuid) === undefined) kept += one.resources[resourceClass] ?? 0;
-    }
-    const used = this.usedOf(providerUuid)[resourceClass] ?? 0;
-    return kept > 0 && refusalOf(inv, used + kept, amount) === 'capacity';
-  }
-
-  private takeMembership({ projectId, group: membership }: ConsumerWrite): RefusedCommit | undefined {
-    if (!membership) return undefined;
-    const { group, host, kept } = membership;
-    const key = groupKey(projectId, group.id);
-    if (kept) {
-      const place = keptCounters(key, host, domainOf(membership), kept);
-      if (group.policy === 'affinity') this.keptLast.push(place);
-      else this.count(place, 1);
-      return undefined;
-    }
-    const [present, old] = memberCounters(projectId, group.id, host, domainOf(membership));
-    const found = {
-      members: this.countOf(present.all) + this.countOf(old.all),
-      here: this.countOf(present.here) + this.countOf(old.here),
-      kept: this.countOf(counters.keptOf(key)),
-      keptHere: this.countOf(counters.keptOn(key, host)),
-    };
-    const isRefused = isForbidden(group, found) || this.isSkewed(key, membership);
-    if (!this.terms.force && isRefused) return { kind: 'group', groupId: group.id, host };
-    this.count(present, 1);
-    return undefined;
-  }
-
-  keepPlaces(): void {
-    for (const place of this.keptLast) this.count(place, 1);
-  }
-
-  private isSkewed(key: string, { group, spread }: Membership): boolean {
-    if (!group.spread) return false;
-    const { by } = group.spread;
-    const countsIn = (domain: string) => {
-      const members = this.countOf(counters.membersIn(key, { by, domain }));
-      const kept = this.countOf(counters.keptIn(key, { by, domain }));
-      return { most: members + kept, least: members - this.countOf(counters.passingIn(key, { by, domain })) };
-    };
-    return !spread || isSkewed(group.spread, spread, countsIn);
-  }
-
-  private leave([present, old]: readonly [MemberCounters, MemberCounters?]): void {
-    this.count(old && this.countOf(present.here) === 0 ? old : present, -1);
-  }
-
-  private present(providerUuid: string) {
-    const usage = this.state.usage(providerUuid);
-    const row = usage?.row ?? { generation: 0, used: {} };
-    return { providerUuid, ...row, revision: usage?.revision ?? 0 };
-  }
-
-  private usedOf(providerUuid: string): Record<string, number> {
-    let used = this.used.get(providerUuid);
-    if (!used) this.used.set(providerUuid, (used = { ...this.state.usage(providerUuid)?.row.used }));
-    return used;
-  }
-
-  private add(providerUuid: string, resourceClass: string, amount: number): void {
-    const used = this.usedOf(providerUuid);
-    used[resourceClass] = (used[resourceClass] ?? 0) + amount;
-  }
-
-  private grow(providerUuid: string, resourceClass: string, amount: number): void {
-    const key = `${providerUuid} ${resourceClass}`;
-    this.growth.set(key, (this.growth.get(key) ?? 0) + amount);
-  }
-
-  private countOf(name: string): number {
-    return this.state.count(name) + (this.counts.get(name) ?? 0);
-  }
-
-  private count(member: MemberCounters, by: number): void {
-    for (const name of namesOf(member)) this.counts.set(name, (this.counts.get(name) ?? 0) + by);
-  }
+  return (uuid, name) => growth.get(uuid)?.[name] ?? 0;
 }
 
-/** The names of what counts a group's members, or kept places: all of them, those on one host, and those in domains. */
-interface MemberCounters {
-  readonly all: string;
-  readonly here: string;
-  readonly inDomains?: readonly string[] | undefined;
-}
-
-/** Of a group on a host: the counters of its members, and of those that claimed before 0.2. */
-function memberCounters(
-  projectId: string,
-  groupId: string,
-  host: string,
-  domain: GroupDomain | undefined,
-): readonly [present: MemberCounters, old: MemberCounters] {
-  const key = groupKey(projectId, groupId);
-  const inDomains = domain && [counters.membersIn(key, domain)];
-  return [
-    { all: counters.membersOf(key), here: counters.membersOn(key, host), inDomains },
-    { all: counters.oldMembersOf(groupId), here: counters.oldMembersOn(groupId, host) },
-  ];
-}
-
-/** Of a place that is kept. A member that moves within its domain counts there whatever becomes of the move. */
-function keptCounters(
-  key: string,
-  host: string,
-  domain: GroupDomain | undefined,
-  { movedTo }: KeptPlace,
-): MemberCounters {
-  const isCertain = domain === undefined || domain.domain === movedTo;
-  const left = isCertain ? [] : [counters.keptIn(key, domain)];
-  const entered = isCertain || movedTo === '' ? [] : [counters.passingIn(key, { by: domain.by, domain: movedTo })];
-  return { all: counters.keptOf(key), here: counters.keptOn(key, host), inDomains: [...left, ...entered] };
-}
-
-function namesOf({ all, here, inDomains = [] }: MemberCounters): readonly string[] {
-  return [all, here, ...inDomains];
-}
-
-/** The counters that say whether a write may join its group. */
-export function countersOfWrite({ projectId, group: membership }: ConsumerWrite): readonly string[] {
-  if (!membership) return [];
-  const { group, host, spread, kept } = membership;
-  const key = groupKey(projectId, group.id);
-  const domain = domainOf(membership);
-  if (kept) return namesOf(keptCounters(key, host, domain, kept));
-  const by = group.spread?.by;
-  const domains =
-    by === undefined || !spread ? [] : [spread.domain, ...spread.among].map((one) => ({ by, domain: one }));
-  return [
-    ...memberCounters(projectId, group.id, host, domain).flatMap(namesOf),
-    counters.keptOf(key),
-    counters.keptOn(key, host),
-    ...domains.flatMap((one) =>
-      [counters.membersIn, counters.keptIn, counters.passingIn].map((name) => name(key, one)),
-    ),
-  ];
-}
-
-/** The counters in which a consumer counts. */
-export function countersOfMember(consumer: Consumer): readonly string[] {
-  return membershipOf(consumer)?.flatMap((one) => (one ? namesOf(one) : [])) ?? [];
-}
-
-function membershipOf({
-  projectId,
-  groupId,
-  groupHost,
-  groupDomain,
-  groupKept,
-}: Consumer): readonly [MemberCounters, MemberCounters?] | undefined {
-  if (groupId === undefined || groupHost === undefined) return undefined;
-  if (groupKept) return [keptCounters(groupKey(projectId, groupId), groupHost, groupDomain, groupKept)];
-  return memberCounters(projectId, groupId, groupHost, groupDomain);
+/** The places of an affinity group that leaves its host in one command, as one, are kept last: they don't hold one another back. */
+function takeMembership(draft: Draft, write: ConsumerWrite, keptLast: MemberCounters[]): RefusedCommit | undefined {
+  const { group: membership } = write;
+  if (!membership || isEmpty(write)) return undefined;
+  if (!membership.kept) return joinGroup(draft, write, membership);
+  const place = countersOfWrite(write) as MemberCounters;
+  if (membership.group.policy === 'affinity') keptLast.push(place);
+  else draft.countMember(place, 1);
+  return undefined;
 }
 
 /**
@@ -400,22 +115,34 @@ function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: Consumer | undefin
   }
 }
 
-function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, atMs: number): Consumer | undefined {
-  if (isEmpty(write)) return undefined;
-  return {
-    ...bodyOf(write, atMs),
-    uuid: write.uuid,
-    generation: (old?.generation ?? 0) + 1,
-    // Assigned by the commit.
-    claimToken: 0,
-    createdAtMs: old?.createdAtMs ?? atMs,
-  };
+function consumerWrites(
+  writes: readonly ConsumerWrite[],
+  olds: readonly (Consumer | undefined)[],
+  atMs: number,
+): Write[] {
+  return writes.flatMap((write, i): Write[] => {
+    const old = olds[i];
+    if (!isEmpty(write)) return [{ kind: 'claim', key: write.uuid, row: nextConsumer(write, old, atMs) }];
+    return old ? [{ kind: 'delete', table: 'consumer', key: write.uuid }] : [];
+  });
 }
 
-/** The part of a consumer's row that the write decides. Field by field, because every claim passes here. */
-export function bodyOf(write: ConsumerWrite, updatedAtMs: number): ConsumerBody {
+/** The generations of providers that something is taken from rise; those of what is given back where the write says so. */
+function raises(writes: readonly ConsumerWrite[], olds: readonly (Consumer | undefined)[]): Write[] {
+  const raised = new Set<string>();
+  for (const [i, { allocations, raisesReleased = false }] of writes.entries()) {
+    for (const uuid in allocations) raised.add(uuid);
+    if (raisesReleased) for (const uuid in olds[i]?.allocations) raised.add(uuid);
+  }
+  return [...raised].map((key) => ({ kind: 'raise', key }));
+}
+
+/** The row as it will be. Its claim token is the commit's. Field by field, because every claim passes here. */
+function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, atMs: number): Consumer {
   const { projectId, userId, consumerType, owner, allocations, mappings, group: membership } = write;
-  const body = {
+  const consumer = {
+    uuid: write.uuid,
+    generation: (old?.generation ?? 0) + 1,
     projectId,
     userId,
     consumerType,
@@ -425,35 +152,13 @@ export function bodyOf(write: ConsumerWrite, updatedAtMs: number): ConsumerBody 
     groupId: membership?.group.id,
     groupHost: membership?.host,
     groupDomain: membership && domainOf(membership),
-    updatedAtMs,
+    claimToken: 0,
+    createdAtMs: old?.createdAtMs ?? atMs,
+    updatedAtMs: atMs,
   };
   const { priority = 0, isProtected = false, counted } = write;
   // Few say so: the others keep the objects of one layout.
   const kept = membership?.kept && { groupKept: membership.kept };
-  const ranked = priority === 0 && !isProtected && !kept ? body : { ...body, priority, isProtected, ...kept };
+  const ranked = priority === 0 && !isProtected && !kept ? consumer : { ...consumer, priority, isProtected, ...kept };
   return counted ? { ...ranked, counted } : ranked;
-}
-
-/** The domain that a member counts for. */
-function domainOf({ group, spread }: Membership): GroupDomain | undefined {
-  return group.spread && spread && { by: group.spread.by, domain: spread.domain };
-}
-
-/** Whether the consumer is to hold nothing any more. */
-export function isEmpty({ allocations }: Pick<ConsumerWrite, 'allocations'>): boolean {
-  for (const _ in allocations) return false;
-  return true;
-}
-
-/** A decided plan as writes of one commit. */
-export function planWrites(plan: AllocationPlan, state: AllocationState): Write[] {
-  const writes: Write[] = [];
-  for (const [key, row] of plan.consumers) {
-    if (row) writes.push({ kind: 'claim', key, row });
-    else if (state.consumer(key)) writes.push({ kind: 'delete', table: 'consumer', key });
-  }
-  for (const [key, row] of plan.usages) writes.push({ kind: 'put', table: 'usage', key, row });
-  for (const [name, by] of plan.counts) writes.push({ kind: 'count', name, by });
-  for (const [key, row] of plan.projects) writes.push({ kind: 'put', table: 'project_usage', key, row });
-  return writes;
 }

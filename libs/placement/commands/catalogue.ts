@@ -1,5 +1,6 @@
 import type { Inventories, Resources } from '../../domain/inventory';
 import type { CatalogueCommand, RefusedCommit } from '../port/placement-store';
+import { withClassRenamed } from './claims/use-over-time';
 import { counters } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 
@@ -81,10 +82,11 @@ async function renameInConsumers(tx: Transaction, name: string, newName: string)
 
 /** What projects hold; limits and the history speak of the name that was. */
 async function renameInProjects(tx: Transaction, name: string, newName: string): Promise<void> {
-  const holders = (await tx.scan('project_usage')).filter(([, { used }]) => used[name] !== undefined);
+  const holders = (await tx.scan('project_usage')).filter(([, { amounts }]) => amounts[name] !== undefined);
   const keys = holders.map(([key]) => key);
   for (const [i, row] of (await tx.getAll('project_usage', keys)).entries()) {
-    if (row) tx.put('project_usage', keys[i] as string, { ...row, used: renamed<Resources>(row.used, name, newName) });
+    if (row)
+      tx.put('project_usage', keys[i] as string, { ...row, amounts: withClassRenamed(row.amounts, name, newName) });
   }
 }
 

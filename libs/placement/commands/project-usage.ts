@@ -1,18 +1,12 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Resources } from '../../domain/inventory';
-import { countedOf, type Growth, type QuotaExcess, type QuotaState } from '../../domain/quotas/quota';
-import type { ConsumerWrite, SettleProject } from '../port/placement-store';
-import type { AllocationState } from './allocations';
-import { projectKey, projectOfKey, type Tables } from './tables';
+import { countedOf, type Growth } from '../../domain/quotas/quota';
+import type { ConsumerWrite, ProjectUsage, SettleProject } from '../port/placement-store';
+import { DAY_MS, daysOf, heldOf, holdMore, isHeld, laterOf, SINCE, withAmounts } from './claims/use-over-time';
+import { projectKey, type StoredUsage } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 
-type ProjectUsage = Tables['project_usage'];
-/** Unit-milliseconds by day, counted from 1970, and class. */
-type Days = ProjectUsage['accrued'];
-
-export const DAY_MS = 86_400_000;
-/** A bound on one count, however far a clock jumps. */
-const MAX_COUNTED_DAYS = 32;
+type Days = ProjectUsage['days'];
 
 /** How a command changes what projects hold, by project key: what it writes, less what the consumers held. */
 export function growthOf(writes: readonly ConsumerWrite[], olds: readonly (Consumer | undefined)[]): Growth {
@@ -32,60 +26,9 @@ export function growthOf(writes: readonly ConsumerWrite[], olds: readonly (Consu
   return growth;
 }
 
-/** What a decision on allocations reads, as the rule of quotas reads it: projects by their keys. */
-export function quotaStateOf(state: AllocationState): QuotaState {
-  return {
-    quota: (key) => state.quota(key),
-    defaultQuota: () => state.quota(''),
-    usage: (key) => state.projectUsage(key)?.used ?? {},
-    members: (cohort) => state.cohort(cohort),
-  };
-}
-
-/** With the ids of projects in place of their keys. */
-export function namedExcess(excess: readonly QuotaExcess[]): readonly QuotaExcess[] {
-  return excess.map((one) => (one.scope === 'project' ? { ...one, name: projectOfKey(one.name) } : one));
-}
-
-/** The rows of projects as they will be; of those that hold as much as before, none. */
-export function grownUsages(growth: Growth, state: AllocationState, atMs: number): Map<string, ProjectUsage> {
-  const rows = new Map<string, ProjectUsage>();
-  for (const [key, by] of growth) {
-    if (Object.values(by).every((amount) => amount === 0)) continue;
-    const present = accrued(state.projectUsage(key) ?? { used: {}, atMs, accrued: {} }, atMs);
-    const used: Record<string, number> = { ...present.used };
-    for (const [name, amount] of Object.entries(by)) used[name] = (used[name] ?? 0) + amount;
-    rows.set(key, { ...present, used: withoutZeros(used) });
-  }
-  return rows;
-}
-
-/**
- * A project's row with what it held until now counted, day by day. The commit that changes what a project holds counts it,
- * so that nothing is counted twice, whoever commits or dies. A clock that is behind the last commit's counts nothing, up to a
- * day; one that is further behind was set back, or ahead before: counting begins anew with it. Of what lies further back than
- * `MAX_COUNTED_DAYS` only so much is counted: a project is settled each day, so it is a clock that jumped.
- */
-export function accrued(row: ProjectUsage, atMs: number): ProjectUsage {
-  const held = Object.entries(row.used).filter(([, amount]) => amount > 0);
-  const days: Record<string, Record<string, number>> = { ...row.accrued };
-  let fromMs = held.length === 0 ? atMs : Math.max(row.atMs, atMs - MAX_COUNTED_DAYS * DAY_MS);
-  while (fromMs < atMs) {
-    const day = Math.floor(fromMs / DAY_MS);
-    const toMs = Math.min(atMs, (day + 1) * DAY_MS);
-    const sum: Record<string, number> = { ...days[day] };
-    for (const [name, amount] of held) sum[name] = (sum[name] ?? 0) + amount * (toMs - fromMs);
-    days[day] = sum;
-    fromMs = toMs;
-  }
-  const isSetBack = row.atMs - atMs > DAY_MS;
-  return { used: row.used, atMs: isSetBack ? atMs : Math.max(row.atMs, atMs), accrued: days };
-}
-
 /**
  * Moves what is counted of the days that are over to the project's history, and forgets days that are too old: once a day,
- * so that claims carry today only. Corrects what is counted as held where it is not what the consumers hold: commits of
- * releases before 0.2 did not count.
+ * so that claims carry today only. Corrects what is counted as held where it is not what the consumers hold.
  */
 export async function settleProject(
   tx: Transaction,
@@ -94,24 +37,38 @@ export async function settleProject(
   const key = projectKey(projectId);
   const [stored] = await tx.getStored('project_usage', [key]);
   const isCorrected = correction !== undefined && (stored?.revision ?? 0) === correction.revision;
-  const present = accrued(stored?.row ?? { used: {}, atMs, accrued: {} }, atMs);
-  const used = isCorrected ? withoutZeros(correction.used) : present.used;
+  const row = stored?.row ?? { atMs, amounts: {} };
+  const present = { ...row, atMs: laterOf(row.atMs, atMs) };
   const today = Math.floor(atMs / DAY_MS);
   const isOver = ([day]: readonly [string, unknown]) => Number(day) < today;
-  const days = Object.entries(present.accrued);
+  const days = Object.entries(daysOf(present));
   const isSettled = stored !== undefined && stored.row.atMs >= today * DAY_MS && !days.some(isOver);
   if (isSettled && !isCorrected) return { kind: 'unchanged' };
   const history = (await tx.get('project_days', key))?.days ?? {};
   const kept = Object.entries(mergedDays(history, Object.fromEntries(days.filter(isOver)))).filter(
     ([day]) => Number(day) >= today - keepDays,
   );
-  const rest = Object.fromEntries(days.filter((one) => !isOver(one)));
   if (kept.length > 0) tx.put('project_days', key, { days: Object.fromEntries(kept) });
   else tx.write({ kind: 'delete', table: 'project_days', key });
-  const isForgotten = kept.length === 0 && Object.keys(used).length === 0 && Object.keys(rest).length === 0;
+  const amounts = withoutDaysBefore(today, isCorrected ? corrected(present, correction.used) : present.amounts);
+  const isForgotten = kept.length === 0 && Object.keys(amounts).length === 0;
   if (isForgotten) tx.write({ kind: 'delete', table: 'project_usage', key });
-  else tx.put('project_usage', key, { used, atMs: present.atMs, accrued: rest });
+  else tx.put('project_usage', key, { atMs: present.atMs, amounts: { ...amounts, [SINCE]: today } });
   return undefined;
+}
+
+function withoutDaysBefore(today: number, amounts: Resources): Resources {
+  const isKept = (name: string) => isHeld(name) || (name !== SINCE && Number.parseInt(name, 10) >= today);
+  return Object.fromEntries(Object.entries(amounts).filter(([name]) => isKept(name)));
+}
+
+/** With another amount held from the row's time on. */
+function corrected(row: StoredUsage, used: Resources): Resources {
+  const held = heldOf(row);
+  const more: Record<string, number> = {};
+  for (const name of [...Object.keys(held), ...Object.keys(used)]) more[name] = (used[name] ?? 0) - (held[name] ?? 0);
+  const adds = holdMore('', more, row.atMs).flatMap((write) => (write.kind === 'add' ? write.amounts : []));
+  return withAmounts(row.amounts, adds);
 }
 
 /** Two counts of days in one: the sums of what both have. */
@@ -123,8 +80,4 @@ function mergedDays(a: Days, b: Days): Days {
     merged[day] = sum;
   }
   return merged;
-}
-
-function withoutZeros(used: Resources): Resources {
-  return Object.fromEntries(Object.entries(used).filter(([, amount]) => amount !== 0));
 }

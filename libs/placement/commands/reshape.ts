@@ -1,27 +1,15 @@
-import type { Consumer } from '../../domain/consumer';
-import type { Inventories } from '../../domain/inventory';
-import type { ConsumerWrite, Reshape } from '../port/placement-store';
+import type { Inventories, Resources } from '../../domain/inventory';
+import type { ConsumerWrite, RefusedCommit, Reshape } from '../port/placement-store';
 import { checkedWrites } from './allocation-command';
-import {
-  type AllocationPlan,
-  type AllocationState,
-  countersOfMember,
-  countersOfWrite,
-  decideAllocations,
-  planWrites,
-} from './allocations';
+import { decideAllocations } from './allocations';
 import { isCustom, refuseUnknown } from './catalogue';
+import { failedGuard, type GuardedRows, meaningOf } from './claims/check-guards';
+import { countersFor } from './claims/group-counters';
+import { withAmounts } from './claims/use-over-time';
+import type { ClaimTables, ClaimView, Seen } from './claims/view';
 import { putInventories, refuseGeneration } from './provider-attributes';
 import { projectKey, type Stored, type TableName, type Tables } from './tables';
-import type { Decided, Timed, Transaction } from './transaction';
-
-const NO_PLAN: AllocationPlan = {
-  kind: 'plan',
-  consumers: new Map(),
-  usages: new Map(),
-  counts: new Map(),
-  projects: new Map(),
-};
+import type { Decided, Proposal, Timed, Transaction } from './transaction';
 
 /** Inventories and allocations in one step. Whether a removed class is in use is checked on the result. */
 export async function reshape(tx: Transaction, command: Timed<Reshape>): Decided {
@@ -36,22 +24,29 @@ export async function reshape(tx: Transaction, command: Timed<Reshape>): Decided
     if (refusal) return refusal;
     next.set(providerUuid, inventories);
   }
-  const state = await readState(tx, consumers, next);
-  const decided = decideAllocations(state, consumers, { atMs, force: false, withinQuota: false });
-  if (decided.kind !== 'plan' && decided.kind !== 'unchanged') return decided;
-  const plan = decided.kind === 'plan' ? decided : undefined;
-  const usages = new Map(plan?.usages);
+  const rows = await readRows(tx, consumers, next);
+  const proposal = decideAllocations(rows, consumers, { atMs, force: false, withinQuota: false });
+  const failed = failedGuard(proposal.guards, rows);
+  const refused = failed
+    ? meaningOf(failed, failed.kind === 'amount' ? rows.get('usage', failed.key) : undefined)
+    : proposal.refusal;
+  if (refused && refused.kind !== 'unchanged') return refused as RefusedCommit;
+  if (refused && next.size === 0) return { kind: 'unchanged' };
   for (const [uuid, inventories] of next) {
-    const [provider, usage] = [state.providers.get(uuid), usages.get(uuid) ?? state.usage(uuid)?.row];
-    const inUse = Object.keys(usage?.used ?? {}).find((resourceClass) => !inventories[resourceClass]);
+    const provider = rows.provider(uuid);
+    const inUse = Object.keys(usedAfter(uuid, rows, proposal)).find((resourceClass) => !inventories[resourceClass]);
     if (inUse !== undefined) return { kind: 'in_use', subject: 'inventory', key: inUse, by: 'allocations' };
-    if (!provider || !usage) continue;
+    if (!provider) continue;
     putInventories(tx, provider, inventories, atMs);
-    usages.set(uuid, { ...usage, generation: usage.generation + stepsTo(inventories) });
+    for (let step = 0; step < stepsTo(inventories); step++) tx.write({ kind: 'raise', key: uuid });
   }
-  if (!plan && next.size === 0) return { kind: 'unchanged' };
-  tx.write(...planWrites({ ...(plan ?? NO_PLAN), usages }, state));
+  tx.write(...proposal.writes);
   return undefined;
+}
+
+function usedAfter(uuid: string, rows: ClaimView, { writes }: Proposal): Resources {
+  const moves = writes.flatMap((write) => (write.kind === 'add' && write.key === uuid ? write.amounts : []));
+  return withAmounts(rows.get('usage', uuid)?.row.used ?? {}, moves);
 }
 
 /**
@@ -62,50 +57,65 @@ function stepsTo(inventories: Inventories): number {
   return Object.keys(inventories).length === 0 ? 1 : 2;
 }
 
-interface ReshapeState extends AllocationState {
-  readonly providers: ReadonlyMap<string, Tables['provider']>;
-}
-
-/** Everything that the decision may read, read (and so guarded) beforehand. */
-async function readState(
+/** The rows that the decision may look at, read, and so guarded, beforehand. It moves what is held: no quota binds it. */
+async function readRows(
   tx: Transaction,
   writes: readonly ConsumerWrite[],
   next: ReadonlyMap<string, Inventories>,
-): Promise<ReshapeState> {
+): Promise<ReadRows> {
   const consumers = await readAll(tx, 'consumer', unique(writes.map((write) => write.uuid)));
-  const held = [...consumers.values()].flatMap(({ row }) => Object.keys(row.allocations));
+  const olds = [...consumers.values()].map(({ row }) => row);
+  const held = olds.flatMap(({ allocations }) => Object.keys(allocations));
   const taken = writes.flatMap((write) => Object.keys(write.allocations));
   const uuids = unique([...next.keys(), ...held, ...taken]);
-  const providers = await readAll(tx, 'provider', uuids);
-  const usages = await readAll(tx, 'usage', uuids);
   const classes = unique(writes.flatMap((write) => Object.values(write.allocations).flatMap(Object.keys)));
-  const known = await readAll(tx, 'resource_class', classes.filter(isCustom));
-  const counts = new Map<string, number>();
-  const olds = [...consumers.values()].map(({ row }) => row);
-  for (const name of groupCounters(writes, olds)) counts.set(name, await tx.count(name));
-  const projects = await readAll(
-    tx,
-    'project_usage',
-    unique([...writes, ...olds].map(({ projectId }) => projectKey(projectId))),
-  );
-  return {
-    providers: new Map([...providers].map(([uuid, { row }]) => [uuid, row])),
-    consumer: (uuid) => consumers.get(uuid)?.row,
-    usage: (uuid) => usages.get(uuid),
-    inventories(uuid) {
-      const present = providers.get(uuid)?.row.inventories;
-      // A removed class is still there for the allocations; then it is found in use.
-      return present && { ...present, ...next.get(uuid) };
-    },
-    count: (name) => counts.get(name) ?? 0,
-    hasClass: (name) => known.has(name),
-    // It moves what is held.
-    nominated: () => undefined,
-    // It is bound by no quota.
-    quota: () => undefined,
-    cohort: () => [],
-    projectUsage: (key) => projects.get(key)?.row,
+  const projects = unique([...writes, ...olds].map(({ projectId }) => projectKey(projectId)));
+  const tables = {
+    consumer: consumers,
+    provider: await readAll(tx, 'provider', uuids),
+    usage: await readAll(tx, 'usage', uuids),
+    resource_class: await readAll(tx, 'resource_class', classes.filter(isCustom)),
+    project_usage: await readAll(tx, 'project_usage', projects),
   };
+  const counts = new Map<string, number>();
+  for (const name of unique(writes.flatMap(countersFor))) counts.set(name, await tx.count(name));
+  return new ReadRows(tables, counts, next);
+}
+
+/** Rows as they were read. Of providers, a class that is removed is still there for the allocations; then it is found in use. */
+class ReadRows implements ClaimView, GuardedRows {
+  constructor(
+    private readonly tables: { readonly [T in TableName]?: ReadonlyMap<string, Stored<Tables[T]>> },
+    private readonly counts: ReadonlyMap<string, number>,
+    private readonly next: ReadonlyMap<string, Inventories>,
+  ) {}
+
+  provider(uuid: string): Tables['provider'] | undefined {
+    return this.tables.provider?.get(uuid)?.row;
+  }
+
+  get<T extends keyof ClaimTables>(table: T, key: string): Seen<ClaimTables[T]> | undefined {
+    const stored = this.tables[table]?.get(key) as Seen<ClaimTables[T]> | undefined;
+    if (table !== 'provider' || !stored) return stored;
+    const { inventories } = stored.row as ClaimTables['provider'];
+    return { ...stored, row: { ...stored.row, inventories: { ...inventories, ...this.next.get(key) } } };
+  }
+
+  count(name: string): number {
+    return this.counts.get(name) ?? 0;
+  }
+
+  isSame(): boolean {
+    return true;
+  }
+
+  amount({ key, name }: { readonly key: string; readonly name: string }): number {
+    return this.get('usage', key)?.row.used[name] ?? 0;
+  }
+
+  heardAt(): undefined {
+    return undefined;
+  }
 }
 
 async function readAll<T extends TableName>(
@@ -120,10 +130,6 @@ async function readAll<T extends TableName>(
     if (stored) found.set(key, stored);
   }
   return found;
-}
-
-function groupCounters(writes: readonly ConsumerWrite[], olds: readonly Consumer[]): string[] {
-  return unique([...writes.flatMap(countersOfWrite), ...olds.flatMap(countersOfMember)]);
 }
 
 function unique(keys: readonly string[]): string[] {

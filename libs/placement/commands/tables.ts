@@ -15,6 +15,7 @@ import type {
   Rows,
   Usage,
 } from '../port/placement-store';
+import { daysOf, heldOf } from './claims/use-over-time';
 
 /** What the store keeps, table by table, each row under one key. */
 export interface Tables {
@@ -49,7 +50,7 @@ export interface Tables {
   /** What a project holds, by its key, and for how long it held what today. */
   readonly project_usage: StoredUsage;
   /** The days before, by project key. */
-  readonly project_days: { readonly days: StoredUsage['accrued'] };
+  readonly project_days: { readonly days: ProjectUsage['days'] };
   /** By instance. */
   readonly lease: PlaceLease;
   /** By provider uuid: what is nominated there; none where nothing is. */
@@ -83,11 +84,10 @@ export interface LastReport {
   readonly digest: string;
 }
 
-/** What a project holds since `atMs`, and the unit-milliseconds until then by day, counted from 1970, and class. */
+/** What a project holds, and how that changed day by day (`holdMore` in `project-usage.ts`); of the last change at `atMs`. */
 export interface StoredUsage {
-  readonly used: Resources;
   readonly atMs: number;
-  readonly accrued: Readonly<Record<string, Resources>>;
+  readonly amounts: Resources;
 }
 
 /** Who holds a host; nobody when the time is over. */
@@ -146,9 +146,6 @@ export const counters = {
   keptOn: (group: string, host: string) => `kept-on ${host} ${group}`,
   keptIn: (group: string, domain: GroupDomain) => `kept-in ${domainKey(domain)}${group}`,
   passingIn: (group: string, domain: GroupDomain) => `passing-in ${domainKey(domain)}${group}`,
-  // Before 0.2 the groups of all projects were one, and members that claimed then are counted so until they release.
-  oldMembersOf: (groupId: string) => `group ${groupId}`,
-  oldMembersOn: (groupId: string, host: string) => `group ${groupId}\n${host}`,
   quotas: 'quotas',
   leases: 'leases',
 } as const;
@@ -157,7 +154,7 @@ function domainKey({ by, domain }: GroupDomain): string {
   return `${Buffer.byteLength(by)}:${by}${Buffer.byteLength(domain)}:${domain}`;
 }
 
-/** A project in keys and change records, where a space would end it. `lua/claim.lua` writes it likewise. */
+/** A project in keys and change records, where a space would end it. */
 export function projectKey(projectId: string): string {
   return encodeURIComponent(projectId).replace(
     /[!~*'()]/g,
@@ -198,8 +195,7 @@ function asQuota(key: string, { row, revision }: Stored<Tables['quota']>): Revis
 
 /** A row of a project's use as readers of the store see it. */
 export function asProjectUsage(key: string, { row, revision }: Stored<StoredUsage>): Revised<ProjectUsage> {
-  const { used, atMs, accrued: days } = row;
-  return { projectId: projectOfKey(key), used, atMs, days, revision };
+  return { projectId: projectOfKey(key), used: heldOf(row), atMs: row.atMs, days: daysOf(row), revision };
 }
 
 function asCatalogueName(name: string, stored: Stored<{ createdAtMs: number }>): Revised<CatalogueName> {

@@ -13,22 +13,51 @@ export interface Reader {
   scan<T extends TableName>(table: T): Promise<[key: string, stored: Stored<Tables[T]>][]>;
 }
 
-/** What must still be so when the transaction is committed. */
+/**
+ * What must be so when the transaction is committed; the first guard that fails stops it. One with a `refusal` says why the
+ * command is refused then; any other means that what was read is out of date, and the command is decided again.
+ *
+ * - `row`     a row is as it was read, or still absent
+ * - `count`   a counter, of a group's members where it says so, lies within bounds, both inclusive
+ * - `amount`  an amount of a row lies within bounds
+ * - `silent`  a host was not heard after a time
+ *
+ * Bounds commute: claims that a host, a group and a project have room for never fail each other. (O'Neil 1986, "The escrow
+ * transactional method".)
+ */
 export type Guard =
   | {
       readonly kind: 'row';
       readonly table: TableName;
       readonly key: string;
-      readonly stored: Stored<unknown> | undefined;
+      readonly stored: { readonly revision: number } | undefined;
     }
-  | { readonly kind: 'count'; readonly name: string; readonly count: number }
+  | (Bounds & { readonly kind: 'count'; readonly name: string; readonly group?: string })
+  | (Bounds & { readonly kind: 'amount'; readonly table: AmountsTable; readonly key: string; readonly name: string })
   | { readonly kind: 'silent'; readonly host: string; readonly silentSinceMs: number };
+
+/** Bounds of a number before the transaction's own writes. */
+interface Bounds {
+  readonly least?: number;
+  readonly most?: number;
+  /**
+   * Why the command is refused when the number lies outside; undefined: decide it again.
+   *
+   * @param usage  the row of amounts now, if the guard is on one of a usage
+   */
+  readonly refusal?: (usage: Stored<Tables['usage']> | undefined) => RefusedCommit | undefined;
+}
+
+/** Tables whose rows are a number and amounts by name. */
+export type AmountsTable = 'usage' | 'project_usage';
 
 /**
  * What a commit writes.
  *
  * - `put`     a row; `claim` a consumer's, with the commit's claim token
+ * - `add`     moves amounts of a row, which is made if there is none
  * - `raise`   the generation of a provider by one, whatever it is
+ * - `stamp`   the time of a project's row, which goes back by no less than a day (`laterOf`)
  * - `show`    a provider's usage as it is, into the change record
  * - `count`   moves a counter
  * - `beat`    notes a heartbeat, and renews the lease of the host's holder; `mute` forgets it
@@ -44,10 +73,25 @@ export type Write =
     }[TableName]
   | { readonly kind: 'claim'; readonly key: string; readonly row: Consumer }
   | { readonly kind: 'delete'; readonly table: TableName; readonly key: string }
+  | {
+      readonly kind: 'add';
+      readonly table: AmountsTable;
+      readonly key: string;
+      readonly amounts: readonly (readonly [name: string, by: number])[];
+    }
   | { readonly kind: 'raise' | 'show'; readonly key: string }
+  | { readonly kind: 'stamp'; readonly key: string; readonly atMs: number }
   | { readonly kind: 'count'; readonly name: string; readonly by: number }
   | { readonly kind: 'beat'; readonly host: string; readonly atMs: number }
   | { readonly kind: 'mute'; readonly host: string };
+
+/** A transaction as it goes to the store: committed whole if every guard holds, else not at all. */
+export interface Proposal {
+  readonly guards: readonly Guard[];
+  readonly writes: readonly Write[];
+  /** The command is refused if the guards hold; it writes nothing. */
+  readonly refusal?: RefusedCommit;
+}
 
 /**
  * One optimistic transaction: what it has read becomes guards, what it writes is kept until the commit.
@@ -55,11 +99,11 @@ export type Write =
  * The naive way is one script per command. Then every rule (trees, names, catalogue, reports) exists twice, in Lua and for
  * the memory store, and the two drift apart. Here each command is one function over this class, and an adapter only has to
  * read rows and to apply guards and writes as one atomic step; when a guard fails, the command is decided again on fresh
- * rows. It costs a second round trip, and under contention a retry; so the one command that is contended, writing
- * allocations, has its own script, and what commutes (`raise`, `count`) is written without being read. (Kung and
- * Robinson, "On optimistic methods for concurrency control".)
+ * rows. It costs a second round trip, and under contention a retry; so claims, which are contended, are guarded by bounds
+ * (`allocations.ts`), and what commutes (`add`, `raise`, `count`) is written without being read. (Kung and Robinson, "On
+ * optimistic methods for concurrency control".)
  */
-export class Transaction {
+export class Transaction implements Proposal {
   readonly guards: Guard[] = [];
   readonly writes: Write[] = [];
 
@@ -88,7 +132,7 @@ export class Transaction {
 
   async count(name: string): Promise<number> {
     const [count = 0] = await this.reader.counts([name]);
-    this.guards.push({ kind: 'count', name, count });
+    this.guards.push({ kind: 'count', name, least: count, most: count });
     return count;
   }
 
@@ -120,7 +164,7 @@ export type Decided = Promise<RefusedCommit | undefined>;
 export type Timed<C> = C & { readonly atMs: number };
 
 /** Each conflict means that another transaction got through, so this many in a row mean that something is wrong. */
-const MAX_ATTEMPTS = 1_000;
+export const MAX_ATTEMPTS = 1_000;
 
 /**
  * Decides a transaction and commits it; again on fresh rows as long as others change what it has read.

@@ -1,11 +1,12 @@
 import type { Consumer } from '../../domain/consumer';
+import { BerthError } from '../../domain/errors';
 import { type Host, isUnheard } from '../../domain/host';
 import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from '../commands/allocation-command';
-import { type AllocationState, decideAllocations, planWrites } from '../commands/allocations';
+import { decideAllocations } from '../commands/allocations';
 import { reportHost } from '../commands/reports/report-host';
 import { runCommand } from '../commands/run-command';
 import { asConsumer, asProjectUsage, asReported, projectKey } from '../commands/tables';
-import { type Conflict, isCommit, type Transaction, transact, type Write } from '../commands/transaction';
+import { type Conflict, isCommit, type Proposal, transact, type Write } from '../commands/transaction';
 import type {
   AcquireHosts,
   Change,
@@ -69,7 +70,7 @@ export class MemoryPlacementStore implements PlacementStore {
     return transact(
       this.#tables,
       (tx) => runCommand(tx, command),
-      async (tx) => this.#commitTransaction(tx, command.atMs),
+      async (tx) => this.#commitProposal(tx, command.atMs),
     );
   }
 
@@ -77,7 +78,7 @@ export class MemoryPlacementStore implements PlacementStore {
     return transact(
       this.#tables,
       (tx) => reportHost(tx, report),
-      async (tx) => this.#commitTransaction(tx, report.atMs),
+      async (tx) => this.#commitProposal(tx, report.atMs) as Committed | Conflict,
     );
   }
 
@@ -213,26 +214,14 @@ export class MemoryPlacementStore implements PlacementStore {
 
   #allocate(command: AllocationCommand): CommitResult {
     const { consumers, force = false, withinTotal = false, withinQuota = false } = asWrite(command);
-    const tables = this.#tables;
-    const state: AllocationState = {
-      consumer: (uuid) => tables.get('consumer', uuid)?.row,
-      usage: (uuid) => tables.get('usage', uuid),
-      inventories: (uuid) => tables.get('provider', uuid)?.row.inventories,
-      count: (name) => tables.count(name),
-      hasClass: (name) => tables.get('resource_class', name) !== undefined,
-      nominated: (uuid) => tables.get('nomination', uuid)?.row,
-      quota: (key) => tables.get('quota', key)?.row,
-      projectUsage: (key) => tables.get('project_usage', key)?.row,
-      cohort: (name) => tables.get('cohort', projectKey(name))?.row.members ?? [],
-    };
-    const decided = decideAllocations(state, consumers, { atMs: command.atMs, force, withinTotal, withinQuota });
-    if (decided.kind !== 'plan') return asReleased(command, decided);
-    return this.#write(planWrites(decided, state), command.atMs);
+    const terms = { atMs: command.atMs, force, withinTotal, withinQuota };
+    const result = this.#commitProposal(decideAllocations(this.#tables, consumers, terms), command.atMs);
+    if (result.kind === 'conflict') throw new BerthError('internal', 'stale_rows', 'rows changed under a decision');
+    return result.kind === 'committed' ? result : asReleased(command, result);
   }
 
-  #commitTransaction({ guards, writes }: Transaction, atMs: number): Committed | Conflict {
-    const holds = guards.every((guard) => this.#tables.holds(guard));
-    return holds ? this.#write(writes, atMs) : { kind: 'conflict' };
+  #commitProposal(proposal: Proposal, atMs: number): CommitResult | Conflict {
+    return this.#tables.refusalOf(proposal) ?? this.#write(proposal.writes, atMs);
   }
 
   #write(writes: readonly Write[], atMs: number): Committed {
@@ -246,7 +235,7 @@ export class MemoryPlacementStore implements PlacementStore {
     return { kind: 'committed', change, claimToken: this.#claimToken };
   }
 
-  /** As `redis/lua/include/head.lua`. */
+  /** As `redis/lua/include/change.lua`. */
   #nextNumbers(atMs: number): void {
     const last = this.#revision;
     const leastUs = last === 0 ? firstNumber(atMs) : firstNumber(this.#goesOnAtMs ?? 0);

@@ -1,6 +1,9 @@
+import { failedGuard, type GuardedRows, meaningOf } from '../commands/claims/check-guards';
+import { laterOf, withAmounts } from '../commands/claims/use-over-time';
+import type { ClaimView } from '../commands/claims/view';
 import { addRow, type RowLists, type Stored, type TableName, type Tables } from '../commands/tables';
-import type { Guard, Reader, Write } from '../commands/transaction';
-import type { Rows } from '../port/placement-store';
+import type { Conflict, Guard, Proposal, Reader, Write } from '../commands/transaction';
+import type { RefusedCommit, Rows } from '../port/placement-store';
 import { renewHolder } from './holders';
 
 type Maps = { readonly [T in TableName]: Map<string, Stored<Tables[T]>> };
@@ -20,7 +23,7 @@ const MIRRORED = [
 ] as const;
 
 /** All rows in maps. Each write, and the check of guards before it, is synchronous and so atomic. */
-export class MemoryTables implements Reader {
+export class MemoryTables implements Reader, ClaimView, GuardedRows {
   readonly maps: Maps = {
     provider: new Map(),
     usage: new Map(),
@@ -76,15 +79,22 @@ export class MemoryTables implements Reader {
       .map(([host]) => host);
   }
 
-  holds(guard: Guard): boolean {
-    switch (guard.kind) {
-      case 'row':
-        return this.get(guard.table, guard.key) === guard.stored;
-      case 'count':
-        return this.count(guard.name) === guard.count;
-      case 'silent':
-        return (this.#heartbeats.get(guard.host) ?? 0) <= guard.silentSinceMs;
-    }
+  /** Why nothing of a proposal may be written; undefined when all may. */
+  refusalOf({ guards, refusal }: Proposal): RefusedCommit | Conflict | undefined {
+    const failed = failedGuard(guards, this);
+    if (failed === undefined) return refusal;
+    return meaningOf(failed, failed.kind === 'amount' ? this.get('usage', failed.key) : undefined);
+  }
+
+  isSame({ table, key, stored }: Extract<Guard, { kind: 'row' }>): boolean {
+    const present = this.get(table, key);
+    // Sequences are written without a revision.
+    return table === 'sequence' ? present === stored : present?.revision === stored?.revision;
+  }
+
+  amount({ table, key, name }: Extract<Guard, { kind: 'amount' }>): number {
+    const amounts = table === 'usage' ? this.get(table, key)?.row.used : this.get(table, key)?.row.amounts;
+    return amounts?.[name] ?? 0;
   }
 
   /** All rows that mirrors see. */
@@ -114,6 +124,13 @@ export class MemoryTables implements Reader {
           this.maps[write.table].delete(write.key);
           touch(write.table, write.key);
           break;
+        case 'add':
+          this.#add(write, revision);
+          touch(write.table, write.key);
+          break;
+        case 'stamp':
+          this.#stamp(write.key, write.atMs, revision);
+          break;
         case 'raise':
           this.#raise(write.key, revision);
           touch('usage', write.key);
@@ -142,6 +159,22 @@ export class MemoryTables implements Reader {
     const count = this.count(counter) + by;
     if (count === 0) this.#counts.delete(counter);
     else this.#counts.set(counter, count);
+  }
+
+  #add({ table, key, amounts }: Extract<Write, { kind: 'add' }>, revision: number): void {
+    if (table === 'usage') {
+      const { generation, used } = this.get(table, key)?.row ?? { generation: 0, used: {} };
+      this.maps.usage.set(key, { row: { generation, used: withAmounts(used, amounts) }, revision });
+      return;
+    }
+    const { atMs, amounts: present } = this.get(table, key)?.row ?? { atMs: 0, amounts: {} };
+    this.maps[table].set(key, { row: { atMs, amounts: withAmounts(present, amounts) }, revision });
+  }
+
+  #stamp(project: string, atMs: number, revision: number): void {
+    const { amounts } = this.get('project_usage', project)?.row ?? { amounts: {} };
+    const { atMs: before } = this.get('project_usage', project)?.row ?? { atMs: 0 };
+    this.maps.project_usage.set(project, { row: { atMs: laterOf(before, atMs), amounts }, revision });
   }
 
   #raise(providerUuid: string, revision: number): void {

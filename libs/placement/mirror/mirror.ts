@@ -77,6 +77,7 @@ export class Mirror implements PlacementView {
     mirror.running = mirror.run();
     try {
       await shown;
+      store.useMirror?.(mirror);
     } catch (thrown) {
       await mirror.close();
       throw thrown;

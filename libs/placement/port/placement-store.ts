@@ -2,6 +2,7 @@ import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
 import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
+import type { MirroredRows } from './mirrored-rows';
 import type { PoolStore } from './pools';
 import type {
   Change,
@@ -39,6 +40,12 @@ export interface PlacementStore extends PoolStore {
    *   `invalid_argument / duplicate_consumer`, `invalid_argument / malformed_amount`.
    */
   commit(command: Command): Promise<CommitResult>;
+
+  /**
+   * Decides the claims of this process on the rows of a mirror: a claim whose rows are up to date there is one trip. A store
+   * that is in this process has no use for it.
+   */
+  useMirror?(mirror: MirroredRows): void;
 
   /**
    * Takes an agent's report: the root provider is created or updated to what the agent says of it, without a generation

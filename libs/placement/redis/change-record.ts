@@ -1,4 +1,4 @@
-import { addRow, type ConsumerBody, type RowLists, type TableName } from '../commands/tables';
+import { addRow, type RowLists, type TableName } from '../commands/tables';
 import type { Change, Rows } from '../port/placement-store';
 import { decodeConsumer, decodeRow } from './row-format';
 
@@ -9,16 +9,13 @@ export interface Line {
   readonly text: string;
 }
 
-/** What this process itself wrote of consumers, by uuid: it need not be decoded again. */
-export type KnownConsumers = ReadonlyMap<string, { readonly uuid: string; readonly body: ConsumerBody }>;
-
 /** Reads one change record of the stream: a line for each row, `<table> <key> <row text>`. */
-export function decodeChange(revision: number, text: string, known?: KnownConsumers): Change {
-  return { ...decodeLines(text.split('\n').map(parseLine), known), revision };
+export function decodeChange(revision: number, text: string): Change {
+  return { ...decodeLines(text.split('\n').map(parseLine)), revision };
 }
 
 /** Rows as readers see them. A provider's line comes with its usage's, which has the generation. */
-export function decodeLines(lines: readonly Line[], known?: KnownConsumers): Rows {
+export function decodeLines(lines: readonly Line[]): Rows {
   const rows: RowLists = {};
   const generations = new Map<string, number>();
   for (const { table, key, text } of lines) {
@@ -29,10 +26,9 @@ export function decodeLines(lines: readonly Line[], known?: KnownConsumers): Row
   }
   for (const { table, key, text } of lines) {
     if (table === 'usage') continue;
-    const own = table === 'consumer' ? known?.get(key) : undefined;
-    const rowKey = own?.uuid ?? detached(key);
+    const rowKey = detached(key);
     if (text === '') addRow(rows, table, rowKey, undefined);
-    else if (table === 'consumer') (rows.consumers ??= []).push(decodeConsumer(rowKey, text, own?.body));
+    else if (table === 'consumer') (rows.consumers ??= []).push(decodeConsumer(rowKey, text));
     else addRow(rows, table, rowKey, decodeRow(table, rowKey, text), generations.get(key));
   }
   return rows;

@@ -10,7 +10,6 @@ export type Keys = Readonly<
     | 'changes'
     | 'heartbeats'
     | 'counters'
-    | 'inventory'
     | 'decisions'
     | 'decided'
     | 'decisionRing'
@@ -36,8 +35,6 @@ export function keysOf(cell: string): Keys {
     counters: key('counters'),
     provider: key('providers'),
     usage: key('usages'),
-    /** The providers' inventories again, alone, because claims read nothing else of a provider. */
-    inventory: key('inventories'),
     host: key('hosts'),
     consumer: key('consumers'),
     resource_class: key('resource-classes'),

@@ -8,6 +8,7 @@ import { type AllocationCommand, isAllocationCommand } from '../commands/allocat
 import { runCommand } from '../commands/run-command';
 import { asConsumer, asProjectUsage, asReported, projectKey } from '../commands/tables';
 import { transact } from '../commands/transaction';
+import type { MirroredRows } from '../port/mirrored-rows';
 import type {
   AcquireHosts,
   Change,
@@ -35,7 +36,7 @@ import type {
   StoreIdentity,
 } from '../port/placement-store';
 import { decodeLines, type Line } from './change-record';
-import { type CommitTransaction, commitTransaction } from './commit-transaction';
+import { batchCommitter, type CommitTransaction, commitPerTick } from './commit-batch';
 import { BLOCK_MS, followStream, OwnChanges } from './follow';
 import { groupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
@@ -46,7 +47,6 @@ import { decodeHolder, decodeIdentity, decodeRow, encodeHolder } from './row-for
 import { SeenRevisions } from './seen-revisions';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
-  'claim',
   'commit',
   'heartbeat',
   'acquire-hosts',
@@ -74,6 +74,8 @@ export class RedisPlacementStore implements PlacementStore {
   readonly #pools: PoolStore;
   readonly #ownChanges = new OwnChanges();
   readonly #seen = new SeenRevisions();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #mirror: MirroredRows | undefined;
 
   /** Owns the client from now on. */
   constructor(client: RedisClient, { cell, streamLength }: RedisPlacementOptions) {
@@ -82,9 +84,9 @@ export class RedisPlacementStore implements PlacementStore {
     this.#keys = keys;
     this.#reader = new RedisReader(client, keys);
     this.#pools = redisPools(client, keys);
-    const facts = { streamLength, seen: this.#seen };
-    this.#commitAllocations = groupCommit(client, scripts.claim, keys, facts);
-    this.#commitTransaction = commitTransaction(client, scripts.commit, keys, facts);
+    const commit = batchCommitter(client, scripts.commit, keys, { streamLength, seen: this.#seen });
+    this.#commitAllocations = groupCommit(commit, this.#reader, () => this.#mirror);
+    this.#commitTransaction = commitPerTick(commit);
     this.#reportHost = reportHosts(client, scripts.heartbeat, keys, this.#reader, this.#commitTransaction);
   }
 
@@ -93,14 +95,20 @@ export class RedisPlacementStore implements PlacementStore {
     return this.#seen.take();
   }
 
+  useMirror(mirror: MirroredRows): void {
+    this.#mirror = mirror;
+  }
+
   async commit(command: Command): Promise<CommitResult> {
-    if (isAllocationCommand(command)) return this.#keepChange(await this.#commitAllocations(command));
-    const result = await transact(this.#reader, (tx) => runCommand(tx, command), this.#commitTransaction);
-    return this.#keepChange(result);
+    return this.#track(
+      isAllocationCommand(command)
+        ? this.#commitAllocations(command)
+        : transact(this.#reader, (tx) => runCommand(tx, command), this.#commitTransaction),
+    );
   }
 
   async reportHost(report: HostReport): Promise<ReportResult> {
-    return this.#keepChange(await this.#reportHost(report));
+    return this.#track(this.#reportHost(report));
   }
 
   async acquireHosts({ hosts, leaseMs, agentRun, serviceHost, formerRun = '' }: AcquireHosts): Promise<HostGrant[]> {
@@ -302,15 +310,23 @@ export class RedisPlacementStore implements PlacementStore {
     });
   }
 
-  close(): Promise<void> {
-    return this.#client.close();
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+    await this.#client.close();
   }
 
-  #keepChange<R extends CommitResult | ReportResult>(result: R): R {
-    if (result.kind !== 'committed') return result;
-    this.#seen.add(result.change.revision);
-    this.#ownChanges.add(result.change);
-    return result;
+  /** Takes note of a commit: closing waits for it, and its change need not be read again. */
+  async #track<R extends CommitResult | ReportResult>(committing: Promise<R>): Promise<R> {
+    this.#underWay.add(committing);
+    try {
+      const result = await committing;
+      if (result.kind !== 'committed') return result;
+      this.#seen.add(result.change.revision);
+      this.#ownChanges.add(result.change);
+      return result;
+    } finally {
+      this.#underWay.delete(committing);
+    }
   }
 }
 

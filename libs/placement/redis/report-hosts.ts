@@ -4,7 +4,7 @@ import { batchPerTick } from '../../runtime/batch-per-tick';
 import { digestOf, reportHost } from '../commands/reports/report-host';
 import { type Reader, transact } from '../commands/transaction';
 import type { HostReport, ReportResult } from '../port/placement-store';
-import type { CommitTransaction } from './commit-transaction';
+import type { CommitTransaction } from './commit-batch';
 import type { Keys } from './keys';
 
 /** Reports in one run of the script: Redis does nothing else meanwhile. */
@@ -46,6 +46,6 @@ export function reportHosts(
     const answer = await beat(report);
     if (answer === 'unchanged') return { kind: answer };
     if (answer !== 'changed') return { kind: 'stale', present: Number(answer) };
-    return transact(reader, (tx) => reportHost(tx, report), commit);
+    return transact(reader, (tx) => reportHost(tx, report), commit) as Promise<ReportResult>;
   };
 }

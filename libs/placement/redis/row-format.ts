@@ -42,11 +42,11 @@ export function decodeRow<T extends TableName>(table: T, key: string, text: stri
 
 /**
  * Reads a consumer's row text as readers of the store see it. Mirrors do this for every claim, so it makes no object more
- * than it must. A text without the body will do where the body is `known`.
+ * than it must.
  */
-export function decodeConsumer(uuid: string, text: string, known?: ConsumerBody): Revised<Consumer> {
+export function decodeConsumer(uuid: string, text: string): Revised<Consumer> {
   const [[revision = 0, claimToken = 0, generation = 0, createdAtMs = 0], bodyText] = splitNumbers(text, 4);
-  const body = known ?? decodeBody(bodyText);
+  const body = decodeBody(bodyText);
   const {
     projectId,
     userId,
@@ -123,7 +123,7 @@ export function encodeClaim(consumer: Consumer): string {
 }
 
 /** A consumer's body: what it takes, a tab, and its other fields as JSON, which has no tab. */
-export function encodeBody(body: ConsumerBody): string {
+function encodeBody(body: ConsumerBody): string {
   const {
     projectId,
     userId,
@@ -162,11 +162,6 @@ function encodeTakes(allocations: Allocations): string {
   return text;
 }
 
-/** Inventories as the claim script reads them. */
-export function encodeInventories(inventories: Inventories): string {
-  return JSON.stringify(pack(inventories));
-}
-
 function encodeName({ createdAtMs, by }: StoredName): string {
   return by === undefined ? String(createdAtMs) : `${createdAtMs} ${by}`;
 }
@@ -191,7 +186,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   holder: ({ untilMs, leaseMs, ...holder }) => `${untilMs} ${leaseMs} ${encodeHolder(holder)}`,
   quota: (quota) => JSON.stringify(quota),
   cohort: ({ members }) => JSON.stringify(members),
-  project_usage: ({ used, atMs, accrued }) => `${atMs} ${JSON.stringify(used)} ${JSON.stringify(accrued)}`,
+  project_usage: ({ atMs, amounts }) => `${atMs} ${JSON.stringify(amounts)}`,
   project_days: ({ days }) => JSON.stringify(days),
   lease: (lease) => JSON.stringify({ ...lease, consumerUuid: undefined }),
   nomination: (room) => JSON.stringify(room),
@@ -240,8 +235,8 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
   quota: (_, content) => ({ cohort: undefined, ...JSON.parse(content) }),
   cohort: (_, content) => ({ members: JSON.parse(content) }),
   project_usage(_, content) {
-    const [atMs, used = '{}', accrued = '{}'] = content.split(' ');
-    return { used: JSON.parse(used), atMs: Number(atMs), accrued: JSON.parse(accrued) };
+    const space = content.indexOf(' ');
+    return { atMs: Number(content.slice(0, space)), amounts: JSON.parse(content.slice(space + 1)) };
   },
   project_days: (_, content) => ({ days: JSON.parse(content) }),
   lease: (consumerUuid, content) => ({ ...JSON.parse(content), consumerUuid }),

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
 import type { Change, PlacementStore } from '#libs/placement/port/placement-store';
-import { keysOf } from '#libs/placement/redis/keys';
 import { RedisPlacementStore } from '#libs/placement/redis/placement-store';
 import { connectRedis, RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
@@ -45,25 +43,6 @@ describe('on Redis', () => {
     opened.push(store);
     return store;
   }
-
-  it('counts members of a group that claimed before 0.2, under the names of then, until they release', async () => {
-    const store = await open();
-    const host = await aProvider(store);
-    const group = { group: { id: 'old', policy: 'anti-affinity', maxPerHost: 1 }, host: 'a' } as const;
-    const member = () => aWrite({ [host]: { VCPU: 1 } }, { projectId: 'p', group });
-    const old = member();
-    await claim(store, old);
-    const redis = new Redis(sharedServer('redis'));
-    const counters = keysOf(cell).counters;
-    await redis.hdel(counters, 'members 1:pold', 'members-on a 1:pold');
-    await redis.hset(counters, 'group old', 1, 'group old\na', 1);
-    expect(await claim(store, member())).toMatchObject({ kind: 'group' });
-    expect(await claim(store, { ...old, allocations: {} })).toMatchObject({ kind: 'committed' });
-    expect(await redis.hgetall(counters)).not.toHaveProperty('group old');
-    expect(await claim(store, member())).toMatchObject({ kind: 'committed' });
-    expect(await redis.hgetall(counters)).toMatchObject({ 'members 1:pold': '1', 'members-on a 1:pold': '1' });
-    redis.disconnect();
-  });
 
   it('notes reports of a tick that say nothing new in one run of a script', async () => {
     const store = await open();

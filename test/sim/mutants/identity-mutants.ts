@@ -6,6 +6,7 @@ import * as consumers from '#libs/domain/consumer';
 import * as names from '#libs/domain/names';
 import * as serverGroup from '#libs/domain/server-group';
 import * as allocations from '#libs/placement/commands/allocations';
+import type { ClaimView } from '#libs/placement/commands/claims/view';
 import * as claims from '../../../services/conductor/steps/claims';
 import * as explaining from '../../../services/scheduler/decision/explain/shown-to';
 import * as grants from '../../../services/scheduler/nodes/report-grants';
@@ -63,12 +64,11 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
       }),
       mutant('', '', allocations, 'decideAllocations', (original) => (state, writes, terms) => {
         const byUuid = new Map(writes.map((write) => [write.uuid, write]));
-        const asNamed = (uuid: string) => {
-          const consumer = state.consumer(uuid);
-          const { projectId, consumerType } = byUuid.get(uuid) ?? {};
-          return consumer && { ...consumer, projectId: projectId ?? consumer.projectId, consumerType };
+        const asNamed = (consumer: consumers.Consumer) => {
+          const { projectId = consumer.projectId, consumerType } = byUuid.get(consumer.uuid) ?? {};
+          return { ...consumer, projectId, consumerType };
         };
-        return original({ ...state, consumer: asNamed }, writes, terms);
+        return original(withConsumers(state, asNamed), writes, terms);
       }),
     ),
     'build under a derived uuid',
@@ -84,11 +84,11 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     'whose consumer it is',
     mutant('', '', allocations, 'decideAllocations', (original) => (state, writes, terms) => {
       const owners = new Map(writes.map(({ uuid, owner }) => [uuid, owner]));
-      const asOwn = (uuid: string) => {
-        const consumer = state.consumer(uuid);
-        return consumer && { ...consumer, owner: owners.get(uuid) ?? consumer.owner };
-      };
-      return original({ ...state, consumer: asOwn }, writes, terms);
+      const asOwn = (consumer: consumers.Consumer) => ({
+        ...consumer,
+        owner: owners.get(consumer.uuid) ?? consumer.owner,
+      });
+      return original(withConsumers(state, asOwn), writes, terms);
     }),
     mutant('', '', claims, 'readClaim', () => async (c, uuid) => {
       const [consumer] = await c.placement.consumers([uuid]);
@@ -96,3 +96,16 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     }),
   ),
 ];
+
+/** Rows with other consumers than there are. */
+function withConsumers(view: ClaimView, change: (consumer: consumers.Consumer) => consumers.Consumer): ClaimView {
+  return {
+    count: (name, group) => view.count(name, group),
+    get(table, key) {
+      const seen = view.get(table, key);
+      return seen && table === 'consumer'
+        ? { ...seen, row: change(seen.row as consumers.Consumer) as typeof seen.row }
+        : seen;
+    },
+  };
+}

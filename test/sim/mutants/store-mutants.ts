@@ -2,7 +2,8 @@ import { MemoryQueue } from '#libs/bus/memory/queue';
 import * as store from '#libs/instances/memory/instance-store';
 import * as outbox from '#libs/instances/memory/outbox';
 import * as allocations from '#libs/placement/commands/allocations';
-import { isEmpty } from '#libs/placement/commands/allocations';
+import { isEmpty } from '#libs/placement/commands/claims/draft';
+import type { ClaimView } from '#libs/placement/commands/claims/view';
 import * as merging from '#libs/placement/commands/reports/merge-report';
 import * as reporting from '#libs/placement/commands/reports/report-host';
 import * as nesting from '#libs/placement/commands/reports/report-nested';
@@ -29,8 +30,12 @@ export const STORE_MUTANTS: readonly Mutant[] = [
       'decideAllocations',
       (original) => {
         return (state, writes, terms) => {
-          const count = (name: string) => (name.startsWith('members-in ') ? 0 : state.count(name));
-          return original({ ...state, count }, writes, terms);
+          const isOfDomain = (name: string) => name.startsWith('members-in ');
+          const count = (name: string, group: string) => (isOfDomain(name) ? 0 : state.count(name, group));
+          const view: ClaimView = { get: (table, key) => state.get(table, key), count };
+          const proposal = original(view, writes, terms);
+          const guards = proposal.guards.filter((guard) => guard.kind !== 'count' || !isOfDomain(guard.name));
+          return { ...proposal, guards };
         };
       },
     ),

@@ -1,0 +1,97 @@
+import { groupKey, isForbidden, isSkewed, type Membership } from '../../../domain/server-group';
+import type { ConsumerWrite, RefusedCommit } from '../../port/placement-store';
+import { counters } from '../tables';
+import type { Draft } from './draft';
+import { countersOfWrite } from './group-counters';
+
+/**
+ * Domains must keep so many members that this many more may join the claim's own before anybody has to look again. (Without
+ * it a group that may be very uneven would compare all its domains in every claim.)
+ */
+const SPARE_MEMBERS = 64;
+
+/** Holds a consumer to its group's rules and counts it as a member; why it may not join, or undefined. */
+export function joinGroup(draft: Draft, write: ConsumerWrite, membership: Membership): RefusedCommit | undefined {
+  const refusal = { kind: 'group', groupId: membership.group.id, host: membership.host } as const;
+  const key = groupKey(write.projectId, membership.group.id);
+  if (!draft.terms.force) {
+    const isRefused = !holdToPolicy(draft, key, membership, refusal) || !holdToSpread(draft, key, membership);
+    if (isRefused) return refusal;
+  }
+  const member = countersOfWrite(write);
+  if (member) draft.countMember(member, 1);
+  return undefined;
+}
+
+/**
+ * Affinity: at least one member here, or none anywhere. Anti-affinity: fewer than `maxPerHost` here. The place that a member on
+ * a move may go back to counts as the member does. False when what is known forbids it.
+ */
+function holdToPolicy(draft: Draft, key: string, { group, host }: Membership, refusal: RefusedCommit): boolean {
+  if (group.policy !== 'affinity' && group.policy !== 'anti-affinity') return true;
+  const names = {
+    members: counters.membersOf(key),
+    here: counters.membersOn(key, host),
+    kept: counters.keptOf(key),
+    keptHere: counters.keptOn(key, host),
+  };
+  const keptHere = exactly(draft, names.keptHere, key);
+  if (group.policy === 'anti-affinity') {
+    draft.bound(key, names.here, { most: Math.max(1, group.maxPerHost) - keptHere - 1 }, refusal);
+    return true;
+  }
+  const kept = exactly(draft, names.kept, key);
+  const [members, here] = [draft.count(names.members, key), draft.count(names.here, key)];
+  const isRefused = isForbidden(group, { members, here, kept, keptHere });
+  if (isRefused) {
+    draft.bound(key, names.here, { most: here });
+    draft.bound(key, names.members, { least: Math.min(1, members) });
+  } else if (here > 0) draft.bound(key, names.here, { least: 1 });
+  else draft.bound(key, names.members, { most: 0 });
+  return !isRefused;
+}
+
+/**
+ * Spread: no domain has fewer members than `least`, and this one at most `least` and the allowed skew. False when what is known
+ * forbids it.
+ */
+function holdToSpread(draft: Draft, key: string, { group, spread: place }: Membership): boolean {
+  if (!group.spread) return true;
+  if (!place) return false;
+  const { by, maxSkew } = group.spread;
+  const hasKept = draft.count(counters.keptOf(key), key) > 0;
+  if (!hasKept) draft.bound(key, counters.keptOf(key), { most: 0 });
+  // Members on a move may go back to a domain, or leave the one that they have come to.
+  const unsettled = (name: string) => (hasKept ? exactly(draft, name, key) : 0);
+  const read = (domain: string) => {
+    const name = counters.membersIn(key, { by, domain });
+    const [members, returning, leaving] = [
+      draft.count(name, key),
+      unsettled(counters.keptIn(key, { by, domain })),
+      unsettled(counters.passingIn(key, { by, domain })),
+    ];
+    return { name, members, returning, leaving, most: members + returning, least: members - leaving };
+  };
+  const here = read(place.domain);
+  const others = place.among.filter((domain) => domain !== place.domain).map(read);
+  const counts = new Map([
+    [place.domain, here],
+    ...place.among.filter((d) => d !== place.domain).map((d, n) => [d, others[n] as typeof here] as const),
+  ]);
+  if (isSkewed(group.spread, place, (domain) => counts.get(domain) as typeof here)) {
+    for (const one of counts.values()) draft.bound(key, one.name, { least: one.members, most: one.members });
+    return false;
+  }
+  const fewest = Math.min(here.least + 1, ...others.map((one) => one.least));
+  const least = Math.min(fewest, here.most + SPARE_MEMBERS - maxSkew);
+  draft.bound(key, here.name, { least: least - 1 + here.leaving, most: least + maxSkew - 1 - here.returning });
+  if (least > 0) for (const one of others) draft.bound(key, one.name, { least: least + one.leaving });
+  return true;
+}
+
+/** A counter that must not move. */
+function exactly(draft: Draft, name: string, group: string): number {
+  const count = draft.count(name, group);
+  draft.bound(group, name, count > 0 ? { least: count, most: count } : { most: 0 });
+  return count;
+}

@@ -1,0 +1,131 @@
+import type { Resources } from '../../../domain/inventory';
+import type { ProjectUsage } from '../../port/placement-store';
+import type { StoredUsage } from '../tables';
+import type { Write } from '../transaction';
+
+export const DAY_MS = 86_400_000;
+/** A bound on one count, however far a clock jumps. */
+const MAX_COUNTED_DAYS = 32;
+/** The name of the first day of a row that is not settled. */
+export const SINCE = 'since';
+
+/**
+ * What a project holds more or less from a time on, as sums that commute: nobody reads the row before adding to it. By class,
+ * what it holds; and for the day of the change, `<day>+<class>`, how much more it holds at the day's end than at its start,
+ * and `<day> <class>`, the unit-milliseconds that the change makes until the day's end. `daysOf` reads the use of each day
+ * from these.
+ */
+export function holdMore(key: string, by: Resources, atMs: number): readonly Write[] {
+  const day = Math.floor(atMs / DAY_MS);
+  const restMs = (day + 1) * DAY_MS - atMs;
+  const amounts: [string, number][] = [];
+  for (const name in by) {
+    const amount = by[name] as number;
+    if (amount === 0) continue;
+    const [more, unitMs] = namesOf(day, name);
+    amounts.push([name, amount], [more, amount], [unitMs, amount * restMs]);
+  }
+  if (amounts.length === 0) return [];
+  return [
+    { kind: 'add', table: 'project_usage', key, amounts },
+    { kind: 'stamp', key, atMs },
+  ];
+}
+
+const MAX_NAMES = 1_000;
+const names = new Map<string, { readonly day: number; readonly names: readonly [more: string, unitMs: string] }>();
+
+/** The names of a class's sums of a day: the same for every claim of the day. */
+function namesOf(day: number, name: string): readonly [more: string, unitMs: string] {
+  const known = names.get(name);
+  if (known?.day === day) return known.names;
+  const made = [`${day}+${name}`, `${day} ${name}`] as const;
+  if (names.size >= MAX_NAMES) names.clear();
+  names.set(name, { day, names: made });
+  return made;
+}
+
+/**
+ * The time of a change beside that of the last one. A clock that is behind counts nothing twice, up to a day; one that is
+ * further behind was set back, or ahead before.
+ */
+export function laterOf(lastMs: number, atMs: number): number {
+  return lastMs > atMs && lastMs - atMs <= DAY_MS ? lastMs : atMs;
+}
+
+/** What a project holds. */
+export function heldOf({ amounts }: Pick<StoredUsage, 'amounts'>): Resources {
+  const held: Record<string, number> = {};
+  for (const name in amounts) if (isHeld(name)) held[name] = amounts[name] as number;
+  return held;
+}
+
+/**
+ * The unit-milliseconds of each day that is not settled, until the row's time. Of what lies further back than
+ * `MAX_COUNTED_DAYS` nothing is counted: a project is settled each day, so it is a clock that jumped.
+ */
+export function daysOf({ atMs, amounts }: StoredUsage): ProjectUsage['days'] {
+  const last = Math.floor(atMs / DAY_MS);
+  const changed = Object.keys(amounts).filter((name) => !isHeld(name) && name !== SINCE);
+  const first = Math.min(amounts[SINCE] ?? last, ...changed.map((name) => Number.parseInt(name, 10)));
+  const days: Record<string, Resources> = {};
+  const held: Record<string, number> = { ...heldOf({ amounts }) };
+  for (const name of changed) held[classOf(name)] ??= 0;
+  for (let day = last; day >= Math.max(first, last - MAX_COUNTED_DAYS); day--) {
+    const untilMs = Math.min(atMs, (day + 1) * DAY_MS);
+    const sum: Record<string, number> = {};
+    for (const name in held) {
+      const more = amounts[`${day}+${name}`] ?? 0;
+      const atStart = (held[name] as number) - more;
+      const madeMs = (amounts[`${day} ${name}`] ?? 0) - more * ((day + 1) * DAY_MS - untilMs);
+      const total = atStart * (untilMs - day * DAY_MS) + madeMs;
+      if (total > 0) sum[name] = total;
+      held[name] = atStart;
+    }
+    if (Object.keys(sum).length > 0) days[day] = sum;
+  }
+  return days;
+}
+
+/** The days of a project with what it has held since its last change, until a time. */
+export function daysUntil(
+  { used, atMs, days }: Pick<ProjectUsage, 'used' | 'atMs' | 'days'>,
+  nowMs: number,
+): ProjectUsage['days'] {
+  const all: Record<string, Record<string, number>> = { ...days };
+  let fromMs = Math.max(atMs, nowMs - MAX_COUNTED_DAYS * DAY_MS);
+  while (fromMs < nowMs) {
+    const day = Math.floor(fromMs / DAY_MS);
+    const untilMs = Math.min(nowMs, (day + 1) * DAY_MS);
+    const sum: Record<string, number> = { ...all[day] };
+    for (const name in used) sum[name] = (sum[name] ?? 0) + (used[name] as number) * (untilMs - fromMs);
+    all[day] = sum;
+    fromMs = untilMs;
+  }
+  return all;
+}
+
+/** The amounts of a row after a class was renamed. */
+export function withClassRenamed(amounts: Resources, name: string, newName: string): Resources {
+  const renamed = (key: string) => (classOf(key) === name ? key.slice(0, key.length - name.length) + newName : key);
+  return Object.fromEntries(Object.entries(amounts).map(([key, amount]) => [renamed(key), amount]));
+}
+
+function classOf(name: string): string {
+  return isHeld(name) ? name : name.slice(name.search(/[ +]/) + 1);
+}
+
+/** Neither a day's, which begins with a number, nor `SINCE`. */
+export function isHeld(name: string): boolean {
+  return name !== SINCE && !/^-?\d/.test(name);
+}
+
+/** Amounts after additions; none stays that is 0. */
+export function withAmounts(amounts: Resources, adds: readonly (readonly [string, number])[]): Resources {
+  const sum: Record<string, number> = { ...amounts };
+  for (const [name, by] of adds) {
+    sum[name] = (sum[name] ?? 0) + by;
+    if (sum[name] === 0) delete sum[name];
+  }
+  return sum;
+}
