@@ -223,6 +223,22 @@ export const novaOptions = {
     default: false,
     help: 'Draws one of the best hosts of equal weight (shuffle_best_same_weighed_hosts).',
   }),
+  maxSearchSteps: intOption({
+    env: 'BERTH_NOVA_MAX_SEARCH_STEPS',
+    default: 100_000,
+    min: 1_000,
+    max: 10_000_000,
+    unit: 'steps',
+    help: 'How long one request is searched for, in providers tried: about half a second for the default. Hosts found until then are used.',
+  }),
+  maxRequestGroups: intOption({
+    env: 'BERTH_NOVA_MAX_REQUEST_GROUPS',
+    default: 100,
+    min: 1,
+    max: 1_000,
+    unit: 'groups',
+    help: 'Request groups of one call: of flavor, ports, device profiles and PCI requests together.',
+  }),
   maxAttempts: intOption({
     env: 'BERTH_NOVA_MAX_ATTEMPTS',
     default: 3,

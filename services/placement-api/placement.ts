@@ -1,4 +1,3 @@
-import { setImmediate as othersTurn } from 'node:timers/promises';
 import { randomInt } from '#libs/domain/random';
 import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
@@ -13,6 +12,7 @@ import {
 } from '#libs/placement/search/find-candidates';
 import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import { type CandidateQuery, MAX_STEPS_PER_ROOT, type SearchOptions } from '#libs/placement/search/query';
+import { turnsBy } from '#libs/placement/search/turns';
 import type { Surroundings } from '#libs/runtime/service';
 import type { PlacementApiConfig } from './options';
 import { fullSummaries } from './provider-summaries';
@@ -26,9 +26,6 @@ export interface PlacementApiDeps extends Surroundings {
   readonly mirror: Mirror;
   readonly config: PlacementApiConfig;
 }
-
-/** So long a request may keep all others waiting. */
-const TURN_MS = 20;
 
 /** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */
 export class Placement {
@@ -82,15 +79,7 @@ export class Placement {
 
   /** Turns of some milliseconds, and pauses between them, in which the mirror may change. */
   turns(): Turns {
-    const { clock } = this.deps;
-    let endsAtMs = clock.elapsed() + TURN_MS;
-    return {
-      isPauseDue: () => clock.elapsed() >= endsAtMs,
-      async pause() {
-        await othersTurn();
-        endsAtMs = clock.elapsed() + TURN_MS;
-      },
-    };
+    return turnsBy(this.deps.clock);
   }
 
   /** True when there is a candidate, in the mirror as it is. */

@@ -1,4 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
+import { isDerivedUuid, isUuid } from '#libs/domain/names';
 import type { RpcMethod, RpcOutcome } from '#libs/oslo/dispatch';
 import { RemoteError } from '#libs/oslo/remote-error';
 import type { Surroundings } from '#libs/runtime/service';
@@ -7,7 +8,7 @@ import type { NovaFacts } from '../facts/nova-facts';
 import type { novaMetrics } from '../metrics';
 import { writeLegacySelection, writeSelection } from '../objects/selection';
 import { readRequestSpec } from '../objects/tables';
-import { flag, list, malformed, text } from '../objects/versioned-object';
+import { flag, list, malformed, type Read, text } from '../objects/versioned-object';
 import type { NovaConfig } from '../options';
 import { databaseNeeds } from '../request/database-needs';
 import { NoHost } from '../request/no-host';
@@ -63,13 +64,22 @@ function readArguments(args: Readonly<Record<string, unknown>>, userId: unknown,
     );
   const request = novaRequest(readRequestSpec(args['spec_obj'], 'spec_obj'), typeof userId === 'string' ? userId : '');
   const uuids = args['instance_uuids'] ?? undefined;
-  const instanceUuids = uuids === undefined ? undefined : [...new Set(list(text)(uuids, 'instance_uuids'))];
+  const instanceUuids = uuids === undefined ? undefined : [...new Set(list(consumerUuid)(uuids, 'instance_uuids'))];
   const count = instanceUuids?.length ?? request.spec.num_instances ?? 1;
   if (count > maxInstances) throw malformed('instance_uuids', `has ${count} entries, at most ${maxInstances}`);
   const returnsObjects = flag(args['return_objects'] ?? false, 'return_objects');
   const withAlternates = returnsObjects && flag(args['return_alternates'] ?? false, 'return_alternates');
   return { request, instanceUuids, returnsObjects, withAlternates };
 }
+
+/** A uuid that Nova may name a consumer by. */
+const consumerUuid: Read<string> = (value, path) => {
+  const uuid = text(value, path).toLowerCase();
+  if (!isUuid(uuid)) throw malformed(path, 'is not a UUID');
+  if (isDerivedUuid(uuid))
+    throw malformed(path, 'is a UUID that RFC 9562 does not define, which Berth keeps for itself');
+  return uuid;
+};
 
 /** Requests for filters that need Nova's database: to a stock scheduler, or refused. Undefined for all others. */
 function handOver(request: NovaRequest, deps: SelectCallDeps, requestId: unknown): RpcOutcome | undefined {

@@ -1,6 +1,8 @@
+import type { Clock } from '#libs/domain/clock';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { findCandidates, type SearchAids } from '#libs/placement/search/find-candidates';
-import type { Candidate, CandidateQuery } from '#libs/placement/search/query';
+import { findCandidatesInTurns, type SearchAids } from '#libs/placement/search/find-candidates';
+import { type Candidate, type CandidateQuery, MAX_STEPS_PER_ROOT } from '#libs/placement/search/query';
+import { turnsBy } from '#libs/placement/search/turns';
 import { groupBy } from '#libs/runtime/group-by';
 import type { NovaFacts, NovaNode } from '../facts/nova-facts';
 import { Refusals } from './filter-hosts';
@@ -16,15 +18,32 @@ export interface FoundHosts {
 /** A request of many instances may put several on a host that has several providers to choose from. */
 const MOST_PER_HOST = 8;
 
-/** Allocation candidates of the queries, by node; those of an earlier query come first. */
-export function findHosts(
+/** What hosts are found with. */
+export interface FindDeps {
+  readonly view: PlacementView;
+  readonly facts: NovaFacts;
+  readonly aids: SearchAids;
+  readonly clock: Pick<Clock, 'elapsed'>;
+  /** Providers tried for one query, at most. */
+  readonly maxSearchSteps: number;
+}
+
+/**
+ * Allocation candidates of the queries, by node; those of an earlier query come first. A long search leaves others their turn, so a
+ * candidate may be older than the view: the commit of its claim finds that.
+ */
+export async function findHosts(
   queries: readonly CandidateQuery[],
   instanceCount: number,
-  { view, facts }: { readonly view: PlacementView; readonly facts: NovaFacts },
-  aids: SearchAids,
-): FoundHosts {
+  { view, facts, aids, clock, maxSearchSteps: maxSteps }: FindDeps,
+): Promise<FoundHosts> {
   const limit = Math.max(1, view.providerCount) * Math.min(instanceCount, MOST_PER_HOST);
-  const candidates = queries.flatMap((query) => findCandidates(view, query, { limit }, aids).candidates);
+  const options = { limit, maxSteps, maxStepsPerRoot: Math.min(maxSteps, MAX_STEPS_PER_ROOT) };
+  const candidates: Candidate[] = [];
+  for (const query of queries) {
+    const found = await findCandidatesInTurns(view, query, options, { ...aids, ...turnsBy(clock) });
+    candidates.push(...found.candidates);
+  }
   const hosts: { node: NovaNode; candidates: Candidate[] }[] = [];
   const unknownRoots: string[] = [];
   for (const [root, ofRoot] of groupBy(candidates, ({ rootUuid }) => rootUuid)) {

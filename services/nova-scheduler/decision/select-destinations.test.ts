@@ -289,3 +289,26 @@ it('says in the fault that what it knows of Nova is old', async () => {
     "Nova's API is away: services were read 200 s ago, nodes were read 200 s ago.",
   );
 });
+
+it.each([
+  ['no UUID', { instance_uuids: ['x'] }, {}, 'instance_uuids[0] is not a UUID'],
+  ['a UUID of Berth', { instance_uuids: ['11111111-0000-0000-8000-000000000001'] }, {}, 'which Berth keeps for itself'],
+  ['too many instances', { instance_uuids: Array.from({ length: 1_001 }, (_, i) => instance(i)) }, {}, 'at most 1000'],
+  ['no list', { instance_uuids: 'x' }, {}, 'instance_uuids is not a list'],
+  ['a project with too long a name', {}, { more: { project_id: 'x'.repeat(256) } }, 'longer than 255 characters'],
+  ['no spec', { spec_obj: null }, {}, 'without spec_obj'],
+])('refuses a call with %s, and claims nothing', async (_, args, fields: SpecFields, message) => {
+  world = await aWorld(three);
+  await expect(world.select(fields, args)).rejects.toThrow(message);
+  expect([...world.mirror.consumers()]).toEqual([]);
+});
+
+it('claims for a user that the context names when the spec names none', async () => {
+  world = await aWorld(three);
+  const call = recordedCall('boot');
+  const { 'nova_object.data': data } = call.args['spec_obj'] as { 'nova_object.data': Record<string, unknown> };
+  delete data['user_id'];
+  await world.call(call.args, call);
+  const [consumer] = [...world.mirror.consumers()];
+  expect(consumer?.userId).toBe(call.context['user_id']);
+});

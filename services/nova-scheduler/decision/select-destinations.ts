@@ -24,6 +24,8 @@ export interface SelectSettings extends PlaceSettings, QuerySettings {
   /** Nova's `[scheduler] max_attempts`: a host and its alternates. */
   readonly maxAttempts: number;
   readonly catchUpMs: number;
+  /** Providers tried for one query, at most. */
+  readonly maxSearchSteps: number;
   /** Whether pinned processors may be VCPU of hosts that report no PCPU (not `disable_fallback_pcpu_query`). */
   readonly fallbackPcpuQuery: boolean;
 }
@@ -94,10 +96,10 @@ interface Attempt extends Asked {
 
 /** Decides on the mirror as it is; once more when Nova has hosts that were not known. @throws NoHost */
 async function place(attempt: Attempt, random: Random, deps: SelectDeps): Promise<readonly Placed[]> {
-  const first = decide(attempt, random, deps);
+  const first = await decide(attempt, random, deps);
   if (first.result.kind === 'placed') return first.result.placed;
   if (first.found.unknownRoots.length > 0) await deps.refresh('nodes');
-  const last = first.found.unknownRoots.length > 0 ? decide(attempt, random, deps) : first;
+  const last = first.found.unknownRoots.length > 0 ? await decide(attempt, random, deps) : first;
   if (last.result.kind === 'placed') return last.result.placed;
   const { refusals, placedCount } = last.result;
   const [query] = last.queries;
@@ -107,7 +109,7 @@ async function place(attempt: Attempt, random: Random, deps: SelectDeps): Promis
   throw new NoHost(`${placedCount > 0 ? before : ''}${counted(deps.facts.nodeCount, 'host')}: ${why}.`);
 }
 
-function decide(
+async function decide(
   { request, instanceUuids, places, withAlternates, refusedRoots }: Attempt,
   random: Random,
   deps: SelectDeps,
@@ -115,7 +117,7 @@ function decide(
   const { settings, mirror: view, facts, inFlight } = deps;
   const claims = !request.isRebuild && instanceUuids !== undefined;
   const queries = request.isRebuild ? [] : queriesOf(request, deps);
-  const found = hostsFor(request, queries, places.length, refusedRoots, deps);
+  const found = await hostsFor(request, queries, places.length, refusedRoots, deps);
   const held = claims ? heldClaims(request, instanceUuids, queries, { view, facts }) : new Map<string, Pick>();
   const alternateCount = withAlternates && claims ? settings.maxAttempts - 1 : 0;
   // Where nothing is claimed the search has said which hosts have capacity, and that is all.
@@ -159,17 +161,17 @@ function requestedNode({ spec }: NovaRequest, facts: NovaFacts): NovaNode | unde
   return nodes.length === 1 ? nodes[0] : undefined;
 }
 
-function hostsFor(
+async function hostsFor(
   request: NovaRequest,
   queries: readonly CandidateQuery[],
   count: number,
   refusedRoots: ReadonlySet<string>,
-  { mirror, facts, aids }: SelectDeps,
-): FoundHosts {
+  { mirror: view, facts, aids, clock, settings }: SelectDeps,
+): Promise<FoundHosts> {
   if (request.isRebuild) {
     return { hosts: [...facts.nodes()].map((node) => ({ node, candidates: [] })), unknownRoots: [] };
   }
-  const found = findHosts(queries, count, { view: mirror, facts }, aids);
+  const found = await findHosts(queries, count, { view, facts, aids, clock, maxSearchSteps: settings.maxSearchSteps });
   return { ...found, hosts: found.hosts.filter(({ node }) => !refusedRoots.has(node.uuid)) };
 }
 

@@ -1,5 +1,5 @@
 import { IMAGE_PROPERTIES } from './image-properties';
-import { amount, type Field, flag, list, mapOf, object, type Read, text, unused } from './versioned-object';
+import { amount, type Field, flag, identifier, list, mapOf, object, type Read, text, unused } from './versioned-object';
 
 /* Objects in a call of the scheduler, of Nova 26 to 33: a line for each field, with the version that brought it. */
 
@@ -167,8 +167,8 @@ export const readRequestSpec = object({
     image: { read: readImage },
     numa_topology: { read: readNumaTopology },
     pci_requests: { read: readPciRequests },
-    project_id: { read: text },
-    user_id: { read: text, since: '1.9' },
+    project_id: { read: identifier },
+    user_id: { read: identifier, since: '1.9' },
     availability_zone: { read: text },
     flavor: { read: readFlavor },
     num_instances: { read: amount },

@@ -93,6 +93,13 @@ export const text: Read<string> = (value, path) => {
   throw malformed(path, 'is not a text');
 };
 
+/** A text that the store keeps: as long as Placement lets a project or a user be. */
+export const identifier: Read<string> = (value, path) => {
+  const read = text(value, path);
+  if (read.length <= 255) return read;
+  throw malformed(path, 'is longer than 255 characters');
+};
+
 export const amount: Read<number> = (value, path) => {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
   throw malformed(path, 'is not a whole number from 0');

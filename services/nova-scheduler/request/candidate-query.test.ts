@@ -6,6 +6,7 @@ import { novaRequest } from './nova-request';
 
 const SETTINGS: QuerySettings = {
   release: 26,
+  maxRequestGroups: 2,
   limitTenantsToPlacementAggregate: false,
   placementAggregateRequiredForTenants: false,
   enableIsolatedAggregateFiltering: false,
@@ -84,6 +85,8 @@ it('has a group for each suffix of the flavor and each group from outside, with 
   expect(() => query({ extraSpecs: two })).toThrow('no group_policy');
   expect(query({ extraSpecs: { ...two, group_policy: 'isolate' } }).groupPolicy).toBe('isolate');
   expect(() => query({ requestGroups: [{ resources: { VGPU: 1 } }] })).toThrow('has no requester_id');
+  const three = { ...two, 'resources3:VGPU': '1', group_policy: 'none' };
+  expect(() => query({ extraSpecs: three })).toThrow('3 request groups, at most 2');
 });
 
 it('translates pinned processors to PCPU, or leaves them VCPU for hosts that report none', () => {

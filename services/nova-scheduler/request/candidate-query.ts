@@ -9,7 +9,9 @@ import type { NovaRequest } from './nova-request';
 import { aggregateNeeds, type PrefilterSettings } from './prefilters';
 import { ResourceGroups } from './resource-groups';
 
-export interface QuerySettings extends ImageTraitSettings, PrefilterSettings {}
+export interface QuerySettings extends ImageTraitSettings, PrefilterSettings {
+  readonly maxRequestGroups: number;
+}
 
 /** What a request is translated with. */
 export interface QueryContext {
@@ -39,6 +41,8 @@ export function candidateQueryOf(request: NovaRequest, context: QueryContext): C
   for (const trait of spec.image?.properties?.traits_required ?? []) groups.group().required.add(trait);
   if (context.isPinningTranslated) addPinning(request, groups);
   (spec.requested_resources ?? []).forEach((group, i) => addGroup(group, groups, `requested_resources[${i}]`));
+  if (groups.suffixedCount > settings.maxRequestGroups)
+    throw new NoHost(`The request has ${groups.suffixedCount} request groups, at most ${settings.maxRequestGroups}.`);
   addFlavorAmounts(request, groups);
   addHardwareWishes(request, groups, settings.release);
   const needs = aggregateNeeds(request, groups.requiredTraits, context.aggregates, settings);
