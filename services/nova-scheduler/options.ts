@@ -54,6 +54,18 @@ export const novaOptions = {
     values: QUEUE_KINDS,
     help: "How Nova's services declare their queues: transient, durable (amqp_durable_queues) or quorum (rabbit_quorum_queue).",
   }),
+  shadow: booleanOption({
+    env: 'BERTH_NOVA_SHADOW',
+    default: false,
+    help: 'Decides on a copy of each call, claims and answers nothing, and compares with what the stock scheduler claims.',
+  }),
+  shadowWaitMs: durationOption({
+    env: 'BERTH_NOVA_SHADOW_WAIT_MS',
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+    help: "How long a shadow waits for the stock scheduler's claim.",
+  }),
   fallbackTopic: stringOption({
     env: 'BERTH_NOVA_FALLBACK_TOPIC',
     default: '',

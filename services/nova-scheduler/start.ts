@@ -1,5 +1,6 @@
 import { invalidArgument } from '#libs/domain/errors';
 import { RpcServer } from '#libs/oslo/rpc-server';
+import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -7,6 +8,8 @@ import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { fanoutCalls } from './calls/fanouts';
 import { selectDestinationsCall } from './calls/select-destinations';
+import { shadowCall } from './calls/shadow';
+import { freeAmountsOf } from './decision/host-state';
 import { UsageOverlay } from './decision/usage-overlay';
 import { keepFacts } from './facts/keep-facts';
 import { type FactKind, type FactSource, NovaFacts } from './facts/nova-facts';
@@ -41,17 +44,21 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
   const refresh = async () => {
     await Promise.all((['services', 'nodes', 'aggregates'] as const).map((kind) => kept.refresh(kind)));
   };
+  const closing = new AbortController();
+  const free = new KeptByTree(mirror, (root) => freeAmountsOf(mirror, root));
   const aids = { columns: new RootColumns(mirror), kept: new KeptCandidates(mirror) };
   const calls = {
     ...deps,
     facts,
     aids,
+    freeAmounts: (root: string) => free.of(root),
     refresh: (kind: FactKind) => kept.refresh(kind),
     inFlight: new UsageOverlay(),
     settings: selectSettings(config),
     measured: novaMetrics(deps.metrics, facts),
   };
-  const methods = { select_destinations: selectDestinationsCall(calls), ...fanoutCalls(facts) };
+  const select = config.shadow ? shadowCall(calls, closing.signal) : selectDestinationsCall(calls);
+  const methods = { select_destinations: select, ...fanoutCalls(facts) };
   const server = new RpcServer(serverSettings(deps, refresh), { version: API_VERSION, methods }, deps);
   warnOfFilters(deps);
   let isClosing = false;
@@ -69,11 +76,13 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
     },
     async close() {
       isClosing = true;
+      closing.abort();
       await kept.close();
       if (facts.ageMs('nodes') !== undefined) await opened;
       await server.close();
       aids.columns.close();
       aids.kept.close();
+      free.close();
     },
   };
 }
@@ -94,7 +103,7 @@ function serverSettings({ config }: NovaSchedulerDeps, refresh: () => Promise<vo
   const { exchange, topic, queues: queueKind, prefetch, maxMessageBytes, reconnectDelayMs } = config;
   return {
     url: config.transportUrl.replace(/^rabbit:/, 'amqp:'),
-    target: { exchange, topic, host: config.host, queueKind, mode: 'serve' } as const,
+    target: { exchange, topic, host: config.host, queueKind, mode: config.shadow ? 'listen' : 'serve' } as const,
     processName: `berth nova-scheduler ${config.host}`,
     prefetch,
     maxBodyBytes: maxMessageBytes,

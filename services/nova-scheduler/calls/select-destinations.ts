@@ -56,7 +56,8 @@ export function selectDestinationsCall(deps: SelectCallDeps): RpcMethod {
   };
 }
 
-function readArguments(args: Readonly<Record<string, unknown>>, userId: unknown, maxInstances: number) {
+/** What a call asks for. @throws RemoteError */
+export function readArguments(args: Readonly<Record<string, unknown>>, userId: unknown, maxInstances: number) {
   if (args['spec_obj'] === undefined || args['spec_obj'] === null)
     throw malformed(
       'select_destinations',

@@ -5,9 +5,7 @@ import type { CandidateQuery } from '#libs/placement/search/query';
 import type { NovaFacts } from '../facts/nova-facts';
 import { namedHosts } from '../filters/named-hosts';
 import type { NovaRequest } from '../request/nova-request';
-import { hostState } from './host-state';
 import type { Pick } from './place-instances';
-import { UsageOverlay } from './usage-overlay';
 
 /**
  * Instances that hold, on a host that the request may use, just what it asks for: the claim of a call that was answered too late, or not at
@@ -28,8 +26,7 @@ export function heldClaims(
     for (const [root, allocations] of byRoot(consumer, view)) {
       const node = facts.node(root);
       if (node === undefined || !wanted.some((amounts) => isEqual(sumOf(allocations), amounts))) continue;
-      const sources = { view, facts, taken: new UsageOverlay(), placed: new Map<string, number>() };
-      if (check(hostState(node, [], sources)) !== undefined) continue;
+      if (check({ node }) !== undefined) continue;
       held.set(uuid, { node, candidate: { rootUuid: root, allocations, mappings: consumer.mappings } });
     }
   }

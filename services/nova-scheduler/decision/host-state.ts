@@ -4,60 +4,79 @@ import type { Candidate } from '#libs/placement/search/query';
 import type { NovaAggregate, NovaFacts, NovaNode, NovaService } from '../facts/nova-facts';
 import type { UsageOverlay } from './usage-overlay';
 
-/** A compute node as filters and weighers see it in one decision. */
-export interface HostState {
-  readonly node: NovaNode;
-  readonly service: NovaService | undefined;
-  readonly aggregates: readonly NovaAggregate[];
-  /** Traits of the root provider. */
-  readonly traits: readonly string[];
-  /** Ways to claim there, best first; none where nothing is to be claimed. */
-  readonly candidates: readonly Candidate[];
-  /** An amount of the root provider that is not taken, of VCPU, MEMORY_MB or DISK_GB. */
-  free(resourceClass: string): number;
-  readonly instanceCount: number;
-  /** Instances in the middle of an operation, those placed before in this decision among them. */
-  readonly ioOps: number;
-}
+/** Classes whose free amounts weigh. */
+export type WeighedClass = 'VCPU' | 'MEMORY_MB' | 'DISK_GB';
+/** Amounts of a root provider that nobody holds. */
+export type FreeAmounts = Readonly<Record<WeighedClass, number>>;
 
 /** What hosts are read from. */
 export interface HostSources {
   readonly view: PlacementView;
   readonly facts: NovaFacts;
+  /** Free amounts of a root provider, kept until its tree changes. */
+  readonly freeAmounts: (rootUuid: string) => FreeAmounts;
   readonly taken: UsageOverlay;
   /** Roots of hosts that got an instance in this decision, by how many. */
   readonly placed: ReadonlyMap<string, number>;
 }
 
-export function hostState(node: NovaNode, candidates: readonly Candidate[], sources: HostSources): HostState {
-  const { view, facts, taken, placed } = sources;
-  const root = view.provider(node.uuid);
-  const used = view.usage(node.uuid);
-  return {
-    node,
-    service: facts.service(node.host),
-    aggregates: facts.aggregatesOf(node.host),
-    traits: root?.traits ?? [],
-    candidates,
-    free(resourceClass) {
-      const inventory = root?.inventories[resourceClass];
-      if (inventory === undefined) return 0;
-      return capacityOf(inventory) - (used[resourceClass] ?? 0) - taken.of(node.uuid, resourceClass);
-    },
-    get instanceCount() {
-      const here = Math.max(facts.instancesOn(node.host).size, view.consumersOn(node.uuid).size);
-      return here + (placed.get(node.uuid) ?? 0);
-    },
-    get ioOps() {
-      return node.ioOps + (placed.get(node.uuid) ?? 0);
-    },
-  };
+/** A compute node as filters and weighers see it in one decision. */
+export class HostState {
+  constructor(
+    readonly node: NovaNode,
+    /** Ways to claim there, best first; none where nothing is to be claimed. */
+    readonly candidates: readonly Candidate[],
+    private readonly sources: HostSources,
+  ) {}
+
+  get service(): NovaService | undefined {
+    return this.sources.facts.service(this.node.host);
+  }
+  get aggregates(): readonly NovaAggregate[] {
+    return this.sources.facts.aggregatesOf(this.node.host);
+  }
+  /** Of the root provider. */
+  get traits(): readonly string[] {
+    return this.sources.view.provider(this.node.uuid)?.traits ?? [];
+  }
+
+  /** An amount of the root provider that is not taken. */
+  free(resourceClass: WeighedClass): number {
+    const { freeAmounts, taken } = this.sources;
+    const free = freeAmounts(this.node.uuid)[resourceClass];
+    return taken.isEmpty ? free : free - taken.of(this.node.uuid, resourceClass);
+  }
+
+  get instanceCount(): number {
+    const { facts, view } = this.sources;
+    const { uuid, host } = this.node;
+    return Math.max(facts.instancesOn(host).size, view.consumersOn(uuid).size) + this.#placedHere;
+  }
+
+  /** Instances in the middle of an operation, those placed before in this decision among them. */
+  get ioOps(): number {
+    return this.node.ioOps + this.#placedHere;
+  }
+
+  get #placedHere(): number {
+    const { placed } = this.sources;
+    return placed.size === 0 ? 0 : (placed.get(this.node.uuid) ?? 0);
+  }
+
+  /** The first way to claim that fits beside what is taken. */
+  get fittingCandidate(): Candidate | undefined {
+    const { taken, view } = this.sources;
+    return this.candidates.find(({ allocations }) => taken.fits(allocations, view));
+  }
 }
 
-/** The first way to claim on a host that fits beside what is taken. */
-export function fittingCandidate(
-  host: HostState,
-  { view, taken }: Pick<HostSources, 'view' | 'taken'>,
-): Candidate | undefined {
-  return host.candidates.find(({ allocations }) => taken.fits(allocations, view));
+/** Free amounts of a root provider in a view. */
+export function freeAmountsOf(view: PlacementView, rootUuid: string): FreeAmounts {
+  const inventories = view.provider(rootUuid)?.inventories;
+  const used = view.usage(rootUuid);
+  const free = (name: WeighedClass) => {
+    const inventory = inventories?.[name];
+    return inventory === undefined ? 0 : capacityOf(inventory) - (used[name] ?? 0);
+  };
+  return { VCPU: free('VCPU'), MEMORY_MB: free('MEMORY_MB'), DISK_GB: free('DISK_GB') };
 }

@@ -5,9 +5,9 @@ import type { NovaFacts, NovaNode } from '../facts/nova-facts';
 import type { FilterContext, FilterSettings, HostFilter } from '../filters/filter';
 import { namedHosts } from '../filters/named-hosts';
 import type { NovaRequest } from '../request/nova-request';
-import { type Weighing, weighHosts } from '../weighers/weigher';
+import { bestFirst, type Weighed, type Weighing, weighHosts } from '../weighers/weigher';
 import { filterHosts, Refusals } from './filter-hosts';
-import { fittingCandidate, type HostState, hostState } from './host-state';
+import { type FreeAmounts, HostState } from './host-state';
 import { locateInstances } from './locate-instances';
 import { UsageOverlay } from './usage-overlay';
 
@@ -30,6 +30,7 @@ export interface PlaceInput {
   readonly held: ReadonlyMap<string, Pick>;
   readonly view: PlacementView;
   readonly facts: NovaFacts;
+  readonly freeAmounts: (rootUuid: string) => FreeAmounts;
   /** Claims on their way. */
   readonly inFlight: UsageOverlay;
   /** Most alternates of an instance. */
@@ -68,12 +69,8 @@ export function placeInstances(input: PlaceInput, random: Random, settings: Plac
     run.assume(instanceUuid, pick, held === undefined);
     picks.push({ instanceUuid, pick, isHeld: held !== undefined });
   }
-  const spares = input.alternateCount > 0 ? run.spares(picks.map(({ pick }) => pick)) : [];
-  const placed = picks.map((one) => {
-    const sameCell = spares.filter(({ node }) => node.cellUuid === one.pick.node.cellUuid);
-    return { ...one, alternates: sameCell.slice(0, input.alternateCount) };
-  });
-  return { kind: 'placed', placed };
+  const alternates = input.alternateCount > 0 ? run.alternatesOf(picks.map(({ pick }) => pick)) : [];
+  return { kind: 'placed', placed: picks.map((one, i) => ({ ...one, alternates: alternates[i] ?? [] })) };
 }
 
 class Placing {
@@ -82,6 +79,8 @@ class Placing {
   readonly #placedCounts = new Map<string, number>();
   readonly #placedHosts = new Set<string>();
   readonly #hosts: readonly HostState[];
+  /** Hosts after the one that was picked last, as they were ranked for it. */
+  #next: Iterator<Pick> | undefined;
 
   constructor(
     private readonly input: PlaceInput,
@@ -90,12 +89,12 @@ class Placing {
   ) {
     this.#taken = new UsageOverlay(input.inFlight);
     const sources = { ...input, taken: this.#taken, placed: this.#placedCounts };
-    this.#hosts = input.hosts.map(({ node, candidates }) => hostState(node, candidates, sources));
+    this.#hosts = input.hosts.map(({ node, candidates }) => new HostState(node, candidates, sources));
   }
 
   pickFor(instanceUuid: string | undefined, refusals: Refusals): Pick | undefined {
-    const [best] = this.#sorted(instanceUuid, refusals);
-    return best;
+    this.#next = this.#ranked(instanceUuid, refusals);
+    return this.#next.next().value;
   }
 
   assume(instanceUuid: string | undefined, { node, candidate }: Pick, isNew: boolean): void {
@@ -105,14 +104,30 @@ class Placing {
     this.#placedHosts.add(node.host);
   }
 
-  spares(picked: readonly Pick[]): Pick[] {
+  /** Alternates of each pick: hosts of its cell that nobody got. Ranked anew when several instances were placed, as Nova does. */
+  alternatesOf(picked: readonly Pick[]): Pick[][] {
+    const { instanceUuids, alternateCount } = this.input;
     const taken = new Set(picked.map(({ node }) => node.uuid));
-    const last = this.input.instanceUuids.at(-1);
-    return this.#sorted(last, new Refusals()).filter(({ node }) => !taken.has(node.uuid));
+    const alternates = picked.map((): Pick[] => []);
+    const ranked = picked.length === 1 ? this.#next : undefined;
+    const rest = ranked ?? this.#ranked(instanceUuids.at(-1), new Refusals());
+    for (let next = rest.next(); next.done !== true; next = rest.next()) {
+      const spare = next.value;
+      if (taken.has(spare.node.uuid)) continue;
+      let isFull = true;
+      picked.forEach(({ node }, i) => {
+        const own = alternates[i];
+        if (own === undefined || own.length >= alternateCount) return;
+        if (node.cellUuid === spare.node.cellUuid) own.push(spare);
+        if (own.length < alternateCount) isFull = false;
+      });
+      if (isFull) break;
+    }
+    return alternates;
   }
 
   /** Hosts that pass and have a way to claim, best first. */
-  #sorted(instanceUuid: string | undefined, refusals: Refusals): Pick[] {
+  *#ranked(instanceUuid: string | undefined, refusals: Refusals): Generator<Pick> {
     const { request, view, facts } = this.input;
     const { filters, weighings } = this.settings;
     const context: FilterContext = {
@@ -123,24 +138,27 @@ class Placing {
       settings: this.settings,
     };
     const passing = filterHosts(this.#hosts, namedHosts(request), filters, context, refusals);
-    const weighed = this.#shuffled(weighHosts(passing, weighings, context));
-    return weighed.flatMap(({ host }) => {
-      const candidate = fittingCandidate(host, { view, taken: this.#taken });
-      if (host.candidates.length === 0 || candidate !== undefined) return { node: host.node, candidate };
-      refusals.add('placement', 'claims on their way take it');
-      return [];
-    });
+    for (const host of this.#drawn(bestFirst(passing, weighHosts(passing, weighings, context)), passing.length)) {
+      const candidate = host.fittingCandidate;
+      if (host.candidates.length === 0 || candidate !== undefined) yield { node: host.node, candidate };
+      else refusals.add('placement', 'claims on their way take it');
+    }
   }
 
   /** One of the best few comes first, so that schedulers choose differently. */
-  #shuffled(weighed: { readonly host: HostState; readonly weight: number }[]) {
+  *#drawn(hosts: Generator<Weighed, undefined>, count: number): Generator<HostState> {
     const { hostSubsetSize, shuffleBestSameWeighedHosts } = this.settings;
-    const best = weighed[0]?.weight;
-    const equal = shuffleBestSameWeighedHosts ? weighed.filter(({ weight }) => weight === best).length : 1;
-    const among = Math.min(Math.max(hostSubsetSize, equal), weighed.length);
-    if (among < 2) return weighed;
-    const first = randomInt(this.random, among);
-    const [chosen] = weighed.splice(first, 1);
-    return chosen === undefined ? weighed : [chosen, ...weighed];
+    const among: HostState[] = [];
+    let next = hosts.next();
+    const best = next.value?.weight;
+    for (; next.done !== true; next = hosts.next()) {
+      const isEqual = shuffleBestSameWeighedHosts && next.value.weight === best;
+      if (among.length >= Math.min(hostSubsetSize, count) && !isEqual) break;
+      among.push(next.value.host);
+    }
+    const [first] = among.length < 2 ? [] : among.splice(randomInt(this.random, among.length), 1);
+    if (first !== undefined) yield first;
+    yield* among;
+    for (; next.done !== true; next = hosts.next()) yield next.value.host;
   }
 }

@@ -312,3 +312,17 @@ it('claims for a user that the context names when the spec names none', async ()
   const [consumer] = [...world.mirror.consumers()];
   expect(consumer?.userId).toBe(call.context['user_id']);
 });
+
+it.each([
+  ['the best few', { BERTH_NOVA_HOST_SUBSET_SIZE: '3' }],
+  ['those of equal weight', { BERTH_NOVA_SHUFFLE_BEST_SAME_WEIGHED_HOSTS: 'true' }],
+])('draws a host among %s, and names all others', async (_, settings) => {
+  world = await aWorld([...three, memory(3_000)], settings);
+  const drawn: string[][] = [];
+  for (let n = 1; n <= 12; n++) {
+    const asked = { instance_uuids: [instance(n)], return_objects: true };
+    drawn.push(...((await world.hosts({ more: { ignore_hosts: [] } }, asked)) as string[][]));
+  }
+  expect(new Set(drawn.map(([first]) => first)).size).toBeGreaterThan(1);
+  expect(drawn.every((hosts) => new Set(hosts).size === 3)).toBe(true);
+});

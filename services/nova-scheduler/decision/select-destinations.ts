@@ -15,6 +15,7 @@ import type { NovaRequest } from '../request/nova-request';
 import { allocationRequestOf, type Claimed, claimAll } from './claim';
 import { explainNoCandidates, type FoundHosts, findHosts } from './find-hosts';
 import { heldClaims } from './held-claims';
+import type { FreeAmounts } from './host-state';
 import { type Pick, type Placed, type PlaceSettings, placeInstances } from './place-instances';
 import type { UsageOverlay } from './usage-overlay';
 
@@ -37,6 +38,7 @@ export interface SelectDeps {
   readonly facts: NovaFacts;
   readonly refresh: (kind: FactKind) => Promise<void>;
   readonly aids: SearchAids;
+  readonly freeAmounts: (rootUuid: string) => FreeAmounts;
   /** Claims on their way, of all calls of this process. */
   readonly inFlight: UsageOverlay;
   readonly settings: SelectSettings;
@@ -47,6 +49,8 @@ export interface Asked {
   /** Undefined from callers before version 4.4, for which nothing is claimed. */
   readonly instanceUuids: readonly string[] | undefined;
   readonly withAlternates: boolean;
+  /** Decide, as if nothing were held, and claim nothing. */
+  readonly isDryRun?: boolean;
 }
 
 /** A host and its alternates for each instance, and what it took. */
@@ -71,7 +75,7 @@ export async function selectDestinations(asked: Asked, deps: SelectDeps): Promis
   const refusedRoots = new Set<string>();
   for (let conflicts = 0; conflicts <= settings.claimAttempts; conflicts++) {
     const placed = await place({ ...asked, places, refusedRoots }, random, deps);
-    const claimed = await claimPlaced(placed, asked.request, deps);
+    const claimed = asked.isDryRun ? NOTHING_TO_CLAIM : await claimPlaced(placed, asked.request, deps);
     if (claimed.kind === 'claimed') {
       const selections = placed.map(({ pick, alternates }) =>
         [pick, ...alternates].map((one) => selectionOf(one, deps)),
@@ -82,6 +86,8 @@ export async function selectDestinations(asked: Asked, deps: SelectDeps): Promis
   }
   throw new NoHost(`Others took the hosts first, ${settings.claimAttempts + 1} times in a row; try again.`);
 }
+
+const NOTHING_TO_CLAIM: Claimed = { kind: 'claimed' };
 
 /** An instance for each place; undefined for those of a caller that names none. */
 function placesOf({ request, instanceUuids }: Asked): readonly (string | undefined)[] {
@@ -110,19 +116,20 @@ async function place(attempt: Attempt, random: Random, deps: SelectDeps): Promis
 }
 
 async function decide(
-  { request, instanceUuids, places, withAlternates, refusedRoots }: Attempt,
+  { request, instanceUuids, places, withAlternates, refusedRoots, isDryRun = false }: Attempt,
   random: Random,
   deps: SelectDeps,
 ) {
-  const { settings, mirror: view, facts, inFlight } = deps;
+  const { settings, mirror: view, facts, inFlight, freeAmounts } = deps;
   const claims = !request.isRebuild && instanceUuids !== undefined;
   const queries = request.isRebuild ? [] : queriesOf(request, deps);
   const found = await hostsFor(request, queries, places.length, refusedRoots, deps);
-  const held = claims ? heldClaims(request, instanceUuids, queries, { view, facts }) : new Map<string, Pick>();
+  const keeps = claims && !isDryRun;
+  const held = keeps ? heldClaims(request, instanceUuids, queries, { view, facts }) : new Map<string, Pick>();
   const alternateCount = withAlternates && claims ? settings.maxAttempts - 1 : 0;
   // Where nothing is claimed the search has said which hosts have capacity, and that is all.
   const hosts = claims ? found.hosts : found.hosts.map(({ node }) => ({ node, candidates: [] }));
-  const input = { request, instanceUuids: places, hosts, held, view, facts, inFlight, alternateCount };
+  const input = { request, instanceUuids: places, hosts, held, view, facts, inFlight, freeAmounts, alternateCount };
   return { result: placeInstances(input, random, settings), queries, found };
 }
 
@@ -131,7 +138,7 @@ async function claimPlaced(placed: readonly Placed[], request: NovaRequest, deps
   const claims = placed.flatMap(({ instanceUuid, pick: { candidate }, isHeld }) =>
     isHeld || instanceUuid === undefined || candidate === undefined ? [] : { instanceUuid, candidate },
   );
-  if (claims.length === 0) return { kind: 'claimed' };
+  if (claims.length === 0) return NOTHING_TO_CLAIM;
   for (const { candidate } of claims) inFlight.add(candidate.allocations);
   try {
     return await claimAll(claims, request, { ...deps, nowMs: () => clock.now(), catchUpMs: settings.catchUpMs });

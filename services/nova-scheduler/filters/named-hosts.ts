@@ -1,10 +1,10 @@
 import type { HostState } from '../decision/host-state';
 import { CHECK_TYPE, type NovaRequest } from '../request/nova-request';
-import type { CheckHost } from './filter';
+import type { Refusal } from './filter';
 
 /** What a request says of hosts by name, which is no filter of Nova's and holds before them. */
 export interface NamedHosts {
-  readonly check: CheckHost;
+  readonly check: (host: Pick<HostState, 'node'>) => Refusal;
   /** A forced host passes unfiltered, unless Nova itself asks whether it suits. */
   readonly skipsFilters: boolean;
 }
@@ -17,7 +17,7 @@ export function namedHosts(request: NovaRequest): NamedHosts {
   const destination = spec.requested_destination;
   const cell = destination?.allow_cross_cell_move ? undefined : destination?.cell?.uuid;
   const isForced = forced.size + forcedNodes.size > 0;
-  const check = ({ node }: HostState) => {
+  const check = ({ node }: Pick<HostState, 'node'>) => {
     const host = node.host.toLowerCase();
     if (cell !== undefined && node.cellUuid !== cell) return `it is not in the cell ${cell}`;
     if (destination?.host !== undefined && destination.host !== node.host) return 'it is not the requested destination';

@@ -1,5 +1,6 @@
 import { type Inventories, inventory } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
+import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
@@ -10,6 +11,7 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { type SelectCallDeps, selectDestinationsCall } from '../calls/select-destinations';
+import { freeAmountsOf } from '../decision/host-state';
 import { UsageOverlay } from '../decision/usage-overlay';
 import { type FactKind, NovaFacts, type NovaNode } from '../facts/nova-facts';
 import { novaMetrics } from '../metrics';
@@ -43,12 +45,14 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
   const config = readConfig(novaOptions, settings);
   const refreshed: FactKind[] = [];
   const aids = { columns: new RootColumns(mirror), kept: new KeptCandidates(mirror) };
+  const free = new KeptByTree(mirror, (root) => freeAmountsOf(mirror, root));
   const deps: SelectCallDeps = {
     ...around,
     placement: store,
     mirror,
     facts,
     aids,
+    freeAmounts: (root) => free.of(root),
     config,
     refresh: async (kind) => void refreshed.push(kind),
     inFlight: new UsageOverlay(),
@@ -119,6 +123,7 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
     async close() {
       aids.columns.close();
       aids.kept.close();
+      free.close();
       await mirror.close();
     },
   };

@@ -1,7 +1,8 @@
+import type { WeighedClass } from '../decision/host-state';
 import type { FilterContext } from '../filters/filter';
 import type { Weigher } from './weigher';
 
-function freeAmount(multiplier: string, resourceClass: string): Weigher {
+function freeAmount(multiplier: string, resourceClass: WeighedClass): Weigher {
   return { multiplier, least: 0, prepare: () => (host) => host.free(resourceClass) };
 }
 

@@ -1,3 +1,4 @@
+import TinyQueue from 'tinyqueue';
 import type { HostState } from '../decision/host-state';
 import { metadataOf } from '../filters/aggregates';
 import type { FilterContext } from '../filters/filter';
@@ -11,6 +12,12 @@ export interface Weigher {
   prepare(context: FilterContext): (host: HostState) => number;
 }
 
+/** A host and its weight. */
+export interface Weighed {
+  readonly host: HostState;
+  readonly weight: number;
+}
+
 /** A weigher with its configured multiplier. */
 export interface Weighing {
   readonly weigher: Weigher;
@@ -18,20 +25,26 @@ export interface Weighing {
 }
 
 /**
- * Hosts by weight, best first; of equal ones the first given stays first. Each weigher's raw numbers are scaled to 0..1 over these hosts
- * and multiplied, as Nova does; the metadata of a host's aggregates may have another multiplier, of several the least.
+ * The weight of each host. A weigher's raw numbers are scaled to 0..1 over these hosts and multiplied, as Nova does; the metadata of a
+ * host's aggregates may have another multiplier, of several the least.
  */
 export function weighHosts(
   hosts: readonly HostState[],
   weighings: readonly Weighing[],
   context: FilterContext,
-): { readonly host: HostState; readonly weight: number }[] {
+): Float64Array {
   const weights = new Float64Array(hosts.length);
+  const raw = new Float64Array(hosts.length);
   for (const { weigher, multiplier } of weighings) {
     const weigh = weigher.prepare(context);
-    const raw = hosts.map(weigh);
-    const least = weigher.least ?? raw.reduce((a, b) => Math.min(a, b), Infinity);
-    const most = raw.reduce((a, b) => Math.max(a, b), -Infinity);
+    let least = weigher.least ?? Infinity;
+    let most = -Infinity;
+    hosts.forEach((host, i) => {
+      const weight = weigh(host);
+      raw[i] = weight;
+      if (weigher.least === undefined && weight < least) least = weight;
+      if (weight > most) most = weight;
+    });
     const range = most - least;
     if (range === 0) continue;
     hosts.forEach((host, i) => {
@@ -39,11 +52,23 @@ export function weighHosts(
       weights[i] = (weights[i] ?? 0) + multiplierOn(host, weigher.multiplier, multiplier) * scaled;
     });
   }
-  return hosts.map((host, i) => ({ host, weight: weights[i] ?? 0 })).sort((a, b) => b.weight - a.weight);
+  return weights;
+}
+
+/** Hosts of these weights, best first, lazily; of equal ones the first given comes first. */
+export function* bestFirst(hosts: readonly HostState[], weights: Float64Array): Generator<Weighed, undefined> {
+  const byWeight = (a: number, b: number) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b;
+  const queue = new TinyQueue([...hosts.keys()], byWeight);
+  for (let i = queue.pop(); i !== undefined; i = queue.pop()) {
+    const host = hosts[i];
+    if (host !== undefined) yield { host, weight: weights[i] ?? 0 };
+  }
+  return undefined;
 }
 
 function multiplierOn(host: HostState, name: string, configured: number): number {
-  if (host.aggregates.length === 0) return configured;
+  const { aggregates } = host;
+  if (aggregates.length === 0) return configured;
   const said = metadataOf(host, name);
   const values = said.map(Number);
   return said.length === 0 || values.some(Number.isNaN) ? configured : Math.min(...values);

@@ -69,9 +69,14 @@ def fanouts(api, ctx):
     return {}
 
 
+def stream(api, ctx):
+    """Twenty boots, one after the other."""
+    return {'boots': [boot(api, ctx) for _ in range(20)]}
+
+
 STEPS = {
     'boot': boot, 'many': lambda api, ctx: boot(api, ctx, 4), 'refused': refused, 'group': group, 'old': old,
-    'fanouts': fanouts}
+    'fanouts': fanouts, 'stream': stream}
 
 if __name__ == '__main__':
     config.parse_args(['nova-client'], default_config_files=[])
