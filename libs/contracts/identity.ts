@@ -174,7 +174,11 @@ export function requireProject(identity: Identity, projectId: string): void {
   throw new BerthError('permission_denied', 'wrong_project', message, { details: { field: 'project_id' } });
 }
 
-/** @throws BerthError `permission_denied / services_only` for messages that neither agents nor tenants may send. */
+/**
+ * For what only some contents of a message ask for: whole types are refused by their rule (`message-rules.ts`).
+ *
+ * @throws BerthError `permission_denied / services_only`.
+ */
 export function requireService(identity: Identity, type: string): void {
   if (identity.kind === 'service') return;
   throw new BerthError('permission_denied', 'services_only', `${nameOf(identity)} may not send ${type}`);

@@ -65,3 +65,34 @@ it('lets no sender that the broker does not vouch for send anything that is cons
   const open = consumed.filter((type) => refusalOfMessage(type, { kind: 'nobody' }, 0, MEGABYTE) === undefined);
   expect(open).toEqual([]);
 });
+
+/** Their handlers ask nobody who sent them: a rule that opens one opens what it does. */
+const OF_OPERATORS = [
+  'berth.aggregate.v1.CreateAggregateRequest',
+  'berth.aggregate.v1.DeleteAggregateRequest',
+  'berth.cell.v1.SetCellStateRequest',
+  'berth.compute.v1.HostDiscrepancy',
+  'berth.compute.v1.OperateNode',
+  'berth.conductor.v1.DeleteHostRequest',
+  'berth.conductor.v1.HealAllocationRequest',
+  'berth.conductor.v1.ListDoubtsRequest',
+  'berth.conductor.v1.MoveInstancesRequest',
+  'berth.conductor.v1.ReleaseClaimsRequest',
+  'berth.conductor.v1.SettleDoubtRequest',
+  'berth.flavor.v1.CreateFlavorRequest',
+  'berth.flavor.v1.DeleteFlavorRequest',
+  'berth.flavor.v1.UpdateFlavorRequest',
+  'berth.quota.v1.SetQuotaRequest',
+  'berth.quota.v1.UnsetQuotaRequest',
+  'berth.scheduler.v1.ClaimMovesRequest',
+  'berth.scheduler.v1.ClearHostFailuresRequest',
+  'berth.scheduler.v1.ListHostsRequest',
+  'berth.scheduler.v1.ListNodesRequest',
+  'berth.scheduler.v1.SelectDestinationsRequest',
+  'berth.scheduler.v1.SetHostEnabledRequest',
+];
+
+it.each(OF_OPERATORS)('leaves %s to services', (type) => {
+  const reasons = [TENANT, AGENT].map((sender) => refusalOfMessage(type, sender, 10, MEGABYTE)?.reason);
+  expect(reasons).toEqual(['services_only', 'services_only']);
+});

@@ -10,7 +10,6 @@ import {
   type UpdateFlavorRequest,
   updateFlavorMethod,
 } from '../contracts/flavors';
-import { requireService } from '../contracts/identity';
 import { flavorTopic } from '../contracts/queues';
 import type { Clock } from '../domain/clock';
 import { BerthError, invalidArgument } from '../domain/errors';
@@ -34,16 +33,13 @@ export function flavorCalls(c: FlavorDeps) {
     ...answer(listFlavorsMethod, async ({ name }) => ({
       flavors: name === '' ? await c.flavors.listFlavors() : [await requireFlavor(c, name)],
     })),
-    ...answer(createFlavorMethod, async (request, { identity }) => {
-      requireService(identity, createFlavorMethod.request.type);
+    ...answer(createFlavorMethod, async (request) => {
       return { flavor: await createFlavor(c, request) };
     }),
-    ...answer(updateFlavorMethod, async (request, { identity }) => {
-      requireService(identity, updateFlavorMethod.request.type);
+    ...answer(updateFlavorMethod, async (request) => {
       return { flavor: await updateFlavor(c, request) };
     }),
-    ...answer(deleteFlavorMethod, async ({ name }, { identity }) => {
-      requireService(identity, deleteFlavorMethod.request.type);
+    ...answer(deleteFlavorMethod, async ({ name }) => {
       const flavor = await c.flavors.deleteFlavor(name);
       if (!flavor) throw noSuchFlavor(name);
       announce(c, { change: 'deleted', flavor });

@@ -1,5 +1,5 @@
 import { answer } from '../bus/typed-calls';
-import { type Identity, requireProject, requireService } from '../contracts/identity';
+import { type Identity, requireProject } from '../contracts/identity';
 import type {
   ListQuotasRequest,
   ListQuotasResponse,
@@ -31,12 +31,10 @@ export function quotaCalls(deps: QuotaDeps, requireReady: () => void) {
       requireReady();
       return listQuotas(ofSender(request, identity), deps);
     }),
-    ...answer(setQuotaMethod, async (request, { identity }) => {
-      requireService(identity, setQuotaMethod.request.type);
+    ...answer(setQuotaMethod, async (request) => {
       return { quota: await writeQuota(asWrite(request), deps) };
     }),
-    ...answer(unsetQuotaMethod, async (request, { identity }) => {
-      requireService(identity, unsetQuotaMethod.request.type);
+    ...answer(unsetQuotaMethod, async (request) => {
       return { quota: await writeQuota(asUnset(request), deps) };
     }),
     ...answer(listUsageMethod, (request, { identity }) =>

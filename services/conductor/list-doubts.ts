@@ -1,14 +1,10 @@
-import { type ListDoubtsResponse, listDoubtsMethod } from '#libs/contracts/doubts';
-import { type Identity, requireService } from '#libs/contracts/identity';
+import type { ListDoubtsResponse } from '#libs/contracts/doubts';
 import type { Conductor } from './context';
 
 /**
  * What is in doubt, and when the store may have lost writes.
- *
- * @throws BerthError `permission_denied / services_only`.
  */
-export async function listDoubts(c: Conductor, sender: Identity): Promise<ListDoubtsResponse> {
-  requireService(sender, listDoubtsMethod.request.type);
+export async function listDoubts(c: Conductor): Promise<ListDoubtsResponse> {
   const [doubts, { bornAtMs, jumps }] = await Promise.all([c.instances.listDoubts(), c.placement.identify()]);
   return {
     doubts: doubts.map(({ evidence: _evidence, ...doubt }) => doubt),

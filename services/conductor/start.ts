@@ -84,16 +84,16 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const subscriptions = [
     await c.bus.serve(RPC_CONDUCTOR, {
       ...answer(listInstancesMethod, (request, { identity }) => listInstances(c, request, identity)),
-      ...answer(listDoubtsMethod, (_request, { identity }) => listDoubts(c, identity)),
-      ...answer(settleDoubtMethod, async (request, { identity }) => {
-        await settleDoubt(c, request, identity);
+      ...answer(listDoubtsMethod, () => listDoubts(c)),
+      ...answer(settleDoubtMethod, async (request) => {
+        await settleDoubt(c, request);
         return {};
       }),
       ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(c, request, identity)),
-      ...answer(moveInstancesMethod, (request, { identity }) => moveInstances(c, request, identity)),
-      ...answer(healAllocationMethod, (request, { identity }) => healAllocation(c, request, identity)),
-      ...answer(deleteHostMethod, (request, { identity }) => deleteHost(c, request, identity)),
-      ...answer(releaseClaimsMethod, (request, { identity }) => releaseClaims(c, request, identity)),
+      ...answer(moveInstancesMethod, (request) => moveInstances(c, request)),
+      ...answer(healAllocationMethod, (request) => healAllocation(c, request)),
+      ...answer(deleteHostMethod, (request) => deleteHost(c, request)),
+      ...answer(releaseClaimsMethod, (request) => releaseClaims(c, request)),
       ...flavorCalls(c),
     }),
     // Results first: they release hosts.

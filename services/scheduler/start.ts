@@ -154,11 +154,9 @@ class Scheduler {
     const { fleet, clock } = this.select;
     return {
       ...answer(selectDestinationsMethod, (request, caller) => {
-        requireService(caller.identity, selectDestinationsMethod.request.type);
         return this.selectDestinations(request, caller);
       }),
       ...answer(claimMovesMethod, (request, caller) => {
-        requireService(caller.identity, claimMovesMethod.request.type);
         return this.claimMoves(request, caller);
       }),
       ...answer(explainMethod, async (request, { identity }) => {
@@ -173,30 +171,25 @@ class Scheduler {
         await this.decisions.flush();
         return explainInstance(instanceUuid, identity, this.deps.placement);
       }),
-      ...answer(listHostsMethod, async (request, { identity }) => {
-        requireService(identity, listHostsMethod.request.type);
+      ...answer(listHostsMethod, async (request) => {
         this.requireReady();
         return listHosts(request, fleet, clock.now());
       }),
-      ...answer(listOverAllocatedMethod, async (_request, { identity }) => {
-        requireService(identity, listOverAllocatedMethod.request.type);
+      ...answer(listOverAllocatedMethod, async () => {
         this.requireReady();
         return listOverAllocated(this.deps.mirror);
       }),
-      ...answer(describeCellMethod, async ({ knownDigest, listens }, { identity }) => {
-        requireService(identity, describeCellMethod.request.type);
+      ...answer(describeCellMethod, async ({ knownDigest, listens }) => {
         this.requireReady();
         const summary = this.summaries.newest();
         if (listens) this.onListener();
         return { summary: summary.digest === knownDigest ? undefined : summary };
       }),
       ...quotaCalls(this.deps, () => this.requireReady()),
-      ...answer(setHostEnabledMethod, (request, { identity }) => {
-        requireService(identity, setHostEnabledMethod.request.type);
+      ...answer(setHostEnabledMethod, (request) => {
         return changeHost({ kind: 'set_host_enabled', ...request }, { ...this.deps, fleet, nowMs: clock.now() });
       }),
-      ...answer(clearHostFailuresMethod, (request, { identity }) => {
-        requireService(identity, clearHostFailuresMethod.request.type);
+      ...answer(clearHostFailuresMethod, (request) => {
         return changeHost({ kind: 'clear_failures', ...request }, { ...this.deps, fleet, nowMs: clock.now() });
       }),
     };

@@ -1,7 +1,7 @@
 import { ACK, drop, type IncomingMessage, POSTPONE, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
 import { buildInstanceCodec, type DestroyInstance, destroyInstanceCodec } from '#libs/contracts/compute';
-import { type Identity, nameOf, requireService, speaksForServiceHost } from '#libs/contracts/identity';
+import { type Identity, nameOf, speaksForServiceHost } from '#libs/contracts/identity';
 import { operateNodeCodec } from '#libs/contracts/nodes';
 import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';
@@ -120,18 +120,17 @@ export class OrderQueue {
       case setPowerStateCodec.type:
         return this.#dispatch(message, () => setPowerStateCodec.decode(body), takePowerState);
       case operateNodeCodec.type:
-        return this.#operate(message, identity);
+        return this.#operate(message);
       default:
         return drop(unknownType(message));
     }
   }
 
   /** The node's record shows the outcome; the operator repeats an order that can't be executed now. */
-  async #operate(message: IncomingMessage, identity: Identity): Promise<Settlement> {
+  async #operate(message: IncomingMessage): Promise<Settlement> {
     const { log } = this.#parts;
     try {
       const order = operateNodeCodec.decode(message.body);
-      requireService(identity, operateNodeCodec.type);
       const carried = this.#hosts.get(order.host);
       const host = carried && (await this.#heldHost(carried, order.epoch));
       if (carried && !host && !isLeft(carried)) return this.#giveBack(message, carried, { ...order, instanceUuid: '' });

@@ -1,6 +1,5 @@
-import { type Identity, requireService } from '#libs/contracts/identity';
 import type { HealAllocationRequest, HealAllocationResponse } from '#libs/contracts/nodes';
-import { healAllocationMethod, nodeCodec } from '#libs/contracts/nodes';
+import { nodeCodec } from '#libs/contracts/nodes';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
@@ -23,16 +22,14 @@ import { openRequest } from '../steps/claims';
  * that changes meanwhile, or a conductor that dies here, leaves the record behind its claim; asked again, it catches up. What the record
  * keeps sealed is for the claim that it has now, so that it can be claimed again, or given back after a move.
  *
- * @throws BerthError `permission_denied / services_only`; `not_found / no_such_instance`; `failed_precondition / instance_state` of one
+ * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` of one
  *   that neither runs nor is stopped, or is on its way; `/ no_node` of one that has no node with a class; `/ flavor_without_class` when
  *   its flavor asks for anything but that; `aborted / instance_changed`, `/ claim_changed`.
  */
 export async function healAllocation(
   c: Conductor,
   { instanceUuid }: HealAllocationRequest,
-  sender: Identity,
 ): Promise<HealAllocationResponse> {
-  requireService(sender, healAllocationMethod.request.type);
   const record = await readRecord(c, instanceUuid);
   if (record === undefined)
     throw new BerthError('not_found', 'no_such_instance', `there is no instance ${instanceUuid}`);

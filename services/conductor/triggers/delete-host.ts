@@ -1,5 +1,4 @@
-import { type DeleteHostRequest, type DeleteHostResponse, deleteHostMethod } from '#libs/contracts/hosts';
-import { type Identity, requireService } from '#libs/contracts/identity';
+import { type DeleteHostRequest, type DeleteHostResponse } from '#libs/contracts/hosts';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
@@ -18,15 +17,10 @@ const PAGE = 1_000;
  * Deletes a host that is dead and empty: its provider tree, its row, and who held it. An agent that comes back asks for its host
  * anew, and makes it again with its first report.
  *
- * @throws BerthError `permission_denied / services_only`; `not_found / no_such_host`; `failed_precondition / host_has_instances`,
+ * @throws BerthError `not_found / no_such_host`; `failed_precondition / host_has_instances`,
  *   `/ host_alive` while the lease of its agent lasts, `/ host_in_use` when consumers that are no instances hold something there.
  */
-export async function deleteHost(
-  c: Conductor,
-  { host }: DeleteHostRequest,
-  sender: Identity,
-): Promise<DeleteHostResponse> {
-  requireService(sender, deleteHostMethod.request.type);
+export async function deleteHost(c: Conductor, { host }: DeleteHostRequest): Promise<DeleteHostResponse> {
   const [row] = await c.placement.hosts([host]);
   if (row === undefined) throw noSuchHost(host);
   const there = await instancesOn(c, host);

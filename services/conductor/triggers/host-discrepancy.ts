@@ -1,6 +1,5 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { type HostDiscrepancy, type HostRefusal, hostDiscrepancyCodec } from '#libs/contracts/compute';
-import { requireService } from '#libs/contracts/identity';
 import type { RunningInstance } from '#libs/contracts/stats';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { addResources, type Resources } from '#libs/domain/inventory';
@@ -24,8 +23,7 @@ import { hasOrdersWaiting } from '../steps/orders';
  * A host's report and the store do not agree on which instances it runs, or the host is back: each of them is looked at.
  * The agent is the authority on what runs, the record on what should.
  */
-export async function onHostDiscrepancy(c: Conductor, { body, type, identity }: IncomingMessage): Promise<void> {
-  requireService(identity, type);
+export async function onHostDiscrepancy(c: Conductor, { body }: IncomingMessage): Promise<void> {
   const discrepancy = hostDiscrepancyCodec.decode(body);
   const { host, serviceHost, epoch, position, sequence } = discrepancy;
   if (discrepancy.refusal) return noteRefusal(c, discrepancy, discrepancy.refusal);

@@ -1,6 +1,5 @@
-import { type Identity, requireService } from '#libs/contracts/identity';
 import type { MoveInstancesRequest, MoveInstancesResponse } from '#libs/contracts/moves';
-import { claimMovesMethod, moveInstancesMethod } from '#libs/contracts/moves';
+import { claimMovesMethod } from '#libs/contracts/moves';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Destination } from '#libs/contracts/selection';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
@@ -25,16 +24,14 @@ import { wantedMove } from './wanted-move';
  * instances whose claims are elsewhere, and migrations that no record knows: the audit gives both back. Until it has, asking again
  * is refused (`claim_changed`).
  *
- * @throws BerthError `permission_denied / services_only`; `not_found / no_such_instance`, `/ no_such_host`; `failed_precondition /
+ * @throws BerthError `not_found / no_such_instance`, `/ no_such_host`; `failed_precondition /
  *   instance_state` of one that can not be moved now, `/ same_host`, `/ claim_changed`; `invalid_argument / duplicate_uuid`; `aborted /
  *   claim_conflicts`; `aborted / instance_changed` when some of what was claimed has changed meanwhile: its claims are given back.
  */
 export async function moveInstances(
   c: Conductor,
   { operation, moves, leaveHosts, dryRun, plan }: MoveInstancesRequest,
-  sender: Identity,
 ): Promise<MoveInstancesResponse> {
-  requireService(sender, moveInstancesMethod.request.type);
   const records = await recordsOf(c, moves);
   await requireCertain(c, records);
   const asked = await Promise.all(records.map(withMove));

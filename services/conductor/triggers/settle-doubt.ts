@@ -1,6 +1,5 @@
 import { type HostDiscrepancy, hostDiscrepancyCodec } from '#libs/contracts/compute';
-import { type SettleDoubtRequest, settleDoubtMethod } from '#libs/contracts/doubts';
-import { type Identity, requireService } from '#libs/contracts/identity';
+import { type SettleDoubtRequest } from '#libs/contracts/doubts';
 import type { RunningInstance } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
@@ -15,11 +14,10 @@ import { sealedFor } from '../steps/claims';
  * An operator's word on an instance that runs where no record has it: it is adopted, as its host reported it, or destroyed
  * there.
  *
- * @throws BerthError `permission_denied / services_only`; `not_found / no_such_doubt` when no host reported it running and in
+ * @throws BerthError `not_found / no_such_doubt` when no host reported it running and in
  *   doubt; `failed_precondition / has_record` when its record has it there, or, to be adopted, when it has one at all.
  */
-export async function settleDoubt(c: Conductor, request: SettleDoubtRequest, sender: Identity): Promise<void> {
-  requireService(sender, settleDoubtMethod.request.type);
+export async function settleDoubt(c: Conductor, request: SettleDoubtRequest): Promise<void> {
   const { instanceUuid, host, action } = request;
   const doubts = (await c.instances.listDoubts()).filter(
     (one) => one.instanceUuid === instanceUuid && one.host === host,

@@ -9,7 +9,6 @@ import {
   removeAggregateHostMethod,
   updateAggregateMethod,
 } from '#libs/contracts/aggregates';
-import { requireService } from '#libs/contracts/identity';
 import { MAX_NAMES } from '#libs/contracts/limits';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
@@ -34,8 +33,7 @@ export function aggregateCalls(deps: GroupingDeps) {
   };
   const find = (text: string) => requireAggregate(text, deps);
   return {
-    ...answer(listAggregatesMethod, async ({ aggregate: text }, { identity }) => {
-      requireService(identity, listAggregatesMethod.request.type);
+    ...answer(listAggregatesMethod, async ({ aggregate: text }) => {
       if (text !== '') {
         const found = await find(text);
         return {
@@ -46,30 +44,25 @@ export function aggregateCalls(deps: GroupingDeps) {
       const all = [...mirror.aggregates()].sort((a, b) => (a.name < b.name ? -1 : 1));
       return { aggregates: all.map((one) => viewOf(mirror, one)), hosts: [] };
     }),
-    ...answer(createAggregateMethod, (request, { identity }) => {
-      requireService(identity, createAggregateMethod.request.type);
+    ...answer(createAggregateMethod, (request) => {
       checkWeighing(request.metadata);
       return commit(request.uuid, { kind: 'create_aggregate', ...request });
     }),
-    ...answer(updateAggregateMethod, async ({ aggregate, name, setMetadata, unsetMetadata }, { identity }) => {
-      requireService(identity, updateAggregateMethod.request.type);
+    ...answer(updateAggregateMethod, async ({ aggregate, name, setMetadata, unsetMetadata }) => {
       checkWeighing(setMetadata);
       const { uuid } = await find(aggregate);
       const change = { name: name === '' ? undefined : name, set: setMetadata, unset: unsetMetadata };
       return commit(uuid, { kind: 'update_aggregate', uuid, ...change });
     }),
-    ...answer(addAggregateHostMethod, async ({ aggregate, host }, { identity }) => {
-      requireService(identity, addAggregateHostMethod.request.type);
+    ...answer(addAggregateHostMethod, async ({ aggregate, host }) => {
       const { uuid } = await find(aggregate);
       return commit(uuid, { kind: 'add_aggregate_host', uuid, host });
     }),
-    ...answer(removeAggregateHostMethod, async ({ aggregate, host }, { identity }) => {
-      requireService(identity, removeAggregateHostMethod.request.type);
+    ...answer(removeAggregateHostMethod, async ({ aggregate, host }) => {
       const { uuid } = await find(aggregate);
       return commit(uuid, { kind: 'remove_aggregate_host', uuid, host });
     }),
-    ...answer(deleteAggregateMethod, async ({ aggregate }, { identity }) => {
-      requireService(identity, deleteAggregateMethod.request.type);
+    ...answer(deleteAggregateMethod, async ({ aggregate }) => {
       const { uuid } = await find(aggregate);
       return commit(uuid, { kind: 'delete_aggregate', uuid });
     }),
