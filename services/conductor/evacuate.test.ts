@@ -273,7 +273,8 @@ it.each(['placement', 'instances', 'bus'] as const)(
   },
 );
 
-it('evacuates an affinity group as one, whichever of it is asked for', async () => {
+/** An affinity group of two on h1, which dies. Answers one of them. */
+async function groupOnDeadHost(): Promise<string> {
   world.group = { id: 'web', policy: 'affinity', maxPerHost: 1 };
   world.hosts = ['h1'];
   await world.setUp('h1', true);
@@ -288,7 +289,11 @@ it('evacuates an affinity group as one, whichever of it is asked for', async () 
   await world.setUp('h2', true);
   const atMs = world.clock.now();
   await world.placement.commit({ kind: 'sweep_hosts', atMs, silentSinceMs: atMs - 1, limit: 10 });
-  await evacuate(first?.uuid ?? '');
+  return first?.uuid ?? '';
+}
+
+it('evacuates an affinity group as one, whichever of it is asked for', async () => {
+  await evacuate(await groupOnDeadHost());
   const now = await world.all();
   expect(now.map(({ state, host }) => [state, host])).toEqual([
     ['active', 'h2'],
@@ -343,6 +348,36 @@ it.each([
   await world.clock.advance(120_000);
   expect(await world.only()).toMatchObject({ host: 'h1', fault: { reason: 'host_alive' } });
   expect([world.destroys, world.runs()]).toEqual([[], [`${uuid} h1`]]);
+});
+
+it('claims nothing for a group whose host is back and heard before a scheduler is asked again', async () => {
+  const uuid = await groupOnDeadHost();
+  const closing = conductor.close();
+  await world.clock.advance(1_000);
+  await closing;
+  let areSilent = true;
+  const asked: string[] = [];
+  conductor = await world.conductor((deps) => {
+    const call = deps.bus.call.bind(deps.bus);
+    jest.spyOn(deps.bus, 'call').mockImplementation(async (address, message, options) => {
+      if (areSilent) throw new BerthError('unavailable', 'no_scheduler', 'schedulers are silent');
+      asked.push(message.type);
+      return call(address, message, options);
+    });
+    return deps;
+  });
+  await evacuate(uuid);
+  await world.clock.advance(11_000);
+  const before = await world.claims();
+  await world.placement.acquireHosts({ ...AGENT, hosts: ['h1'], leaseMs: 600_000, atMs: world.clock.now() });
+  await world.setUp('h1', true);
+  areSilent = false;
+  await world.clock.advance(120_000);
+  expect((await world.all()).map(({ host, fault }) => [host, fault?.reason])).toEqual([
+    ['h1', 'host_alive'],
+    ['h1', 'host_alive'],
+  ]);
+  expect([asked, await world.claims(), world.destroys]).toEqual([[], before, []]);
 });
 
 const AGENT = { agentRun: 'the agent of h1', serviceHost: 'h1' };

@@ -52,13 +52,30 @@ async function selectForGroup(c: Conductor, records: readonly Instance[]): Promi
   const moves = records.map((record) => {
     return { instanceUuid: record.uuid, requestSpec: requestSpecCodec.decode(wantedOf(record)), move: undefined };
   });
-  const { destinations, noValidHost: why } = await callScheduler(c, claimMovesMethod, { moves, dryRun: false });
-  if (why) return noHostBy(why, {});
-  const byUuid = new Map(destinations.map((one) => [one.instanceUuid, one]));
-  return (uuid) => {
-    const destination = byUuid.get(uuid);
-    return destination ? claimedOn(destination) : { kind: 'nothing' };
-  };
+  return whileFenced(c, records[0]?.host ?? '', async () => {
+    const { destinations, noValidHost: why } = await callScheduler(c, claimMovesMethod, { moves, dryRun: false });
+    if (why) return noHostBy(why, {});
+    const byUuid = new Map(destinations.map((one) => [one.instanceUuid, one]));
+    return (uuid) => {
+      const destination = byUuid.get(uuid);
+      return destination ? claimedOn(destination) : { kind: 'nothing' };
+    };
+  });
+}
+
+/** New claims take the place of those on a dead host: only while nobody is heard in its name. */
+async function whileFenced(
+  c: Conductor,
+  host: string,
+  select: () => Promise<(uuid: string) => Observation>,
+): Promise<(uuid: string) => Observation> {
+  const fenced = await fenceOf(c, host);
+  if ('fault' in fenced) return () => ({ kind: 'no_host', ...fenced, passedOver: [] });
+  return select().catch(async (thrown: unknown) => {
+    // It is tried again and again, and an agent that is back must not wait for that.
+    await releaseFence(c, host);
+    throw thrown;
+  });
 }
 
 /** The affinity group with which an instance leaves a dead host; undefined when it leaves alone. */
@@ -80,16 +97,8 @@ async function selectForRequest(
   minRevision: number,
 ): Promise<(uuid: string) => Observation> {
   const [first] = records as [Instance, ...Instance[]];
-  if (first.state !== 'rebuilding') return askScheduler(c, records, minRevision);
-  // The new claim takes the place of the old one: only while nobody is heard in the name of its host.
-  const { host = '' } = first;
-  const fenced = await fenceOf(c, host);
-  if ('fault' in fenced) return () => ({ kind: 'no_host', ...fenced, passedOver: [] });
-  return askScheduler(c, records, minRevision).catch(async (thrown: unknown) => {
-    // It is tried again and again, and an agent that is back must not wait for that.
-    await releaseFence(c, host);
-    throw thrown;
-  });
+  const ask = () => askScheduler(c, records, minRevision);
+  return first.state === 'rebuilding' ? whileFenced(c, first.host ?? '', ask) : ask();
 }
 
 async function askScheduler(
