@@ -1,5 +1,6 @@
 import type { Clock } from '../domain/clock';
 import type { Random } from '../domain/random';
+import { memoryPlacementStore } from '../placement/open';
 import type { PlacementConfig } from '../placement/options';
 import { connectToCell } from '../redis/schema';
 import type { Log } from '../runtime/log';
@@ -10,7 +11,7 @@ import { memoryLeaseStore } from './memory/lease-store';
 import { redisFlavorStore } from './redis/flavor-store';
 import { redisInstanceStore } from './redis/instance-store';
 import { redisLeaseStore } from './redis/lease-store';
-import type { InstanceStore, LeaseStore } from './store';
+import { type InstanceStore, type LeaseStore, MAX_OUTBOX } from './store';
 
 /** All that is kept beside the placement of a cell. */
 type CellStores = InstanceStore & LeaseStore & FlavorStore;
@@ -40,7 +41,7 @@ export async function openInstanceStore(
   const { log, clock, random, processName = '', onlyReads = false } = surroundings;
   if (storeUrl === 'memory:') {
     const store = memoryStores.get(cell) ?? {
-      ...memoryInstanceStore(clock),
+      ...memoryInstanceStore(clock, MAX_OUTBOX, memoryPlacementStore(cell)),
       ...memoryLeaseStore(clock),
       ...memoryFlavorStore(clock),
     };

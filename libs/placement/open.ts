@@ -12,6 +12,13 @@ import { watchStore } from './watch-store';
 /** The memory stores of this process, by cell: embedded services share them. */
 const memoryStores = new Map<string, MemoryPlacementStore>();
 
+/** The memory store of a cell in this process. */
+export function memoryPlacementStore(cell: string, streamLength?: number): MemoryPlacementStore {
+  const store = memoryStores.get(cell) ?? new MemoryPlacementStore(streamLength);
+  memoryStores.set(cell, store);
+  return store;
+}
+
 /** A store, and the clock by which its users stamp what they write: the store's own, if it has one. */
 export type OpenedPlacementStore = PlacementStore & { readonly clock: Clock };
 
@@ -28,9 +35,7 @@ export async function openPlacementStore(
 ): Promise<OpenedPlacementStore> {
   const { cell, storeUrl, storeTimeoutMs, storeReplicas, storeStreamLength } = config;
   if (storeUrl === 'memory:') {
-    const store = memoryStores.get(cell) ?? new MemoryPlacementStore(storeStreamLength);
-    memoryStores.set(cell, store);
-    return Object.assign(store, { clock: surroundings.clock });
+    return Object.assign(memoryPlacementStore(cell, storeStreamLength), { clock: surroundings.clock });
   }
   const connectionName = `berth-placement:${surroundings.processName ?? ''}`;
   const { log, clock: ownClock, random, onlyReads = false } = surroundings;

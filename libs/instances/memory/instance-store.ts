@@ -14,15 +14,20 @@ import {
 import { memoryDoubtStore } from './doubt-store';
 import { memoryOutbox } from './outbox';
 
+/** Who holds hosts. */
+export interface HostHolders {
+  isHeldBy(host: string, epoch: number, atMs: number): boolean;
+}
+
 /**
  * Instance records in this process's memory: the embedded default, and what simulations run on. Records are immutable.
  *
- * @param isFenced  asks who holds hosts by now. In one process nobody needs to: whoever could hold a host meanwhile stands still with it
+ * @param holders  the placement store of the cell, which knows by which epoch hosts are held; without it no fence stands
  */
 export function memoryInstanceStore(
   clock: Pick<Clock, 'now'>,
   maxOutbox = MAX_OUTBOX,
-  isFenced: (fence: Fence) => boolean = () => true,
+  holders?: HostHolders,
 ): InstanceStore {
   const outbox = memoryOutbox(clock);
   const records = new Map<string, Instance>();
@@ -35,6 +40,8 @@ export function memoryInstanceStore(
   let sorted: string[] | undefined;
   /** When the newest of the instances that were forgotten was created. */
   let forgottenUpToMs = 0;
+
+  const isFenced = ({ host, epoch }: Fence) => holders?.isHeldBy(host, epoch, clock.now()) ?? false;
 
   const present = (uuids: readonly string[]) =>
     uuids.map((uuid) => records.get(uuid)).filter((instance) => instance !== undefined);

@@ -11,6 +11,7 @@ import type { Resources } from '#libs/domain/inventory';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
+import { MAX_OUTBOX } from '#libs/instances/store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -117,7 +118,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
   const placement = new MemoryPlacementStore();
   const stores = {
     placement,
-    instances: memoryInstanceStore(clock),
+    instances: memoryInstanceStore(clock, MAX_OUTBOX, placement),
     leases: memoryLeaseStore(clock),
     flavors: memoryFlavorStore(clock),
   };

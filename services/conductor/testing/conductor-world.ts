@@ -77,9 +77,7 @@ export class ConductorWorld {
   readonly clock = fakeClock();
   readonly random = seededRandom(7);
   readonly placement = new MemoryPlacementStore();
-  readonly instances = memoryInstanceStore(this.clock, MAX_OUTBOX, ({ host, epoch }) => {
-    return this.placement.isHeldBy(host, epoch, this.clock.now());
-  });
+  readonly instances = memoryInstanceStore(this.clock, MAX_OUTBOX, this.placement);
   readonly leases = memoryLeaseStore(this.clock);
   readonly flavors = memoryFlavorStore(this.clock);
   /** How long the store keeps what alternates refer to; they are sealed when undefined. */

@@ -10,6 +10,7 @@ import { connectRedis, type RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
 import { systemRandom } from '#libs/runtime/system';
 import { describeDoubtStore } from '#libs/testing/instances/doubt-contract';
+import { describeFence } from '#libs/testing/instances/fence-contract';
 import { describeFlavorStore } from '#libs/testing/instances/flavor-contract';
 import { anInstance, nextVersion } from '#libs/testing/instances/instance';
 import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
@@ -38,27 +39,11 @@ describeOutbox('redis', async (maxOutbox) => ({
   pass: (durationMs) => pass(durationMs),
 }));
 
-it('writes a record behind a fence only while the host is held by that epoch, in one commit', async () => {
+describeFence('redis', async () => {
   const cell = randomUUID();
   const store = redisInstanceStore(await connect(), cell);
   const placement = new RedisPlacementStore(await connect(), { cell, streamLength: 1_000 });
-  const fence = { agentRun: 'a fence', serviceHost: 'h1', hosts: ['h1'], leaseMs: 300, atMs: 0 };
-  const [grant] = await placement.acquireHosts(fence);
-  const epoch = grant?.kind === 'granted' ? grant.epoch : 0;
-  const one = anInstance({ state: 'rebuilding', host: 'h1' });
-  await store.create(one.requestId, [one]);
-  const next = nextVersion(one, { state: 'building', host: 'h2' });
-  const unfenced = { updated: false, isUnfenced: true, instance: one };
-  expect(await store.update(next, { fence: { host: 'h1', epoch: epoch + 1 } })).toMatchObject(unfenced);
-  expect(await store.update(next, { fence: { host: 'h1', epoch } })).toMatchObject({ updated: true });
-  await pass(400);
-  const later = nextVersion(next, { state: 'active' });
-  expect(await store.update(later, { fence: { host: 'h1', epoch } })).toMatchObject({
-    updated: false,
-    isUnfenced: true,
-  });
-  expect(await store.get([one.uuid])).toEqual([next]);
-  await Promise.all([store.close(), placement.close()]);
+  return { store, placement, nowMs: () => 0, pass: (durationMs) => pass(durationMs) };
 });
 
 it('notes which hosts were heard in full since a time', async () => {

@@ -7,7 +7,7 @@ import { BerthError } from '#libs/domain/errors';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
-import { type Fence, MAX_OUTBOX } from '#libs/instances/store';
+import { MAX_OUTBOX } from '#libs/instances/store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { open as openSealed, sealer } from '#libs/placement/sealed/allocation-request';
@@ -270,8 +270,7 @@ export abstract class Processes {
     const server = new StoreServer(this.time, this.history, () => {
       const placement = openPlacement();
       const { clock } = this.world;
-      const isFenced = ({ host, epoch }: Fence) => placement.isHeldBy(host, epoch, clock.now());
-      const stores = { instances: memoryInstanceStore(clock, MAX_OUTBOX, isFenced), leases: memoryLeaseStore(clock) };
+      const stores = { instances: memoryInstanceStore(clock, MAX_OUTBOX, placement), leases: memoryLeaseStore(clock) };
       return { placement, ...stores, flavors: memoryFlavorStore(clock), goesOn: (atMs) => placement.goOn(atMs) };
     });
     return { broker: { refusal: undefined, openSession, describe: describeMessage }, server };
