@@ -22,6 +22,8 @@ import type {
 import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
 import { inventory } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
@@ -106,6 +108,21 @@ describe('rpc.scheduler', () => {
     const { destinations } = await cell.call(selectDestinationsMethod, request);
     expect(destinations.map(({ selected }) => selected.host)).toEqual(['host-1']);
     expect(await cell.metrics()).toContain('berth_scheduler_instances_total{outcome="selected"} 1');
+  });
+
+  it('counts what it has decided when nobody waits for it any more', async () => {
+    await cell.report();
+    const commit = cell.placement.commit.bind(cell.placement);
+    jest.spyOn(cell.placement, 'commit').mockImplementation(async (command) => {
+      await sleep(cell.clock, 6_000);
+      return commit(command);
+    });
+    const request = { requestId: randomUUID(), requestSpec: anEncodedSpec(), instanceUuids: [randomUUID()] };
+    const answer = cell.call(selectDestinationsMethod, { ...request, numAlternates: 0 }).catch(BerthError.from);
+    await cell.clock.advance(5_500);
+    expect(await answer).toMatchObject({ code: 'deadline_exceeded' });
+    await cell.clock.advance(1_000);
+    expect(await cell.metrics()).toContain('berth_scheduler_instances_total{outcome="timed_out"} 1');
   });
 
   it('says why there is no valid host, and explains one by name', async () => {

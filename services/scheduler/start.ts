@@ -228,6 +228,7 @@ class Scheduler {
       log.warn({ event: 'select_failed', ...subject(), code, reason }, `select destinations failed: ${error.message}`);
       throw error;
     } finally {
+      if (caller.isAborted) outcome = 'timed_out';
       this.metrics.instances.inc({ outcome }, request.instanceUuids.length);
       this.metrics.selectSeconds.observe({ outcome }, (this.deps.clock.elapsed() - startedAtMs) / 1000);
     }

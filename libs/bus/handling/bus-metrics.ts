@@ -11,6 +11,8 @@ export interface BusMetrics {
   readonly postponed: Histogram;
   /** Messages refused before decoding: for their sender, their size, or too many deliveries or postponements. */
   readonly refused: Counter<'reason'>;
+  /** Calls whose caller no longer waits for the answer. */
+  readonly expired: Counter<'reason'>;
   /** Handlers that threw an unexpected error. */
   readonly handlerFailures: Counter;
   readonly reconnects: Counter;
@@ -46,6 +48,11 @@ export function busMetrics(metrics: Metrics, state: BusState): BusMetrics {
       AGE_BUCKETS_S,
     ),
     refused: metrics.counter('berth_bus_refused_total', 'Messages refused before they were decoded.', ['reason']),
+    expired: metrics.counter(
+      'berth_bus_expired_calls_total',
+      'Calls whose caller had stopped waiting: unread, answered_late.',
+      ['reason'],
+    ),
     handlerFailures: metrics.counter('berth_bus_handler_failures_total', 'Handlers of messages that threw.'),
     reconnects: metrics.counter('berth_bus_reconnects_total', 'Times that the broker came back.'),
   };

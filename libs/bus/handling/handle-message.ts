@@ -179,7 +179,7 @@ async function handleCall(
   const defect = defectOf(delivery, options.queue);
   if (defect !== undefined) return await bury(delivery, actions, defect, options);
   if (delivery.replyTo === undefined) return await bury(delivery, actions, missingReplyTo(), options);
-  if (delivery.isExpired) return actions.ack();
+  if (delivery.isExpired) return expire(actions, options, 'unread');
   // Its consumer died, or returned it unanswered, and brokers do not count that for a call queue. (On other queues
   // the flag is forged.)
   if (delivery.isGivenBack && options.queue.kind !== 'work') return await actions.recount();
@@ -198,13 +198,21 @@ async function handleCall(
   try {
     const body = await traceAnswer(options.queue.name, delivery, async () => answerOf(delivery, handlers));
     delivery.finish();
-    if (!delivery.isExpired) reply(actions, body, options);
+    if (delivery.isExpired) return expire(actions, options, 'answered_late');
+    reply(actions, body, options);
   } catch (thrown) {
     delivery.finish();
     const error = BerthError.from(thrown);
     if (error.code === 'internal') reportDefect(delivery, error, options);
-    if (!delivery.isExpired) actions.reply(ERROR_TYPE, encodeError(error));
+    if (delivery.isExpired) return expire(actions, options, 'answered_late');
+    actions.reply(ERROR_TYPE, encodeError(error));
   }
+  actions.ack();
+}
+
+/** Ends a call whose caller no longer waits. */
+function expire(actions: MessageActions, { metrics }: HandlingOptions, reason: 'unread' | 'answered_late'): void {
+  metrics.expired.inc({ reason });
   actions.ack();
 }
 

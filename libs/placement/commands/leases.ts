@@ -1,3 +1,4 @@
+import { projectShare } from '../../domain/project-share';
 import { MAX_LEASES, type PlaceLease } from '../../domain/queueing/place-lease';
 import type { EndLeases, WriteLease } from '../port/placement-store';
 import { counters, type NominatedAmounts } from './tables';
@@ -6,10 +7,11 @@ import type { Decided, Timed, Transaction } from './transaction';
 /** Leases places for an instance. It takes no capacity; of a nomination, claims of lower priorities leave that room (`allocations.ts`). */
 export async function writeLease(tx: Transaction, { lease, atMs }: Timed<WriteLease>): Decided {
   const present = await tx.get('lease', lease.consumerUuid);
-  if (!present) {
-    const count = await tx.readCount(counters.leases);
-    if (count >= MAX_LEASES) return { kind: 'full', subject: 'lease', most: MAX_LEASES };
-    tx.write({ kind: 'count', name: counters.leases, by: 1 });
+  if (present?.projectId !== lease.projectId) {
+    const most = await fullAt(tx, lease.projectId);
+    if (most !== undefined) return { kind: 'full', subject: 'lease', most };
+    if (present) count(tx, present, -1);
+    count(tx, lease, 1);
   }
   tx.put('lease', lease.consumerUuid, lease);
   await nominate(tx, present ? [present] : [], [lease], atMs);
@@ -21,11 +23,24 @@ export async function endLeases(tx: Transaction, { consumerUuids, expiredAtMs, a
   const present = await tx.getAll('lease', [...new Set(consumerUuids)]);
   const hasRunOut = ({ untilMs }: PlaceLease) => expiredAtMs === undefined || untilMs <= expiredAtMs;
   const ending = present.filter((lease) => lease !== undefined).filter(hasRunOut);
-  for (const { consumerUuid } of ending) tx.write({ kind: 'delete', table: 'lease', key: consumerUuid });
   if (ending.length === 0) return { kind: 'unchanged' };
-  tx.write({ kind: 'count', name: counters.leases, by: -ending.length });
+  for (const lease of ending) {
+    tx.write({ kind: 'delete', table: 'lease', key: lease.consumerUuid });
+    count(tx, lease, -1);
+  }
   await nominate(tx, ending, [], atMs);
   return undefined;
+}
+
+/** The bound that one more lease of a project would pass: of all projects, or its share. */
+async function fullAt(tx: Transaction, projectId: string): Promise<number | undefined> {
+  if ((await tx.readCount(counters.leases)) >= MAX_LEASES) return MAX_LEASES;
+  const share = projectShare(MAX_LEASES);
+  return (await tx.readCount(counters.leasesOf(projectId))) >= share ? share : undefined;
+}
+
+function count(tx: Transaction, { projectId }: PlaceLease, by: number): void {
+  for (const name of [counters.leases, counters.leasesOf(projectId)]) tx.write({ kind: 'count', name, by });
 }
 
 /**

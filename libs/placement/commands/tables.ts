@@ -148,6 +148,7 @@ export const counters = {
   passingIn: (group: string, domain: GroupDomain) => `passing-in ${domainKey(domain)}${group}`,
   quotas: 'quotas',
   leases: 'leases',
+  leasesOf: (projectId: string) => `leases ${projectId}`,
 } as const;
 
 function domainKey({ by, domain }: GroupDomain): string {

@@ -1,5 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import type { Instance } from '#libs/domain/instance';
+import { projectShare } from '#libs/domain/project-share';
 import { inQueueOrder, type Waiter } from '#libs/domain/queueing/queue-order';
 import type { InstanceStore } from '#libs/instances/store';
 import type { ConductorConfig } from '../options';
@@ -26,7 +27,7 @@ export type FullPlaces = 'all' | 'project';
 
 /** Places that one project may have of those who wait: so that no one can take them all. */
 export function placesOfProject({ maxPending, pendingShare }: PlacesConfig): number {
-  return Math.max(1, Math.floor((maxPending * pendingShare) / 100));
+  return projectShare(maxPending, pendingShare);
 }
 
 /** Instances that are read at once. */

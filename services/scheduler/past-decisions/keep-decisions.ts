@@ -1,6 +1,7 @@
 import { decisionCodec } from '#libs/contracts/diagnosis';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import { projectShare } from '#libs/domain/project-share';
 import type { KeptDecision, PlacementStore } from '#libs/placement/port/placement-store';
 import type { Log } from '#libs/runtime/log';
 import type { PastDecision } from '../decision/select-destinations';
@@ -15,6 +16,8 @@ const COLLECT_MS = 50;
 const REACH_SECONDS = 60;
 /** Of all that are kept, the part that may come in one burst. */
 const BURST_SHARE = 0.2;
+/** Projects whose share is counted. */
+const MAX_PROJECTS = 1_000;
 
 /** Keeps decisions in the store. */
 export interface DecisionKeeper {
@@ -35,7 +38,7 @@ export interface DecisionKeeper {
  *
  * To note what a decision was made on takes a tenth of a scheduler's time, and at some thousand a second what is kept would reach back a
  * few seconds only. So of those that found their hosts, no more are kept than let it reach back a minute, or come in one burst; those
- * that found none, which people ask about, are kept always.
+ * that found none, which people ask about, are kept, of each project its share of what is kept in a minute.
  *
  * @param most  how many the store keeps
  */
@@ -49,11 +52,16 @@ export function decisionKeeper(
   const underWay = new Set<Promise<void>>();
   let underWayCount = 0;
   const room = bucket(Math.max(MAX_BATCH, most * BURST_SHARE), most / REACH_SECONDS, clock);
+  const share = projectShare(most);
+  const refused = new ProjectRooms(() => bucket(Math.max(MAX_BATCH, share), share / REACH_SECONDS, clock));
   return {
     hasRoom: () => room.left() >= 1,
 
     keep(decision) {
-      if (Object.keys(decision.decision.selected).length > 0) room.take();
+      const { projectId, selected } = decision.decision;
+      const its = Object.keys(selected).length > 0 ? room : refused.of(projectId);
+      if (its !== room && its.left() < 1) return;
+      its.take();
       if (waiting.length + underWayCount >= MOST_UNDER_WAY) return;
       if (waiting.push(decision) === 1) cancelTimer = clock.after(COLLECT_MS, send);
       if (waiting.length === MAX_BATCH) send();
@@ -87,8 +95,29 @@ export function decisionKeeper(
   }
 }
 
+/** The rooms of projects; those of whom nothing was decided for the longest are forgotten. */
+class ProjectRooms {
+  readonly #rooms = new Map<string, Bucket>();
+
+  constructor(private readonly newRoom: () => Bucket) {}
+
+  of(projectId: string): Bucket {
+    const room = this.#rooms.get(projectId) ?? this.newRoom();
+    this.#rooms.delete(projectId);
+    const [oldest] = this.#rooms.size < MAX_PROJECTS ? [] : this.#rooms.keys();
+    if (oldest !== undefined) this.#rooms.delete(oldest);
+    this.#rooms.set(projectId, room);
+    return room;
+  }
+}
+
+interface Bucket {
+  left(): number;
+  take(): void;
+}
+
 /** A token bucket: so many at most, and so many more each second. */
-function bucket(size: number, perSecond: number, clock: Clock) {
+function bucket(size: number, perSecond: number, clock: Clock): Bucket {
   let tokens = size;
   let filledAtMs = clock.elapsed();
   const left = () => {

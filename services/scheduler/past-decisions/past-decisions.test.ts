@@ -114,6 +114,15 @@ it('keeps of many that found hosts those of a first burst and some each second, 
   expect((await kept(later)).selected).toEqual({ [later]: 'vast' });
 });
 
+it('keeps of one project its share, so that its refusals drive out none of another', async () => {
+  scheduler = await world.scheduler({ keptDecisions: 300 });
+  const refused = { ...REQUEST, resources: { VCPU: 99_999 } };
+  const others = randomUUID();
+  await scheduler.select(refused, [others]);
+  for (let n = 0; n < 400; n++) await scheduler.select({ ...refused, projectId: 'flood' }, [randomUUID()]);
+  expect((await kept(others)).projectId).toBe('demo');
+});
+
 it('is read again as it was written', async () => {
   const uuid = randomUUID();
   await scheduler.select(REQUEST, [uuid]);
