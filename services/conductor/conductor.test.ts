@@ -19,6 +19,7 @@ import { lookAt } from './observation';
 import { PendingQueue } from './pending/pending-queue';
 import { reconcileLoop } from './reconcile-loop';
 import { ConductorWorld, providerOf } from './testing/conductor-world';
+import { QuotaJudge } from './triggers/admission/within-quota';
 import { retryOptions } from './triggers/settle-message';
 
 let world: ConductorWorld;
@@ -263,6 +264,7 @@ it('takes no claim from an instance with which another conductor went on meanwhi
         events,
         pending,
         hearing: new Hearing(),
+        quotas: new QuotaJudge(),
         measured,
         refusals: senderLog(deps.log, deps.clock),
         stopping: new AbortController().signal,
@@ -494,7 +496,7 @@ describe('the audit of a build', () => {
     await world.setUp('h1', false);
     await world.clock.advance(5_000);
     expect(await outcomes()).toEqual(['h1 building']);
-    await world.clock.advance(20_000);
+    await world.clock.advance(25_000);
     expect(await outcomes()).toEqual(['h1 timed_out', 'h2 active']);
     expect((await world.only()).attempts[0]?.reason).toBe('its host is down');
   });
@@ -556,6 +558,41 @@ it('refuses several instances that the quota of their project can not hold, befo
   await world.request(2);
   await world.clock.advance(10);
   expect(await world.all()).toHaveLength(2);
+});
+
+it('refuses one instance that the quota of its project can not hold, before it is on record', async () => {
+  const refusals: string[] = [];
+  await world.bus.subscribe('request.refused.*', (_topic, { body }) => {
+    refusals.push(buildRefusedCodec.decode(body).error.reason);
+  });
+  world.defaultLimits = { VCPU: 0 };
+  await world.request();
+  await world.clock.advance(10);
+  expect([await world.all(), refusals]).toEqual([[], ['quota_exceeded']]);
+});
+
+it('takes of one project its share while no scheduler can judge its requests, and the rest once one does', async () => {
+  await closeAll();
+  let areSilent = true;
+  conductors = [
+    await world.conductor(
+      (deps) => {
+        const call = deps.bus.call.bind(deps.bus);
+        jest.spyOn(deps.bus, 'call').mockImplementation(async (...args) => {
+          if (areSilent) throw new BerthError('unavailable', 'no_scheduler', 'schedulers are silent');
+          return call(...args);
+        });
+        return deps;
+      },
+      { BERTH_CONDUCTOR_PREFETCH: '1000' },
+    ),
+  ];
+  for (let n = 0; n < 210; n++) await world.request();
+  await world.clock.advance(30_000);
+  expect(await world.all()).toHaveLength(200);
+  areSilent = false;
+  await world.clock.advance(30_000);
+  expect(await world.all()).toHaveLength(210);
 });
 
 it('ends what was terminated on a host that died after it was told, when the host is known to be down', async () => {

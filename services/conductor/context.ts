@@ -11,6 +11,7 @@ import type { Hearing } from './losses/hearing';
 import type { ConductorMetrics } from './metrics';
 import type { ConductorConfig } from './options';
 import type { PendingQueue } from './pending/pending-queue';
+import type { QuotaJudge } from './triggers/admission/within-quota';
 
 /** What a conductor works with. */
 export interface ConductorDeps extends Surroundings {
@@ -34,6 +35,7 @@ export interface Conductor extends ConductorDeps {
   readonly events: EventPublisher;
   /** Who waits for capacity, as this conductor read it last. */
   readonly pending: PendingQueue;
+  readonly quotas: QuotaJudge;
   /** True when all hosts were heard since the store went back. */
   readonly hearing: Hearing;
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */

@@ -10,6 +10,7 @@ import { lookAt } from './observation';
 import { PendingQueue } from './pending/pending-queue';
 import { reconcileLoop } from './reconcile-loop';
 import { ConductorWorld } from './testing/conductor-world';
+import { QuotaJudge } from './triggers/admission/within-quota';
 import { retryOptions } from './triggers/settle-message';
 
 const away = new BerthError('unavailable', 'store_away', 'the store is away');
@@ -28,6 +29,7 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
       events,
       pending,
       hearing: new Hearing(),
+      quotas: new QuotaJudge(),
       measured,
       refusals: senderLog(deps.log, deps.clock),
       stopping: new AbortController().signal,

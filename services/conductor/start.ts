@@ -27,6 +27,7 @@ import { healAllocation } from './nodes/heal-allocation';
 import { keepQueue, PENDING_LEASE } from './pending/keep-queue';
 import { PendingQueue } from './pending/pending-queue';
 import { releaseClaims } from './release-claims';
+import { QuotaJudge } from './triggers/admission/within-quota';
 import { AUDIT_LEASE, audit } from './triggers/audit';
 import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
@@ -67,6 +68,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
     ...deps,
     events,
     pending,
+    quotas: new QuotaJudge(),
     hearing: new Hearing(),
     measured: conductorMetrics(deps.metrics),
     refusals: senderLog(deps.log, deps.clock),

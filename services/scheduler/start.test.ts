@@ -118,7 +118,9 @@ describe('rpc.scheduler', () => {
       return commit(command);
     });
     const request = { requestId: randomUUID(), requestSpec: anEncodedSpec(), instanceUuids: [randomUUID()] };
-    const answer = cell.call(selectDestinationsMethod, { ...request, numAlternates: 0 }).catch(BerthError.from);
+    const answer = cell
+      .call(selectDestinationsMethod, { ...request, numAlternates: 0 })
+      .catch((thrown: unknown) => BerthError.from(thrown));
     await cell.clock.advance(5_500);
     expect(await answer).toMatchObject({ code: 'deadline_exceeded' });
     await cell.clock.advance(1_000);

@@ -6,8 +6,8 @@ import { anInstance, nextVersion } from './instance';
 export interface FenceWorld {
   readonly store: InstanceStore;
   readonly placement: Pick<PlacementStore, 'acquireHosts' | 'close'>;
-  nowMs(): number;
-  pass(durationMs: number): Promise<void>;
+  readonly nowMs: () => number;
+  readonly pass: (durationMs: number) => Promise<void>;
 }
 
 /** Writes behind a fence, which every adapter of the instance store checks in the same commit. */

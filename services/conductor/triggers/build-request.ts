@@ -16,7 +16,6 @@ import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { claimedHostOf } from '../steps/select-destinations';
 import { requirePriority } from './admission/priority-allowed';
-import { requireQuota } from './admission/within-quota';
 import { refuseRequest } from './settle-message';
 
 /**
@@ -120,7 +119,7 @@ async function createOnce(c: Conductor, request: BuildRequest) {
   const { requestId, requestSpec } = request;
   const { flavor, projectId } = readSpec(requestSpec);
   const publishedAtMs = publishedAtEarliest(c, request);
-  await requireQuota(c, request);
+  await c.quotas.require(c, request);
   const isQueued = await goesBehindOthers(c, request, projectId);
   try {
     const create = (spec: EncodedRequestSpec) =>

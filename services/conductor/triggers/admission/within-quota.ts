@@ -3,25 +3,77 @@ import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import { listQuotasMethod } from '#libs/contracts/quotas';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
+import { projectShare } from '#libs/domain/project-share';
 import { INSTANCES, type QuotaExcess, sentenceOf, UNLIMITED } from '#libs/domain/quotas/quota';
 import { readSpec } from '#libs/flavors/fill-in-flavor';
 import type { Conductor } from '../../context';
 import { callScheduler } from '../../steps/call-scheduler';
 
-/**
- * Refuses a request of several instances that its project's quota can't hold: before a record of any is written, for a thousand
- * would each be stored, announced, refused, and kept until they are forgotten. A gang needs room for its `min_count` only,
- * and who may wait for capacity also waits for what others of its project hold. One instance is judged by a scheduler as
- * ever, and so is all that comes again, or while no scheduler answers.
- *
- * @throws BerthError `failed_precondition / quota_exceeded`
- */
-export async function requireQuota(c: Conductor, request: BuildRequest): Promise<void> {
-  const { count, requestId, minCount = 0, admission } = request;
-  if (count <= 1) return;
+/** So long a conductor goes by what it was told of a project, where that lets one instance more in. */
+const BELIEVED_MS = 1_000;
+/** Projects of which it knows that. */
+const MAX_KNOWN = 1_000;
+/** Instances that a conductor takes while no scheduler can judge them; of one project its share. */
+const MAX_UNJUDGED = 1_000;
+
+/** What a project holds and may hold, with what it may borrow. */
+interface Standing {
+  readonly used: Resources;
+  readonly limits: Resources;
+  readonly readAtMs: number;
+}
+
+/** Judges requests by the quotas of their projects before anything of them is written. */
+export class QuotaJudge {
+  readonly #known = new Map<string, Standing>();
+  readonly #unjudged = new Map<string, number>();
+
+  /**
+   * Refuses a request that its project's quota can't hold: before a record of any instance is written, for each would be stored,
+   * announced, refused, and kept until it is forgotten. A gang needs room for its `min_count` only, and who may wait for capacity
+   * also waits for what others of its project hold. What comes again passes. While no scheduler answers some are taken unjudged; the
+   * others wait in their queue.
+   *
+   * @throws BerthError `failed_precondition / quota_exceeded`; `unavailable / quota_unknown`
+   */
+  async require(c: Conductor, request: BuildRequest): Promise<void> {
+    const { projectId } = readSpec(request.requestSpec);
+    const known = this.#known.get(projectId);
+    const isBelieved = known !== undefined && c.clock.now() - known.readAtMs < BELIEVED_MS && request.count === 1;
+    if (isBelieved && excessOf(request, known).length === 0) return;
+    const standing = await readStanding(c, projectId);
+    const excess = standing ? excessOf(request, standing) : undefined;
+    if (standing) this.#note(projectId, standing);
+    if (excess?.length === 0 || (await c.instances.list({ requestId: request.requestId }, undefined, 1)).length > 0)
+      return;
+    if (excess === undefined) return this.#takeUnjudged(projectId, request.count);
+    const message = `${sentenceOf(excess)}: ask for fewer instances, end some, or have the quota of project '${projectId}' raised`;
+    throw new BerthError('failed_precondition', 'quota_exceeded', message);
+  }
+
+  #note(projectId: string, standing: Standing): void {
+    this.#unjudged.clear();
+    this.#known.delete(projectId);
+    const [oldest] = this.#known.size < MAX_KNOWN ? [] : this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
+    this.#known.set(projectId, standing);
+  }
+
+  #takeUnjudged(projectId: string, count: number): void {
+    const ofAll = [...this.#unjudged.values()].reduce((sum, one) => sum + one, count);
+    const ofProject = (this.#unjudged.get(projectId) ?? 0) + count;
+    if (ofAll <= MAX_UNJUDGED && ofProject <= projectShare(MAX_UNJUDGED)) {
+      this.#unjudged.set(projectId, ofProject);
+      return;
+    }
+    const message = `no scheduler says what project '${projectId}' may hold; its request waits until one does`;
+    throw new BerthError('unavailable', 'quota_unknown', message);
+  }
+}
+
+function excessOf(request: BuildRequest, standing: Standing): readonly QuotaExcess[] {
+  const { count, minCount = 0, admission } = request;
   const { projectId, resources } = readSpec(request.requestSpec);
-  const standing = await standingOf(c, projectId);
-  if (standing === undefined) return;
   const needed = minCount || count;
   const isWaiting = (admission?.waitForCapacityMs ?? 0) > 0;
   const excess: QuotaExcess[] = [];
@@ -31,18 +83,16 @@ export async function requireQuota(c: Conductor, request: BuildRequest): Promise
     if (asked === 0 || asked + (isWaiting ? 0 : used) <= limit) continue;
     excess.push({ scope: 'project', name: projectId, resourceClass, used, asked, limit });
   }
-  if (excess.length === 0 || (await c.instances.list({ requestId }, undefined, 1)).length > 0) return;
-  const message = `${sentenceOf(excess)}: ask for fewer instances, end some, or have the quota of project '${projectId}' raised`;
-  throw new BerthError('failed_precondition', 'quota_exceeded', message);
+  return excess;
 }
 
-/** What a project holds and may hold, with what it may borrow; undefined while nobody can say. */
-async function standingOf(c: Conductor, projectId: string) {
+/** Undefined while nobody can say. */
+async function readStanding(c: Conductor, projectId: string): Promise<Standing | undefined> {
   try {
     const request = { projectId, marker: '', limit: 1 };
     const { projects, defaultLimits } = await callScheduler(c, listQuotasMethod, request);
     const own = projects.find((one) => one.projectId === projectId);
-    return { used: own?.used ?? {}, limits: limitsOf(own, defaultLimits) };
+    return { used: own?.used ?? {}, limits: limitsOf(own, defaultLimits), readAtMs: c.clock.now() };
   } catch (thrown) {
     if (isRetryable(BerthError.from(thrown))) return undefined;
     throw thrown;
