@@ -25,7 +25,10 @@ export function describeFence(adapter: string, open: () => Promise<FenceWorld>):
     expect(await store.update(next, { fence: { host: 'h1', epoch } })).toMatchObject({ updated: true });
     await pass(400);
     const later = nextVersion(next, { state: 'active' });
-    expect(await store.update(later, { fence: { host: 'h1', epoch } })).toMatchObject({ updated: false, isUnfenced: true });
+    expect(await store.update(later, { fence: { host: 'h1', epoch } })).toMatchObject({
+      updated: false,
+      isUnfenced: true,
+    });
     expect(await store.get([one.uuid])).toEqual([next]);
     await Promise.all([store.close(), placement.close()]);
   });
