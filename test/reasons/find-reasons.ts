@@ -54,6 +54,7 @@ const MAKERS: Readonly<Record<string, string>> = {
   invalidArgument: 'invalid_argument',
   refuse: 'failed_precondition',
   goBack: 'fault',
+  withoutWaiting: 'invalid_argument',
 };
 
 /** The reasons of one file. A message is followed to the `const` that was read last under its name. */

@@ -5,7 +5,8 @@ export const REASONS_PAGE = 'proto/reasons.md';
 
 export function reasonsPage(): string {
   const rows = findReasons().map(({ reason, kinds, message }) => {
-    const says = /[a-z]/.test(message) ? message.replaceAll('|', '\\|').replaceAll('<', '&lt;') : '';
+    // One word is the name of a field.
+    const says = /[a-z] /.test(message) ? message.replaceAll('|', '\\|').replaceAll('<', '&lt;') : '';
     return `| \`${reason}\` | ${[...kinds].sort().join(', ')} | ${says} |`;
   });
   return `${HEAD}\n\n| reason | of | says, for instance |\n|---|---|---|\n${rows.join('\n')}\n`;

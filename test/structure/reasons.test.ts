@@ -12,6 +12,9 @@ it('has all reasons on their page (npm run reasons)', () => {
   const rows = rowsOf(readFileSync(join(__dirname, '../..', REASONS_PAGE), 'utf8'));
   expect(rows).toEqual(rowsOf(reasonsPage()));
   expect(rows.length).toBeGreaterThan(200);
+  for (const reason of ['source_silent', 'preempts_without_waiting', 'no_valid_host']) {
+    expect([reason, rows.some((row) => row.startsWith(`| \`${reason}\` |`))]).toEqual([reason, true]);
+  }
 });
 
 it('finds the reasons of errors, of faults and of filters', () => {
