@@ -177,7 +177,8 @@ function report(
   const { bus, process } = fleet.member(sender);
   if (!process.isAlive) return;
   fleet.note(sender, `lies about ${host}`);
-  checker.survivors.isLiedAbout(host);
+  // Another's agent is not believed, and excuses nothing.
+  if (sender === agentOf(host)) checker.survivors.isLiedAbout(host);
   void confirmed(callMethod(bus, STATS, updateResourceStatsMethod, stats, options));
 }
 
