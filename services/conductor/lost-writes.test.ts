@@ -136,8 +136,8 @@ it('is not given up while its host builds it, or has orders from before', async 
 });
 
 /** Its host is dead, and was not heard since the store lost writes. */
-async function buildingOnDeadHost(): Promise<void> {
-  await restored(BUILDING);
+async function buildingOnDeadHost(fields: Partial<Instance> = {}): Promise<void> {
+  await restored({ ...BUILDING, ...fields });
   await world.hearInFull('h2');
   await world.setUp('h1', false);
   await world.hearInFull('h2');
@@ -165,6 +165,15 @@ it('on a dead host is not given up when it is evacuated and no other host takes 
   await world.clock.advance(60_000);
   expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: undefined });
   expect([world.runs(), world.destroys]).toEqual([[`${uuid} h1`], []]);
+});
+
+it('remembers that it was shelved when no other host takes it', async () => {
+  const formerState = 'shelved_offloaded' as const;
+  await buildingOnDeadHost({ formerState });
+  world.hosts = ['h1'];
+  void world.operate(uuid, 'evacuate');
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ ...BUILDING, formerState, fault: { reason: 'no_valid_host' } });
 });
 
 it('is followed when its host, where nobody vouches for it, was heard: no second host is selected', async () => {
