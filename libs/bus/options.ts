@@ -41,21 +41,21 @@ export const busOptions = {
     default: 86_400_000,
     min: 1_000,
     max: 2_592_000_000,
-    help: 'How long a message may go to the end of its queue again and again, before it is refused or a dead letter.',
+    help: 'Time limit of postponing a message to the end of its queue; then it is refused or dead-lettered.',
   }),
   confirmTimeoutMs: durationOption({
     env: 'BERTH_BUS_CONFIRM_TIMEOUT_MS',
     default: 10_000,
     min: 100,
     max: 600_000,
-    help: 'How long a cast waits for the broker to have it safely, its time in the process included.',
+    help: 'Time limit of the confirm of a cast, its wait in the process included.',
   }),
   connectTimeoutMs: durationOption({
     env: 'BERTH_BUS_CONNECT_TIMEOUT_MS',
     default: 30_000,
     min: 100,
     max: 3_600_000,
-    help: 'How long a starting process tries to reach the broker before it gives up.',
+    help: 'Time limit of reaching the broker at the start of a process.',
   }),
   reconnectDelayMs: durationOption({
     env: 'BERTH_BUS_RECONNECT_DELAY_MS',
@@ -77,7 +77,7 @@ export const busOptions = {
     default: 20_000,
     min: 0,
     max: 600_000,
-    help: 'How long a closing bus lets handlers finish; what is unfinished is given to another process.',
+    help: 'Time limit of running handlers when the bus closes; unfinished messages go to another process.',
   }),
 } as const;
 

@@ -57,7 +57,7 @@ export const processOptions = {
     env: 'BERTH_LOG_FORMAT',
     default: 'auto',
     values: ['auto', 'json', 'pretty'],
-    help: 'How log lines look; auto is pretty on a terminal and JSON elsewhere.',
+    help: 'Format of log lines; auto is pretty on a terminal and JSON elsewhere.',
   }),
   processName: stringOption({
     env: 'BERTH_PROCESS_NAME',
@@ -71,7 +71,7 @@ export const processOptions = {
     default: 30_000,
     min: 100,
     max: 600_000,
-    help: 'How long a stopping process may finish what it has in hand before it is ended.',
+    help: 'Time limit of work in progress when a process stops; then it is ended.',
   }),
 } as const;
 

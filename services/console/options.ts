@@ -7,7 +7,7 @@ import {
   stringOption,
 } from '#libs/runtime/config';
 
-/** Settings of the console. Who signs in is checked as the placement API does it, by its settings (`libs/auth`). */
+/** Settings of the console. Sign-in uses the placement API's authentication and its settings (`libs/auth`). */
 export const consoleOptions = {
   host: stringOption({
     env: 'BERTH_CONSOLE_HOST',
@@ -66,7 +66,7 @@ export const consoleOptions = {
     min: 10,
     max: 2_000,
     unit: 'points',
-    help: 'How many points of history the console keeps, of each host and zone: 180 for 10,000 hosts are 22 MB.',
+    help: 'Points of history that the console keeps for each host and zone: 180 for 10,000 hosts take 22 MB.',
   }),
   maxStreams: intOption({
     env: 'BERTH_CONSOLE_MAX_STREAMS',

@@ -1,6 +1,6 @@
 import { booleanOption, type ConfigOf, intOption, listOption } from '#libs/runtime/config';
 
-/** Which pages of other origins may use the API from a browser. The defaults are those of OpenStack's Placement. */
+/** Origins whose pages may use the API from a browser. The defaults are those of OpenStack's Placement. */
 export const corsOptions = {
   allowedOrigin: listOption({
     env: 'BERTH_PLACEMENT_CORS_ALLOWED_ORIGIN',
@@ -19,7 +19,7 @@ export const corsOptions = {
       'X-Tenant-Id',
       'OpenStack-API-Version',
     ],
-    help: 'Headers that such pages may send, besides those that every page may.',
+    help: 'Headers that such pages may send, in addition to those allowed to every page.',
   }),
   allowMethods: listOption({
     env: 'BERTH_PLACEMENT_CORS_ALLOW_METHODS',
@@ -34,7 +34,7 @@ export const corsOptions = {
   allowCredentials: booleanOption({
     env: 'BERTH_PLACEMENT_CORS_ALLOW_CREDENTIALS',
     default: true,
-    help: 'Whether such pages may send credentials; browsers take no * as origin then.',
+    help: 'Lets such pages send credentials; browsers refuse * as origin then.',
   }),
   maxAgeS: intOption({
     env: 'BERTH_PLACEMENT_CORS_MAX_AGE',
@@ -42,7 +42,7 @@ export const corsOptions = {
     min: 0,
     max: 86_400,
     unit: 's',
-    help: 'How long a browser may remember what it was allowed; 0 does not say.',
+    help: 'Time for which a browser may cache a preflight answer; 0 sends none.',
   }),
 } as const;
 

@@ -21,7 +21,7 @@ export const placementApiOptions = {
     env: 'BERTH_PLACEMENT_TLS_CERT_FILE',
     default: '',
     range: 'a PEM file, or empty',
-    help: 'The certificate, with its chain, with which the API serves HTTPS; empty serves HTTP.',
+    help: 'The certificate, with its chain, for HTTPS; empty serves HTTP.',
   }),
   tlsKeyFile: stringOption({
     env: 'BERTH_PLACEMENT_TLS_KEY_FILE',
@@ -42,12 +42,12 @@ export const placementApiOptions = {
     default: 5_000,
     min: 10,
     max: 60_000,
-    help: 'How long a read may wait until it sees all that was written before it; then it is answered 503.',
+    help: 'Time limit of a read until it sees all earlier writes; then it is answered 503.',
   }),
   randomizeCandidates: booleanOption({
     env: 'BERTH_PLACEMENT_RANDOMIZE_CANDIDATES',
     default: false,
-    help: 'Whether allocation candidates come in random order, to spread load over the fleet.',
+    help: 'Returns allocation candidates in random order, to spread load over the fleet.',
   }),
   maxCandidates: intOption({
     env: 'BERTH_PLACEMENT_MAX_CANDIDATES',
@@ -62,7 +62,7 @@ export const placementApiOptions = {
     min: 65_536,
     max: 268_435_456,
     unit: 'bytes',
-    help: 'About the longest answer of allocation candidates; those beyond it are left out.',
+    help: 'Approximate limit of an answer with allocation candidates; the rest is left out.',
   }),
   maxSearchSteps: intOption({
     env: 'BERTH_PLACEMENT_MAX_SEARCH_STEPS',
@@ -70,7 +70,7 @@ export const placementApiOptions = {
     min: 1_000,
     max: 10_000_000,
     unit: 'steps',
-    help: 'How long one query for allocation candidates is searched for, in providers tried: about half a second for the default. What is found until then is answered.',
+    help: 'Limit of the search for allocation candidates, in providers tried: about half a second for the default. The answer has the candidates found so far.',
   }),
   maxRequestGroups: intOption({
     env: 'BERTH_PLACEMENT_MAX_REQUEST_GROUPS',
@@ -114,7 +114,7 @@ export const placementApiOptions = {
     min: 8,
     max: 100,
     unit: 'levels',
-    help: 'How deep the values of a body may be nested; those of the API are up to 6.',
+    help: 'Limit of the nesting of values in a body; the API needs up to 6.',
   }),
   maxAllocations: intOption({
     env: 'BERTH_PLACEMENT_MAX_ALLOCATIONS',
@@ -122,7 +122,7 @@ export const placementApiOptions = {
     min: 16,
     max: 100_000,
     unit: 'amounts',
-    help: 'The most amounts that one request allocates, over all of its consumers: the store works on them in one step, and on nothing else.',
+    help: 'Limit of the amounts that one request allocates, over all of its consumers: the store handles them in one step, which blocks everything else.',
   }),
   maxHeaderBytes: intOption({
     env: 'BERTH_PLACEMENT_MAX_HEADER_BYTES',

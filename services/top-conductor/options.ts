@@ -1,7 +1,7 @@
 import { topOptions } from '#libs/cells/options';
 import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
 
-/** What an operator may set of a top conductor. */
+/** Settings of a top conductor. */
 export const topConductorOptions = {
   ...topOptions,
   prefetch: intOption({
@@ -10,7 +10,7 @@ export const topConductorOptions = {
     min: 1,
     max: 10_000,
     unit: 'messages',
-    help: 'Requests that one top conductor has in hand at once.',
+    help: 'Limit of the requests that one top conductor handles at once.',
   }),
   holdMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_HOLD_MS',
@@ -25,56 +25,56 @@ export const topConductorOptions = {
     min: 0,
     max: 100,
     unit: 'hosts',
-    help: 'Alternates asked for each instance, all of them in its cell, to be tried there when a host fails.',
+    help: 'Alternates per instance, all in its cell, to try there when a host fails.',
   }),
   selectTimeoutMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_SELECT_TIMEOUT_MS',
     default: 10_000,
     min: 100,
     max: 600_000,
-    help: 'How long a top scheduler may take to choose a cell, the calls to cells included.',
+    help: 'Time limit of choosing a cell by a top scheduler, the calls to cells included.',
   }),
   schedulingTimeoutMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_SCHEDULING_TIMEOUT_MS',
     default: 60_000,
     min: 1_000,
     max: 86_400_000,
-    help: 'How long a cell is looked for while some are unreachable, before the instance ends in ERROR with the reason.',
+    help: 'Time limit of finding a cell while some are unreachable; then the instance ends in ERROR with the reason.',
   }),
   syncIntervalMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_SYNC_INTERVAL_MS',
     default: 2_000,
     min: 50,
     max: 600_000,
-    help: 'How often an instance on its way is looked after: given to a cell, or asked for there, should an event be lost.',
+    help: 'Interval of handling an instance in progress: assigning it to a cell, or asking the cell in case an event was lost.',
   }),
   resyncIntervalMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_RESYNC_INTERVAL_MS',
     default: 60_000,
     min: 100,
     max: 86_400_000,
-    help: 'How often all instances of each cell are compared with what the top knows, besides whenever the cell comes back.',
+    help: "Interval of comparing all instances of each cell with the top's records; also done whenever the cell comes back.",
   }),
   moveTimeoutMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_MOVE_TIMEOUT_MS',
     default: 600_000,
     min: 1_000,
     max: 86_400_000,
-    help: 'How long an instance that is moved to another cell may take to be ACTIVE there before the move is undone.',
+    help: 'Time limit of a move to another cell until the instance is ACTIVE there; then the move is undone.',
   }),
   reservationIntervalMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_RESERVATION_INTERVAL_MS',
     default: 300_000,
     min: 1_000,
     max: 86_400_000,
-    help: 'How often what projects have reserved at the top is compared with their instances; so long a reservation without one lasts.',
+    help: 'Interval of comparing reservations at the top with instances; a reservation without an instance lasts as long.',
   }),
   retentionMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_RETENTION_MS',
     default: 86_400_000,
     min: 60_000,
     max: 31_536_000_000,
-    help: 'How long the top remembers instances that were deleted or ended in error.',
+    help: 'Time for which the top keeps records of deleted and failed instances.',
   }),
 } as const;
 

@@ -2,7 +2,7 @@ import { topOptions } from '#libs/cells/options';
 import { usageOptions } from '#libs/quotas/options';
 import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
 
-/** What an operator may set of a top scheduler. */
+/** Settings of a top scheduler. */
 export const topSchedulerOptions = {
   ...topOptions,
   summaryIntervalMs: durationOption({
@@ -10,14 +10,14 @@ export const topSchedulerOptions = {
     default: 1_000,
     min: 50,
     max: 60_000,
-    help: 'How often each cell is asked for a summary of its hosts.',
+    help: 'Interval of asking each cell for a summary of its hosts.',
   }),
   askTimeoutMs: durationOption({
     env: 'BERTH_TOP_SCHEDULER_ASK_TIMEOUT_MS',
     default: 3_000,
     min: 50,
     max: 60_000,
-    help: 'How long a cell may take to answer before it counts as unreachable and the next one is asked.',
+    help: "Time limit of a cell's answer; then it counts as unreachable and the next one is asked.",
   }),
   maxAsked: intOption({
     env: 'BERTH_TOP_SCHEDULER_MAX_ASKED',
@@ -32,7 +32,7 @@ export const topSchedulerOptions = {
     default: 5_000,
     min: 0,
     max: 600_000,
-    help: 'How long a cell that refused a request is asked after others for requests like it.',
+    help: 'Time during which a cell that refused a request is asked after the others for similar ones.',
   }),
   ...usageOptions('BERTH_TOP_SCHEDULER'),
   prefetch: intOption({

@@ -7,7 +7,7 @@ const timeoutMs = durationOption({
   default: 10_000,
   min: 100,
   max: 600_000,
-  help: 'How long a command waits for an answer.',
+  help: 'Time limit of an answer to a command.',
 });
 
 /** Settings of commands that use the bus. */
@@ -25,7 +25,7 @@ export const placementClientOptions = {
     default: 'http://127.0.0.1:8778',
     pattern: /^https?:\/\/[^\s?#]+$/,
     range: 'http://... or https://...',
-    help: 'Where commands find the placement API: that of Berth, or OpenStack Placement itself.',
+    help: "URL of the placement API for commands: Berth's, or OpenStack Placement itself.",
   }),
   token: stringOption({
     env: 'BERTH_PLACEMENT_TOKEN',
@@ -38,7 +38,7 @@ export const placementClientOptions = {
   timeoutMs,
 } as const;
 
-/** Settings of commands that make the broker's users. */
+/** Settings of commands that manage the broker's users. */
 export const brokerOptions = {
   managementUrl: stringOption({
     env: 'BERTH_BROKER_MANAGEMENT_URL',

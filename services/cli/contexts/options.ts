@@ -1,6 +1,6 @@
 import { stringOption } from '#libs/runtime/config';
 
-/** Which settings of a contexts file commands start from; each is a flag of every command, too. */
+/** Settings that select a context; each is also a flag of every command. */
 export const contextOptions = {
   config: stringOption({
     env: 'BERTH_CONFIG',

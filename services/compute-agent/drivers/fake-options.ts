@@ -7,14 +7,14 @@ export const fakeOptions = {
     default: 0,
     min: 0,
     max: 3_600_000,
-    help: 'The median of how long a fake build takes.',
+    help: 'Median duration of a fake build.',
   }),
   fakeLatencySpread: numberOption({
     env: 'BERTH_AGENT_FAKE_LATENCY_SPREAD',
     default: 0,
     min: 0,
     max: 3,
-    help: 'How much the latencies of fake builds differ: sigma of a log-normal distribution, 0 for not at all.',
+    help: 'Spread of the durations of fake builds: sigma of a log-normal distribution, 0 for none.',
   }),
   fakeFailureRate: numberOption({
     env: 'BERTH_AGENT_FAKE_FAILURE_RATE',
@@ -28,14 +28,14 @@ export const fakeOptions = {
     default: 0,
     min: 0,
     max: 3_600_000,
-    help: 'How long it takes to copy all of a fake instance that is migrated live.',
+    help: 'Duration of a full copy of a fake instance in a live migration.',
   }),
   fakeDirtyRate: numberOption({
     env: 'BERTH_AGENT_FAKE_DIRTY_RATE',
     default: 0.1,
     min: 0,
     max: 10,
-    help: 'The share of a fake instance that changes while all of it is copied: with 1 or more a live migration never ends, and fails.',
+    help: 'The share of a fake instance that changes during a full copy: with 1 or more a live migration never converges, and fails.',
   }),
   fakeMoveFailureRate: numberOption({
     env: 'BERTH_AGENT_FAKE_MOVE_FAILURE_RATE',
@@ -48,7 +48,7 @@ export const fakeOptions = {
     env: 'BERTH_AGENT_FAKE_EXTERNAL',
     default: '',
     range: 'CLASS=amount,... | ...',
-    help: 'What workloads that Berth does not manage use on each host.',
+    help: 'Usage on each host that Berth does not manage.',
   }),
   fakeSeed: intOption({
     env: 'BERTH_AGENT_FAKE_SEED',

@@ -4,25 +4,25 @@ import { HttpError } from '../http/http-error';
 import type { RuleName } from './rules';
 
 /**
- * Who may do what. Without any of these the defaults are those that Placement's clients have always met: its new rules, or
- * the role admin, and no system scope. `BERTH_PLACEMENT_ENFORCE_NEW_DEFAULTS=true` is the secure choice for new sites.
+ * Access rules. The default settings are those that Placement's clients have always met: its new rules, or the role
+ * admin, and no system scope. `BERTH_PLACEMENT_ENFORCE_NEW_DEFAULTS=true` is the secure choice for new sites.
  */
 export const policyOptions = {
   policy: enumOption({
     env: 'BERTH_PLACEMENT_POLICY',
     default: 'default',
     values: ['default', 'open'],
-    help: 'Whether the rules of placement are checked, or everyone with a token may do everything (open).',
+    help: 'Checks the rules of placement, or lets everyone with a token do everything (open).',
   }),
   enforceNewDefaults: booleanOption({
     env: 'BERTH_PLACEMENT_ENFORCE_NEW_DEFAULTS',
     default: false,
-    help: 'Whether only the new rules count (reshaper for the role service alone), instead of these or the role admin.',
+    help: 'Accepts only the new rules (reshaper for the role service alone), instead of these or the role admin.',
   }),
   enforceScope: booleanOption({
     env: 'BERTH_PLACEMENT_ENFORCE_SCOPE',
     default: true,
-    help: 'Whether tokens for the whole system are refused: placement is for tokens of a project.',
+    help: 'Refuses tokens for the whole system: placement requires tokens of a project.',
   }),
 } as const;
 
@@ -31,12 +31,12 @@ export type PolicyConfig = ConfigOf<typeof policyOptions>;
 /**
  * Lets a principal pass or not.
  *
- * @param askedProject  the project whose usages are asked for
- * @throws HttpError 403 that names the rule.
+ * @param askedProject  the project of the requested usages
+ * @throws HttpError 403 with the rule's name.
  */
 export type Policy = (rule: RuleName, principal: Principal, askedProject?: string) => void;
 
-/** The policy that the configuration asks for. What it decides depends on nothing but its arguments. */
+/** The configured policy: a pure function of its arguments. */
 export function makePolicy({ policy, enforceNewDefaults, enforceScope }: PolicyConfig): Policy {
   return (rule, principal, askedProject) => {
     const isInScope = !(enforceScope && principal.isSystemScoped);

@@ -6,7 +6,7 @@ export const dockerDriverOptions = {
     env: 'BERTH_AGENT_DOCKER_SOCKET',
     default: '/var/run/docker.sock',
     range: 'a path',
-    help: 'The socket of the Docker engine whose containers the instances are.',
+    help: 'The socket of the Docker engine that runs the instances.',
   }),
   dockerImage: stringOption({
     env: 'BERTH_AGENT_DOCKER_IMAGE',
@@ -23,7 +23,7 @@ export const dockerDriverOptions = {
     env: 'BERTH_AGENT_DOCKER_PULL',
     default: 'missing',
     values: ['missing', 'never'],
-    help: 'Whether the engine pulls an image that it does not have.',
+    help: 'Lets the engine pull missing images.',
   }),
   dockerNetwork: stringOption({
     env: 'BERTH_AGENT_DOCKER_NETWORK',
@@ -34,14 +34,14 @@ export const dockerDriverOptions = {
   dockerDevices: listOption({
     env: 'BERTH_AGENT_DOCKER_DEVICES',
     default: [],
-    help: 'Device files by the provider that has them, as gpu0=/dev/nvidia0: a container that claims of it is given them.',
+    help: 'Device files by provider, as gpu0=/dev/nvidia0, for containers that claim from it.',
   }),
   dockerStartMs: durationOption({
     env: 'BERTH_AGENT_DOCKER_START_MS',
     default: 500,
     min: 0,
     max: 600_000,
-    help: 'How long a new container is watched: one that ends within this time has failed to build.',
+    help: 'Time for which a new container is watched: one that ends within it has failed to build.',
   }),
   dockerStopMs: durationOption({
     env: 'BERTH_AGENT_DOCKER_STOP_MS',

@@ -6,7 +6,7 @@ export const processDriverOptions = {
     env: 'BERTH_AGENT_PROCESS_COMMAND',
     default: 'sleep infinity',
     range: 'words',
-    help: 'What an instance runs when its request does not say: words, split at spaces, without a shell.',
+    help: 'Command of an instance whose request names none: words, split at spaces, without a shell.',
   }),
   processAllowed: listOption({
     env: 'BERTH_AGENT_PROCESS_ALLOWED',
@@ -32,7 +32,7 @@ export const processDriverOptions = {
     default: 200,
     min: 0,
     max: 600_000,
-    help: 'How long a new instance is watched: one that ends within this time has failed to build.',
+    help: 'Time for which a new instance is watched: one that ends within it has failed to build.',
   }),
   processStopMs: durationOption({
     env: 'BERTH_AGENT_PROCESS_STOP_MS',
@@ -46,7 +46,7 @@ export const processDriverOptions = {
     default: 500,
     min: 10,
     max: 60_000,
-    help: 'How often it is checked that instances started by an earlier run of the agent still run.',
+    help: 'Interval of checking that instances of an earlier run of the agent still run.',
   }),
   processExternal: stringOption({
     env: 'BERTH_AGENT_PROCESS_EXTERNAL',
