@@ -2,12 +2,12 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import type { Context } from './context';
 
-/** A command of `berth`. Its code is loaded when it is named: all of it takes longer to load than most commands run. */
+/** A command of `berth`. Its code is loaded on demand: loading all takes longer than most commands run. */
 export interface Entry {
   readonly name: string;
   /** One sentence, for `berth --help` and its own. */
   readonly description: string;
-  /** Not in the help: for programs. */
+  /** True for commands of programs, which the help omits. */
   readonly isHidden?: boolean;
   load(context: Context): Promise<CommandUnknownOpts>;
 }

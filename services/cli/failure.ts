@@ -3,13 +3,13 @@ import { BerthError, type ErrorCode } from '#libs/domain/errors';
 import { EXIT, exitCodeOf } from '#libs/runtime/exit-codes';
 import type { Terminal } from './views/terminal';
 
-/** An error in what was typed, with a hint what to type instead. */
+/** An error in the command line, with a hint how to fix it. */
 export function usageError(message: string, hint: string): BerthError {
   return new BerthError('invalid_argument', 'usage', message, { details: { hint } });
 }
 
 /**
- * Prints what went wrong and what to do about it, and returns the exit code:
+ * Prints an error with a remedy, and returns the exit code:
  *
  * ```
  * berth: nobody serves 'rpc.scheduler' now; nothing was done, retry (unavailable/no_such_queue)

@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '#libs/runtime/exit-codes';
 
-/** Exit codes that any command may end with. */
+/** Exit codes of any command. */
 const COMMON_EXITS: readonly (readonly [code: number, meaning: string])[] = [
   [EXIT.ok, 'done'],
   [EXIT.usage, 'a flag, a setting or the request is wrong'],
@@ -11,7 +11,7 @@ const COMMON_EXITS: readonly (readonly [code: number, meaning: string])[] = [
   [EXIT.interrupted, 'ended by Ctrl-C'],
 ];
 
-/** Adds examples (a line to type, what it does) and exit codes to the end of a command's help. */
+/** Adds examples (a line to type, its effect) and exit codes to the end of a command's help. */
 export function addHelp(
   command: CommandUnknownOpts,
   examples: readonly (readonly [line: string, does: string])[],

@@ -4,12 +4,12 @@ import { environment, systemClock, systemRandom } from '#libs/runtime/system';
 import { runBerth } from './program';
 import { createTerminal } from './views/terminal';
 
-// Every call in flight listens to the signal that stops its service: many listeners are no sign of a leak.
+// Every call in flight listens to its service's stop signal: many listeners are no leak.
 setMaxListeners(0);
 
 const env = environment();
 const interrupting = new AbortController();
-// Only the first Ctrl-C is caught, so a second one ends a command that hangs. Services add their own listeners.
+// Only the first Ctrl-C is caught, so a second one ends a hanging command. Services add their own listeners.
 process.once('SIGINT', () => interrupting.abort());
 process.once('SIGTERM', () => interrupting.abort());
 // A pipe that is closed early (`berth events | head`) is no error.
@@ -22,7 +22,7 @@ void runBerth(process.argv.slice(2), {
   random: systemRandom,
   interrupted: interrupting.signal,
 }).then((code) => {
-  // Everything is closed; exit although a timer (an unused deadline) may still be set. Output to a pipe is buffered:
-  // an empty write is done only after all writes before it.
+  // Everything is closed; exit even if a timer (an unused deadline) is still set. Output to a pipe is buffered: an
+  // empty write completes only after all earlier writes.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(code)));
 });

@@ -17,7 +17,7 @@ export async function runBerth(words: readonly string[], outside: Omit<Context, 
   };
   try {
     const { args, env } = takeGlobalFlags(words, outside.env);
-    // Who lists contexts or chooses one must not need one that is there.
+    // Listing or choosing a context must work without an existing one.
     const settings = args[0] === 'context' ? env : await withContext(env);
     const program = await createProgram({ ...outside, env: settings, outside: env, exit }, args);
     await program.parseAsync(args, { from: 'user' });
@@ -27,7 +27,7 @@ export async function runBerth(words: readonly string[], outside: Omit<Context, 
   }
 }
 
-/** All commands by name, and the code of the one that is named. */
+/** All commands by name, with the code of the named one. */
 async function createProgram(context: Context, args: readonly string[]): Promise<CommandUnknownOpts> {
   const program = new Command('berth')
     .description('Berth places workloads on hosts: a placement and scheduling service.')
@@ -47,19 +47,19 @@ async function createProgram(context: Context, args: readonly string[]): Promise
   return program.configureHelp({ ...program.configureHelp(), subcommandTerm: (command) => command.name() });
 }
 
-/** As commander writes it, without `(default: [])` and `(default: false)`. */
+/** Commander's text, without `(default: [])` and `(default: false)`. */
 function optionDescription(option: Option): string {
   const isNothing = option.defaultValue === false || typeof option.defaultValue === 'object';
   return isNothing ? option.description : new Help().optionDescription(option);
 }
 
-/** Makes a command and all its subcommands throw errors and print on the terminal of the context. */
+/** Makes a command and all its subcommands throw errors and print on the context's terminal. */
 function configure(command: CommandUnknownOpts, context: Context): CommandUnknownOpts {
   command
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.terminal.print(text.trimEnd()),
-      // Help shown because a subcommand is missing; errors themselves are reported by `reportFailure`.
+      // Help shown because a subcommand is missing; `reportFailure` reports errors themselves.
       writeErr: (text) => context.terminal.note(text.trimEnd()),
       outputError: () => {},
     })
@@ -69,7 +69,7 @@ function configure(command: CommandUnknownOpts, context: Context): CommandUnknow
   return command;
 }
 
-/** That in package.json. */
+/** The version in package.json. */
 function version(): string {
   const found = JSON.parse(readFileSync(require.resolve('#package.json'), 'utf8')) as { readonly version: string };
   return found.version;

@@ -15,7 +15,7 @@ import { brokerOptions, clientOptions, placementClientOptions } from './client/c
 import { contextOptions } from './contexts/options';
 
 /**
- * Every setting of Berth, by who reads it. A `BERTH_*` variable that is not here is refused as unknown. Of a setting in
+ * Every setting of Berth, by reader. A `BERTH_*` variable that is missing here is refused as unknown. For a setting in
  * two tables `berth config` shows the first.
  */
 export const settingsTables: readonly { readonly of: string; readonly options: Options }[] = [

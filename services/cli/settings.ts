@@ -38,8 +38,8 @@ export function readSettings<T extends Tables>(
 }
 
 /**
- * The environment, overridden by a command's flags: what a child process gets. (Commander reads variables by itself, but
- * only those of this process: a context's are others.)
+ * The environment, overridden by a command's flags, for a child process. (Commander reads variables by itself, but only
+ * this process's: a context adds others.)
  */
 export function withFlags(settings: Settings<Tables>, command: CommandUnknownOpts, env: Environment): Environment {
   const overlay: Record<string, string | undefined> = { ...env };
@@ -50,7 +50,7 @@ export function withFlags(settings: Settings<Tables>, command: CommandUnknownOpt
   return overlay;
 }
 
-/** @throws BerthError `invalid_argument / bad_config` for `BERTH_*` names that are no setting of any part of Berth. */
+/** @throws BerthError `invalid_argument / bad_config` for unknown `BERTH_*` names. */
 export function refuseUnknownSettings(env: Environment): void {
   refuseUnknown(
     settingsTables.map(({ options }) => options),
@@ -70,7 +70,7 @@ function optionsIn(tables: Tables): Option<unknown>[] {
   return [...new Map(options.map((option) => [option.env, option])).values()];
 }
 
-/** A value of a setting as people read it; '' for what is left to a profile. */
+/** A setting's value for people; '' when a profile decides it. */
 export function showValue(value: unknown): string {
   const shown = Array.isArray(value) ? value.join(',') : String(value);
   return shown === 'undefined' ? '' : shown;

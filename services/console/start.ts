@@ -23,19 +23,19 @@ export interface ConsoleDeps extends Surroundings {
 }
 
 export interface RunningConsole extends Running {
-  /** Where it listens: `http://127.0.0.1:8780`. */
+  /** Its address: `http://127.0.0.1:8780`. */
   readonly url: string;
 }
 
-/** How long a call to a scheduler or a conductor may take; nothing is sent again: the page asks again. */
+/** Time limit of a call to a scheduler or a conductor; nothing is resent: the page asks again. */
 const CALL_TIMEOUT_MS = 8_000;
 
 /**
- * Serves the console. It reads by the mirror and the instance store, and acts by the messages of any other client; any number
- * may run. The caller closes bus, mirror and stores, after this.
+ * Serves the console. It reads the mirror and the instance store, and acts with the messages of any other client; any
+ * number may run. The caller closes bus, mirror and stores, after this.
  *
- * @throws BerthError `failed_precondition / cannot_listen`, `failed_precondition / noauth_not_local`, and what `openAuth`
- *   throws.
+ * @throws BerthError `failed_precondition / cannot_listen`, `failed_precondition / noauth_not_local`, and errors of
+ *   `openAuth`.
  */
 export async function startConsole(deps: ConsoleDeps): Promise<RunningConsole> {
   const { config, mirror, log, bus } = deps;

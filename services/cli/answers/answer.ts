@@ -6,17 +6,17 @@ import type { Terminal } from '../views/terminal';
 import { collecting } from './collecting';
 import { showLong } from './pager';
 
-/** What a command answers, for people and for programs. */
+/** A command's answer, for people and for programs. */
 export interface Answer {
   /** For `--output json` and `yaml`. */
   readonly plain: unknown;
-  /** For `--output name`: what other commands know it by. */
+  /** For `--output name`: the names that other commands accept. */
   readonly names: readonly string[];
-  /** Prints it for people, with all that there is when it is wide. */
+  /** Prints it for people; wide includes all columns. */
   draw(terminal: Terminal, isWide: boolean): void;
 }
 
-/** What `answerCommand` has parsed. */
+/** Parsed flags of `answerCommand`. */
 export interface AnswerFlags {
   readonly output: (typeof FORMS)[number];
   readonly json: boolean;
@@ -25,19 +25,19 @@ export interface AnswerFlags {
 const FORMS = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 const WATCH_MS = 2_000;
 
-/** A command that shows what there is: with `--output` and `--json`. */
+/** A command with an answer: adds `--output` and `--json`. */
 export function answerCommand(name: string) {
   return addAnswerFlags(new Command(name));
 }
 
-/** Adds them to a command that has others. */
+/** Adds the flags of an answer to a command with others. */
 export function addAnswerFlags<Args extends unknown[], Flags extends OptionValues>(command: Command<Args, Flags>) {
   return command
     .addOption(new Option('-o, --output <form>', 'how').choices(FORMS).default('table' as const))
     .option('--json', 'print one JSON value: --output json', false);
 }
 
-/** Reads an answer and shows it as the flags say, once or, with `watch`, again and again until Ctrl-C. */
+/** Reads an answer and shows it in the form of the flags, once or, with `watch`, repeatedly until Ctrl-C. */
 export async function showAnswer(
   { terminal, clock, interrupted, env }: Pick<Context, 'terminal' | 'clock' | 'interrupted' | 'env'>,
   flags: AnswerFlags & { readonly watch?: boolean },

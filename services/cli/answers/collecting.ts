@@ -1,12 +1,12 @@
 import type { Terminal } from '../views/terminal';
 
-/** What was printed, as one text, and the notes beside it. */
+/** Printed output as one text, with its notes. */
 export interface Collected {
   readonly text: string;
   readonly notes: readonly string[];
 }
 
-/** Runs what prints, and keeps what it says instead of showing it. */
+/** Runs work with a terminal that collects output instead of showing it. */
 export function collecting(terminal: Terminal, work: (collector: Terminal) => void): Collected {
   const lines: string[] = [];
   const notes: string[] = [];

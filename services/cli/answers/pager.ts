@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process';
 import type { Environment } from '#libs/runtime/system';
 import type { Terminal } from '../views/terminal';
 
-/** What the shell says of a command that is not there. */
+/** The shell's exit code for an unknown command. */
 const NO_SUCH_COMMAND = 127;
 
 /**
- * Prints an answer; on a terminal that has fewer lines than it, by a pager, as git does it: $PAGER, else `less`, which is told to
- * leave colours and a short text alone (LESS=FRX unless it is set). An empty PAGER and `cat` are none, and so is `--no-pager`.
+ * Prints an answer; on a terminal with fewer lines than it through a pager, like git: $PAGER, else `less` with LESS=FRX
+ * unless LESS is set, which keeps colours and prints a short text directly. An empty PAGER and `cat` disable it, and so
+ * does `--no-pager`.
  */
 export async function showLong(terminal: Terminal, text: string, env: Environment): Promise<void> {
   const { screen } = terminal;
@@ -17,7 +18,7 @@ export async function showLong(terminal: Terminal, text: string, env: Environmen
   if (text !== '') terminal.print(text);
 }
 
-/** Whether the pager has shown it: not when it could not be started. */
+/** True when the pager has shown it; false when it could not be started. */
 function hasPaged(pager: string, text: string, env: Environment): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn('sh', ['-c', pager], {
@@ -26,7 +27,7 @@ function hasPaged(pager: string, text: string, env: Environment): Promise<boolea
     });
     child.on('error', () => resolve(false));
     child.on('close', (code) => resolve(code !== NO_SUCH_COMMAND));
-    // Whoever leaves the pager has read enough.
+    // The user left the pager before the end.
     child.stdin.on('error', () => {});
     child.stdin.end(`${text}\n`);
   });

@@ -17,19 +17,19 @@ const TIMEOUT_MS = 10_000;
 export class BrokerManagement {
   constructor(private readonly address: ManagementAddress) {}
 
-  /** The names of all users. Errors as of `#ask`. */
+  /** The names of all users. Errors as in `#ask`. */
   async users(): Promise<string[]> {
     const users = (await this.#ask('GET', '/users')) as { name: string }[];
     return users.map(({ name }) => name);
   }
 
-  /** Makes the user with its rights; one that is there gets this password. */
+  /** Creates the user with its rights, or changes an existing one's password. */
   async putUser(identity: RestrictedIdentity, cell: string, password: string): Promise<void> {
     const user = encodeURIComponent(userOf(identity, cell));
     const vhost = encodeURIComponent(this.address.vhost);
     const { topics, ...permission } = rightsOf(identity, cell);
     await this.#ask('PUT', `/users/${user}`, { password, tags: '' });
-    // Topics first: without rights on topics RabbitMQ would allow all of them.
+    // Topics first: without topic permissions RabbitMQ would allow all of them.
     for (const topic of topics) await this.#ask('PUT', `/topic-permissions/${vhost}/${user}`, topic);
     await this.#ask('PUT', `/permissions/${vhost}/${user}`, permission);
   }
@@ -44,8 +44,8 @@ export class BrokerManagement {
   }
 
   /**
-   * @throws BerthError `unavailable / management_unreachable`, `permission_denied / management_refused`,
-   *   `not_found / no_such_user`, `internal / unexpected_answer`.
+   * @throws BerthError `unavailable / management_unreachable`, `permission_denied / management_refused`, `not_found /
+   *   no_such_user`, `internal / unexpected_answer`.
    */
   async #ask(method: Required<JsonRequest>['method'], path: string, body?: object): Promise<unknown> {
     const { url, user, password } = this.address;
@@ -80,7 +80,7 @@ function refusal(status: number, what: string): BerthError {
   }
 }
 
-/** A connection that ended by itself meanwhile. */
+/** A connection that closed by itself meanwhile. */
 function wasGone(thrown: unknown): void {
   if (BerthError.from(thrown).code !== 'not_found') throw thrown;
 }

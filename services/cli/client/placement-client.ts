@@ -12,10 +12,10 @@ import { getDocument, type PlacementAddress, type Query } from './placement-http
 /** Limit of concurrent calls of one command. */
 export const CALLS_IN_FLIGHT = 16;
 
-/** What commands ask of the placement API. */
+/** The placement API's client for commands. */
 export type PlacementClient = ReturnType<typeof createPlacementClient>;
 
-/** A client of the placement API at this address. Each method is one GET; errors as of `getDocument`. */
+/** A client of the placement API at this address. Each method is one GET; errors as in `getDocument`. */
 export function createPlacementClient(address: PlacementAddress) {
   const get = async <T>(key: string, path: string, query?: Query): Promise<T> =>
     (await getDocument<Record<string, T>>(address, path, query))[key] as T;

@@ -43,7 +43,7 @@ export interface ConsumerDocument {
 export interface AllocationRequest {
   /** By provider. */
   readonly allocations: Readonly<Record<string, HoldingDocument>>;
-  /** Which providers meet which request group, by the group's suffix; '' is the group without one. */
+  /** Providers by the suffix of the request group that they meet; '' is the unnumbered group. */
   readonly mappings: Readonly<Record<string, readonly string[]>>;
 }
 

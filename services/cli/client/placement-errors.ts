@@ -11,7 +11,7 @@ interface ErrorDocument {
 
 interface Meaning {
   readonly code: ErrorCode;
-  /** Used when Placement gives no error code of its own. */
+  /** For answers without an error code of Placement's. */
   readonly reason: string;
   readonly hint?: string;
 }
@@ -42,7 +42,7 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
 
 const UNDEFINED_CODE = 'placement.undefined_code';
 
-/** The error for an answer other than 200; its reason is Placement's error code, where there is one. */
+/** The error for an answer other than 200; its reason is Placement's error code, if present. */
 export function refusal(status: number, body: unknown, url: string): BerthError {
   const [first] = (body as ErrorDocument | undefined)?.errors ?? [];
   if (first === undefined) return notPlacement(status, url);
@@ -66,7 +66,7 @@ export function unreachable(
     const message = `the placement API at ${url} did not answer within ${timeoutMs} ms`;
     return new BerthError('deadline_exceeded', 'api_silent', message, { details: { hint } });
   }
-  // fetch has the reason in its cause only; a code such as ECONNREFUSED says more than its message.
+  // fetch has the cause only in `cause`; a code such as ECONNREFUSED says more than its message.
   const { message, cause } = thrown as { message: string; cause?: { code?: string; message?: string } };
   const why = cause?.code ?? cause?.message ?? message;
   const hint = "is it running, and is BERTH_PLACEMENT_URL right? 'berth placement-api' starts one";
@@ -74,7 +74,7 @@ export function unreachable(
   return new BerthError('unavailable', 'api_unreachable', text, { details: { hint }, cause: thrown });
 }
 
-/** The answer is not from Placement: another server, or a proxy before an API that is down. */
+/** The answer is not from Placement: another server, or a proxy in front of an API that is down. */
 function notPlacement(status: number, url: string): BerthError {
   const hint = 'is BERTH_PLACEMENT_URL right? it may need a path, such as https://cloud.example/placement';
   const message = `${url} answered ${status}, but not as a placement API does`;

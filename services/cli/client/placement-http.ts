@@ -6,7 +6,7 @@ import { refusal, unreachable } from './placement-errors';
 /** The parameters of a query string; a name may be repeated. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
-/** One parameter for each value that is defined. */
+/** One parameter per defined value. */
 export function parameter(name: string, ...values: readonly (string | undefined)[]): Query {
   return values.flatMap((value) => (value === undefined ? [] : [[name, value] as const]));
 }
@@ -14,14 +14,14 @@ export function parameter(name: string, ...values: readonly (string | undefined)
 export interface PlacementAddress {
   readonly url: string;
   readonly token: string;
-  /** Limit for one answer. */
+  /** Time limit of one answer. */
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** Aborts calls under way (Ctrl-C). */
+  /** Aborts calls in flight (Ctrl-C). */
   readonly interrupted: AbortSignal;
 }
 
-/** The microversion whose documents commands read. */
+/** The microversion of the documents that commands read. */
 const MICROVERSION = 'placement 1.39';
 
 /**

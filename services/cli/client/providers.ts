@@ -10,7 +10,7 @@ export interface StockedProvider extends ProviderDocument {
   readonly usages: Amounts;
 }
 
-/** The provider with this UUID or name. @throws BerthError `not_found / no_such_provider`, and what the client throws. */
+/** The provider with this UUID or name. @throws BerthError `not_found / no_such_provider`, and errors of the client. */
 export async function findProvider(client: PlacementClient, uuidOrName: string): Promise<ProviderDocument> {
   const uuid = uuidOrName.toLowerCase();
   const [found] = await client.providers([isUuid(uuid) ? ['uuid', uuid] : ['name', uuidOrName]]);

@@ -15,7 +15,10 @@ import { type clientOptions, clientSettings, placementSettings } from './client-
 import { createPlacementClient, type PlacementClient } from './placement-client';
 import { requireServer } from './require-server';
 
-/** Makes a command ask Berth: adds the flags for the broker's address; `work` gets a client and what was typed. */
+/**
+ * Gives a command a client of Berth: adds the flags for the broker's address; `work` gets the client and the parsed
+ * command line.
+ */
 export function useClient<Args extends unknown[], Flags extends OptionValues>(
   context: Context,
   command: Command<Args, Flags>,
@@ -26,7 +29,9 @@ export function useClient<Args extends unknown[], Flags extends OptionValues>(
   );
 }
 
-/** Makes a command use queues: adds the flags for the broker's address; `work` gets the bus and what was typed. */
+/**
+ * Gives a command the bus: adds the flags for the broker's address; `work` gets the bus and the parsed command line.
+ */
 export function useBus<Args extends unknown[], Flags extends OptionValues>(
   context: Context,
   command: Command<Args, Flags>,
@@ -37,7 +42,7 @@ export function useBus<Args extends unknown[], Flags extends OptionValues>(
   );
 }
 
-/** Runs `work` with a client on the bus of the command's settings; Ctrl-C ends what it waits for. */
+/** Runs `work` with a client on the bus of the command's settings; Ctrl-C rejects its waits. */
 export function withClient(
   context: Context,
   command: CommandUnknownOpts,
@@ -77,7 +82,7 @@ export async function withBus(
       around,
     ).finally(connected);
     try {
-      // Declared here, too, so that a request is kept although no conductor has run on this broker yet.
+      // Declared here too, so that a request is kept even before a conductor has run on this broker.
       await bus.declare(BUILD_REQUESTS);
       await inTrace({ name: commandLine(command), kind: 'client' }, () => work(bus, config));
     } finally {
@@ -90,14 +95,14 @@ export async function withBus(
 
 const SILENT_MS = 1_000;
 
-/** Tells a person which broker the command waits for, when it does not answer at once. The returned function cancels that. */
+/** Prints the broker that the command waits for, unless it answers soon. Returns the cancellation. */
 function sayThatItConnects(
   { terminal, clock }: Context,
   { busUrl, timeoutMs }: ConfigOf<typeof clientOptions>,
 ): () => void {
   if (!terminal.isInteractive) return () => {};
   const limit = `${timeoutMs / 1_000} s at most`;
-  // Opening the bus has refused a malformed URL long before this is said.
+  // Opening the bus has refused a malformed URL long before this is printed.
   return clock.after(SILENT_MS, () =>
     terminal.note(`connecting to the broker at ${new URL(busUrl).host} (BERTH_BUS_URL), ${limit} ...`),
   );
@@ -108,12 +113,12 @@ function commandLine(command: CommandUnknownOpts): string {
   return command.parent ? `${commandLine(command.parent)} ${command.name()}` : command.name();
 }
 
-/** The project whose user the command's bus URL names; undefined when it names none. */
+/** The project in the user name of the command's bus URL; undefined without one. */
 export function ownProject({ env }: Context, command: CommandUnknownOpts): string | undefined {
   return projectOf(readSettings(clientSettings, command, env).client.busUrl);
 }
 
-/** Makes a command ask the placement API: adds the flags for its address and token; `work` as that of `useBus`. */
+/** Gives a command the placement API: adds the flags for its address and token; `work` like that of `useBus`. */
 export function usePlacement<Args extends unknown[], Flags extends OptionValues>(
   { env, clock, interrupted }: Context,
   command: Command<Args, Flags>,

@@ -10,7 +10,7 @@ import { addHelp } from '../help-text';
 import { ageOf } from '../views/format';
 import { table } from '../views/table';
 
-/** What an operator may want to settle: since when, who says so, and what can be done about it. */
+/** A finding that an operator may settle: its age, its source, and the remedies. */
 export interface AuditLine extends DoubtView {
   /** Commands that settle it; empty when it settles by itself. */
   readonly remedies: readonly string[];
@@ -63,7 +63,7 @@ function onSilentHost({ uuid: instanceUuid, host, updatedAtMs }: InstanceView): 
   return { instanceUuid, host, finding: 'host_silent', message, sinceMs: updatedAtMs, seenAtMs: updatedAtMs };
 }
 
-/** Since when is not known: capacities are looked at as they are now. */
+/** Without an age: capacities are read at their present values. */
 function aboveCapacity({ host, providerName, resourceClass, used, capacity }: OverAllocated): DoubtView {
   const message = `provider ${providerName} has ${used} ${resourceClass} allocated of ${capacity}`;
   return { instanceUuid: '', host, finding: 'above_capacity', message, sinceMs: 0, seenAtMs: 0 };

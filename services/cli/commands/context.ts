@@ -66,7 +66,7 @@ function useCommand({ terminal, outside }: Context): CommandUnknownOpts {
         );
       }
       const { parseDocument } = await import('yaml');
-      // As it is written, comments too, but for this.
+      // The file stays as it is, with its comments, except for this key.
       const document = parseDocument(readFileSync(file.path, 'utf8'));
       document.set('current-context', name);
       writeFileSync(file.path, document.toString());

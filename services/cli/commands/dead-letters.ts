@@ -58,7 +58,7 @@ function requeueCommand(context: Context): CommandUnknownOpts {
     const meant: string[] = [];
     const refused = await visitDeadLetters(bus, context.clock, limit, (letter) => {
       const isMeant = (id ?? letter.id) === letter.id && (reason ?? letter.reason) === letter.reason;
-      // What has expired nobody waits for any more.
+      // Nobody waits for an expired message any more.
       if (!isMeant || letter.queue === '' || letter.reason === 'expired') return 'leave';
       meant.push(letter.id);
       return 'requeue';

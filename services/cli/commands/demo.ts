@@ -73,7 +73,7 @@ async function playAndShow(context: Context, scenario: Scenario, json: boolean):
 
 const NEXT = `\nnext: 'berth demo --console' to look at a fleet in a browser, 'berth demo --scenario heal' for repairs,\n'berth up' on a RabbitMQ and a Redis of yours`;
 
-/** What `--json` prints; the names are a contract. */
+/** The output of `--json`; its names are a contract. */
 function figuresOf({ built, audit, seconds }: DemoOutcome) {
   const count = (test: (b: DemoOutcome['built'][number]) => boolean) => built.filter(test).length;
   return {

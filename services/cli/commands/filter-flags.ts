@@ -4,7 +4,7 @@ import { parameter, type Query } from '../client/placement-http';
 import { findProvider } from '../client/providers';
 import { repeatable } from './repeatable-flag';
 
-/** Conditions on providers, as typed. */
+/** Conditions on providers, unparsed. */
 export interface Filter {
   readonly resources?: string | undefined;
   readonly required: readonly string[];
@@ -14,7 +14,7 @@ export interface Filter {
   readonly inTree?: string | undefined;
 }
 
-/** Adds the flags that filter providers. Their values are passed on as they are: Placement validates them. */
+/** Adds the flags that filter providers. Placement validates their values. */
 export function addFilterFlags<Flags extends OptionValues>(command: Command<[], Flags>) {
   return (
     command
@@ -32,7 +32,7 @@ export function addFilterFlags<Flags extends OptionValues>(command: Command<[], 
 /**
  * The conditions as query parameters; names of a request group's parameters end in its suffix.
  *
- * @throws BerthError `not_found` when the provider of `inTree` does not exist, and what the client throws.
+ * @throws BerthError `not_found` when the provider of `inTree` does not exist, and errors of the client.
  */
 export async function queryOf(client: PlacementClient, filter: Partial<Filter>, suffix = ''): Promise<Query> {
   const { resources, required = [], forbidden = [], memberOf = [], inTree } = filter;

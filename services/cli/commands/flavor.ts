@@ -78,7 +78,7 @@ function showCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show').description('Show one flavor.').argument('<name>', 'flavor', flavorName);
   useClient(context, command, (client, flags, name) =>
     showAnswer(context, flags, async () => {
-      // An unknown flavor is an error of the conductor's, so there is always one.
+      // The conductor refuses an unknown flavor, so there is always one.
       const [flavor] = (await client.flavors(name)) as [Flavor];
       return {
         plain: flavor,

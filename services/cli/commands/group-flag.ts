@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Filter } from './filter-flags';
 
-/** A request group: conditions that one provider meets; those of the group without a suffix a whole tree may meet. */
+/** A request group: conditions that one provider meets; a whole tree may meet those of the unnumbered group. */
 export interface Group extends Filter {
   /** The suffix of its parameters; '' for the conditions outside of all groups. */
   readonly suffix: string;
@@ -17,7 +17,7 @@ const FORM =
 
 /**
  * The parser of `--group`: `NAME:key=value,key=value`. Commas also separate the values of one key: a part without a key
- * belongs to the key before it. `before` are the groups that were given before it.
+ * belongs to the key before it. `before` are the earlier groups.
  */
 export function parseGroup(text: string, before: readonly { readonly suffix: string }[]): Group {
   const colon = text.indexOf(':');
@@ -50,7 +50,7 @@ export function amountsIn(resources: string): string[] {
 
 function valuesIn(text: string): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>(KEYS.map((key) => [key, []]));
-  // A comma that no key follows continues the value before it: `resources=VCPU:1,MEMORY_MB:512`.
+  // A comma without a key after it continues the value before it: `resources=VCPU:1,MEMORY_MB:512`.
   for (const part of text.split(/,(?=[a-z_]+=)/)) {
     const [key = '', value = ''] = part.split(/=(.*)/s);
     const list = values.get(key);

@@ -42,7 +42,7 @@ function showCommand(context: Context): CommandUnknownOpts {
     const projectId = flags.project ?? ownProject(context, command);
     if (projectId === undefined) throw usageError('say whose quota', 'berth quota show --project ID');
     return showAnswer(context, flags, async () => {
-      // There is one for every project that is named.
+      // Every named project has one.
       const [[quota], defaultLimits] = (await Promise.all([client.quotas(projectId), client.defaultLimits()])) as [
         [ProjectQuotaView],
         Limits,
@@ -137,7 +137,7 @@ function addSubject<Args extends unknown[]>(command: Command<Args>) {
   return command.option('--project <id>', 'of this project').option('--default', 'of all that have none', false);
 }
 
-/** @throws BerthError `invalid_argument / usage` unless there is one of the two. */
+/** @throws BerthError `invalid_argument / usage` unless exactly one of the two is given. */
 function subjectOf(project: string | undefined, isDefault: boolean): string {
   if ((project === undefined) !== isDefault) throw usageError('say whose quota', 'add --project ID, or --default');
   return project ?? '';
@@ -150,7 +150,7 @@ function printChanged(terminal: Terminal, json: boolean, quota: ProjectQuotaView
   terminal.print(table(terminal, HEAD, rows));
 }
 
-/** A row for each class that is limited or held. */
+/** A row per class with a limit or usage. */
 function rowsOf({ limits, borrowLimits, lendLimits, used, cohort }: ProjectQuotaView, defaultLimits: Limits) {
   const names = new Set([...Object.keys(limits), ...Object.keys(used), ...Object.keys(defaultLimits)]);
   return [...names].sort(compareClasses).map((name) => {

@@ -86,7 +86,7 @@ interface Apply {
   readonly how: MovingOptions;
 }
 
-/** Claims a plan as it was shown, and carries it out. */
+/** Claims a plan as shown, and carries it out. */
 async function apply(
   context: Context,
   client: Client,
@@ -103,7 +103,7 @@ async function apply(
   throw new BerthError('aborted', 'plan_changed', message);
 }
 
-/** Goes on with what an earlier run of this plan has claimed; of what has arrived cold, that is confirmed. */
+/** Continues the moves that an earlier run of this plan claimed; cold moves that have arrived are confirmed. */
 async function resume(context: Context, client: Client, name: string, how: MovingOptions): Promise<readonly Moved[]> {
   const isArrived = ({ state }: InstanceView) => state === 'verify_resize';
   const ofPlan = (await onAMove(client)).filter(({ migration }) => migration?.plan === name);
@@ -119,7 +119,7 @@ async function undoClaimed(context: Context, client: Client, name: string, how: 
   return moving(context, client, moves.length, (parts) => undo(parts, moves, [], how));
 }
 
-/** What waits may be of several plans, and of others who carry theirs out: which of them is meant must be said. */
+/** Claimed moves may belong to several plans, including others' plans in progress: the user must name one. */
 async function whichPlan(client: Client): Promise<BerthError> {
   const names = (await onAMove(client)).filter(isWaiting).map(({ migration }) => migration?.plan ?? '');
   const counts = [...new Set(names)].sort().map((name) => {
@@ -144,7 +144,7 @@ function movesOf(instances: readonly InstanceView[]): PlannedMove[] {
   );
 }
 
-/** Makes so many moves, with a line of how far they are. */
+/** Makes `count` moves, with a progress line. */
 function moving(context: Context, client: Client, count: number, move: (parts: MovingParts) => Promise<Moved[]>) {
   const { clock, terminal, interrupted: signal } = context;
   return withProgress(terminal, 'moving', (show) =>

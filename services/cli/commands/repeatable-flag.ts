@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 
-/** A flag that may be given again: its value is the list of what was given. `parse` also gets those before it. */
+/** A repeatable flag: its value is the list of all given values. `parse` also gets the earlier ones. */
 export function repeatable<const F extends string, T>(
   flags: F,
   help: string,

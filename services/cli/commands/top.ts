@@ -9,14 +9,14 @@ import { addHelp } from '../help-text';
 import { SORTINGS, type Sorting, topLines } from '../top/top-view';
 import { wholeFrom } from './number-flags';
 
-/** Rates are over this time. */
+/** Window of the rates. */
 const WINDOW_MS = 10_000;
-/** So many events are remembered at most. */
+/** Limit of the remembered events. */
 const MOST_EVENTS = 10_000;
-/** Each sorts by what it begins. */
+/** The first letter of a sorting selects it. */
 const KEYS = `${SORTINGS.map((sorting) => `${sorting.charAt(0)} ${sorting}`).join(', ')}, q quit`;
 const CTRL_C = '\x03';
-/** Lines of an answer that is no screen. */
+/** Limit of the lines without a screen. */
 const PRINTED_LINES = 60;
 
 /** `berth top` */
@@ -37,7 +37,7 @@ export function topCommand(context: Context): CommandUnknownOpts {
   ]);
 }
 
-/** Draws again and again, until Ctrl-C or q; the screen is given back however it ends. */
+/** Redraws until Ctrl-C or q; the screen is restored however it ends. */
 async function watch(context: Context, client: Client, sort: Sorting, intervalMs: number): Promise<void> {
   const { terminal, clock, interrupted } = context;
   const { screen } = terminal;

@@ -21,7 +21,7 @@ import { countBy, formatNumber } from '../views/format';
 import { bar, table } from '../views/table';
 import { wholeFrom } from './number-flags';
 
-/** Default fleet size relative to the trace's peak: VMs do not fill hosts without gaps. */
+/** Default fleet size relative to the trace's peak: VMs leave gaps on hosts. */
 const HEADROOM = 1.1;
 
 /** `berth trace replay FILE` */
@@ -100,7 +100,7 @@ function hostsFor(events: readonly TraceEvent[], host: CoresAndRam): number {
   return Math.ceil(hostsAtPeak(events, host) * HEADROOM);
 }
 
-/** Of hosts like this one, as many as the peak would fill if VMs could be cut: with fewer, some are refused in any case. */
+/** The number of hosts like this one that the peak would fill if VMs could be split: fewer hosts must refuse some. */
 function hostsAtPeak(events: readonly TraceEvent[], host: CoresAndRam): number {
   const peak = peakDemand(events);
   return Math.max(peak.cores / host.cores, peak.ram / host.ram);
@@ -112,7 +112,7 @@ function coresAndRam(text: string): CoresAndRam {
   return { cores: Number(cores), ram: Number(ram) };
 }
 
-/** What `--json` prints. Only an embedded fleet can be audited. */
+/** The output of `--json`. Only an embedded fleet can be audited. */
 function figuresOf(events: readonly TraceEvent[], outcome: ReplayOutcome, audit: Audit | undefined) {
   const { placed, departed, failures, latenciesMs, seconds, capacity } = outcome;
   const vms = events.filter(({ kind }) => kind === 'arrival').map(({ vm }) => vm);

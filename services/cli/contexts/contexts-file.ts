@@ -3,15 +3,17 @@ import { join } from 'node:path';
 import { invalidArgument } from '#libs/domain/errors';
 import type { Environment } from '#libs/runtime/system';
 
-/** What a contexts file says. */
+/** The content of a contexts file. */
 export interface ContextsFile {
   readonly path: string;
   readonly current: string | undefined;
-  /** Settings of each context: `BERTH_BUS_URL` by that name. */
+  /** Settings of each context, by variable: `BERTH_BUS_URL`. */
   readonly contexts: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** Where the file is: BERTH_CONFIG, or `berth/berth.yaml` where the user keeps such files; undefined when there is no such place. */
+/**
+ * Path of the file: BERTH_CONFIG, or `berth/berth.yaml` in the user's configuration folder; undefined without either.
+ */
 export function contextsPath(env: Environment): string | undefined {
   if (env['BERTH_CONFIG']) return env['BERTH_CONFIG'];
   const folder = env['XDG_CONFIG_HOME'] || (env['HOME'] && join(env['HOME'], '.config'));
@@ -19,7 +21,7 @@ export function contextsPath(env: Environment): string | undefined {
 }
 
 /**
- * Reads the file; undefined when there is none and none was named.
+ * Reads the file; undefined when it is missing and none was named.
  *
  * @throws BerthError `invalid_argument / bad_config`
  */
@@ -29,7 +31,7 @@ export async function readContexts(env: Environment): Promise<ContextsFile | und
     if (env['BERTH_CONFIG']) throw badFile(path ?? '', 'is not there');
     return undefined;
   }
-  // Most have no such file, and wait for no parser.
+  // Most users have no such file; loading the parser would delay them.
   const { parse } = await import('yaml');
   let read: unknown;
   try {
@@ -46,9 +48,9 @@ export async function readContexts(env: Environment): Promise<ContextsFile | und
 }
 
 /**
- * The environment with the settings of a context below it: of BERTH_CONTEXT, or else the current one.
+ * The environment over the settings of a context: BERTH_CONTEXT, or else the current one.
  *
- * @throws BerthError `invalid_argument / bad_config`, also for a context that is not in the file.
+ * @throws BerthError `invalid_argument / bad_config`, also for a context missing in the file.
  */
 export async function withContext(env: Environment): Promise<Environment> {
   const file = await readContexts(env);
@@ -65,7 +67,7 @@ export async function withContext(env: Environment): Promise<Environment> {
   );
 }
 
-/** `bus-url: amqp://...` as the flag has it; the variable's name is understood, too. */
+/** Keys are flag names, `bus-url: amqp://...`, or variable names. */
 function settingsIn(path: string, context: string, of: unknown): Record<string, string> {
   const entries = Object.entries(mapIn(path, `context ${context}`, of));
   return Object.fromEntries(

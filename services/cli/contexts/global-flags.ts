@@ -2,14 +2,14 @@ import type { Environment } from '#libs/runtime/system';
 import { usageError } from '../failure';
 
 const FLAGS: Readonly<Record<string, string>> = { '--context': 'BERTH_CONTEXT', '--config': 'BERTH_CONFIG' };
-/** Those without a value, and what they set. */
+/** Flags without a value, and the variables that they set. */
 const SWITCHES: Readonly<Record<string, readonly [name: string, value: string]>> = { '--no-pager': ['PAGER', 'cat'] };
 
 /**
- * Takes `--context NAME`, `--config FILE` and `--no-pager` out of a command line, wherever they stand before a `--`, as they hold for every
- * command; the environment has them then.
+ * Moves `--context NAME`, `--config FILE` and `--no-pager`, which every command accepts, from a command line (before
+ * any `--`) into the environment.
  *
- * @throws BerthError `invalid_argument / usage` for one without a value.
+ * @throws BerthError `invalid_argument / usage` for a missing value.
  */
 export function takeGlobalFlags(args: readonly string[], env: Environment): { args: string[]; env: Environment } {
   const end = args.indexOf('--');

@@ -12,10 +12,10 @@ import { demoRequests, demoShape } from './workload';
 const BUILD_LATENCY_MS = 1_500;
 const ZONES = ['east', 'west'];
 const HOSTS_PER_RACK = 10;
-/** Between two builds or terminations, on average. */
+/** Average pause between builds or terminations. */
 const PAUSE_MS = 600;
 const AT_ONCE = 32;
-/** The smallest to the largest of the requests, which the page of capacity counts. */
+/** From the smallest to the largest request, which the capacity page counts. */
 const FLAVORS = [
   { name: 'm1.small', resources: { VCPU: 1, MEMORY_MB: 2_048, DISK_GB: 10 } },
   { name: 'm1.medium', resources: { VCPU: 2, MEMORY_MB: 4_096, DISK_GB: 20 } },
@@ -23,9 +23,9 @@ const FLAVORS = [
 ];
 
 /**
- * A fleet that lives until Ctrl-C, with a console to look at it: two zones of racks, three flavors, builds and terminations.
+ * A fleet that lives until Ctrl-C, with a console: two zones of racks, three flavors, builds and terminations.
  *
- * @throws BerthError as `startEmbedded` and `startConsole`.
+ * @throws BerthError as in `startEmbedded` and `startConsole`.
  */
 export async function runLiveDemo(context: Context, settings: DemoSettings): Promise<void> {
   const { terminal } = context;
@@ -64,7 +64,7 @@ async function furnish({ client }: EmbeddedFleet): Promise<void> {
   }
 }
 
-/** Builds what the demo builds, and then goes on around that number until Ctrl-C. */
+/** Builds the demo's instances, then keeps their number roughly constant until Ctrl-C. */
 async function live({ clock, interrupted, random }: Context, settings: DemoSettings, { client }: EmbeddedFleet) {
   const running: string[] = [];
   const build = async (request: ReturnType<typeof demoRequests>[number]) => {
@@ -79,7 +79,7 @@ async function live({ clock, interrupted, random }: Context, settings: DemoSetti
     const isFull = running.length >= settings.builds * (0.8 + 0.4 * random.next());
     const [uuid] = isFull ? running.splice(randomInt(random, running.length), 1) : [];
     const [request] = uuid === undefined ? demoRequests(random, 1) : [];
-    // What operators do by the console is theirs: an instance may be gone or on its way.
+    // Console users may interfere: an instance may be gone or on a move.
     if (uuid !== undefined) await client.terminate(uuid).catch(() => {});
     if (request !== undefined) void build({ ...request, name: `demo-${++count}` }).catch(() => {});
   }

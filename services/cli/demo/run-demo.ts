@@ -32,7 +32,7 @@ export interface DemoOutcome {
 export const BUILDS_IN_FLIGHT = 256;
 /** Slow enough to watch. */
 export const BUILD_LATENCY_MS = 250;
-/** No build may take longer; reaching it is a defect. */
+/** Time limit of a build; reaching it is a defect. */
 const BUILD_WAIT = { timeoutMs: 300_000 };
 
 /** Builds instances on an embedded fleet and checks, at the end, that the store and the hosts agree. */

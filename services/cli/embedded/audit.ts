@@ -4,9 +4,9 @@ import { addResources, capacityOf, type Resources } from '#libs/domain/inventory
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 
-/** What is wrong with a fleet at rest; all zero when the store and the hosts agree. */
+/** Differences in a fleet at rest; all zero when the store and the hosts agree. */
 export interface Audit {
-  /** Resource classes allocated above capacity, and those of which a host runs more than its capacity. */
+  /** Resource classes allocated above capacity, and those that a host's instances use above capacity. */
   readonly overAllocated: number;
   /** Allocations without a running instance on that host, and running instances without an allocation there. */
   readonly leaked: number;
@@ -19,8 +19,8 @@ export interface HostTruth {
 }
 
 /**
- * Compares the store, row by row, with what really runs. It sums the allocations itself, because the usages that the
- * store keeps are among what it checks. Every host must have reported.
+ * Compares the store, row by row, with the running instances. It sums the allocations itself, because the store's
+ * usages are themselves under audit. Every host must have reported.
  */
 export async function auditFleet(store: PlacementStore, hosts: readonly HostTruth[]): Promise<Audit> {
   const { providers, consumers } = await readStore(store);
@@ -50,7 +50,7 @@ export async function auditFleet(store: PlacementStore, hosts: readonly HostTrut
 const AUDIT_TIMEOUT_MS = 15_000;
 const AUDIT_INTERVAL_MS = 50;
 
-/** Audits until there are no differences, because releases may still be under way; at most for the timeout. */
+/** Audits until there are no differences, since releases may still be in progress; at most until the time limit. */
 export async function auditAtRest(clock: Clock, look: () => Promise<Audit>): Promise<Audit> {
   const untilMs = clock.elapsed() + AUDIT_TIMEOUT_MS;
   for (;;) {
@@ -78,7 +78,7 @@ function countExceeded(provider: Provider, used: Resources): number {
   }).length;
 }
 
-/** Number of elements that are in one of the sets only. */
+/** Number of elements in exactly one of the sets. */
 function countDifferences(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const only = (one: ReadonlySet<string>, other: ReadonlySet<string>) => [...one].filter((x) => !other.has(x)).length;
   return only(a, b) + only(b, a);

@@ -44,50 +44,53 @@ export interface FleetSettings {
   readonly schedulers: number;
   readonly conductors: number;
   readonly hosts: number;
-  /** What each host has. */
+  /** The resources of each host. */
   readonly shape: Resources;
   /** Share of build attempts that fail. */
   readonly failureRate: number;
   /** Median duration of a build. */
   readonly latencyMs: number;
-  /** Whether each host has an agent of its own, which can be killed; else one agent carries all. */
+  /** True for an agent per host, which can be killed; else one agent carries all. */
   readonly hasOwnAgents?: boolean;
-  /** The hosts are nodes of bare metal that these agents share, instead. */
+  /** The hosts are bare metal nodes that these agents share. */
   readonly pool?: PoolSettings;
-  /** The broker of another cell or of a top in this process, to be on the same; one of its own when not given. */
+  /** The broker of another cell or of a top in this process; default: a new one. */
   readonly broker?: MemoryBroker;
 }
 
 /** A pool of simulated nodes. */
 export interface PoolSettings {
   readonly agents: readonly string[];
-  /** How long a node takes to boot. */
+  /** Boot time of a node. */
   readonly bootMs: number;
 }
 
 /** All of Berth in this process. */
 export interface EmbeddedFleet {
   readonly client: Client;
-  /** What schedulers, conductors and the placement API claim in. */
+  /** The placement store of schedulers, conductors and the placement API. */
   readonly placement: PlacementStore;
-  /** By host: they know what really runs. */
+  /** By host, for the instances that really run. */
   readonly drivers: ReadonlyMap<string, FakeDriver>;
-  /** By host, where each has an agent of its own; by agent, where they share a pool. */
+  /** By host, with an agent each; by agent, in a pool. */
   readonly machines: ReadonlyMap<string, Machine>;
-  /** Its nodes, where agents share a pool. */
+  /** The nodes of a pool. */
   readonly rack: Rack | undefined;
-  /** Serves the console for this fleet, by the settings of the environment; where it listens. It closes with the fleet. */
+  /**
+   * Serves the console for this fleet with the environment's settings; resolves to its address. It closes with the
+   * fleet.
+   */
   openConsole(): Promise<string>;
-  /** Where its queues are. */
+  /** The broker of its queues. */
   readonly broker: MemoryBroker;
   /** Stops all schedulers, for good. */
   stopSchedulers(): Promise<void>;
-  /** Compares the store with what runs on the hosts, once no request is under way. */
+  /** Compares the store with the running instances, once no request is in progress. */
   audit(): Promise<Audit>;
   close(): Promise<void>;
 }
 
-/** What of a command's surroundings a fleet needs. */
+/** The part of a command's context that a fleet needs. */
 export type FleetContext = Pick<Context, 'env' | 'clock' | 'random' | 'interrupted'>;
 
 const CALL_TIMEOUT_MS = 30_000;
@@ -96,9 +99,9 @@ const START_TIMEOUT_MS = 60_000;
 const LATENCY_SPREAD = 0.5;
 
 /**
- * Starts a cell, that of the environment: schedulers, conductors and one agent with fake hosts on one bus and one store in memory. Each service has a bus
- * connection and a mirror of its own, as if it were a process, and the settings of the environment. Resolves when every
- * host takes builds.
+ * Starts the environment's cell: schedulers, conductors and one agent with fake hosts on one bus and one store in
+ * memory. Each service has its own bus connection and mirror, as if it were a process, and the environment's settings.
+ * Resolves when every host takes builds.
  */
 export async function startEmbedded(context: FleetContext, settings: FleetSettings): Promise<EmbeddedFleet> {
   const { clock, random, env } = context;
@@ -113,7 +116,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       broker,
     );
   };
-  // Who is killed ends nothing.
+  // A killed agent closes nothing.
   const connectToDie = () => connect(0);
   const placement = new MemoryPlacementStore();
   const stores = {
@@ -253,7 +256,7 @@ function startHosts(
   });
 }
 
-/** Waits for the services, and then for every host's first report to reach the schedulers. */
+/** Waits for the services, and then until every host's first report has reached the schedulers. */
 async function allReady(
   { clock, interrupted }: FleetContext,
   services: readonly Running[],
@@ -276,7 +279,7 @@ async function driversAtWork(drivers: EmbeddedFleet['drivers']): Promise<HostTru
   return Promise.all([...drivers].map(async ([host, driver]) => ({ host, running: await driver.list() })));
 }
 
-/** An instance runs on a node that is on, whatever is remembered of it. */
+/** An instance runs on a node that is powered on, whatever its record says. */
 function nodesAtWork(nodes: readonly NodeView[], rack: Rack): HostTruth[] {
   return nodes.map(({ host, instanceUuid: id, resourceClass }) => {
     const isRunning = id !== '' && rack.nodes.get(host)?.isOn === true;

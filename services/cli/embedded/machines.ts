@@ -6,12 +6,12 @@ import type { TrackedInstance } from '../../compute-agent/host/ledger';
 import type { AgentConfig } from '../../compute-agent/options';
 import { type ComputeAgentParts, startComputeAgent } from '../../compute-agent/start';
 
-/** An agent of its own, of a fake host or of a pool, which can die while what runs there runs on. */
+/** An agent of a fake host or of a pool, which can die while its instances keep running. */
 export interface Machine {
   readonly agent: Running;
   /** Cuts the agent off for good. */
   kill(): Promise<void>;
-  /** Starts another agent on the same machine: it finds what runs, and its journal. */
+  /** Starts another agent on the same machine: it finds the running instances and its journal. */
   revive(): Promise<void>;
   close(): Promise<void>;
 }

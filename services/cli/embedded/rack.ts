@@ -5,31 +5,31 @@ import type { NodeController } from '../../compute-agent/drivers/baremetal/node-
 import type { NodeDescription } from '../../compute-agent/drivers/baremetal/sources/node-source';
 import type { PoolNodes } from '../../compute-agent/pool/open-node';
 
-/** A node that is not there, and what was ordered of it. */
+/** A simulated node, and its orders. */
 export interface RackedNode {
   readonly name: string;
   isOn: boolean;
   bootedAtMs: number;
-  /** What it boots next when that is not its disk. */
+  /** The next boot device, if not the disk. */
   nextBoot: BootDevice;
-  /** By which it is claimed. */
+  /** The epoch of its claim. */
   epoch: number;
-  /** From what it was switched on, each time. */
+  /** The device of each boot. */
   readonly boots: BootDevice[];
 }
 
 /** Simulated nodes of bare metal with fenced controllers, for agents in this process. */
 export interface Rack {
   readonly nodes: ReadonlyMap<string, RackedNode>;
-  /** What an agent is given: controllers that hold that agent's own claims. */
+  /** An agent's nodes, with controllers that hold that agent's own claims. */
   poolNodes(agent: string): PoolNodes;
-  /** Switches a node off by the controller that an agent still has in hand, under the claim that it made. */
+  /** Switches a node off with an agent's old controller, under its old claim. */
   switchOffAs(agent: string, node: string): Promise<void>;
 }
 
 const RESOURCE_CLASS = 'CUSTOM_BAREMETAL_DEMO';
 
-/** @param bootMs  how long a node takes to boot */
+/** @param bootMs  boot time of a node */
 export function createRack(clock: Clock, names: readonly string[], bootMs: number): Rack {
   const nodes = new Map(names.map((name) => [name, rackedNode(name)]));
   const handles = new Map<string, NodeController>();

@@ -1,7 +1,7 @@
 import type { EmbeddedFleet, FleetContext, FleetSettings } from './fleet';
 import type { EmbeddedTop, startEmbeddedTop as StartTop } from './top';
 
-/** `startEmbedded` with all services' code, which is loaded only then. */
+/** `startEmbedded`, which loads the code of all services only then. */
 export async function startLate(context: FleetContext, settings: FleetSettings): Promise<EmbeddedFleet> {
   const { startEmbedded } = await import('#services/cli/embedded/fleet');
   return startEmbedded(context, settings);

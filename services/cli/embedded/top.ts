@@ -25,7 +25,7 @@ import type { FleetContext } from './fleet';
 export interface EmbeddedTop {
   /** A client of the whole fleet. */
   readonly client: Client;
-  /** Stops its services; what is on record stays. */
+  /** Stops its services; records stay. */
   stop(): Promise<void>;
   /** Starts them again. */
   start(): Promise<void>;

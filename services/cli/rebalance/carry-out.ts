@@ -17,11 +17,11 @@ import {
 import { notBegun, undo } from './undo';
 
 /**
- * Carries out moves that are claimed, some at once. When one fails no more is begun, and all are undone, the last first: what waits gives
- * its claims back, what is on its way or has arrived goes back, and what was moved for good is moved back, live if it runs. When all
- * ended well, what its source keeps is confirmed.
+ * Carries out claimed moves, several at once. When one fails no more begin, and all are undone, the last first: waiting
+ * moves release their claims, moves under way or arrived are reverted, and confirmed ones are moved back, live if the
+ * instance runs. When all succeed, they are confirmed at their sources.
  *
- * It keeps nothing of its own. What is claimed says so itself: whoever begins again goes on with that, or undoes it.
+ * It stores nothing. The instances carry their claims: another run continues those moves, or undoes them.
  */
 export async function carryOut(
   parts: MovingParts,
@@ -62,7 +62,7 @@ async function moveOne(parts: MovingParts, move: PlannedMove, { timeoutMs }: Mov
   }
 }
 
-/** What was moved cold is kept at its source until then. */
+/** A cold move's source keeps its copy until then. */
 async function confirmOne(parts: MovingParts, one: Moved, { timeoutMs }: MovingOptions): Promise<Moved> {
   const { move, outcome } = one;
   if (outcome !== 'moved') return one;

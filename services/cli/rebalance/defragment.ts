@@ -1,33 +1,35 @@
 import { addResources, negated, type Resources } from '#libs/domain/inventory';
 import { type Fleet, fits, type PlanHost, type Wish } from './plan';
 
-/** Shapes of requests that prices are made for: those that run most often. */
+/** Limit of the request shapes with a price: those that run most often. */
 const MOST_SHAPES = 32;
 
 /** Requests of one size. */
 interface Shape {
   readonly resources: Resources;
-  /** What room for one more of them is worth. */
+  /** The value of capacity for one more of them. */
   readonly price: number;
 }
 
-/** A host on the way: what it has free when all moves are done, and before anything has left. */
+/** A host in the plan: its free capacity after all moves, and before any has left. */
 interface Place {
   readonly name: string;
   readonly isOpen: boolean;
   free: Resources;
   room: Resources;
-  /** By shape: what the host's room is worth more without one of them, and less with one more. */
+  /** By shape: the host's gain in value from losing one, and its loss from getting one. */
   gains: number[];
   losses: number[];
 }
 
 /**
- * Moves that make room for what is asked for: each the one that the fleet's room gains most by, until none gains anything.
+ * Moves that make capacity for typical requests: each move is the one with the largest gain in value, until none gains
+ * anything.
  *
- * Room is worth what the `headroom` weigher says of it: of each size of request *d / n* for one more, where *d* of them run and *n* more
- * would fit. What is left on many hosts in pieces too small for large requests is gathered by that. Prices are those of before the
- * moves. All are claimed before any has left, so what leaves a host frees nothing for another.
+ * The value is that of the `headroom` weigher: *d / n* for one more request of a size, where *d* of them run and *n*
+ * more would fit. So free pieces too small for large requests are gathered from many hosts. Prices are those before the
+ * moves. All moves are claimed before any instance has left, so an instance that leaves a host frees nothing for
+ * another.
  *
  * @param most  moves
  * @param stay  instances that are not moved
@@ -50,7 +52,7 @@ export function defragmenting(fleet: Fleet, most: number, stay: ReadonlySet<stri
   return { moves, leaveHosts: [] };
 }
 
-/** How many more of a size hosts have room for, each by itself. */
+/** The number of further instances of a size that fit on the hosts, each host alone. */
 export function roomFor(resources: Resources, hosts: readonly Pick<PlanHost, 'free'>[]): number {
   return hosts.reduce((sum, { free }) => sum + timesIn(resources, free), 0);
 }
@@ -74,7 +76,7 @@ function keyOf(resources: Resources): string {
   return JSON.stringify(Object.entries(resources).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What may be moved, by host and shape. */
+/** Movable instances, by host and shape. */
 function movableBy({ instances }: Fleet, shapes: readonly Shape[], stay: ReadonlySet<string>) {
   const numbers = new Map(shapes.map(({ resources }, n) => [keyOf(resources), n]));
   const found = new Map<string, (string[] | undefined)[]>();
@@ -115,7 +117,7 @@ function timesIn(resources: Resources, free: Resources): number {
   return Number.isFinite(times) ? Math.max(0, Math.floor(times)) : 0;
 }
 
-/** The shape that gains most by leaving the host that gains most, for the host that loses least. */
+/** The move with the largest gain: the best shape, from the host that gains most to the host that loses least. */
 function bestMove(
   places: readonly Place[],
   movable: ReadonlyMap<string, (string[] | undefined)[]>,
@@ -137,7 +139,7 @@ function bestMove(
   return best;
 }
 
-/** The first of those with the most; what is undefined does not count. */
+/** The first place with the largest value; undefined values do not count. */
 function maxBy(places: readonly Place[], valueOf: (place: Place) => number | undefined): Place | undefined {
   let best: Place | undefined;
   let most = Number.NEGATIVE_INFINITY;

@@ -4,34 +4,34 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import { defragmenting } from './defragment';
 import { emptying, evening, type Fleet, freeing, type Wish } from './plan';
 
-/** What moves are to reach. */
+/** The goal of a plan. */
 export type Goal =
-  /** Nothing is left on these hosts. */
+  /** These hosts become empty. */
   | { readonly kind: 'empty'; readonly hosts: readonly string[] }
-  /** Some host can take an instance as this one. */
+  /** Some host can take such an instance. */
   | { readonly kind: 'admit'; readonly spec: RequestSpec }
   /** The fullest and the emptiest hosts come closer. */
   | { readonly kind: 'even_out' }
-  /** There is more room for what is asked for, by so many moves at most. */
+  /** More capacity for typical requests, with at most this many moves. */
   | { readonly kind: 'defragment'; readonly most: number };
 
 export type Plan =
-  /** Each move as a scheduler decided it, and the hosts to which nothing goes. */
+  /** Each move as a scheduler decided it, and the hosts that take none. */
   | { readonly kind: 'moves'; readonly moves: readonly PlannedMove[]; readonly leaveHosts: readonly string[] }
   | { readonly kind: 'impossible'; readonly why: string };
 
-/** What finding a plan needs of a client. */
+/** The client methods that planning uses. */
 export type PlanningClient = Pick<Client, 'moveInstances' | 'explain'>;
 
-/** So often a scheduler is asked about one goal. */
+/** Limit of the calls to a scheduler for one goal. */
 const MAX_ASKED = 20;
 
 /**
- * The moves that reach a goal. Where instances go is the scheduler's to say, and so is which of them make room for a request: the
- * moves are asked of it as a dry run, so that traits, zones, tenants and groups are its own. A wish that it refuses gives way to the
- * next.
+ * The moves that reach a goal. The scheduler decides destinations, and which instances make room for a request: the
+ * moves are requested as a dry run, so that traits, zones, tenants and groups follow its rules. When it refuses a wish,
+ * the next is tried.
  *
- * @throws BerthError as `moveInstances` and `explain`.
+ * @throws BerthError as in `moveInstances` and `explain`.
  */
 export async function findPlan(
   client: PlanningClient,
@@ -55,7 +55,10 @@ export async function findPlan(
   return { kind: 'impossible', why };
 }
 
-/** Wishes that would reach a goal, the fewest moves first. `stay` are instances that a scheduler has found no host for by then. */
+/**
+ * Wishes that would reach a goal, fewest moves first. `stay` are instances for which a scheduler has found no host so
+ * far.
+ */
 async function* wishesFor(
   client: PlanningClient,
   fleet: Fleet,
@@ -74,7 +77,10 @@ async function* wishesFor(
   }
 }
 
-/** Nothing, if some host can take it; else the host that has to lose the fewest instances for it, until none is left that may go. */
+/**
+ * No move if some host can take it; else empties the host that has to lose the fewest instances, then the next, until
+ * none is left.
+ */
 async function* admitting(
   client: PlanningClient,
   { instances }: Fleet,

@@ -5,7 +5,7 @@ import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { usageError } from '../failure';
 import type { Goal } from './find-plan';
 
-/** What the command line says of a goal. */
+/** Flags of a goal. */
 export interface GoalFlags {
   readonly empty: readonly string[];
   readonly emptyRack?: string | undefined;
@@ -19,16 +19,16 @@ export interface GoalFlags {
   readonly defragment?: number | undefined;
 }
 
-/** Whether they say any. */
+/** True when the flags name any goal. */
 export function hasGoal(flags: GoalFlags): boolean {
   return kindsOf(flags).length > 0;
 }
 
 /**
- * The goal that flags say.
+ * The goal of the flags.
  *
- * @throws BerthError `invalid_argument / usage` unless they say one; `not_found / no_such_domain` when no host is where it is to be
- *   empty.
+ * @throws BerthError `invalid_argument / usage` unless there is exactly one; `not_found / no_such_domain` when the
+ *   domain to empty has no hosts.
  */
 export async function goalOf(client: Pick<Client, 'hosts' | 'aggregates'>, flags: GoalFlags): Promise<Goal> {
   switch (kindOf(flags)) {
@@ -44,10 +44,10 @@ export async function goalOf(client: Pick<Client, 'hosts' | 'aggregates'>, flags
 }
 
 /**
- * The name of the plan that reaches a goal: the same for the same flags in any order, so that a run which was interrupted is gone on with
- * by saying the same again, and never by whoever says something else. `empty-1b4f0e98`.
+ * The name of the plan for a goal: equal for the same flags in any order, so that an interrupted run continues with the
+ * same flags, and never with others. `empty-1b4f0e98`.
  *
- * @throws BerthError `invalid_argument / usage` unless they say one goal.
+ * @throws BerthError `invalid_argument / usage` unless there is exactly one goal.
  */
 export function planNameOf(flags: GoalFlags): string {
   const kind = kindOf(flags);
@@ -56,12 +56,12 @@ export function planNameOf(flags: GoalFlags): string {
   return `${kind}-${createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 8)}`;
 }
 
-/** Not one of what is to be done, or not one goal. */
+/** Not exactly one action, or not exactly one goal. */
 export function wrongUse(): BerthError {
   return usageError('say --plan or --apply and one goal, or --undo', 'berth rebalance --plan --empty host-7');
 }
 
-/** What an instance asks for that is to be admitted. */
+/** The request spec of the instance to admit. */
 function admittedBy(flags: GoalFlags): RequestSpec {
   const { admit, admitFlavor, admitTrait, admitZone, admitProject } = flags;
   if (admitFlavor !== undefined && admit.length > 0) {

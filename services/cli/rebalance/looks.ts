@@ -5,54 +5,54 @@ import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 
 /*
- * What carrying out a plan and undoing it have in common: how an instance is looked at until its move has ended.
+ * Shared by carrying out and undoing a plan: looks at an instance until its move has ended.
  */
 
-/** What a plan needs of a client. */
+/** The client methods that moving uses. */
 export type MovingClient = Pick<Client, 'instance' | 'operate'>;
 
 export interface MovingParts {
   readonly client: MovingClient;
   readonly clock: Clock;
-  /** When it aborts, nothing more is begun, and nothing is undone. */
+  /** Once it aborts, nothing more begins, and nothing is undone. */
   readonly signal: AbortSignal;
-  /** After each move that has ended; then after each that was undone, with fewer. */
+  /** Called after each move that has ended; during an undo with decreasing numbers. */
   readonly onProgress: (done: number) => void;
 }
 
 export interface MovingOptions {
-  /** Instances that are moved at once. */
+  /** Limit of the instances moved at once. */
   readonly parallel: number;
-  /** How long one move may take. */
+  /** Time limit of one move. */
   readonly timeoutMs: number;
 }
 
-/** How it went with one move. */
+/** The outcome of one move. */
 export interface Moved {
   readonly move: PlannedMove;
   /**
-   * `not_confirmed`: it has arrived, and its source keeps what it had. `waits`: it is claimed, and was not begun. `ended`: its
-   * instance was terminated, or shelved, meanwhile.
+   * `not_confirmed`: it has arrived, and its source keeps the old copy. `waits`: it is claimed and has not begun.
+   * `ended`: its instance was terminated, or shelved, meanwhile.
    */
   readonly outcome: 'moved' | 'not_confirmed' | 'failed' | 'waits' | 'undone' | 'not_undone' | 'ended';
   readonly why: string;
 }
 
-/** What comes of one look: an end, or to look again. */
+/** The result of one look: an end, or another look. */
 export type Seen = { readonly kind: 'again' } | { readonly kind: 'end'; readonly moved: Moved };
 
 export const AGAIN: Seen = { kind: 'again' };
 
-/** Between two looks at an instance. */
+/** Interval between looks at an instance. */
 const POLL_MS = 200;
 
 /**
- * Looks at the instance of a move, again and again, and does what `act` does with what is seen, until that says that it has ended or
- * its time is over. Servers that are away may have done what they were asked, and what is refused may have changed before: it is looked
- * at again. What is refused twice in the same words is thrown.
+ * Looks at a move's instance repeatedly, and acts on what it sees with `act`, until that ends or its time limit passes.
+ * An unavailable server may have executed a request, and a refused instance may have changed before: then it looks
+ * again. The same refusal twice in the same words is thrown.
  *
- * @returns undefined when its time was over before; then `why` of the last error, or ''
- * @throws BerthError what `act` was refused.
+ * @returns undefined after the time limit; then `why` of the last error, or ''
+ * @throws BerthError the refusal of `act`.
  */
 export async function lookUntil(
   { client, clock }: MovingParts,
@@ -78,7 +78,7 @@ export async function lookUntil(
   }
 }
 
-/** On its way, or confirming what is left at its source. */
+/** True during a move, and while its source is being confirmed. */
 export function isOnItsWay({ state, migration }: InstanceView): boolean {
   return ON_ITS_WAY.includes(state) || (AT_REST.includes(state) && migration !== undefined);
 }
@@ -86,7 +86,7 @@ export function isOnItsWay({ state, migration }: InstanceView): boolean {
 const AT_REST: readonly InstanceView['state'][] = ['active', 'stopped'];
 const ON_ITS_WAY: readonly InstanceView['state'][] = ['resize', 'migrating', 'revert_resize'];
 
-/** Nothing is left to move, or to take back. */
+/** True when there is nothing left to move or to revert. */
 export function isOver({ state }: InstanceView): boolean {
   return OVER.includes(state);
 }

@@ -3,23 +3,23 @@ import type { InstanceView } from '#libs/contracts/instance';
 import type { InstanceMove } from '#libs/contracts/moves';
 import { addResources, capacityOf, negated, type Resources } from '#libs/domain/inventory';
 
-/** A host as a plan sees it. */
+/** A host in a plan. */
 export interface PlanHost {
   readonly name: string;
-  /** Whether anything may be placed there. */
+  /** True when instances may be placed there. */
   readonly isOpen: boolean;
-  /** What is left of each resource class. */
+  /** The free amounts by resource class. */
   readonly free: Resources;
-  /** What it could hold at most. */
+  /** The capacity when empty. */
   readonly capacity: Resources;
 }
 
-/** An instance as a plan sees it. */
+/** An instance in a plan. */
 export interface PlanInstance {
   readonly uuid: string;
   readonly host: string;
   readonly resources: Resources;
-  /** Whether it can be moved now. */
+  /** True when it can be moved now. */
   readonly isMovable: boolean;
 }
 
@@ -34,13 +34,13 @@ export interface Move {
   readonly to: string;
 }
 
-/** Moves that a scheduler is to be asked for, and where nothing may go. */
+/** Moves to request from a scheduler, and hosts that must not take any. */
 export interface Wish {
   readonly moves: readonly InstanceMove[];
   readonly leaveHosts: readonly string[];
 }
 
-/** The fleet by amounts alone: which hosts an instance may go to is for the scheduler to say. */
+/** The fleet by amounts alone; the scheduler decides which hosts an instance may go to. */
 export function fleetOf(hosts: readonly HostSummary[], instances: readonly InstanceView[]): Fleet {
   return {
     hosts: hosts.map(({ host, up, enabled, quarantinedUntilMs, resources }) => {
@@ -69,9 +69,9 @@ export function freeing(host: string, uuids: readonly string[]): Wish {
 }
 
 /**
- * Moves that bring the fullest host down and the emptiest up, each the one that narrows the gap between them most, until none
- * does by more than `tolerance` (a share of capacity). All are claimed before any has left: what leaves a host frees nothing for
- * another.
+ * Moves that lower the fullest host and raise the emptiest: each move is the one that narrows the gap most, until none
+ * narrows it by more than `tolerance` (a share of capacity). All are claimed before any has left: an instance that
+ * leaves a host frees nothing for another.
  *
  * @param stay  instances that are not moved
  */
@@ -103,7 +103,7 @@ export function afterMove({ hosts, instances }: Fleet, { uuid, from, to }: Move)
   };
 }
 
-/** How full a host is by the class that it has least of, from 0 to 1. */
+/** The used share of a host's scarcest class, from 0 to 1. */
 export function fullness({ free, capacity }: PlanHost): number {
   const shares = Object.entries(capacity).map(([name, most]) => (most > 0 ? 1 - (free[name] ?? 0) / most : 0));
   return Math.max(0, ...shares);

@@ -14,8 +14,9 @@ import {
 } from './looks';
 
 /**
- * Undoes moves one after the other, the last first, whether they wait, are on their way, have arrived, or are done. What has failed is
- * looked at, too: who asked may not have heard how it went on. If it is back it is said to have failed, with why.
+ * Undoes moves one after the other, the last first, whether they wait, are under way, have arrived, or are done. Failed
+ * moves are checked too: their caller may have missed the outcome. An instance that is back is reported as failed, with
+ * the reason.
  */
 export async function undo(
   parts: MovingParts,
@@ -34,31 +35,31 @@ export async function undo(
   return [...over, ...undone];
 }
 
-/** Moves that are claimed, and were not begun. */
+/** Claimed moves that have not begun. */
 export function notBegun(moves: readonly PlannedMove[], done: readonly Moved[]): Moved[] {
   const rest = moves.filter((move) => !done.some((one) => one.move === move));
   return rest.map((move) => ({ move, outcome: 'waits', why: '' }));
 }
 
-/** What takes an instance back to where its move began. */
+/** The next step to take an instance back to where its move began. */
 type NextBack =
-  /** Its move was claimed, is on its way, or has arrived: it goes back by that. */
+  /** Its move is claimed, under way or has arrived: revert it. */
   | 'revert'
-  /** By a move of its own: nothing is left of the one that is undone. */
+  /** Its move is confirmed: move it back. */
   | 'migrate'
   | 'live_migrate'
-  /** What it has come back by is over with that. */
+  /** The move back has arrived: confirm it. */
   | 'confirm'
-  /** Something is under way: look again. */
+  /** Another operation is under way: look again. */
   | 'wait'
   | 'back'
   | 'stays';
 
 /**
- * What to do next about an instance that is to be where its move began: decided anew from what is seen, for a call that was not answered
- * may have been done.
+ * The next step for an instance that must return to where its move began, decided from its present state alone, since
+ * an unanswered call may have been executed.
  *
- * @param hasTried  whether it was moved back already
+ * @param hasTried  true once it was moved back
  */
 export function nextBack(
   { sourceHost }: Pick<PlannedMove, 'sourceHost'>,

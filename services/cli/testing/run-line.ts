@@ -4,8 +4,8 @@ import { runBerth } from '../program';
 import { createTerminal } from '../views/terminal';
 
 /**
- * Runs `berth` in this process, as if it was typed (in words where one has a blank), with nothing in its environment but what is given;
- * `isTTY` when a person reads what goes to standard error.
+ * Runs `berth` in this process with a command line (as words if one contains a blank), in an otherwise empty
+ * environment; `isTTY` for a terminal on standard error.
  */
 export async function runLine(line: string | readonly string[], env: Environment = {}, isTTY = false) {
   const out = new PassThrough();

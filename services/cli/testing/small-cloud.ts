@@ -15,7 +15,7 @@ export interface SmallCloud {
   close(): Promise<void>;
 }
 
-/** Of providers by number, of consumers by number from 101. */
+/** Uuids of providers by number, and of consumers by number from 101. */
 export function uuidOf(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 }

@@ -7,27 +7,27 @@ import { ageOf, countBy, formatNumber } from '../views/format';
 import { bar, type Gauge, table } from '../views/table';
 import type { Terminal } from '../views/terminal';
 
-/** What `berth top` shows at one moment. */
+/** The content of `berth top` at one moment. */
 export interface Moment {
   readonly hosts: readonly HostSummary[];
-  /** What became of instances lately, oldest first. */
+  /** Recent events of instances, oldest first. */
   readonly events: readonly InstanceEvent[];
-  /** The rates are of what is not older. */
+  /** Window of the rates. */
   readonly windowMs: number;
 }
 
-/** What rows of hosts are sorted by. */
+/** Sort keys of the hosts. */
 export const SORTINGS = ['use', 'name', 'instances', 'failures'] as const;
 export type Sorting = (typeof SORTINGS)[number];
 
 const CLASSES = ['VCPU', 'MEMORY_MB', 'DISK_GB'] as const;
-/** Lines that are no rows: the figures, two heads, blank lines. */
+/** Lines besides the rows: the figures, two heads, blank lines. */
 const OTHER_LINES = 11;
 const TOTAL_BAR_WIDTH = 20;
 /** States in which a build has ended, or waits. */
 const TOLD = new Set(['active', 'error', 'deleted', 'pending']);
 
-/** The lines of a screen so high: figures, then as many hosts and builds as fit. */
+/** The lines of a screen of this height: figures, then as many hosts and builds as fit. */
 export function topLines(terminal: Terminal, clock: Clock, moment: Moment, height: number, by: Sorting): string[] {
   const room = Math.max(2, height - OTHER_LINES);
   const events = moment.events.filter(({ state }) => TOLD.has(state)).toReversed();
@@ -81,7 +81,7 @@ function hostTable(terminal: Terminal, hosts: readonly HostSummary[]): string {
   return table(terminal, head, rows, spare);
 }
 
-/** Each in one line, however long it is: the screen cuts it. */
+/** One line each, of any length: the screen cuts it. */
 function buildTable(terminal: Terminal, clock: Clock, events: readonly InstanceEvent[]): string {
   if (events.length === 0) return terminal.colours.dim('no build has ended since this began');
   const rows = events.map((event) => [
@@ -106,7 +106,7 @@ function fillOf(host: HostSummary, resourceClass: string): Gauge {
   return gaugeOf(host, resourceClass) ?? { used: 0, capacity: 0 };
 }
 
-/** The fullest of its classes. */
+/** The used share of its fullest class. */
 function useOf(host: HostSummary): number {
   const fills = CLASSES.map((name) => fillOf(host, name));
   return Math.max(...fills.map(({ used, capacity }) => (capacity > 0 ? used / capacity : 0)));

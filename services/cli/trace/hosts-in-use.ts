@@ -1,20 +1,23 @@
 import type { CoresAndRam, TraceEvent } from './timeline';
 
-/** How a fleet's hosts were used, in the trace's own time. */
+/** The usage of a fleet's hosts, in the trace's own time. */
 export interface HostsInUse {
-  /** Hosts with a VM, at the time when they were most. */
+  /** The peak number of hosts with a VM. */
   readonly most: number;
-  /** Means from day 0, as shares of the fleet's capacity: what is free on hosts in use beyond the proportion that is asked. */
+  /**
+   * Means from day 0, as shares of the fleet's capacity: the free capacity of hosts in use that exceeds the proportion
+   * of cores to ram in the requests.
+   */
   readonly stranded: CoresAndRam;
 }
 
 const SAMPLES_PER_DAY = 24;
 
 /**
- * Follows each host through the trace. Cores are stranded where ram runs out first, and ram where cores do: what VMs in the
- * proportion of all that the trace asks for could not use.
+ * Follows each host through the trace. Cores are stranded where ram runs out first, and ram where cores do: VMs in the
+ * trace's overall proportion could not use them.
  *
- * @param hostOf  where each placed VM was, by vmId
+ * @param hostOf  the host of each placed VM, by vmId
  * @param capacities  of each host, by name
  */
 export function hostsInUse(
@@ -58,12 +61,12 @@ export function hostsInUse(
   return { most, stranded: { cores: share('cores'), ram: share('ram') } };
 }
 
-/** What of a host's free capacity is beyond the proportion in which VMs ask for it. */
+/** The part of a host's free capacity beyond the proportion that VMs request. */
 export function strandedOf({ cores, ram }: CoresAndRam, ramPerCore: number): CoresAndRam {
   return { cores: Math.max(0, cores - ram / ramPerCore), ram: Math.max(0, ram - cores * ramPerCore) };
 }
 
-/** Ram for each core, of all that the trace asks for. */
+/** Ram per core over all requests of the trace. */
 function proportionOf(events: readonly TraceEvent[]): number {
   let [cores, ram] = [0, 0];
   for (const { kind, vm } of events) {

@@ -1,18 +1,18 @@
-/** One line of a chart, through its points in their order. */
+/** One line of a chart, through its points in order. */
 export interface ChartLine {
   readonly points: readonly (readonly [x: number, y: number])[];
   readonly stroke: string;
   readonly isDashed?: boolean;
 }
 
-/** What stands beside a line across the chart, or below a place on its x axis. */
+/** A label beside a line across the chart, or below a place on its x axis. */
 export interface ChartLabel {
   readonly at: number;
   readonly text: string;
   readonly stroke?: string;
 }
 
-/** A chart: from the least of its labels on an axis to the greatest, unless `top` says more. */
+/** A chart; its axes span their labels, or extend to `top`. */
 export interface LineChart {
   readonly title: string;
   readonly lines: readonly ChartLine[];
@@ -21,7 +21,7 @@ export interface LineChart {
     readonly from: number;
     readonly to: number;
     readonly labels: readonly ChartLabel[];
-    /** Each factor is as high as any other; nothing may be 0 then. */
+    /** Equal factors have equal heights; all values must be above 0. */
     readonly isLogarithmic?: boolean;
   };
 }

@@ -10,8 +10,8 @@ interface Point {
 }
 
 /**
- * An SVG of what is in use against what is asked for over the trace's own time, one picture for cores and one for ram, as
- * shares of the capacity. Where the lines part, VMs were refused.
+ * An SVG of usage against demand over the trace's own time, one chart for cores and one for ram, as shares of the
+ * capacity. Where the lines part, VMs were refused.
  */
 export function plotOf(
   events: readonly TraceEvent[],

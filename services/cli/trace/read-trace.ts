@@ -18,7 +18,7 @@ export interface TraceVm {
 
 export interface Trace {
   readonly vms: readonly TraceVm[];
-  /** What cores and ram were multiplied by to become whole; multiply host shapes by it, too. */
+  /** The factor that made cores and ram whole; host shapes need it too. */
   readonly scale: number;
 }
 
@@ -29,7 +29,7 @@ type Row = Readonly<Record<(typeof COLUMNS)[number], string>>;
  * Reads VM requests from a CSV file, gzipped when its name ends with `.gz`, with the columns of Azure's packing traces:
  * vmId, tenantId, cores, ram (any unit), starttime and endtime (days; endtime may be `inf`).
  *
- * @param limit  read only the first so many VMs
+ * @param limit  the number of VMs to read
  * @throws BerthError `invalid_argument / bad_trace` with the line, `not_found / no_such_file`.
  */
 export async function readTrace(path: string, limit: number): Promise<Trace> {
@@ -51,7 +51,7 @@ export async function readTrace(path: string, limit: number): Promise<Trace> {
 function openRecords(path: string): AsyncIterable<{ readonly record: Row; readonly info: { readonly lines: number } }> {
   const parser = parse({ columns: checkHead, skip_empty_lines: true, trim: true, info: true });
   const unzip = path.endsWith('.gz') ? [createGunzip()] : [];
-  // A failure in the pipeline destroys the parser, and whoever reads the records gets the error.
+  // A failure in the pipeline destroys the parser, which gives the error to the reader of the records.
   pipeline([createReadStream(path), ...unzip, parser], () => {});
   return parser;
 }

@@ -3,7 +3,7 @@ import type { CoresAndRam } from './timeline';
 
 /** VMs of about one size. */
 export interface SizeClass {
-  /** The largest share of a host's cores or ram that they take: up to so much. */
+  /** Upper bound of their share of a host's cores or ram, whichever is larger. */
   readonly upToShare: number;
   readonly asked: number;
   readonly refused: number;
@@ -14,9 +14,9 @@ export interface SizeClass {
 const LIMITS = [1 / 64, 1 / 16, 1 / 4, 1 / 2, Number.POSITIVE_INFINITY];
 
 /**
- * Which sizes found no host. A count of refusals flatters a fleet that refuses few but large VMs, hence cores and ram.
+ * Refusals by size. A mere count flatters a fleet that refuses few but large VMs, hence cores and ram.
  *
- * @param host  what the largest host has
+ * @param host  capacity of the largest host
  */
 export function refusalsBySize(
   vms: readonly TraceVm[],

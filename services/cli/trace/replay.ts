@@ -11,20 +11,20 @@ import type { TraceVm } from './read-trace';
 import type { CoresAndRam, TraceEvent } from './timeline';
 
 export interface ReplaySettings {
-  /** Events under way at once: arrivals can overtake each other only within this window. */
+  /** Limit of the events in progress: arrivals overtake each other only within this window. */
   readonly inFlight: number;
-  /** Seconds of the trace in one real second; 0 is as fast as possible. */
+  /** Trace seconds per real second; 0 is as fast as possible. */
   readonly speed: number;
 }
 
-/** What has become of the VMs of a trace. */
+/** The outcomes of a trace's VMs. */
 interface Tally {
   /** The host of each placed VM, by vmId. */
   readonly placed: Map<string, string>;
   departed: number;
   /** The reason of each failure. */
   readonly failures: string[];
-  /** From request to ACTIVE, of each placed VM. */
+  /** From request to ACTIVE, for each placed VM. */
   readonly latenciesMs: number[];
 }
 
@@ -34,13 +34,13 @@ export interface ReplayOutcome extends Tally {
   readonly capacity: FleetCapacity;
 }
 
-/** What a fleet has, host by host and in all. */
+/** The capacity of a fleet, by host and in all. */
 export interface FleetCapacity extends CoresAndRam {
   readonly hosts: number;
   readonly byHost: ReadonlyMap<string, CoresAndRam>;
 }
 
-/** After this an event counts as failed. */
+/** Time limit of an event. */
 const EVENT_WAIT = { timeoutMs: 120_000 };
 const SECONDS_PER_DAY = 86_400;
 
@@ -131,7 +131,7 @@ async function depart({ client, tally, arrivals }: Replay, vm: TraceVm): Promise
   }
 }
 
-/** @throws BerthError what ends the whole replay: an interruption, or a defect. */
+/** @throws BerthError when it ends the whole replay: an interruption, or a defect. */
 function reasonOf(thrown: unknown): string {
   const error = BerthError.from(thrown);
   if (error.reason === 'interrupted' || error.code === 'internal') throw error;

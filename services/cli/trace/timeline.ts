@@ -29,7 +29,7 @@ export interface CoresAndRam {
   readonly ram: number;
 }
 
-/** The most cores and ram in use at once: what a fleet must have to place everything. */
+/** The peak of cores and ram in use at once: the minimum capacity to place everything. */
 export function peakDemand(events: readonly TraceEvent[]): CoresAndRam {
   return utilisationOf(events, () => true, { cores: 1, ram: 1 }).peak;
 }
@@ -37,11 +37,13 @@ export function peakDemand(events: readonly TraceEvent[]): CoresAndRam {
 export interface Utilisation {
   /** Shares of the fleet's capacity, 0 to 1. */
   readonly peak: CoresAndRam;
-  /** Averaged over the trace's own time, from day 0 to the last arrival; as it is on day 0, when nothing arrives later. */
+  /**
+   * Averaged over the trace's own time, from day 0 to the last arrival; the value on day 0 when nothing arrives later.
+   */
   readonly mean: CoresAndRam;
 }
 
-/** The fleet's utilisation in the trace's own time, given which VMs were placed. */
+/** The fleet's utilisation in the trace's own time, for the placed VMs. */
 export function utilisationOf(
   events: readonly TraceEvent[],
   isPlaced: (vmId: string) => boolean,

@@ -4,16 +4,16 @@ import { compareClasses } from './fill';
 import { bar, table } from './table';
 import type { Terminal } from './terminal';
 
-/** A candidate's allocation of one class from one provider, and the groups that it is for. */
+/** A candidate's allocation of one class from one provider, with its groups. */
 export interface AllocationLine {
-  /** Suffixes of the groups; '' is the group without a suffix. */
+  /** Suffixes of the groups; '' is the unnumbered group. */
   readonly groups: readonly string[];
   readonly providerUuid: string;
   /** Undefined for a group without resources, which only names a provider. */
   readonly taken: { readonly resourceClass: string; readonly amount: number } | undefined;
 }
 
-/** Candidates, with a line per allocation: how full the provider would be, and how much would be left. */
+/** Candidates, with a line per allocation: the provider's usage with it, and the rest. */
 export function candidateTable(
   terminal: Terminal,
   found: CandidatesDocument,

@@ -6,7 +6,7 @@ import { table } from './table';
 
 type Whether = Pick<Drained, 'stays'>;
 
-/** Shows how far a drain is, and how many stay; `onProgress` is to be called after each instance. */
+/** Shows the progress of a drain, and how many instances stay; `onProgress` is called after each instance. */
 export function showingDrain<T>(
   { terminal }: Context,
   what: string,
@@ -21,20 +21,20 @@ export function showingDrain<T>(
   );
 }
 
-/** What was drained, as those that have left and those that stay. */
+/** Splits a drain's results into moved instances and staying ones. */
 export function divided<D extends Whether>(drained: readonly D[]): { readonly moved: D[]; readonly staying: D[] } {
   const isLeft = ({ stays }: Whether) => stays === undefined;
   return { moved: drained.filter(isLeft), staying: drained.filter((one) => !isLeft(one)) };
 }
 
-/** Who stays, and why; nothing when all have left. */
+/** Prints the staying instances with reasons, if any. */
 export function showStaying({ terminal }: Context, staying: readonly Drained[]): void {
   if (staying.length === 0) return;
   const rows = staying.map(({ uuid, name, state, stays = '' }) => [uuid, name, state, stays]);
   terminal.print(`\n${table(terminal, ['INSTANCE', 'NAME', 'STATE', 'WHY IT STAYS'], rows)}`);
 }
 
-/** The exit code of a drain: interrupted, or something stays. */
+/** The exit code of a drain: interrupted, or some stay. */
 export function exitAfterDrain(context: Context, drained: readonly Whether[]): void {
   if (context.interrupted.aborted) context.exit(EXIT.interrupted);
   else if (divided(drained).staying.length > 0) context.exit(EXIT.failed);

@@ -13,7 +13,7 @@ export interface Fill {
   readonly capacity: number;
 }
 
-/** What a provider has and how much of it is used, by class in the order of `compareClasses`. */
+/** A provider's inventories with their usage, in the order of `compareClasses`. */
 export function fillsOf({ inventories, usages }: Pick<StockedProvider, 'inventories' | 'usages'>): Fill[] {
   return Object.entries(inventories)
     .map(([resourceClass, inventory]) => {
@@ -24,13 +24,13 @@ export function fillsOf({ inventories, usages }: Pick<StockedProvider, 'inventor
     .sort((a, b) => compareClasses(a.resourceClass, b.resourceClass));
 }
 
-/** How full a host is by one class, all its providers together; undefined when it has none of it. */
+/** A host's usage of one class, over all its providers; undefined without that class. */
 export function gaugeOf({ resources }: HostSummary, resourceClass: string): Gauge | undefined {
   const found = resources[resourceClass];
   return found && { used: found.used, capacity: capacityOf(found.inventory) };
 }
 
-/** Standard classes as Placement numbers them (VCPU, MEMORY_MB, DISK_GB, ...), then others by name. */
+/** Standard classes in Placement's order (VCPU, MEMORY_MB, DISK_GB, ...), then others by name. */
 export function compareClasses(a: string, b: string): number {
   return rankOf(a) - rankOf(b) || a.localeCompare(b);
 }

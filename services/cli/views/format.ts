@@ -12,7 +12,7 @@ export function ageOf(clock: Clock, atMs: number): string {
   return showSeconds((clock.now() - atMs) / 1000);
 }
 
-/** A duration in the largest unit of which it has at least two, rounded down: `119s`, `2m`. */
+/** A duration in its largest unit with a value of at least two, rounded down: `119s`, `2m`. */
 export function showSeconds(seconds: number): string {
   const [unit, size] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['s', 1];
   return `${Math.max(0, Math.floor(seconds / size))}${unit}`;

@@ -5,7 +5,7 @@ import { formatNumber } from './format';
 import { bar, table } from './table';
 import type { Terminal } from './terminal';
 
-/** One line per inventory of a provider, or a sentence when it has none. */
+/** One line per inventory of a provider, or a sentence without any. */
 export function inventoryTable(terminal: Terminal, provider: StockedProvider): string {
   const fills = fillsOf(provider);
   if (fills.length === 0) return 'It has no inventories: nothing can be allocated from it.';

@@ -3,7 +3,7 @@ import { type AnswerFlags, answerCommand, showAnswer } from '../answers/answer';
 import type { Context } from '../context';
 import { type Gauge, type SpareColumns, table } from './table';
 
-/** A column of a table; `isWide` for one that only `--output wide` shows, `spare` for one that a narrow terminal goes without. */
+/** A column of a table; `isWide` columns appear only with `--output wide`, `spare` ones not on a narrow terminal. */
 export interface Column<T> {
   readonly head: string;
   cell(item: T): string | number | Gauge;
@@ -11,34 +11,34 @@ export interface Column<T> {
   readonly spare?: keyof SpareColumns;
 }
 
-/** How things of a kind are listed. */
+/** The table of one kind of thing. */
 export interface Listing<T> {
   readonly columns: readonly Column<T>[];
-  /** What other commands know it by. */
+  /** The name that other commands accept. */
   nameOf(item: T): string;
-  /** What programs get of it; all when not given. */
+  /** The form for programs; default: the item itself. */
   plainOf?(item: T): unknown;
-  /** What people are told when there is nothing; a table without rows when not given. */
+  /** Text for people when the list is empty; default: a table without rows. */
   readonly whenNone?: string;
-  /** What `--sort-by` takes besides `name`. */
+  /** Keys for `--sort-by` besides `name`. */
   readonly sorts?: Sorts<T>;
 }
 
-/** What things are sorted by: text, or a number, the smallest first. */
+/** Sort keys: text, or a number, the smallest first. */
 export type Sorts<T> = Readonly<Record<string, (item: T) => string | number>>;
 
-/** What `listingCommand` has parsed. */
+/** Parsed flags of `listingCommand`. */
 export interface ListFlags extends AnswerFlags, SortFlags {
   readonly watch: boolean;
 }
 
-/** What `withSorting` has parsed. */
+/** Parsed flags of `withSorting`. */
 export interface SortFlags {
   readonly sortBy?: string | undefined;
   readonly reverse: boolean;
 }
 
-/** A command that lists: with `--output`, `--json`, `--sort-by`, `--reverse` and `--watch`. */
+/** A command with a list: adds `--output`, `--json`, `--sort-by`, `--reverse` and `--watch`. */
 export function listingCommand<T>(name: string, { sorts = {} }: Pick<Listing<T>, 'sorts'> = {}) {
   const by = new Option('--sort-by <what>', "age: the youngest first; else in the service's order");
   return answerCommand(name)
@@ -47,7 +47,7 @@ export function listingCommand<T>(name: string, { sorts = {} }: Pick<Listing<T>,
     .option('--watch', 'again every two seconds, until Ctrl-C', false);
 }
 
-/** Reads items and shows them as the flags say, once or again and again; those that were read last. */
+/** Reads items and shows them in the form of the flags, once or repeatedly; returns the last ones. */
 export async function showListing<T>(
   context: Context,
   flags: ListFlags,
@@ -75,7 +75,7 @@ export async function showListing<T>(
   return items;
 }
 
-/** In the order that the flags ask for; as they are when none is asked for. */
+/** In the order of the flags; unchanged by default. */
 export function sorted<T>(
   items: readonly T[],
   { sortBy, reverse }: SortFlags,
@@ -86,7 +86,7 @@ export function sorted<T>(
   return reverse ? inOrder.toReversed() : inOrder;
 }
 
-/** Numbers by size, text as people count: `host-9` before `host-10`. */
+/** Numbers by size, text in natural order: `host-9` before `host-10`. */
 function compareKeys(a: string | number, b: string | number): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   return String(a).localeCompare(String(b), 'en', { numeric: true });

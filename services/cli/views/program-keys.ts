@@ -4,8 +4,8 @@ const KEYS = new Map([
 ]);
 
 /**
- * As programs read it, in JSON and YAML: what is of an instance names it by `uuid`, as the instance itself does, however deep it
- * stands. A replacer, as `JSON.stringify` takes one.
+ * Renames keys for JSON and YAML: a field of an instance's uuid is called `uuid` at any depth, as in the instance
+ * itself. A replacer for `JSON.stringify`.
  */
 export function withProgramKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -1,22 +1,21 @@
 import { formatNumber } from './format';
 import type { Terminal } from './terminal';
 
-/** Tells how much is done, of how much; `detail` is called only when the line is shown, at its end. */
+/** Reports progress; `detail` is called only when the line is shown, at its end. */
 export type ShowProgress = (done: number, total: number, detail?: () => string) => void;
 
-/** Where the line is not redrawn, a new one is printed now and then. */
+/** Interval of new lines where the line can't be redrawn. */
 const NOTE_MS = 5_000;
 
 /**
- * Does work that tells how far it is, and shows that with its rate and the remaining time from the first that it tells to
- * its end, however it ends.
+ * Runs work that reports progress, and shows it with its rate and the remaining time, until the work ends in any way.
  */
 export async function withProgress<T>(
   { errors, isInteractive, glyphs, colours }: Terminal,
   what: string,
   work: (show: ShowProgress) => Promise<T>,
 ): Promise<T> {
-  // Few commands come here, and all would wait for it.
+  // Loaded on demand: few commands show progress.
   const { Format, SingleBar } = (await import('cli-progress')).default;
   const format = `${what} ${colours.cyan('{bar}')} {percentage}%  {value}/{total}  {rate}/s, {eta_formatted} left  {detail}`;
   let latest = () => '';
@@ -28,7 +27,7 @@ export async function withProgress<T>(
     etaBuffer: 100,
     noTTYOutput: true,
     notTTYSchedule: NOTE_MS,
-    // It ends each of its lines there, and would add an empty one.
+    // The library ends each line itself there, and clearing would add an empty one.
     clearOnComplete: !isInteractive,
     formatValue: (value, _, kind) => (kind === 'value' || kind === 'total' ? formatNumber(value) : String(value)),
     format(options, params, payload) {

@@ -5,12 +5,12 @@ import { countBy, formatNumber } from './format';
 import { type Gauge, table } from './table';
 import type { Terminal } from './terminal';
 
-/** Number of classes with a column of their own, the most frequent; the others share one column. */
+/** Number of classes with their own column, the most frequent; the others share one. */
 const MAIN_CLASSES = 3;
 
 /**
- * One line per provider, with bars for the most frequent classes, and amounts beside them where there is room, or it is wide.
- * `known` has at least their parents and roots.
+ * One line per provider, with bars for the most frequent classes, and amounts beside them when they fit, or with wide
+ * output. `known` includes their parents and roots.
  */
 export function providerTable(
   terminal: Terminal,
@@ -58,7 +58,7 @@ function mainClasses(providers: readonly StockedProvider[]): string[] {
     .sort(compareClasses);
 }
 
-/** How full, and the amounts. */
+/** The bar, and the amounts. */
 function showFill(fills: readonly Fill[], resourceClass: string): [Gauge | string, string] {
   const fill = fills.find((one) => one.resourceClass === resourceClass);
   return fill ? [fill, `${formatNumber(fill.used)} of ${formatNumber(fill.capacity)}`] : ['-', ''];

@@ -9,7 +9,7 @@ const NO_BORDERS = Object.fromEntries(
     .map((part) => [part, '']),
 );
 
-/** How full something is: a bar and a percentage, as wide as the table has room for. */
+/** Usage as a bar and a percentage, as wide as the table allows. */
 export interface Gauge {
   readonly used: number;
   readonly capacity: number;
@@ -19,19 +19,19 @@ type Cells = readonly (string | number)[];
 
 const BAR_WIDTH = 10;
 const NO_BAR = 0;
-/** Characters of a bar: the first with which the table fits. */
+/** Widths of a bar; the table takes the first that fits. */
 const BAR_WIDTHS = [BAR_WIDTH, 4, NO_BAR];
 
-/** Columns, by their places, that a narrow terminal does without: `first` when it does not fit without bars, `last` when that is not enough. */
+/** Columns, by index, that a narrow terminal omits: `first` when it does not fit without bars, then `last`. */
 export interface SpareColumns {
   readonly first?: readonly number[];
   readonly last?: readonly number[];
 }
 
 /**
- * Aligns rows under a head, without borders. Columns of numbers (and empty cells) are right-aligned. On a terminal that is
- * narrower than it, bars are shortened, spare columns are left out, and the widest columns are wrapped between words, by
- * cli-table3; where that is still too wide, each row is a list of names and values (as `\x auto` of psql does it).
+ * Aligns rows under a head, without borders. Columns of numbers (and empty cells) are right-aligned. On a narrower
+ * terminal bars are shortened, spare columns are omitted, and the widest columns are wrapped between words, by
+ * cli-table3; if it is still too wide, each row becomes a list of names and values (like `\x auto` of psql).
  */
 export function table(
   terminal: Terminal,
@@ -89,7 +89,7 @@ const textOf = (cell: string | number) => (typeof cell === 'number' ? formatNumb
 const GAP = 2;
 const sumOf = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP);
 
-/** Of each column the longest of what its cells are divided into: lines, or words. */
+/** The longest part of each column's cells, split into lines or words. */
 function widthsOf([head = [], ...rows]: readonly Cells[], between: string | RegExp): number[] {
   const widthOf = (cell: string | number = '') =>
     Math.max(
@@ -100,7 +100,7 @@ function widthsOf([head = [], ...rows]: readonly Cells[], between: string | RegE
   return head.map((title, i) => Math.max(widthOf(title), ...rows.map((row) => widthOf(row[i]))));
 }
 
-/** How wide each column may be so that all fit. None is narrower than its longest word. */
+/** Column widths that fit together; none is below its longest word. */
 function widthsWithin(columns: number, cells: readonly Cells[]): number[] {
   const widths = widthsOf(cells, '\n');
   const least = widthsOf(cells, /\s+/);
@@ -113,7 +113,7 @@ function widthsWithin(columns: number, cells: readonly Cells[]): number[] {
   return widths;
 }
 
-/** One line per name and value, the values aligned, and wrapped between words where they are too long for the terminal. */
+/** One line per name and value, the values aligned, and wrapped between words when too long for the terminal. */
 export function facts(terminal: Terminal, pairs: readonly (readonly [name: string, value: string])[]): string {
   const { columns = Number.POSITIVE_INFINITY, colours } = terminal;
   const [names = 0, values = 0] = widthsOf(pairs, '\n');
@@ -123,7 +123,7 @@ export function facts(terminal: Terminal, pairs: readonly (readonly [name: strin
   return aligned(terminal, [[], ...pairs.map(([name, value]) => [colours.dim(name), value])], widths);
 }
 
-/** Usage as a bar: `███████░░░  70%`, green to red; the percentage alone when no width is left for it. */
+/** Usage as a bar: `███████░░░  70%`, green to red; the percentage alone without width. */
 export function bar({ colours, glyphs }: Terminal, used: number, capacity: number, width = BAR_WIDTH): string {
   const share = capacity > 0 ? used / capacity : 0;
   const colour = share >= 0.9 ? colours.red : share >= 0.7 ? colours.yellow : colours.green;

@@ -14,27 +14,27 @@ export interface Terminal {
   print(text: string): void;
   /** Prints the answer as one JSON value on one line, with `withProgramKeys`. */
   json(value: unknown): void;
-  /** Prints a line that is not part of the answer. */
+  /** Prints a line outside the answer. */
   note(text: string): void;
-  /** Where notes go, for what draws there itself; without `isTTY` where it can't. */
+  /** The stream of notes, for direct drawing; without `isTTY` when it can't be redrawn. */
   readonly errors: Stream;
-  /** Whether what stands there can be drawn anew. */
+  /** True when `errors` can be redrawn. */
   readonly isInteractive: boolean;
-  /** How many characters fit into a line; undefined when `out` is no terminal: then nothing is wrapped. */
+  /** Characters per line; undefined when `out` is no terminal: then nothing is wrapped. */
   readonly columns: number | undefined;
-  /** All of the terminal, to draw on; undefined when `out` is none. */
+  /** The whole terminal, to draw on; undefined when `out` is none. */
   readonly screen: Screen | undefined;
 }
 
-/** A terminal that is drawn on as a whole. */
+/** A terminal drawn as a whole. */
 export interface Screen {
-  /** How many lines it has now. */
+  /** Its present number of lines. */
   readonly rows: number;
-  /** Shows these lines, each cut to the width, in place of what it shows. */
+  /** Replaces its content by these lines, each cut to the width. */
   draw(lines: readonly string[]): void;
-  /** Calls with each key that is pressed from now until the end; Ctrl-C is one of them. Without a keyboard, never. */
+  /** Calls back for each key, Ctrl-C included, until the end. Never without a keyboard. */
   onKey(listener: (key: string) => void): void;
-  /** Shows again what was there before. */
+  /** Restores the former content. */
   end(): void;
 }
 
@@ -42,8 +42,8 @@ export interface Screen {
 export type Keyboard = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause'>;
 
 /**
- * The characters that bars and trees are drawn with. `branch` is before a child with siblings after it, `through` before
- * the lines below such a child, `lastBranch` before the last child.
+ * The characters of bars and trees. `branch` is before a child with siblings after it, `through` before the lines below
+ * such a child, `lastBranch` before the last child.
  */
 export type Glyphs = typeof UNICODE;
 
@@ -72,13 +72,13 @@ export function createTerminal(out: Stream, err: Stream, env: Environment, keybo
 
 const help = new Help();
 
-/** Sentences in lines that fit the terminal, broken between words, each line indented; as they are where nothing is wrapped. */
+/** Wraps sentences to the terminal's width between words, each line indented; unchanged where nothing is wrapped. */
 export function wrapped({ columns }: Terminal, text: string, indent = ''): string {
   if (columns === undefined) return indent + text;
   return help.boxWrap(text, columns - indent.length).replaceAll(/^/gm, indent);
 }
 
-/** A stream that is no terminal, whatever it writes to. */
+/** A stream that is never a terminal. */
 function writingTo(stream: Stream): Writable {
   const write = (text: string, _: string, done: () => void) => {
     stream.write(text);
@@ -87,7 +87,7 @@ function writingTo(stream: Stream): Writable {
   return new Writable({ decodeStrings: false, write });
 }
 
-/** On the terminal's other screen, so that what was there before comes back. */
+/** The terminal's alternate screen, so that the former content comes back. */
 function screenOn(out: Stream, keyboard?: Keyboard): Screen {
   let isOn = false;
   let stopListening = () => {};
@@ -124,7 +124,7 @@ function listenTo(keyboard: Keyboard, listener: (key: string) => void): () => vo
   };
 }
 
-/** Cuts a line to the width of the terminal (a wrapped one would take the place of two); a cut line has no colours. */
+/** Cuts a line to the terminal's width (a wrapped one would take two); a cut line has no colours. */
 function cutTo(columns: number, text: string): string {
   const plain = stripVTControlCharacters(text);
   return plain.length <= columns ? text : plain.slice(0, columns);
@@ -133,10 +133,7 @@ function cutTo(columns: number, text: string): string {
 const UNICODE = { full: '█', empty: '░', branch: '├─ ', lastBranch: '└─ ', through: '│  ' };
 const ASCII: Glyphs = { full: '#', empty: '.', branch: '|- ', lastBranch: '`- ', through: '|  ' };
 
-/**
- * ASCII with TERM=dumb or a locale other than UTF-8. Without any locale, as in most containers, the terminal is taken to
- * be a UTF-8 one.
- */
+/** ASCII with TERM=dumb or a locale other than UTF-8. Without any locale, as in most containers, UTF-8 is assumed. */
 export function glyphsFor(env: Environment): Glyphs {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
   const isUtf8 = locale === '' || /utf-?8/i.test(locale);

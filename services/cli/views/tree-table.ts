@@ -7,12 +7,12 @@ import type { Glyphs, Terminal } from './terminal';
 interface Marks {
   /** Providers that share their inventories through aggregates: marked beside their names. */
   readonly sharing: readonly ProviderDocument[];
-  /** The provider that was asked for: shown in bold. */
+  /** The requested provider: shown in bold. */
   readonly asked?: ProviderDocument;
 }
 
 /**
- * Trees of providers, with a line for each resource class; the forests one below the other:
+ * Trees of providers, with a line per resource class; the forests one below the other:
  *
  * ```
  * PROVIDER       CLASS         FILL             USED  CAPACITY
@@ -51,16 +51,13 @@ function showName({ colours }: Terminal, provider: StockedProvider, { sharing, a
 /** A provider with the branches drawn before it. */
 export interface Drawn<P> {
   readonly provider: P;
-  /** Before its name. */
+  /** Prefix of its name. */
   readonly lead: string;
-  /** Before its further lines. */
+  /** Prefix of its further lines. */
   readonly below: string;
 }
 
-/**
- * Providers in the order in which trees are drawn: from the root down, siblings by name. One whose parent is not among
- * them is drawn as a root.
- */
+/** Providers in drawing order: from the root down, siblings by name. One whose parent is missing is drawn as a root. */
 export function drawForest<P extends ProviderDocument>(
   providers: readonly P[],
   glyphs: Pick<Glyphs, 'branch' | 'lastBranch' | 'through'>,

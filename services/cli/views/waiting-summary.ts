@@ -3,7 +3,7 @@ import type { Clock } from '#libs/domain/clock';
 import type { Admission } from '#libs/domain/queueing/admission';
 import { showSeconds } from './format';
 
-/** What an instance waits for, in a line: `place 3, room expected in 40s, gives up in 9m`; '' when it does not wait. */
+/** An instance's wait, in a line: `place 3, room expected in 40s, gives up in 9m`; '' when it does not wait. */
 export function waitingSummary(clock: Pick<Clock, 'now'>, { waiting }: InstanceView): string {
   if (waiting === undefined) return '';
   const { place, untilMs, expectedAtMs, preemptingOn, preemptingOnFurther, victims, reclaims } = waiting;
@@ -11,13 +11,13 @@ export function waitingSummary(clock: Pick<Clock, 'now'>, { waiting }: InstanceV
   const hosts = [preemptingOn, ...preemptingOnFurther].join(', ');
   if (victims.length > 0) parts.push(`${reclaims ? 'takes back' : 'takes'} the place of ${victims.length} on ${hosts}`);
   else if (expectedAtMs > 0) parts.push(`room expected in ${timeTo(clock, expectedAtMs)}`);
-  // Who makes room for it has time to go, beyond the time that it was told to wait.
+  // Preemption victims get time to end, beyond the request's own time limit.
   const isMakingRoom = victims.length > 0;
   parts.push(isMakingRoom ? `${timeTo(clock, untilMs)} for them to go` : `gives up in ${timeTo(clock, untilMs)}`);
   return parts.join(', ');
 }
 
-/** How it waits, gives way and ends: `50, may preempt, waits 10m, ends after 60m`. */
+/** A request's admission: `50, may preempt, waits 10m, ends after 60m`. */
 export function admissionSummary(admission: Admission): string {
   const { priority, mayPreempt, isProtected, isRequeued, waitForCapacityMs, timeLimitMs, alternatesHeld } = admission;
   const parts = [String(priority)];

@@ -15,22 +15,22 @@ export interface ActionParts {
   readonly actions: OperatorActions;
 }
 
-/** What is done, to what, and how. */
+/** An operator's action, with its target and its arguments. */
 export interface Deed {
   /** `host_disable`, `instance_terminate`. */
   readonly action: string;
   readonly target: string;
   readonly details: Readonly<Record<string, string>>;
-  /** @throws what the service that does it says. */
+  /** @throws the error of the service that executes it. */
   readonly work: () => Promise<unknown>;
 }
 
 type Words = Readonly<Record<string, string>>;
 
-/** Dead letters that are looked at for the one that is meant. */
+/** Limit of the dead letters searched for the requested one. */
 export const MOST_DEAD_LETTERS = 500;
 
-/** What is done to a host. @throws BerthError `invalid_argument / bad_action`. */
+/** An action on a host. @throws BerthError `invalid_argument / bad_action`. */
 export function hostDeed({ client, drains }: ActionParts, host: string, words: Words, userId: string): Deed {
   const { action = '', reason = '' } = words;
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -56,13 +56,13 @@ const OPERATIONS: readonly InstanceOperation[] = [
   'revert',
 ];
 
-/** What is done to an instance. @throws BerthError `invalid_argument / bad_action`. */
+/** An action on an instance. @throws BerthError `invalid_argument / bad_action`. */
 export function instanceDeed({ client }: ActionParts, uuid: string, words: Words): Deed {
   const { action = '', targetHost = '', flavor = '' } = words;
   const to = { targetHost: targetHost === '' ? undefined : targetHost };
   const works: Record<string, () => Promise<unknown>> = {
     terminate: async () => {
-      // Sending is not doing: an instance that is not there is told of at once.
+      // A sent request is not yet done: a missing instance is reported at once.
       await client.instance(uuid);
       await client.terminate(uuid);
     },
@@ -73,7 +73,7 @@ export function instanceDeed({ client }: ActionParts, uuid: string, words: Words
   return { action: `instance_${action}`, target: uuid, details, work: workOf(works, action) };
 }
 
-/** Sends dead letters to their queues again: the named one, or all of a reason. @throws BerthError `invalid_argument`. */
+/** Requeues dead letters: the named one, or all with a reason. @throws BerthError `invalid_argument`. */
 export function dead({ bus, clock }: ActionParts, words: Words): Deed {
   const { action = '', id = '', reason = '' } = words;
   if (id === '' && reason === '') throw invalidArgument('missing_field', 'id or reason is missing', 'id');
@@ -105,7 +105,7 @@ function workOf(works: Readonly<Record<string, () => Promise<unknown>>>, action:
   return work;
 }
 
-/** What was said. */
+/** The non-empty arguments. */
 function given(words: Words): Words {
   return Object.fromEntries(Object.entries(words).filter(([, word]) => word !== ''));
 }

@@ -10,15 +10,15 @@ export interface DrainsParts {
   readonly maxDrains: number;
 }
 
-/** Instances of a host that move at once. */
+/** Limit of a host's instances that move at once. */
 const PARALLEL = 4;
 const INSTANCE_TIMEOUT_MS = 600_000;
-/** Drains that are over and still shown. */
+/** Limit of the finished drains still shown. */
 const KEPT = 20;
 
 /**
- * The drains that this console carries out. They end with it, and what is left is what is still on the host, which stays
- * disabled: whoever drains it again goes on.
+ * The drains of this console. They end with it, and the remaining instances stay on the host, which stays disabled: a
+ * new drain continues the work.
  */
 export class Drains {
   readonly #drains = new Map<string, Drain>();
@@ -28,7 +28,10 @@ export class Drains {
 
   constructor(private readonly parts: DrainsParts) {}
 
-  /** Begins to drain a host; resolves when the host is disabled. @throws BerthError as `drainHost`; `already_exists / draining`. */
+  /**
+   * Begins to drain a host; resolves when the host is disabled. @throws BerthError as in `drainHost`; `already_exists /
+   * draining`.
+   */
   async start(host: string, userId: string, reason: string): Promise<void> {
     const { client, clock, maxDrains } = this.parts;
     if (this.isDraining(host)) throw new BerthError('already_exists', 'draining', `${host} is drained already`);
@@ -49,7 +52,7 @@ export class Drains {
     this.#running.add(running);
   }
 
-  /** Stops a drain; what has left stays where it is. */
+  /** Stops a drain; moved instances stay where they are. */
   stop(host: string): void {
     this.#stops.get(host)?.abort();
   }
@@ -63,7 +66,7 @@ export class Drains {
     return [...this.#drains.values()].toReversed();
   }
 
-  /** Calls with the host of each drain that has gone on. Returns how to stop. */
+  /** Calls back with the host of each drain that has progressed. Returns the unsubscription. */
   onChange(listener: (host: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -99,7 +102,7 @@ export class Drains {
   }
 
   #put(drain: Drain): void {
-    // The newest last.
+    // Moves it to the end, as the newest.
     if (drain.all === 0) this.#drains.delete(drain.host);
     this.#drains.set(drain.host, drain);
     const over = [...this.#drains.values()].filter(({ isOver }) => isOver);

@@ -17,7 +17,7 @@ export interface OperatorActionsParts {
   readonly log: Log;
 }
 
-/** What is told of an action. */
+/** The description of an action in its event. */
 export interface Told {
   /** `host_disable`, `instance_terminate`. */
   readonly action: string;
@@ -28,8 +28,8 @@ export interface Told {
 const KEPT = 200;
 
 /**
- * What operators do by consoles: each action is carried out, and then told as an event with who did it, refused ones too. This
- * and all other consoles show the last of them; the log has all of this one's.
+ * Operators' actions by consoles: each is executed, and then published as an event with the user, even when refused.
+ * All consoles show the latest; each logs its own.
  */
 export class OperatorActions {
   #recent: Action[] = [];
@@ -46,7 +46,7 @@ export class OperatorActions {
     return actions;
   }
 
-  /** Does it, and tells of it. @throws what `work` throws. */
+  /** Executes an action and publishes its event. @throws errors of `work`. */
   async carryOut<T>(principal: Principal, deed: Told, work: () => Promise<T>): Promise<T> {
     try {
       const result = await work();
@@ -63,7 +63,7 @@ export class OperatorActions {
     return this.#recent;
   }
 
-  /** Calls after each. Returns how to stop. */
+  /** Calls back after each action. Returns the unsubscription. */
   onAction(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

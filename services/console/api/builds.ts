@@ -1,23 +1,23 @@
 import type { Action } from './stream';
 
-/** What the page of builds shows. */
+/** The data of the builds page. */
 export interface BuildsPage {
   readonly rates: BuildRates;
   readonly recent: readonly RecentBuild[];
   readonly pending: { readonly count: number; readonly first: readonly PendingBuild[] };
-  /** Messages in the queue of dead letters; -1 when that is not known. */
+  /** Messages in the dead letter queue; -1 when unknown. */
   readonly deadLetters: number;
   readonly actions: readonly Action[];
 }
 
-/** Counts of the last minutes, each of `stepMs` from `firstMs` on. */
+/** Counts of the last minutes, each over `stepMs`, from `firstMs` on. */
 export interface BuildRates {
   readonly stepMs: number;
   readonly firstMs: number;
   readonly requested: readonly number[];
   readonly active: readonly number[];
   readonly error: readonly number[];
-  /** Ended, on another host than the first. */
+  /** Ended on another host than the first. */
   readonly retried: readonly number[];
   readonly timeToActive: {
     readonly count: number;
@@ -25,7 +25,7 @@ export interface BuildRates {
     readonly p90Ms: number;
     readonly p99Ms: number;
   };
-  /** Why instances ended in ERROR, and why attempts failed. */
+  /** Reasons of instances that ended in ERROR, and of failed attempts. */
   readonly faults: readonly Tally[];
   readonly failedAttempts: readonly Tally[];
 }
@@ -48,7 +48,7 @@ export interface RecentBuild {
   readonly reason: string;
 }
 
-/** An attempt as the page of its host shows it. */
+/** An attempt, for the page of its host. */
 export interface TriedAttempt {
   readonly uuid: string;
   readonly name: string;
@@ -71,7 +71,7 @@ export interface PendingBuild {
   readonly resources: Readonly<Record<string, number>>;
 }
 
-/** A message that nobody could handle. */
+/** A message that could not be handled. */
 export interface DeadLetterRow {
   readonly id: string;
   readonly type: string;

@@ -1,34 +1,34 @@
 import type { HistoryOf } from './history';
 
-/** What the page of capacity shows. Hosts that are down or disabled have no room. */
+/** The data of the capacity page. Hosts that are down or disabled have no capacity. */
 export interface CapacityPage {
   readonly classes: readonly string[];
   readonly zones: readonly ZoneCapacity[];
   readonly flavors: readonly FlavorFit[];
   readonly projects: readonly ProjectRow[];
-  /** The smallest flavor, by which room is counted as stranded; '' when there is no flavor. */
+  /** The smallest flavor, which defines stranded capacity; '' without flavors. */
   readonly smallest: string;
 }
 
 export interface ZoneCapacity {
   readonly zone: string;
   readonly hosts: number;
-  /** Hosts that take builds. */
+  /** Number of hosts that take builds. */
   readonly open: number;
-  /** By `CapacityPage.classes`, of all hosts. */
+  /** By `CapacityPage.classes`, over all hosts. */
   readonly used: readonly number[];
   readonly capacity: readonly number[];
-  /** Of hosts that take builds: what is free, and of that, what is on hosts that the smallest flavor does not fit on. */
+  /** On hosts that take builds: the free amounts, and their part on hosts that the smallest flavor does not fit on. */
   readonly free: readonly number[];
   readonly stranded: readonly number[];
   readonly history: HistoryOf;
 }
 
-/** How many more of a flavor find room, host by host. */
+/** The number of further instances of a flavor that fit, summed over the hosts. */
 export interface FlavorFit {
   readonly name: string;
   readonly resources: Readonly<Record<string, number>>;
-  /** Traits that were asked for; other wishes of a flavor are not counted. */
+  /** Required traits; other requirements of a flavor are not counted. */
   readonly traits: readonly string[];
   readonly total: number;
   readonly hosts: number;

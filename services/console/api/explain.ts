@@ -1,14 +1,17 @@
-/** Where a request would go, and what refuses it elsewhere. */
+/** A request's possible hosts, and the reasons of refusals elsewhere. */
 export interface Explanation {
   readonly considered: number;
   readonly passed: number;
   readonly summary: string;
-  /** In the order in which they are asked: each is told how many hosts it refused, and why. */
+  /** In the order of execution: each with the number of hosts that it refused, and the reasons. */
   readonly filters: readonly FilterRefusals[];
   readonly hosts: readonly Verdict[];
   readonly relaxations: readonly { readonly sentence: string; readonly hosts: number }[];
   readonly conflict: readonly string[];
-  /** Of a group that spreads over the zones of all cells: where its next member may go, first where it would; then where not, and why. */
+  /**
+   * For a group that spreads over the zones of all cells: the zones for its next member, the chosen one first; then the
+   * refused ones with reasons.
+   */
   readonly zones: readonly ZoneVerdict[];
   readonly preemption: { readonly host: string; readonly victims: readonly string[] } | undefined;
 }
@@ -16,9 +19,9 @@ export interface Explanation {
 export interface ZoneVerdict {
   readonly zone: string;
   readonly members: number;
-  /** That would be asked, best first. */
+  /** The cells to ask, best first. */
   readonly cells: readonly string[];
-  /** A symbol; '' where the next member may go. */
+  /** A symbol; '' for a zone that the next member may go to. */
   readonly reason: string;
 }
 

@@ -1,10 +1,10 @@
-/** A host as the fleet page draws it. */
+/** A host on the fleet page. */
 export interface FleetHost {
   readonly name: string;
   readonly zone: string;
   readonly rack: string;
   readonly aggregates: readonly string[];
-  /** Which of `FLAGS` it has, added. */
+  /** The sum of its `FLAGS`. */
   readonly flags: number;
   readonly failures: number;
   readonly failuresInARow: number;
@@ -17,7 +17,7 @@ export interface FleetHost {
   readonly capacity: readonly number[];
 }
 
-/** What makes a host stand out; the numbers are added in `FleetHost.flags`. */
+/** Conditions that make a host stand out; `FleetHost.flags` is their sum. */
 export const FLAGS = { down: 1, disabled: 2, draining: 4, doubtful: 8, failing: 16 } as const;
 
 /** `fleet_all`: every host. */
@@ -26,11 +26,11 @@ export interface FleetAll {
   readonly hosts: readonly FleetHost[];
 }
 
-/** `fleet`: what changed since. */
+/** `fleet`: the changes since the last event. */
 export interface FleetChange {
   readonly hosts: readonly FleetHost[];
   readonly gone: readonly string[];
-  /** Hosts on which instances have become ACTIVE, and on which attempts have failed. */
+  /** Hosts with newly ACTIVE instances, and hosts with newly failed attempts. */
   readonly landed: readonly string[];
   readonly failed: readonly string[];
 }

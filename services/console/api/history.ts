@@ -1,7 +1,7 @@
-/** What something had in use over time, oldest first; null where there was none. */
+/** Usage over time, oldest first; null for missing points. */
 export interface HistoryOf {
   readonly stepMs: number;
-  /** When the newest point was taken. */
+  /** The time of the newest point. */
   readonly lastMs: number;
   readonly classes: Readonly<
     Record<string, { readonly used: readonly (number | null)[]; readonly capacity: readonly (number | null)[] }>

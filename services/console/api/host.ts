@@ -3,7 +3,7 @@ import type { FleetHost } from './fleet';
 import type { HistoryOf } from './history';
 import type { Drain } from './stream';
 
-/** What the page of a host shows. */
+/** The data of a host's page. */
 export interface HostPage {
   readonly host: FleetHost;
   readonly cell: string;
@@ -11,12 +11,12 @@ export interface HostPage {
   readonly disabledReason: string;
   readonly externalInstances: number;
   readonly lastFailure: string;
-  /** 0 when it is trusted, or no scheduler says. */
+  /** 0 when it is trusted, or no scheduler answers. */
   readonly quarantinedUntilMs: number;
   /** Root first, parents before children. */
   readonly providers: readonly ProviderRow[];
   readonly instances: readonly HostInstance[];
-  /** All that there are, when `instances` has the first of them only. */
+  /** The number of all its instances; `instances` may hold only the first. */
   readonly instanceCount: number;
   readonly attempts: readonly TriedAttempt[];
   readonly history: HistoryOf;
@@ -29,9 +29,9 @@ export interface ProviderRow {
   readonly name: string;
   readonly depth: number;
   readonly inventories: readonly InventoryRow[];
-  /** What its agent reported. */
+  /** Traits that its agent reported. */
   readonly agentTraits: readonly string[];
-  /** What operators and API clients wrote, Berth itself for them among them (a host that is disabled). */
+  /** Traits that operators and API clients wrote, including Berth's own on their behalf (a disabled host). */
   readonly otherTraits: readonly string[];
   readonly aggregates: readonly string[];
 }
@@ -41,9 +41,9 @@ export interface InventoryRow {
   readonly used: number;
   readonly capacity: number;
   readonly total: number;
-  /** What is kept from allocation. */
+  /** The amount kept from allocation. */
   readonly reserved: number;
-  /** What workloads use that Berth does not manage; kept from allocation, too. */
+  /** Usage that Berth does not manage; also kept from allocation. */
   readonly external: number;
   readonly allocationRatio: number;
 }
@@ -58,7 +58,7 @@ export interface HostInstance {
 }
 
 export interface DoubtRow {
-  /** Of the instance; '' when it is about the host. */
+  /** The instance's uuid; '' for a doubt about the host. */
   readonly uuid: string;
   readonly host: string;
   readonly finding: string;

@@ -1,7 +1,7 @@
 import type { FilterRefusals, Verdict } from './explain';
 import type { DoubtRow } from './host';
 
-/** What the page of an instance shows. */
+/** The data of an instance's page. */
 export interface InstancePage {
   readonly uuid: string;
   readonly name: string;
@@ -16,11 +16,11 @@ export interface InstancePage {
   readonly endsAtMs: number;
   readonly fault: { readonly reason: string; readonly message: string } | undefined;
   readonly attempts: readonly AttemptRow[];
-  /** Hosts that are left to try. */
+  /** Hosts left to try. */
   readonly alternates: readonly string[];
   readonly flavor: string;
   readonly resources: Readonly<Record<string, number>>;
-  /** The rest of what was asked, in words: `required traits`: `HW_CPU_X86_AVX2`. */
+  /** The other requirements, in words: `required traits`: `HW_CPU_X86_AVX2`. */
   readonly asked: readonly (readonly [string, string])[];
   readonly claims: readonly ClaimRow[];
   readonly migration:
@@ -37,7 +37,7 @@ export interface InstancePage {
   readonly gang: { readonly minCount: number; readonly count: number } | undefined;
   readonly decision: DecisionView | undefined;
   readonly doubts: readonly DoubtRow[];
-  /** What may be done with it in its state. */
+  /** Actions that its state allows. */
   readonly actions: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export interface AttemptRow {
   readonly endedAtMs: number;
 }
 
-/** What is held on one provider. */
+/** The allocation on one provider. */
 export interface ClaimRow {
   readonly consumer: 'instance' | 'migration';
   readonly provider: string;
@@ -59,7 +59,7 @@ export interface ClaimRow {
   readonly resources: Readonly<Record<string, number>>;
 }
 
-/** What was decided last, and why. */
+/** The last decision, with its reasons. */
 export interface DecisionView {
   readonly decidedAtMs: number;
   readonly revision: number;

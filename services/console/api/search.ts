@@ -1,4 +1,4 @@
-/** What a search has found. */
+/** A search result. */
 export interface Found {
   readonly kind: 'host' | 'instance';
   readonly id: string;

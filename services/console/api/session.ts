@@ -1,13 +1,13 @@
-/** `GET /api/session`: who is signed in. */
+/** `GET /api/session`: the signed-in user. */
 export interface Session {
   readonly userId: string;
   readonly projectId: string;
   readonly roles: readonly string[];
-  /** May act; else may only see. */
+  /** True for a user who may act; others may only look. */
   readonly mayAct: boolean;
   /** Sent back in the header `x-csrf-token` with each action. */
   readonly csrfToken: string;
-  /** How one signs in. */
+  /** The way of signing in. */
   readonly auth: 'noauth' | 'tokens' | 'keystone';
 }
 

@@ -1,28 +1,28 @@
 import type { Problem } from './session';
 
 /**
- * `GET /api/stream?page=...`: what a page is told by server-sent events, named by their keys. Each is the whole state of what
- * it names, so that a page which missed some is right again with the next; but for `fleet`, which tells changes after a
- * first `fleet_all`.
+ * `GET /api/stream?page=...`: the server-sent events of a page, named by their keys. Each carries the whole state of
+ * its name, so that a page which missed some is right again with the next; except `fleet`, which carries changes after
+ * a first `fleet_all`.
  */
 export interface StreamEvents<Page> {
   readonly shell: Shell;
   readonly page: Page;
-  /** The page can't be told now, and why. */
+  /** Why the page can't be read now. */
   readonly problem: Problem;
-  /** The token is not valid any more. */
+  /** The token is no longer valid. */
   readonly signed_out: Problem;
 }
 
-/** What the frame around every page shows. */
+/** The data of the frame around every page. */
 export interface Shell {
   /** The server's clock, milliseconds since the epoch. */
   readonly nowMs: number;
   readonly hosts: HostCounts;
-  /** Instances that hold something. */
+  /** Number of instances with a claim. */
   readonly instances: number;
   readonly pending: number;
-  /** Why what is shown may be old; '' when it is not. */
+  /** Why the data may be outdated; '' when current. */
   readonly stale: string;
   readonly drains: readonly Drain[];
 }
@@ -36,7 +36,7 @@ export interface HostCounts {
   readonly failing: number;
 }
 
-/** A drain that this console carries out, or has carried out. */
+/** A drain of this console, running or ended. */
 export interface Drain {
   readonly host: string;
   readonly userId: string;
@@ -44,7 +44,7 @@ export interface Drain {
   readonly done: number;
   readonly all: number;
   readonly isOver: boolean;
-  /** What stays, and why; or why the drain has failed. */
+  /** The staying instances with reasons; or the reason of a failed drain. */
   readonly stays: readonly { readonly uuid: string; readonly name: string; readonly reason: string }[];
 }
 

@@ -19,15 +19,15 @@ export interface AppParts extends ConsoleDeps, SessionDeps, Omit<ActionParts, 'c
   readonly live: Live;
 }
 
-/** Longer than any request for an explanation. */
+/** Exceeds any request for an explanation. */
 const MAX_BODY_BYTES = 65_536;
-/** For a whole request, its body included; streams of events have sent theirs. */
+/** Time limit of a whole request with its body; requests for event streams are complete early. */
 const REQUEST_TIMEOUT_MS = 15_000;
 const SERVER = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 };
 
 /**
- * The HTTP application, not yet listening. No page loads anything from elsewhere, is framed, or runs a script that is not one of
- * the console's files; what acts needs the cookie, the CSRF token and its own origin.
+ * The HTTP application, not yet listening. No page loads anything from elsewhere, can be framed, or runs scripts other
+ * than the console's files; actions require the cookie, the CSRF token and the console's own origin.
  */
 export async function createApp(parts: AppParts): Promise<FastifyInstance & { closeStreams(): void }> {
   const { config, random, log, live } = parts;
@@ -36,10 +36,10 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance & { cl
     genReqId: () => `req-${random.uuid()}`,
     bodyLimit: MAX_BODY_BYTES,
     forceCloseConnections: true,
-    // What is sent slowly holds a connection no longer than this.
+    // A slow sender holds a connection no longer than this.
     requestTimeout: REQUEST_TIMEOUT_MS,
     trustProxy: config.proxies.length > 0 ? [...config.proxies] : false,
-    // Fastify has a type for each; nothing here depends on which it is.
+    // Fastify has a type for each; nothing here depends on which one.
     ...((tls === undefined ? { http: SERVER } : { https: { ...SERVER, ...tls } }) as object),
   });
   app.setErrorHandler((thrown, request, reply) => {
@@ -75,7 +75,7 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance & { cl
   await app.register(csrf, {
     cookieKey: 'berth_csrf',
     cookieOpts: { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure(config) },
-    // Of the session only: a token of one is worth nothing in another. What binds it is a secret itself.
+    // Bound to the session: a token is worthless in another. The binding value is itself a secret.
     getUserInfo: (request) => tokenOf(request, config.auth),
     csrfOpts: { hmacKey: 'berth-console' },
     getToken: (request) => String(request.headers['x-csrf-token'] ?? ''),

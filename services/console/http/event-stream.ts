@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Bytes that wait for a slow browser; above them it is told less often. */
+/** Limit of the bytes that wait for a slow browser; above it events are sent less often. */
 const MAX_WAITING_BYTES = 1_048_576;
 
 /** Server-sent events to one page. */
@@ -15,17 +15,17 @@ export class EventStream {
     response.write('retry: 1000\n\n');
   }
 
-  /** `json` has no line break: it is what `JSON.stringify` makes. */
+  /** `json` contains no line break, as `JSON.stringify` guarantees. */
   send(event: string, json: string): void {
     this.response.write(`event: ${event}\ndata: ${json}\n\n`);
   }
 
-  /** Keeps proxies from closing a stream that says nothing. */
+  /** Keeps proxies from closing a silent stream. */
   comment(): void {
     this.response.write(':\n\n');
   }
 
-  /** The browser does not keep up. */
+  /** True while the browser does not keep up. */
   get isBehind(): boolean {
     return this.response.writableLength > MAX_WAITING_BYTES;
   }

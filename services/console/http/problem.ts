@@ -2,7 +2,7 @@ import { AuthError } from '#libs/auth/auth-error';
 import { BerthError, type ErrorCode } from '#libs/domain/errors';
 import type { Problem } from '../api/session';
 
-/** A refused request, as it is answered. */
+/** The answer to a refused request. */
 export interface Refusal {
   readonly status: number;
   readonly problem: Problem;
@@ -22,7 +22,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   internal: 500,
 };
 
-/** How anything that a handler throws is answered; a defect without its details. */
+/** The answer to any error of a handler; a defect without its details. */
 export function refusalOf(thrown: unknown): Refusal {
   if (thrown instanceof AuthError) {
     const code = thrown.status === 401 ? 'permission_denied' : 'unavailable';
@@ -32,7 +32,7 @@ export function refusalOf(thrown: unknown): Refusal {
   if (thrown instanceof BerthError && thrown.code !== 'internal') {
     return { status: STATUS[thrown.code], problem: problemOf(thrown) };
   }
-  // Refused by fastify and its plugins: a body that is no JSON, a missing CSRF token.
+  // An error of fastify or its plugins: an invalid JSON body, a missing CSRF token.
   const { statusCode: status = 500, code = '' } = thrown as { statusCode?: number; code?: string };
   if (status >= 400 && status < 500) {
     const reason = code.startsWith('FST_CSRF') ? 'csrf' : 'bad_request';
@@ -43,7 +43,7 @@ export function refusalOf(thrown: unknown): Refusal {
   return { status: 500, problem: { code: 'internal', reason: 'unexpected', message } };
 }
 
-/** An error as a page is told it. */
+/** An error in the form for pages. */
 export function problemOf({ code, reason, message }: BerthError): Problem {
   return { code, reason, message };
 }

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { BerthError } from '#libs/domain/errors';
 
-/** What changes nothing. */
+/** Methods that change nothing. */
 const SAFE: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Refuses what another site has a browser send, beside the cookie's SameSite and the CSRF token.
+ * Refuses requests that another site makes a browser send, in addition to the cookie's SameSite and the CSRF token.
  *
  * @throws BerthError `permission_denied / other_site`.
  */
@@ -19,8 +19,8 @@ export function refuseOtherSites(request: FastifyRequest): void {
 }
 
 /**
- * Refuses names that are not this machine's, where nobody is asked who they are: a site that has its name resolve to
- * 127.0.0.1 (DNS rebinding) is not the console's own.
+ * Without authentication, refuses names other than this machine's: a site whose name resolves to 127.0.0.1 (DNS
+ * rebinding) is not the console's own.
  *
  * @throws BerthError `permission_denied / other_site`.
  */

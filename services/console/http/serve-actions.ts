@@ -4,7 +4,10 @@ import { invalidArgument } from '#libs/domain/errors';
 import { type ActionParts, type Deed, dead, hostDeed, instanceDeed } from '../actions/deeds';
 import type { Access } from './session';
 
-/** What operators do: each by a POST with the CSRF token, by who may act, and told as an event whatever comes of it. */
+/**
+ * Operators' actions: each a POST with the CSRF token, by a user who may act, and published as an event whatever its
+ * outcome.
+ */
 export function registerActions(app: FastifyInstance, parts: ActionParts, access: Access): void {
   const serve = (url: string, deedOf: (target: string, body: Body, principal: Principal) => Deed) => {
     app.post(url, { preHandler: app.csrfProtection.bind(app) }, async (request: FastifyRequest) => {
@@ -23,7 +26,7 @@ export function registerActions(app: FastifyInstance, parts: ActionParts, access
   serve('/api/dead-letters/actions', (_target, body) => dead(parts, body));
 }
 
-/** The texts of a body. */
+/** The text fields of a body. */
 export type Body = Readonly<Record<string, string>>;
 
 /** @throws BerthError `invalid_argument / bad_body` when it is not an object of texts. */

@@ -4,15 +4,15 @@ import files from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 import { BerthError } from '#libs/domain/errors';
 
-/** Where `npm run build` puts what browsers get: beside this file when it is built itself, else from the root's sources. */
+/** Output folders of `npm run build`: beside this file when it is built itself, else found from the root's sources. */
 const FOLDERS = [join(__dirname, '../public'), join(__dirname, '../../../dist/services/console/public')];
 
-/** The addresses of pages: each is the same document, which reads its own address. */
+/** The addresses of pages: each serves the same document, which reads its own address. */
 const PAGES = ['/', '/fleet', '/hosts/:name', '/instances/:uuid', '/explain', '/builds', '/capacity'];
 
 /**
- * What browsers get: one document, one script, one style sheet, one picture, and the documentation below `/docs/`. No secret is in
- * them, so nobody has to sign in for them.
+ * The browsers' files: one document, one script, one style sheet, one picture, and the documentation below `/docs/`.
+ * They contain no secrets, so they need no sign-in.
  */
 export async function registerFiles(app: FastifyInstance): Promise<void> {
   const root = FOLDERS.find((folder) => existsSync(join(folder, 'index.html')));
@@ -22,7 +22,7 @@ export async function registerFiles(app: FastifyInstance): Promise<void> {
     });
     return;
   }
-  // They have no version in their names: browsers ask each time whether there is a newer one.
+  // Their names have no version: browsers revalidate them each time.
   await app.register(files, {
     root,
     index: false,
@@ -31,7 +31,7 @@ export async function registerFiles(app: FastifyInstance): Promise<void> {
   });
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'));
   app.get('/docs/', (_request, reply) => reply.sendFile('docs/index.html'));
-  // People get a page that says so; programs an error as from any other question.
+  // People get an error page; programs an error like that of any other request.
   app.setNotFoundHandler((request, reply) => {
     const isForPeople = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
     if (isForPeople) return reply.code(404).sendFile('index.html');

@@ -7,7 +7,7 @@ import { search } from '../views/search';
 import type { AppParts } from './app';
 import type { Access } from './session';
 
-/** What pages ask once, beside their streams. */
+/** Single requests of pages, besides their streams. */
 export function registerQuestions(app: FastifyInstance, parts: AppParts, access: Access): void {
   const serve = (url: string, read: (query: URLSearchParams) => unknown) => {
     app.get(url, async (request, reply) => {

@@ -7,10 +7,10 @@ import { EventStream } from './event-stream';
 import { refusalOf } from './problem';
 import type { Access } from './session';
 
-/** How often a stream's token is checked anew, and a sign of life is sent. */
+/** Interval of token checks and of keep-alives. */
 const CHECK_MS = 15_000;
 
-/** `GET /api/stream`: what one page shows, as long as it is open. */
+/** `GET /api/stream`: the data of one page, as long as it is open. */
 export function registerStream(
   app: FastifyInstance,
   live: Live,
@@ -26,7 +26,7 @@ export function registerStream(
       const message = `${maxStreamsPerUser} pages of ${userId} are open (BERTH_CONSOLE_MAX_STREAMS_PER_USER)`;
       throw new BerthError('resource_exhausted', 'too_many_pages', message);
     }
-    // Whoever has to act finds a place, however many look on.
+    // Reserves streams for users who may act, however many look on.
     const kept = access.mayAct(principal) ? 0 : Math.floor(maxStreams / 10);
     if (open.size >= maxStreams - kept) {
       const message = `${maxStreams} pages are open (BERTH_CONSOLE_MAX_STREAMS)`;

@@ -9,9 +9,9 @@ import type { Session } from '../api/session';
 import type { ConsoleConfig } from '../options';
 
 const COOKIE = 'berth_token';
-/** Whom one is without signing in, where nobody is asked who they are. */
+/** The user without authentication. */
 const NOAUTH_TOKEN = 'admin';
-/** Longer than any token of Keystone's, and within what browsers keep in a cookie. */
+/** Exceeds Keystone's tokens, and fits into a browser's cookie. */
 const MAX_TOKEN_LENGTH = 2_048;
 
 export interface SessionDeps {
@@ -20,18 +20,21 @@ export interface SessionDeps {
   readonly config: ConsoleConfig & AuthConfig;
 }
 
-/** Who may do what, by the roles of their token. */
+/** Rights by the roles of a token. */
 export interface Access {
-  /** Of a request: by its header `x-auth-token`, else by its cookie. @throws AuthError; BerthError `permission_denied`. */
+  /**
+   * A request's user, by its header `x-auth-token`, else its cookie. @throws AuthError; BerthError `permission_denied`.
+   */
   reader(request: FastifyRequest): Promise<Principal>;
-  /** Likewise, of who may act. */
+  /** The same, for a user who may act. */
   actor(request: FastifyRequest): Promise<Principal>;
   mayAct(principal: Principal): boolean;
 }
 
 /**
- * Signing in and out. The cookie holds the token itself, out of reach of scripts and of other sites, and each request checks it
- * anew: so any console knows it, a restart signs nobody out, and a token that is revoked ends with the next request.
+ * Signing in and out. The cookie holds the token itself, out of reach of scripts and of other sites, and each request
+ * checks it again: so any console accepts it, a restart signs nobody out, and a revoked token ends with the next
+ * request.
  */
 export function registerSession(app: FastifyInstance, deps: SessionDeps): Access {
   const { authenticate, config } = deps;
@@ -101,7 +104,7 @@ function tooManyGuesses(waitMs: number): BerthError {
   return new BerthError('resource_exhausted', 'too_many_guesses', message);
 }
 
-/** By its header, else by its cookie. */
+/** From its header, else from its cookie. */
 export function tokenOf(request: FastifyRequest, auth: AuthConfig['auth']): string {
   const header = request.headers['x-auth-token'];
   if (typeof header === 'string' && header !== '') return header;

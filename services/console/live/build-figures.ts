@@ -11,7 +11,7 @@ const RECENT_BUILDS = 200;
 const RECENT_ATTEMPTS = 20;
 const MAX_HOSTS = 20_000;
 const MAX_UNDER_WAY = 100_000;
-/** Times to ACTIVE from which percentiles are taken. */
+/** Limit of the times to ACTIVE for percentiles. */
 const MAX_TIMES = 5_000;
 
 interface Bucket {
@@ -24,7 +24,7 @@ interface Bucket {
   readonly attempts: Map<string, number>;
 }
 
-/** What events say of builds since the console started, the last ten minutes of it. */
+/** Build figures from events since the console's start, for the last ten minutes. */
 export class BuildFigures {
   readonly #buckets: Bucket[] = [];
   readonly #requestedAt = new LRUCache<string, number>({ max: MAX_UNDER_WAY });
@@ -104,14 +104,14 @@ export class BuildFigures {
     return this.#attemptsOf.get(host) ?? [];
   }
 
-  /** Whether an instance is on its way from a host. */
+  /** True when an instance is moving away from a host. */
   isMovingFrom(host: string): boolean {
     return [...this.#moving.values()].includes(host);
   }
 
   #noteMove(uuid: string, state: InstanceState, host: string): void {
     if (MOVING.includes(state)) {
-      // Its source: the host that it was on when it set off.
+      // Its source: its host when the move began.
       if (!this.#moving.has(uuid) && this.#moving.size < MAX_UNDER_WAY) this.#moving.set(uuid, host);
     } else this.#moving.delete(uuid);
   }
@@ -150,7 +150,7 @@ export class BuildFigures {
 const FAILED: readonly Attempt['outcome'][] = ['failed', 'refused', 'timed_out', 'not_claimed'];
 const MOVING: readonly InstanceState[] = ['resize', 'verify_resize', 'migrating'];
 
-/** Whether this event is the one that tells how an attempt ended: of an instance at rest the attempt is old. */
+/** True when this event reports an attempt's end: for an instance at rest the attempt is old. */
 function isNewsOf({ outcome, endedAtMs }: Attempt, { state, atMs }: InstanceEvent): boolean {
   if (FAILED.includes(outcome)) return state === 'building' || state === 'error';
   return outcome === 'active' && state === 'active' && Math.abs(atMs - (endedAtMs ?? atMs)) < STEP_MS;

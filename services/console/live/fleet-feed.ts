@@ -6,8 +6,8 @@ import { classesOf, type HostMarks, readFleetHost } from '../views/read-fleet-ho
 import type { Beat } from './pulse';
 
 /**
- * The fleet as pages draw it, read again only where it changed: each host is one row, and one list of changed rows goes to all
- * pages that show the fleet.
+ * The fleet as pages draw it, read again only where it changed: each host is one row, and all fleet pages share one
+ * list of changed rows.
  */
 export class FleetFeed {
   #classes: readonly string[] = [];
@@ -42,7 +42,10 @@ export class FleetFeed {
     return counts;
   }
 
-  /** Takes what changed, and of hosts whose marks changed, their names; answers what pages are told, or `all` from anew. */
+  /**
+   * Takes changes, and names of hosts with changed marks; returns the change for pages, or `all` when they must start
+   * over.
+   */
   take({ roots, events }: Beat, marked: Iterable<string> = []): FleetChange | 'all' | undefined {
     if (roots === 'all') return this.#readAll();
     const names = new Set(marked);
@@ -85,7 +88,7 @@ export class FleetFeed {
   }
 }
 
-/** The host of an attempt that has just failed. */
+/** The host of a newly failed attempt. */
 function failedHosts({ attempts, state }: { attempts: readonly { host: string; outcome: string }[]; state: string }) {
   const isTried = state === 'building' || state === 'error';
   const failed = attempts.findLast(({ outcome }) => FAILED.includes(outcome));

@@ -8,7 +8,7 @@ interface Parts {
   readonly points: number;
 }
 
-/** Used and capacity of something, for each class: a ring of points. */
+/** Usage and capacity over time, by class: a ring of points. */
 class Ring {
   readonly #points: Float32Array;
 
@@ -27,7 +27,7 @@ class Ring {
     }
   }
 
-  /** From the oldest point on; null where there was none. */
+  /** From the oldest point on; null for missing points. */
   read(index: number, order: readonly number[]): { used: (number | null)[]; capacity: (number | null)[] } {
     const width = this.classes.length * 2;
     const at = (offset: number) =>
@@ -39,7 +39,7 @@ class Ring {
   }
 }
 
-/** What hosts and zones had in use, sampled while the console runs; lost with it. */
+/** Usage of hosts and zones, sampled while the console runs; lost with it. */
 export class History {
   readonly #ofHosts = new Map<string, Ring>();
   readonly #ofZones = new Map<string, Ring>();
@@ -48,7 +48,7 @@ export class History {
 
   constructor(private readonly parts: Parts) {}
 
-  /** Takes a point of every host, and of the sums of each zone. */
+  /** Adds a point for every host, and for the sums of each zone. */
   sample(classes: readonly string[], hosts: Iterable<FleetHost>): void {
     const at = this.#taken % this.parts.points;
     const zones = new Map<string, { used: number[]; capacity: number[] }>();
@@ -92,7 +92,7 @@ export class History {
 
   #ring(rings: Map<string, Ring>, name: string, classes: readonly string[]): Ring {
     const present = rings.get(name);
-    // The classes of the fleet are few, and seldom others: then its history begins anew.
+    // The fleet's classes are few and seldom change: then its history starts over.
     if (present?.classes === classes) return present;
     const ring = new Ring(classes, this.parts.points);
     rings.set(name, ring);

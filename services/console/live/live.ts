@@ -22,7 +22,7 @@ import { type Beat, Pulse } from './pulse';
 export interface LiveParts {
   readonly mirror: PlacementView & Pick<Running, 'readiness'>;
   readonly instances: InstanceStore;
-  /** What the mirror leaves out. */
+  /** For the part that the mirror omits. */
   readonly placement: Pick<PlacementStore, 'reported'>;
   readonly bus: Bus;
   readonly client: Client;
@@ -33,10 +33,10 @@ export interface LiveParts {
   readonly actions: OperatorActions;
 }
 
-/** What is not told by events or the mirror is read as often. */
+/** Interval of reading data that neither events nor the mirror cover. */
 const POLL_MS = 2_000;
 
-/** All that pages show, kept current: they read it, and are told when to read again. */
+/** The current data of all pages, with notifications of changes. */
 export class Live {
   readonly fleet: FleetFeed;
   readonly builds: BuildFigures;
@@ -49,7 +49,7 @@ export class Live {
   readonly #closing = new AbortController();
   readonly #polling: Promise<unknown>;
   #storeProblem = '';
-  /** Hosts that look different although the mirror shows no change. */
+  /** Hosts with changed marks, which the mirror does not show. */
   #marked = new Set<string>();
 
   constructor(readonly parts: LiveParts) {
@@ -82,13 +82,16 @@ export class Live {
     };
   }
 
-  /** Calls with each change of the fleet, as JSON; `all` when everything is to be read anew. Returns how to stop. */
+  /**
+   * Calls back with each change of the fleet, as JSON; `all` when everything must be read again. Returns the
+   * unsubscription.
+   */
   onFleet(listener: (change: string) => void): () => void {
     this.#fleetListeners.add(listener);
     return () => this.#fleetListeners.delete(listener);
   }
 
-  /** Calls again and again. Returns how to stop. */
+  /** Calls back at an interval. Returns the unsubscription. */
   every(intervalMs: number, action: () => void): () => void {
     let cancel = () => {};
     const next = () => {
@@ -109,7 +112,7 @@ export class Live {
   #take(beat: Beat): void {
     for (const event of beat.events) {
       this.builds.take(event);
-      // A move begins or ends: whether its host is draining may be another.
+      // A move begins or ends: the host's draining mark may change.
       if (event.host !== '' && this.parts.mirror.host(event.host)?.enabled === false) this.#marked.add(event.host);
     }
     this.#tellFleet(beat);

@@ -6,7 +6,7 @@ import { readInstancePage } from '../views/instance-page';
 import type { Live } from './live';
 import { type Sink, tell } from './topic';
 
-/** Tells a page what it shows, as long as it is open. Returns how to stop. */
+/** Sends a page its data as long as it is open. Returns how to stop. */
 type Page = (sink: Sink) => () => void;
 
 const SHELL_MS = 1_000;
@@ -15,7 +15,7 @@ const FIGURES_MS = 1_000;
 const CAPACITY_MS = 2_000;
 const REREAD_MS = 3_000;
 
-/** The page that a stream's query asks for. @throws BerthError `invalid_argument / bad_page`. */
+/** The page of a stream's query. @throws BerthError `invalid_argument / bad_page`. */
 export function openPage(live: Live, query: URLSearchParams): Page {
   const page = pageOf(live, query);
   return (sink) => {
@@ -70,7 +70,10 @@ function telling(live: Live, minMs: number, read: () => unknown, watch: Watch): 
   return (sink) => tell(sink, live.clock, { event: 'page', read, watch, minMs });
 }
 
-/** What is on a host changes with its tree, with events of instances there, and with its drain; its doubts are read now and then. */
+/**
+ * A host's page changes with its tree, with events of its instances, and with its drain; its doubts are read at an
+ * interval.
+ */
 function hostWatch(live: Live, name: string): Watch {
   return (changed) => {
     const root = live.parts.mirror.host(name)?.providerUuid ?? '';
@@ -85,7 +88,7 @@ function hostWatch(live: Live, name: string): Watch {
   };
 }
 
-/** An instance changes with its events; those that are missed, and its claim, are read now and then. */
+/** An instance's page changes with its events; its claim, and changes with missed events, are read at an interval. */
 function instanceWatch(live: Live, uuid: string): Watch {
   return (changed) =>
     both(
@@ -104,7 +107,7 @@ function both(...stops: readonly (() => void)[]): () => void {
   };
 }
 
-/** All hosts, then what changes; all again to a browser that could not follow. */
+/** All hosts, then changes; all again for a browser that fell behind. */
 function tellFleet(live: Live, sink: Sink): () => void {
   let isComplete = false;
   const sendAll = () => {

@@ -5,9 +5,9 @@ import { BerthError } from '#libs/domain/errors';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Log } from '#libs/runtime/log';
 
-/** What has changed since the pulse before. */
+/** Changes since the last beat. */
 export interface Beat {
-  /** Roots of the trees that changed, or all, after a resync. */
+  /** Roots of the changed trees; `all` after a resync. */
   readonly roots: ReadonlySet<string> | 'all';
   readonly events: readonly InstanceEvent[];
 }
@@ -19,13 +19,13 @@ export interface PulseParts {
   readonly log: Log;
 }
 
-/** As often as a page is told of changes at most: what happens in between is told together. */
+/** Minimum interval of notifications to a page; changes in between are combined. */
 const PULSE_MS = 200;
 const RETRY_MS = 1_000;
 
 /**
- * Gathers what the mirror and the bus tell, and passes it on a few times a second: however many changes there are, a page
- * is drawn for what it is now, not for each of them.
+ * Combines notifications of the mirror and the bus into a few beats a second: however many changes there are, a page is
+ * drawn once for its present state.
  */
 export class Pulse {
   readonly #listeners = new Set<(beat: Beat) => void>();
@@ -45,7 +45,7 @@ export class Pulse {
     this.#listening = this.#listen();
   }
 
-  /** Calls for each beat. Returns how to stop. */
+  /** Calls back at each beat. Returns the unsubscription. */
   onBeat(listener: (beat: Beat) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -2,7 +2,7 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { problemOf } from '../http/problem';
 
-/** Where a page's events go. */
+/** The receiver of a page's events. */
 export interface Sink {
   send(event: string, json: string): void;
   readonly isBehind: boolean;
@@ -10,17 +10,17 @@ export interface Sink {
 
 export interface Told {
   readonly event: string;
-  /** What is told: read when it is sent. */
+  /** Reads the state when it is sent. */
   readonly read: () => unknown;
-  /** Calls whenever that may be another. Returns how to stop. */
+  /** Calls back whenever the state may have changed. Returns the unsubscription. */
   readonly watch: (changed: () => void) => () => void;
-  /** Between two times. */
+  /** Minimum interval. */
   readonly minMs: number;
 }
 
 /**
- * Tells a page a state now, and again when it changed: at most every `minMs`, and not while the browser is behind. What could not
- * be read is told as a `problem`, and tried again.
+ * Sends a page a state now, and again after changes: at most every `minMs`, and not while the browser is behind. A
+ * failed read is sent as a `problem`, and retried.
  */
 export function tell(sink: Sink, clock: Clock, { event, read, watch, minMs }: Told): () => void {
   let isStopped = false;

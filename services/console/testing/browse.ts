@@ -1,11 +1,11 @@
-/** What was answered; JSON parsed. */
+/** An answer; JSON parsed. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: unknown;
 }
 
-/** A browser as far as the server sees it: it keeps cookies and sends them back. */
+/** A browser from the server's point of view: it keeps cookies and sends them back. */
 export class Browse {
   readonly #cookies = new Map<string, string>();
 
@@ -34,7 +34,7 @@ export class Browse {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
   }
 
-  /** Signs in; the CSRF token. */
+  /** Signs in and returns the CSRF token. */
   async signIn(token: string): Promise<string> {
     const { body } = await this.ask('POST', '/api/session', { token });
     return (body as { csrfToken: string }).csrfToken;
@@ -62,7 +62,7 @@ export class Browse {
 
 /** An open stream of events. */
 export interface Listening {
-  /** Reads on until an event of this name that is meant; what it tells. */
+  /** Reads until a matching event of this name; returns its data. */
   until<T>(event: string, isMeant?: (data: T) => boolean): Promise<T>;
   close(): void;
 }

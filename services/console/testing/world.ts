@@ -24,7 +24,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** `env` are settings that differ from the defaults. */
+/** `env` overrides default settings. */
 export async function openWorld(
   env: Readonly<Record<string, string>> = {},
   placement = new MemoryPlacementStore(),

@@ -2,7 +2,7 @@ import type { BuildsPage, PendingBuild } from '../api/builds';
 import type { Live } from '../live/live';
 
 const MOST_PENDING = 200;
-/** They come by uuid: the first of more than this may not be among them. */
+/** Instances are listed by uuid: beyond this count the oldest waiting ones may be missed. */
 const MOST_READ = 1_000;
 
 /** Reads what the page of builds shows. */

@@ -9,7 +9,7 @@ import type { CapacityPage, FlavorFit, ProjectRow, ZoneCapacity } from '../api/c
 import { FLAGS, type FleetHost } from '../api/fleet';
 import type { Live } from '../live/live';
 
-/** What of a flavor decides how many fit: amounts, and traits of the host. */
+/** The part of a flavor that decides how many fit: amounts, and traits of the host. */
 interface Size {
   readonly name: string;
   readonly resources: Resources;
@@ -68,8 +68,9 @@ function fitIn(view: PlacementView, hosts: readonly FleetHost[], size: Size): Fi
 }
 
 /**
- * How many more of a size fit on a host: of each class what its providers have room for, and the least of the classes. Groups,
- * subtrees and sharing providers are not looked at: Explain asks a scheduler, which has the last word.
+ * The number of further instances of a size that fit on a host: for each class the sum over its providers, and the
+ * minimum over the classes. Groups, subtrees and sharing providers are ignored: Explain asks a scheduler, which has the
+ * last word.
  */
 export function fitOn(view: PlacementView, hostName: string, { resources, traits }: Size): number {
   const host = view.host(hostName);
@@ -115,7 +116,7 @@ function isOpen({ flags }: FleetHost): boolean {
   return (flags & (FLAGS.down | FLAGS.disabled)) === 0;
 }
 
-/** A flavor whose extra specs ask for what is not there any more has no size. */
+/** A flavor with invalid extra specs has no size. */
 function sizeOf({ name, resources, extraSpecs }: Flavor): Size[] {
   try {
     const resolved = resolveSpec(requestSpec(resources, { projectId: '', userId: '', extraSpecs }), 'flavor');

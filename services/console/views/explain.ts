@@ -4,15 +4,15 @@ import { invalidArgument } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Explanation, FilterRefusals, Verdict } from '../api/explain';
 
-/** Hosts that are told of. */
+/** Limit of the explained hosts. */
 const MOST_HOSTS = 25;
 
 /**
- * Asks a scheduler where the request of a query would go. `resources=VCPU:2,MEMORY_MB:4096`, `flavor`, `required`, `forbidden`
- * and `preferred` traits, `zone`, `project`, `group` (a stored one), `host` (why not this one), `extra=key:value`, `preempt=yes` with
- * `priority`.
+ * Asks a scheduler to explain the request in a query: `resources=VCPU:2,MEMORY_MB:4096`, `flavor`, `required`,
+ * `forbidden` and `preferred` traits, `zone`, `project`, `group` (a stored one), `host` (to explain this one alone),
+ * `extra=key:value`, `preempt=yes` with `priority`.
  *
- * @throws BerthError `invalid_argument / bad_query`; what the scheduler says.
+ * @throws BerthError `invalid_argument / bad_query`; the scheduler's errors.
  */
 export async function explain(client: Client, query: URLSearchParams): Promise<Explanation> {
   const flavor = query.get('flavor') ?? '';
@@ -46,7 +46,7 @@ export async function explain(client: Client, query: URLSearchParams): Promise<E
   };
 }
 
-/** How many hosts each filter refused, and why. */
+/** The number of hosts that each filter refused, with reasons. */
 export function refusalsOf({ filters }: Diagnosis): readonly FilterRefusals[] {
   return filters.map(({ filter, refused, reasons }) => {
     const counts = Object.entries(reasons).map(([name, count]) => ({ name, count }));

@@ -4,8 +4,8 @@ import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
 /**
- * What each instance holds of a host, by the instance's uuid. One that moves holds something of two: of the host that it
- * leaves by its migration, although its record may name the other.
+ * The resources that each instance holds on a host, by the instance's uuid. A moving instance holds some on two hosts:
+ * on its source by its migration, although its record may name the other.
  */
 export function heldOnHost(view: PlacementView, { providerUuid }: Host): ReadonlyMap<string, Resources> {
   const held = new Map<string, Resources>();

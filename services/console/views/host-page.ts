@@ -26,7 +26,7 @@ export async function readHostPage(live: Live, name: string): Promise<HostPage> 
     placement.reported(tree.map(({ uuid }) => uuid)),
     instances.list({ host: name }, undefined, MOST_INSTANCES),
     instances.get([...held.keys()].slice(0, MOST_INSTANCES)),
-    // When a quarantine ends is the schedulers' to say; the page does without when none is there.
+    // Only schedulers know when a quarantine ends; without one the page omits it.
     host.failuresInARow === 0 ? [] : client.hosts(name).catch(() => []),
   ]);
   const here = there.filter(({ state }) => state !== 'deleted' && state !== 'error');
@@ -87,7 +87,7 @@ function instanceRow(instance: Instance, resources: Resources): HostInstance {
   return { uuid, name, state, projectId, updatedAtMs, resources };
 }
 
-/** What an instance holds; what it asked for while it holds nothing. */
+/** The resources that an instance holds; its requested ones while it holds nothing. */
 export function heldBy(view: PlacementView, { uuid, requestSpec }: Instance): Resources {
   const allocations = view.consumer(uuid)?.allocations;
   if (allocations !== undefined) return Object.values(allocations).reduce<Resources>(addResources, {});

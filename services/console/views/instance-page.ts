@@ -28,7 +28,7 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
           selected: selected[uuid] ?? '',
         };
       },
-      // Forgotten, or no scheduler is there: the page does without.
+      // Forgotten, or no scheduler answers: the page omits it.
       () => undefined,
     ),
   ]);
@@ -75,13 +75,13 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
   };
 }
 
-/** Its place in the queue is the conductors' to say; 0 when none is there. */
+/** Its place in the conductors' queue; 0 when no conductor answers. */
 async function placeOf({ parts: { client } }: Live, uuid: string): Promise<number> {
   const found = await client.instance(uuid).catch(() => undefined);
   return found?.waiting?.place ?? 0;
 }
 
-/** What operators may ask in each state; the conductor has the last word. */
+/** Operators' actions by state; the conductor has the last word. */
 const ACTIONS: Partial<Readonly<Record<InstanceState, readonly string[]>>> = {
   active: ['stop', 'live_migrate', 'migrate', 'resize', 'shelve', 'terminate'],
   stopped: ['start', 'migrate', 'resize', 'shelve', 'terminate'],
@@ -107,7 +107,7 @@ function claimsOf(view: PlacementView, { uuid, migration }: Instance): ClaimRow[
   return [...rowsOf('instance', uuid), ...rowsOf('migration', migration?.uuid)];
 }
 
-/** What a request asks beside amounts, in words. */
+/** A request's requirements besides amounts, in words. */
 function wordsOf(spec: RequestSpec): [string, string][] {
   const anyOf = (lists: readonly (readonly string[])[]) => lists.map((list) => list.join(' or ')).join(', ');
   const facts: [string, string][] = [

@@ -5,22 +5,22 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import { FLAGS, type FleetHost } from '../api/fleet';
 import { heldOnHost } from './held-on-host';
 
-/** Aggregates' metadata of this name say in which rack their hosts are. */
+/** Aggregate metadata of this name give the rack of their hosts. */
 const RACK_KEY = 'rack';
 
-/** So many failures in a row are no chance any more; schedulers may be set to quarantine the host later. */
+/** Consecutive failures from which a host counts as failing; schedulers may quarantine it later. */
 const FAILING = 2;
 
-/** What is known of hosts besides the placement. */
+/** Marks of hosts that are not in the placement store. */
 export interface HostMarks {
   isDraining(host: Host): boolean;
   isDoubtful(host: string): boolean;
 }
 
 /**
- * A host as the fleet page draws it: its whole tree added up.
+ * A host on the fleet page, its whole tree added up.
  *
- * @param classes  the resource classes to tell, in their order
+ * @param classes  the resource classes to include, in order
  */
 export function readFleetHost(
   view: PlacementView,

@@ -3,10 +3,10 @@ import type { Live } from '../live/live';
 
 const MOST = 12;
 const UUID_START = /^[0-9a-f]{4,8}(-[0-9a-f-]*)?$/;
-/** Just before a uuid that begins with such a text: `list` reads what is after it. */
+/** Completes the beginning of a uuid, so that `list` reads from there. */
 const PADDING = '00000000-0000-0000-0000-000000000000';
 
-/** Hosts with a text in their names, and instances whose uuid begins with it, or that were heard of lately by that name. */
+/** Hosts whose name contains a text, and instances whose uuid begins with it or whose recent name matches. */
 export async function search(live: Live, text: string): Promise<readonly Found[]> {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return [];
@@ -20,7 +20,7 @@ export async function search(live: Live, text: string): Promise<readonly Found[]
   const instances = [...byUuid, ...named].map(({ uuid, name }): Found => {
     return { kind: 'instance', id: uuid, label: `${name} ${uuid}` };
   });
-  // What is named exactly comes first.
+  // Exact matches come first.
   hosts.sort((a, b) => Number(b.id === wanted) - Number(a.id === wanted));
   return [...hosts, ...instances].slice(0, MOST);
 }

@@ -22,7 +22,7 @@ type Access =
 
 const RETRY_MS = 1_000;
 
-/** The console: who is signed in, and the page of the address. */
+/** The console: the sign-in state, and the page of the address. */
 export function App() {
   const [access, setAccess] = useState<Access>({ kind: 'asking' });
   const leave = (why: string) => setAccess({ kind: 'out', why });

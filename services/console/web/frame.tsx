@@ -22,7 +22,7 @@ const CONNECTIONS: Readonly<Record<Connection, string>> = {
   paused: 'Paused',
 };
 
-/** What is around every page: where to go, whether what is shown is current, and who one is. */
+/** The frame of every page: navigation, freshness of the data, and the user. */
 export function Frame({
   session,
   onSignOut,
@@ -38,7 +38,7 @@ export function Frame({
   const stale = connection === 'lost' ? 'The console does not answer: what is shown may be old.' : shell?.stale;
   const main = useRef<HTMLElement>(null);
   const shownPath = useRef(path);
-  // Whoever uses a keyboard or a screen reader goes on in the new page, not behind the link in the old one.
+  // Moves the focus of keyboards and screen readers into the new page, not behind the link in the old one.
   useEffect(() => {
     if (shownPath.current !== path) main.current?.focus({ preventScroll: true });
     shownPath.current = path;

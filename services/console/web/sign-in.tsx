@@ -3,7 +3,7 @@ import type { Session } from '../api/session';
 import { type ApiError, signIn } from './state/api';
 import { textsOf } from './ui/form';
 
-/** Asks for a token: the one that the placement API takes. */
+/** Asks for a token of the placement API. */
 export function SignIn({ why, onDone }: { why: string; onDone: (session: Session) => void }) {
   const [problem, setProblem] = useState(why);
   const submit = async (form: HTMLFormElement) => {

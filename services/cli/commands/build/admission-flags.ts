@@ -4,7 +4,7 @@ import { type Admission, MAX_PRIORITY, NO_ADMISSION } from '#libs/domain/queuein
 import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
 import { usageError } from '../../failure';
 
-/** Adds the flags that say how a request waits, gives way and ends. */
+/** Adds the flags for waiting, preemption and lifetime of a request. */
 export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
     .optionsGroup('When there is no room, and for how long:')
@@ -23,9 +23,9 @@ export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(c
 }
 
 /**
- * What parsed flags say of it; undefined when they say nothing.
+ * The admission of parsed flags; undefined without any.
  *
- * @throws BerthError `invalid_argument / usage` for what only one that waits can do.
+ * @throws BerthError `invalid_argument / usage` for flags that require a wait.
  */
 export function admissionOf(flags: {
   readonly waitForCapacity?: number | undefined;
@@ -62,7 +62,7 @@ function duration(text: string): number {
   return ms;
 }
 
-/** Who comes first. */
+/** The parser of priorities. */
 export function asPriority(text: string): number {
   const value = Number(text);
   if (/^-?\d+$/.test(text) && Math.abs(value) <= MAX_PRIORITY) return value;

@@ -9,7 +9,7 @@ import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { parseRequestGroup } from './request-group-flag';
 
-/** Of an image, what the filter image_properties looks at. */
+/** The image properties that the filter image_properties checks. */
 const IMAGE_PROPERTIES: readonly string[] = ['hw_architecture', 'img_hv_type', 'hw_vm_mode'];
 
 /** Adds the flags of a request spec, for `build` and `explain`. */
@@ -73,9 +73,9 @@ export function addRequestFlags(command: Command) {
 }
 
 /**
- * The request spec that parsed flags describe; for `ownProject` where they name none.
+ * The request spec of parsed flags; for `ownProject` unless they name a project.
  *
- * @throws BerthError `invalid_argument / usage` when no resource is asked for.
+ * @throws BerthError `invalid_argument / usage` when it requests no resource.
  */
 export function requestSpecOf(
   flags: ReturnType<ReturnType<typeof addRequestFlags>['opts']>,
@@ -114,7 +114,7 @@ export function requestSpecOf(
   });
 }
 
-/** The amounts that flags say. */
+/** The amounts in the flags. */
 export function resourcesOf(flags: {
   readonly vcpu?: number | undefined;
   readonly memoryMb?: number | undefined;
@@ -136,7 +136,7 @@ export function flavorName(text: string): string {
   throw new InvalidArgumentError('It must be the name of a flavor: letters, digits, dots, dashes, underscores.');
 }
 
-/** The parser of the names of groups that stand by themselves. */
+/** The parser of stored groups' names. */
 export function groupName(text: string): string {
   if (isFlavorName(text)) return text;
   throw new InvalidArgumentError('It must be the name of a group: letters, digits, dots, dashes, underscores.');
@@ -174,7 +174,7 @@ export function amountOfClass(text: string): [resourceClass: string, amount: num
   throw new InvalidArgumentError(`There is no resource class '${resourceClass}'; ${hint}.`);
 }
 
-/** Any other would be asked of no host, and taken in silence. */
+/** The filter ignores any other property silently. */
 function imageProperty(text: string): [key: string, value: string] {
   const [key, value] = keyAndValue(text);
   if (IMAGE_PROPERTIES.includes(key)) return [key, value];

@@ -4,7 +4,7 @@ import { ageOf } from '../../views/format';
 import { facts } from '../../views/table';
 import { showDiagnosis, showHosts } from './show-explanation';
 
-/** Prints what was decided for an instance, when, on which revision, and why that host. */
+/** Prints the decision for an instance: its time, its revision, and the reasons for the host. */
 export function showDecision(context: Context, instanceUuid: string, decision: Decision): void {
   const { terminal, clock } = context;
   const { requestId, decidedAtMs, revision, diagnosis, hosts, selected } = decision;

@@ -5,7 +5,7 @@ import { formatNumber } from '../../views/format';
 import { table } from '../../views/table';
 import { type Terminal, wrapped } from '../../views/terminal';
 
-/** Prints how many hosts fit, and each filter that refuses some. */
+/** Prints the number of hosts that fit, and each filter that refuses some. */
 export function showDiagnosis(terminal: Terminal, diagnosis: Diagnosis): void {
   terminal.print(terminal.colours.bold(wrapped(terminal, diagnosis.summary)));
   const filters = diagnosis.filters.filter((filter) => filter.refused > 0);
@@ -14,7 +14,7 @@ export function showDiagnosis(terminal: Terminal, diagnosis: Diagnosis): void {
   terminal.print(`\n${table(terminal, ['FILTER', 'REFUSED', 'REASONS'], rows)}`);
 }
 
-/** Prints hosts with what each weigher gives them, or what refuses them; those selected are marked. */
+/** Prints hosts with their weights, or the reason of their refusal; the selected ones are marked. */
 export function showHosts(
   terminal: Terminal,
   hosts: readonly HostVerdict[],
@@ -31,7 +31,10 @@ export function showHosts(
   terminal.print(`\n${table(terminal, ['HOST', 'FITS', 'WEIGHT', 'BECAUSE'], rows)}`);
 }
 
-/** Prints how many instances of which shapes an instance on a host would leave no room for; hosts where it is the same together. */
+/**
+ * Prints how many instances of which shapes would no longer fit after an instance on a host; hosts with equal numbers
+ * together.
+ */
 export function showRoomCosts(terminal: Terminal, hosts: readonly HostVerdict[]): void {
   const sameCosts = groupBy(hosts, ({ roomCosts }) => JSON.stringify(roomCosts));
   const mostFirst = [...sameCosts.values()].sort((a, b) => b.length - a.length);
@@ -47,7 +50,7 @@ export function showRoomCosts(terminal: Terminal, hosts: readonly HostVerdict[])
   terminal.print(table(terminal, ['HOST', 'REQUEST', 'FEWER BY', 'FIT NOW'], rows));
 }
 
-/** Prints, of a group that spreads over zones, where its next member may go: first where it would. */
+/** Prints the zones for the next member of a group that spreads over zones, the chosen one first. */
 export function showZones(terminal: Terminal, zones: readonly ZoneVerdict[]): void {
   const { green, red } = terminal.colours;
   const rows = zones.map(({ zone, members, cells, reason }) => [

@@ -5,7 +5,9 @@ import { attemptSummary, showState } from '../../views/attempt-summary';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 
-/** What became of each instance of a request. What several have in common, such as a long diagnosis, is said once, below. */
+/**
+ * The outcome of each instance of a request. Text that several share, such as a long diagnosis, is printed once, below.
+ */
 export function showOutcome(terminal: Terminal, events: readonly InstanceEvent[]): void {
   const summaries = events.map(attemptSummary);
   const counts = new Map<string, number>();
@@ -22,7 +24,7 @@ export function showOutcome(terminal: Terminal, events: readonly InstanceEvent[]
   }
 }
 
-/** What `berth build` answers at once. As JSON it has an object for each instance, as with `--wait`. */
+/** The immediate answer of `berth build`. As JSON it has an object for each instance, as with `--wait`. */
 export function requested({ requestId, instanceUuids }: Build): Answer {
   return {
     plain: instanceUuids.map((instanceUuid) => ({ requestId, instanceUuid })),
@@ -34,7 +36,7 @@ export function requested({ requestId, instanceUuids }: Build): Answer {
   };
 }
 
-/** What `berth build --wait` answers. */
+/** The answer of `berth build --wait`. */
 export function ended(events: readonly InstanceEvent[]): Answer {
   return {
     plain: events,

@@ -13,7 +13,7 @@ import { facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { drainCellCommand } from './drain';
 
-/** `berth cell list | show | disable | drain | enable`: asks the top of the fleet, whatever BERTH_CELL is. */
+/** `berth cell list | show | disable | drain | enable`: calls the top of the fleet, whatever BERTH_CELL is. */
 export function cellCommand(outside: Context): CommandUnknownOpts {
   const context = { ...outside, env: { ...outside.env, BERTH_CELL: TOP } };
   return new Command('cell')
@@ -69,7 +69,7 @@ function showCommand(context: Context): CommandUnknownOpts {
     .argument('<cell>', 'cell');
   useClient(context, command, (client, flags, name) =>
     showAnswer(context, flags, async () => {
-      // An unknown cell is an error of the scheduler's, so there is always one.
+      // The scheduler refuses an unknown cell, so there is always one.
       const [cell] = (await client.cells(name)) as [CellView];
       return { plain: plain(cell), names: [cell.name], draw: (terminal) => show({ ...context, terminal }, cell) };
     }),
@@ -130,7 +130,7 @@ function showState({ colours }: Terminal, { isReachable, state }: CellView): str
   return isReachable ? said : `${colours.red('unreachable')}${state === 'enabled' ? '' : ` ${said}`}`;
 }
 
-/** With lists for sets, as JSON has them. */
+/** With lists for sets, for JSON. */
 function plain({ summary, ...cell }: CellView) {
   if (summary === undefined) return { ...cell, summary: null };
   const classes = summary.classes.map((one) => ({ ...one, traits: [...one.traits], someTraits: [...one.someTraits] }));

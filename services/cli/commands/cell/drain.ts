@@ -6,7 +6,7 @@ import { addHelp } from '../../help-text';
 import { divided, exitAfterDrain, showingDrain, showStaying } from '../../views/draining';
 import { amount } from '../number-flags';
 
-/** `berth cell drain`: nothing new comes to a cell, and what is there leaves. */
+/** `berth cell drain`: the cell gets no new instances, and its present ones move away. */
 export function drainCellCommand(context: Context): CommandUnknownOpts {
   const command = new Command('drain')
     .description(

@@ -3,10 +3,10 @@ import { CATALOGUE, type Entry } from '../../catalogue';
 import type { Context } from '../../context';
 import type { Named } from './names';
 
-/** What a word may become, and what that is. */
+/** A completion of a word, and its description. */
 export type Candidate = readonly [value: string, description: string];
 
-/** What may stand at a place: of these words, or what has such a name; nothing that berth knows, as a number or a file. */
+/** The completions of a place: fixed words, or names of a kind; berth completes neither numbers nor files. */
 export type Place =
   | { readonly kind: 'words'; readonly words: readonly Candidate[] }
   | { readonly kind: 'named'; readonly named: Named }
@@ -14,7 +14,7 @@ export type Place =
 
 const UNKNOWN: Place = { kind: 'unknown' };
 
-/** What may stand where the last word does; `words` are those after `berth`. */
+/** The place of the last word; `words` are those after `berth`. */
 export async function placeOf(context: Context, words: readonly string[]): Promise<Place> {
   const [first, ...others] = words;
   const entries = CATALOGUE.flatMap(({ commands }) => commands);
@@ -54,7 +54,7 @@ function argumentAt(command: CommandUnknownOpts, position: number): Place {
   return named(name === 'name' ? (command.parent?.name() ?? '') : name);
 }
 
-/** How many of the words are neither flags nor their values. */
+/** The number of words that are neither flags nor their values. */
 function positionals(command: CommandUnknownOpts, given: readonly string[]): number {
   let count = 0;
   for (const [i, word] of given.entries()) {
@@ -69,7 +69,7 @@ function valueOf(option: Option): Place {
   return named(option.long?.slice(2) ?? '');
 }
 
-/** By what an argument, or a flag, is called. */
+/** Kinds by the name of an argument or a flag. */
 const KINDS: Readonly<Record<string, Named>> = {
   host: 'host',
   empty: 'host',
@@ -97,7 +97,7 @@ function takesValue({ required, optional }: Option): boolean {
   return required || optional;
 }
 
-/** A setting's variable and range are for its help. */
+/** Variable and range of a setting appear in its help only. */
 function flagOf({ long, short, description }: Option): Candidate {
   return [long ?? short ?? '', description.replace(/ \[BERTH_.*$/s, '')];
 }

@@ -7,7 +7,7 @@ import { type Candidate, placeOf } from './complete';
 import type { Named } from './names';
 import { SCRIPTS, SHELLS } from './scripts';
 
-/** A shell waits for it at each Tab. */
+/** Time limit of a completion; the shell waits for it at each Tab. */
 const TIMEOUT_MS = '1500';
 
 /** `berth completion bash` */
@@ -21,7 +21,7 @@ export function completionCommand({ terminal }: Context): CommandUnknownOpts {
   ]);
 }
 
-/** What the scripts ask. It says nothing of what goes wrong: a shell would print it into the line that is typed. */
+/** The command that the scripts call. It prints no errors: a shell would print them into the line being typed. */
 export function completeCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   return new Command('__complete').argument('[word...]').action(async (words) => {
@@ -34,7 +34,7 @@ export function completeCommand(context: Context): CommandUnknownOpts {
   });
 }
 
-/** A uuid is found by the name of its instance, too. */
+/** The name of an instance also finds its uuid. */
 function fits([value, description]: Candidate, begun: string, byDescription: boolean): boolean {
   return value.toLowerCase().startsWith(begun) || (byDescription && description.toLowerCase().startsWith(begun));
 }

@@ -1,13 +1,13 @@
 import type { Client } from '#libs/client/client';
 import type { Candidate } from './complete';
 
-/** Things that have names, or uuids, that people type. */
+/** Kinds of things whose names or uuids people type. */
 export type Named = 'host' | 'instance' | 'node' | 'flavor' | 'zone' | 'group' | 'aggregate';
 
-/** So many instances are offered at most: nobody reads more. */
+/** Limit of the offered names. */
 const MOST = 500;
 
-/** The names that there are now of a kind, each with a word on what it is. Errors as those of the client's calls. */
+/** The present names of each kind, with a short description. Errors as in the client's calls. */
 export const NAMES: Readonly<Record<Named, (client: Client) => Promise<Candidate[]>>> = {
   async host(client) {
     const hosts = await client.hosts();

@@ -4,8 +4,9 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /**
- * What each shell is told to do: to ask `berth __complete -- WORD...` for what the last word may become, a line each, its
- * description after a tab. The last word is what stands before the cursor, perhaps nothing. Where berth knows nothing the shell offers files.
+ * The completion script of each shell: it calls `berth __complete -- WORD...` for the completions of the last word, one
+ * per line, the description after a tab. The last word is the part before the cursor, possibly empty. Where berth has
+ * no completions the shell offers files.
  */
 export const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for berth: source <(berth completion bash)
@@ -20,7 +21,7 @@ _berth() {
     if (( \${#value} > width )); then width=\${#value}; fi
   done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
   COMPREPLY=("\${values[@]}")
-  # What each is stands beside it where several are listed: not where one is put into the line (37 and 42 are menu completion).
+  # Descriptions appear when several candidates are listed, not when one is inserted (37 and 42 are menu completion).
   if (( \${#values[@]} < 2 )) || [[ $COMP_TYPE == 37 || $COMP_TYPE == 42 ]]; then return; fi
   for i in "\${!values[@]}"; do
     printf -v line '%-*s  %s' "$width" "\${values[i]}" "\${helps[i]%$'\\t'}"

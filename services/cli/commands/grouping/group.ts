@@ -147,7 +147,7 @@ function print(
   );
 }
 
-/** `zone` is short for the metadata that makes zones. */
+/** `zone` is short for the metadata name of zones. */
 function spreadBy(name: string): string {
   return name === 'zone' ? ZONE_KEY : name;
 }

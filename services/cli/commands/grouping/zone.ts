@@ -38,7 +38,7 @@ function showCommand(context: Context): CommandUnknownOpts {
   useClient(context, command, (client, flags, name) =>
     showAnswer(context, flags, async () => {
       const { zones, hosts } = await client.aggregates.zones(name);
-      // An unknown zone is an error of the scheduler's, so there is always one.
+      // The scheduler refuses an unknown zone, so there is always one.
       const [zone] = zones as [(typeof zones)[number]];
       const pairs: [string, string][] = [
         ['zone', zone.name],

@@ -6,7 +6,7 @@ import { addHelp } from '../../help-text';
 import { divided, exitAfterDrain, showingDrain, showStaying } from '../../views/draining';
 import { amount } from '../number-flags';
 
-/** `berth host drain`: nothing new comes to a host, and what is there leaves. */
+/** `berth host drain`: the host gets no new instances, and its present ones move away. */
 export function drainCommand(context: Context): CommandUnknownOpts {
   const command = new Command('drain')
     .description('Give a host no new instances, and move away what is there: live where the driver can, else cold.')

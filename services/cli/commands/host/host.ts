@@ -78,7 +78,7 @@ function amountsOf({ resources }: HostSummary, resourceClass: string): string {
   return found ? `${formatNumber(found.used)} of ${formatNumber(capacityOf(found.inventory))}` : '-';
 }
 
-/** How full a host is of a class; 0 without it. */
+/** The used share of a host's capacity of a class; 0 without it. */
 function shareOf({ resources }: HostSummary, resourceClass: string): number {
   const found = resources[resourceClass];
   return found ? found.used / Math.max(1, capacityOf(found.inventory)) : 0;
@@ -90,7 +90,7 @@ function showCommand(context: Context): CommandUnknownOpts {
     .argument('<host>', 'host');
   useClient(context, command, (client, flags, name) =>
     showAnswer(context, flags, async () => {
-      // An unknown host is an error of the scheduler's, so there is always one.
+      // The scheduler refuses an unknown host, so there is always one.
       const [host] = (await client.hosts(name)) as [HostSummary];
       return { plain: host, names: [host.host], draw: (terminal) => show({ ...context, terminal }, host) };
     }),

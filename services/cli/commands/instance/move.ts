@@ -15,7 +15,7 @@ import { repeatable } from '../repeatable-flag';
 
 const UUID = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
 
-/** `berth instance resize`: to another flavor, or other resources, on any host that takes it. */
+/** `berth instance resize`: to another flavor, or other resources, on any suitable host. */
 export function resizeCommand(context: Context): CommandUnknownOpts {
   const command = base(
     'resize',
@@ -49,7 +49,7 @@ export function resizeCommand(context: Context): CommandUnknownOpts {
   ]);
 }
 
-/** `berth instance migrate`: an operator has it stopped here and started on another host. */
+/** `berth instance migrate`: stops the instance and starts it on another host. For operators. */
 export function migrateCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Stop an instance, and start it on another host; what is STOPPED stays so. Then confirm or revert.';
   const command = base('migrate', purpose)
@@ -73,7 +73,7 @@ export function migrateCommand(context: Context): CommandUnknownOpts {
   ]);
 }
 
-/** `berth instance live-migrate`: without stopping it, where drivers can. */
+/** `berth instance live-migrate`: moves it while it runs, if the driver can. */
 export function liveMigrateCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Move an ACTIVE instance to another host while it runs, where the drivers of both can.';
   const command = base('live-migrate', purpose).option('--host <name>', 'where to; any host when not given', hostName);
@@ -83,7 +83,7 @@ export function liveMigrateCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [[`berth instance live-migrate ${UUID} --wait`, 'ACTIVE there; or here, and why']]);
 }
 
-/** `berth instance confirm`: what was moved stays, and what its source kept goes. */
+/** `berth instance confirm`: completes a move; its source destroys the old copy. */
 export function confirmCommand(context: Context): CommandUnknownOpts {
   const command = base('confirm', 'Keep an instance that was resized or migrated; what its source kept of it goes.');
   useClient(context, command, (client, flags, instanceUuid) => run(context, client, instanceUuid, 'confirm', flags));
@@ -92,7 +92,7 @@ export function confirmCommand(context: Context): CommandUnknownOpts {
   ]);
 }
 
-/** `berth instance revert`: what was moved, or is on its way, is as it was. */
+/** `berth instance revert`: undoes a move, arrived or under way. */
 export function revertCommand(context: Context): CommandUnknownOpts {
   const command = base(
     'revert',
@@ -139,5 +139,5 @@ async function run(
   if (wait && (fault !== undefined || !WANTED.includes(state))) context.exit(EXIT.failed);
 }
 
-/** Where a move ends that went well; with a fault, none of them is. */
+/** Final states of a successful move; without a fault only. */
 const WANTED: readonly string[] = ['verify_resize', 'active', 'stopped'];

@@ -8,31 +8,31 @@ import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { amount } from '../number-flags';
 
-/** `berth instance stop`: it keeps its host and what it holds there. */
+/** `berth instance stop`: it keeps its host and its claim there. */
 export function stopCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Stop an instance. It stays on its host and holds what it held.';
   return operateCommand(context, 'stop', purpose, 'stop one and see it stopped');
 }
 
-/** `berth instance start`: what was stopped runs again, where it was. */
+/** `berth instance start`: starts a stopped instance where it is. */
 export function startCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Start an instance that was stopped, where it is.';
   return operateCommand(context, 'start', purpose, 'start it again and see it run');
 }
 
-/** `berth instance evacuate`: an operator has it built on another host, when its own is dead. */
+/** `berth instance evacuate`: builds it on another host when its own is dead. For operators. */
 export function evacuateCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Build an instance on another host, when its own is dead: its agent lost its lease, and is fenced.';
   return operateCommand(context, 'evacuate', purpose, 'see it run elsewhere');
 }
 
-/** `berth instance shelve`: its host gives it up, and it holds nothing; its record is kept. */
+/** `berth instance shelve`: releases its host and its claim; its record is kept. */
 export function shelveCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Give up the host of an instance and all that it holds there; unshelve selects a host anew.';
   return operateCommand(context, 'shelve', purpose, 'see its host freed');
 }
 
-/** `berth instance unshelve`: it is built on a host that is selected anew. */
+/** `berth instance unshelve`: builds it on a newly selected host. */
 export function unshelveCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Build a shelved instance on a host that is selected anew.';
   return operateCommand(context, 'unshelve', purpose, 'see it run again');

@@ -5,7 +5,7 @@ import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 
-/** `berth instance adopt`: an operator vouches for an instance that runs and has no record. */
+/** `berth instance adopt`: makes a record for an instance that runs without one, on an operator's word. */
 export function adoptCommand(context: Context): CommandUnknownOpts {
   return settleCommand(context, 'adopt', {
     purpose: 'Take over an instance that runs on a host and has no record: make one, and claim what it uses.',
@@ -14,7 +14,10 @@ export function adoptCommand(context: Context): CommandUnknownOpts {
   });
 }
 
-/** `berth instance destroy`: an operator's word on an instance that runs where its record, if any, does not have it. */
+/**
+ * `berth instance destroy`: destroys an instance that runs where its record, if any, does not place it, on an
+ * operator's word.
+ */
 export function destroyCommand(context: Context): CommandUnknownOpts {
   return settleCommand(context, 'destroy', {
     purpose: 'Destroy an instance on a host where no record has it. One that has its record there is for terminate.',

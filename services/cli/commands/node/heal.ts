@@ -6,16 +6,16 @@ import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { table } from '../../views/table';
 
-/** What became of one node's instance. */
+/** The outcome for one node's instance. */
 interface Healed {
   readonly host: string;
   readonly instanceUuid: string;
-  /** `healed`, `was healed`, or why it could not be. */
+  /** `healed`, `was healed`, or the reason of a failure. */
   readonly outcome: string;
   readonly isDone: boolean;
 }
 
-/** `berth node heal`: instances that have nodes by processors, memory and disk hold their classes from then on. */
+/** `berth node heal`: instances that hold nodes by processors, memory and disk hold the nodes' classes instead. */
 export function healCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('heal')

@@ -65,7 +65,7 @@ function showCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show').description('Show one node.').argument('<node>', 'node');
   useClient(context, command, (client, flags, name) =>
     showAnswer(context, flags, async () => {
-      // An unknown node is an error of the scheduler's, so there is always one.
+      // The scheduler refuses an unknown node, so there is always one.
       const [node] = (await client.nodes(name)) as [NodeView];
       const draw = (terminal: Terminal) => printNode({ ...context, terminal }, node, false);
       return { plain: withoutJournal(node), names: [node.host], draw };

@@ -33,7 +33,7 @@ export function maintainCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [['berth node maintain node-17 --reason "new disk"', 'no new instance from now on']]);
 }
 
-/** Commands that are one order to a node, without options. */
+/** Commands with a single order to a node, without options. */
 const PLAIN_ORDERS = {
   unmaintain: 'End the maintenance of a node: it is what it was before.',
   clean: 'Remove what is on a node that has no instance.',

@@ -5,7 +5,7 @@ import { ageOf } from '../../views/format';
 import { facts } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 
-/** One node, as `show` prints it and the others when they are done. */
+/** One node, printed by `show`, and by other commands when they are done. */
 export function printNode(context: Context, node: NodeView, json: boolean): void {
   const { terminal, clock } = context;
   if (json) return terminal.json(withoutJournal(node));
@@ -30,30 +30,32 @@ export function printNode(context: Context, node: NodeView, json: boolean): void
   );
 }
 
-/** When its controller answered last: an agent notes it every few minutes, and when the controller ceases to answer. */
+/**
+ * Age of its controller's last answer: an agent records it every few minutes, and when the controller stops answering.
+ */
 export function contactOf({ clock }: Context, contactedAtMs: number): string {
   return contactedAtMs === 0 ? '-' : `${ageOf(clock, contactedAtMs)} ago`;
 }
 
-/** As much of a message as a row of a list has room for. */
+/** A message cut to fit a row of a list. */
 export function shortened(text: string): string {
   return text.length <= MOST_OF_ROW ? text : `${text.slice(0, MOST_OF_ROW - 1)}…`;
 }
 
 const MOST_OF_ROW = 60;
 
-/** What an operator ordered last; one that has only begun may be under way, or its agent has died. */
+/** The operator's last order; one that has only begun may be running, or its agent has died. */
 function orderOf({ clock }: Context, { verb, outcome, begunAtMs, message }: LastOrder): string {
   return `${verb} ${outcome}, ${ageOf(clock, begunAtMs)} ago${message ? `: ${message}` : ''}`;
 }
 
-/** What people and programs get of it: the rest is between agents. */
+/** The node without its journal, which only agents use. */
 export function withoutJournal(node: NodeView): Omit<NodeView, 'journal'> {
   const { journal: _journal, ...shown } = node;
   return shown;
 }
 
-/** Its class without what all have in common. */
+/** Its class without the common prefix. */
 export function classOf({ resourceClass }: NodeView): string {
   return resourceClass.replace('CUSTOM_BAREMETAL_', '') || '-';
 }

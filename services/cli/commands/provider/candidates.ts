@@ -47,7 +47,7 @@ export function candidatesCommand(context: Context): CommandUnknownOpts {
     const conditions = await Promise.all(groups.map((one) => queryOf(client, one, one.suffix)));
     const found = await client.candidates([
       ...conditions.flat(),
-      // Placement requires a policy when two groups have suffixes.
+      // Placement requires a policy for two groups with suffixes.
       ...parameter('group_policy', groupPolicy ?? (group.length > 1 ? 'none' : undefined)),
       ...parameter('same_subtree', ...sameSubtree),
       ...parameter('root_required', rootRequired),

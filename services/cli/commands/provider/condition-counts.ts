@@ -3,7 +3,9 @@ import { CALLS_IN_FLIGHT, type PlacementClient } from '../../client/placement-cl
 import { type Filter, queryOf } from '../filter-flags';
 import { amountsIn, type Group } from '../group-flag';
 
-/** Counts the providers that meet each condition by itself: one that none meets explains why there is no candidate. */
+/**
+ * Counts the providers that meet each condition alone: a condition that none meets explains why there is no candidate.
+ */
 export function countByCondition(client: PlacementClient, groups: readonly Group[]) {
   return mapConcurrently(groups.flatMap(conditionsOf), CALLS_IN_FLIGHT, async ({ filter, ...rest }) => {
     const meeting = await client.providers(await queryOf(client, filter));
@@ -12,7 +14,7 @@ export function countByCondition(client: PlacementClient, groups: readonly Group
 }
 
 interface Condition {
-  /** That of the group. */
+  /** Suffix of the group. */
   readonly suffix: string;
   /** In words. */
   readonly condition: string;

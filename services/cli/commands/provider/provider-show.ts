@@ -13,7 +13,7 @@ import { facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { compareNames } from '../../views/tree-table';
 
-/** Consumers in the table; `--json` has all. */
+/** Limit of the consumers in the table; `--json` has all. */
 const CONSUMERS_SHOWN = 20;
 
 /** `berth provider show` */
@@ -34,7 +34,7 @@ export function providerShowCommand(context: Context): CommandUnknownOpts {
   ]);
 }
 
-/** One provider with everything that the API has about it. */
+/** One provider with all documents that the API has about it. */
 async function readWhole(client: PlacementClient, provider: ProviderDocument) {
   const { uuid } = provider;
   const [stocked, traits, aggregates, allocations] = await Promise.all([

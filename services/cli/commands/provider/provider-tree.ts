@@ -61,7 +61,7 @@ async function readOne(client: PlacementClient, of: string): Promise<Answer> {
   };
 }
 
-/** Providers outside of a tree that share with it through its aggregates. */
+/** Providers outside a tree that share with it through its aggregates. */
 async function sharingWith(client: PlacementClient, tree: readonly ProviderDocument[]): Promise<StockedProvider[]> {
   const aggregates = new Set((await Promise.all(tree.map(({ uuid }) => client.aggregates(uuid)))).flat());
   if (aggregates.size === 0) return [];

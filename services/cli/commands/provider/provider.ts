@@ -23,7 +23,7 @@ export function providerCommand(context: Context): CommandUnknownOpts {
     .addCommand(providerTreeCommand(context));
 }
 
-/** Placement does not say how old a provider is; a generation says how often it was written. */
+/** Placement has no age of a provider; its generation counts writes. */
 const listing = {
   nameOf: ({ name }: ProviderDocument) => name,
   sorts: { generation: ({ generation }: ProviderDocument) => generation },

@@ -8,10 +8,10 @@ import { table } from '../../views/table';
 
 const DAY_MS = 86_400_000;
 
-/** When to begin: a day (UTC), or so many days before today. */
+/** The first day: a date (UTC), or a number of days before today. */
 export type Since = { readonly dayMs: number } | { readonly daysAgo: number };
 
-/** Prints what projects held on each day, in unit-seconds: VCPU-seconds, MEMORY_MB-seconds, instance-seconds. */
+/** Prints the daily usage of projects, in unit-seconds: VCPU-seconds, MEMORY_MB-seconds, instance-seconds. */
 export async function showUsageSince(
   client: Client,
   context: Context,

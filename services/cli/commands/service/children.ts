@@ -5,15 +5,15 @@ import type { Context } from '../../context';
 
 /** A process to start: `berth` with these arguments. */
 export interface ChildService {
-  /** Printed before each line of its output. */
+  /** Prefix of each line of its output. */
   readonly name: string;
   readonly args: readonly string[];
 }
 
 /**
- * Starts `berth` processes and prints their output, each line after the process's name. Each has a process group of its
- * own, so that Ctrl-C reaches only this process, which then stops them in order, and an IPC channel to it, so that it
- * stops by itself when this process is killed (`runService` listens).
+ * Starts `berth` processes and prints their output, each line with the process's name. Each has its own process group,
+ * so that Ctrl-C reaches only this process, which then stops them in order, and an IPC channel, so that it stops by
+ * itself when this process is killed (`runService` listens).
  */
 export function startChildren(context: Context, services: readonly ChildService[], env: Environment) {
   const { terminal } = context;
@@ -32,11 +32,11 @@ export function startChildren(context: Context, services: readonly ChildService[
     return { name, child, end: endOf(child) };
   });
   return {
-    /** The first process to end, and how. */
+    /** The first process to end, and its end. */
     ended: Promise.race(children.map(async ({ name, end }) => ({ name, how: await end }))),
     /** Stops all processes and waits for their end. */
     async stop(): Promise<void> {
-      // In reverse order of their start, agents first: no process then waits for one that has stopped.
+      // In reverse order of their start, agents first: no process then waits for a stopped one.
       for (const { child } of children.toReversed()) child.kill('SIGTERM');
       await Promise.all(children.map(({ end }) => end));
     },

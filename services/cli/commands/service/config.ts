@@ -10,10 +10,10 @@ import { settingsTables } from '../../settings-tables';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 
-/** What `--json` prints of a setting. */
+/** A setting in the output of `--json`. */
 type Setting = ReturnType<typeof settingsIn>[number];
 
-/** Of what stands beside the names: at least, and where there is no terminal. */
+/** Width of the text beside the names: at least, and without a terminal. */
 const MIN_WIDTH = 30;
 const MAX_WIDTH = 160;
 

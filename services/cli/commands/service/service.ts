@@ -8,7 +8,7 @@ import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags, readSettings, withFlags } from '../../settings';
 
-/** Runs one service as this process until it is told to stop: `berth scheduler`, `berth conductor`, ... */
+/** Runs one service as this process until it is stopped: `berth scheduler`, `berth conductor`, ... */
 export function serviceCommand(context: Context, service: ServiceProcess): CommandUnknownOpts {
   const settings = { tables: { process: processOptions, ...service.tables }, ownPrefix: service.prefix };
   const command = new Command(service.name);
@@ -27,7 +27,7 @@ export function serviceCommand(context: Context, service: ServiceProcess): Comma
   );
 }
 
-/** Alone on a bus of its own a service has nobody to work for. (The placement API needs none, and is of use alone.) */
+/** On a private bus a service has no peers. (The placement API needs none, and works alone.) */
 function requireBus(env: Environment, { tables }: ServiceProcess): void {
   const hasBus = Object.values(tables).some((table) => 'busUrl' in table);
   if (hasBus) requireServer(env['BERTH_BUS_URL'] ?? 'memory:', 'BERTH_BUS_URL', 'amqp://user:password@host:5672');

@@ -44,7 +44,7 @@ export function upCommand(context: Context): CommandUnknownOpts {
         ...(hasConsole ? [{ name: 'console', args: ['console'] }] : []),
         { name: 'compute-agent', args: ['compute-agent', '--hosts', String(hosts)] },
       ];
-      // A claim key of this run alone, where none is set: what an earlier run has selected is selected again.
+      // A claim key for this run, unless one is set: an earlier run's selections are selected again.
       const claimKey = { BERTH_CLAIM_KEY: randomBytes(24).toString('base64url') };
       const children = startChildren(context, services, { ...claimKey, ...withFlags(SETTINGS, command, context.env) });
       for (const it of ports.filter((number) => number !== 0)) {
@@ -73,7 +73,7 @@ export function upCommand(context: Context): CommandUnknownOpts {
   );
 }
 
-/** Consecutive ports; for 0 each process takes a free one and logs it. */
+/** Consecutive ports; with 0 each process takes a free one and logs it. */
 function portsOf(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => (first === 0 ? 0 : first + i));
 }

@@ -12,17 +12,17 @@ import { planOf } from '#libs/placement/search/plan';
 import { queryFromRequestSpec } from '#libs/placement/search/query';
 import type { StoredForm } from '#libs/redis/schema';
 
-/** As of `nova-status upgrade check`: `failure` must be mended before the upgrade, `warning` looked at. */
+/** Results of `nova-status upgrade check`: a `failure` must be fixed before the upgrade, a `warning` needs a look. */
 export type CheckResult = 'success' | 'warning' | 'failure';
 
-/** One check, and what it found, in sentences. */
+/** A check and its findings, in sentences. */
 export interface Check {
   readonly check: string;
   readonly result: CheckResult;
   readonly details: readonly string[];
 }
 
-/** What a store has, as checks look at it. */
+/** The store's content that checks read. */
 export interface CellContents {
   readonly view: PlacementView;
   readonly flavors: readonly Flavor[];
@@ -33,7 +33,7 @@ export interface CellContents {
 
 const MOST_DETAILS = 20;
 
-/** In which form the store's rows are written, and whether this release reads it. */
+/** Checks that this release reads the store's row format. */
 export function checkForm({ present, reads, writes }: StoredForm): Check {
   const check = 'Form of the store';
   if (present > reads) {
@@ -44,7 +44,7 @@ export function checkForm({ present, reads, writes }: StoredForm): Check {
     : warning(check, [`its rows have form ${present}, this release writes ${writes}`]);
 }
 
-/** All checks of what is in a store that this release can read. */
+/** All checks of a readable store's content. */
 export function checkContents(contents: CellContents): readonly Check[] {
   const { view, flavors, usages, nodes } = contents;
   const resolved = flavors.map(resolve);
@@ -76,7 +76,7 @@ function resolve({ name, resources, extraSpecs }: Flavor): Resolved {
   }
 }
 
-/** Builds from a flavor that this release does not understand are refused. */
+/** This release refuses builds from flavors that it does not understand. */
 function checkUnderstood(resolved: readonly Resolved[]): Check {
   const wrong = resolved.filter(({ spec }) => spec === undefined);
   return found(
@@ -113,7 +113,7 @@ function traitsOf({ requiredTraits, rootRequiredTraits, requestGroups }: Resolve
   return [...new Set([...own, ...requestGroups.flatMap((group) => group.requiredTraits.flat())])];
 }
 
-/** Flavors that no host could hold, though nothing else was on it. */
+/** Flavors that no host could hold even when empty. */
 function checkHeld(specs: readonly Understood[], view: PlacementView): Check {
   const empty: ProviderForest = {
     provider: (uuid) => view.provider(uuid),
@@ -150,7 +150,7 @@ function checkHosts(hosts: readonly Host[]): Check {
   );
 }
 
-/** They are not offered, whatever a flavor asks for. */
+/** Nodes without a class are never offered. */
 function checkNodes(nodes: CellContents['nodes']): Check {
   const classless = nodes.filter(({ resourceClass }) => resourceClass === '');
   return found(
@@ -160,7 +160,7 @@ function checkNodes(nodes: CellContents['nodes']): Check {
   );
 }
 
-/** Commits of releases before quotas did not count what projects hold. */
+/** Releases before quotas did not count projects' usage. */
 function checkCounts(usages: readonly ProjectUsage[], { quotas }: PlacementView): Check {
   const counted = new Map(usages.map(({ projectId, used }) => [projectId, used]));
   const wrong = [...new Set([...counted.keys(), ...quotas.projects()])].filter((projectId) => {
@@ -173,7 +173,7 @@ function checkCounts(usages: readonly ProjectUsage[], { quotas }: PlacementView)
   return found('Use of projects', 'warning', details);
 }
 
-/** A check that lists what it found. */
+/** A check with a list of findings. */
 function found(check: string, result: CheckResult, all: readonly string[]): Check {
   if (all.length === 0) return success(check);
   const shown = all.slice(0, MOST_DETAILS);

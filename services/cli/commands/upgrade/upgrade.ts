@@ -19,11 +19,11 @@ import { table } from '../../views/table';
 import { type Check, type CheckResult, checkContents, checkForm } from './checks';
 
 const SETTINGS = { tables: { placement: placementOptions } } as const;
-/** Those of `nova-status upgrade check`. */
+/** Exit codes of `nova-status upgrade check`. */
 const EXIT_CODES: Readonly<Record<CheckResult, number>> = { success: 0, warning: 1, failure: 2 };
 const UNEXPECTED = 255;
 
-/** `berth upgrade check`: reads the store itself, so that it needs no service to run. */
+/** `berth upgrade check`: reads the store itself, without any running service. */
 export function upgradeCommand(context: Context): CommandUnknownOpts {
   return new Command('upgrade').addCommand(checkCommand(context));
 }
@@ -66,7 +66,7 @@ Exit codes, as nova-status upgrade check:
     2  at least one is a failure: mend it before the upgrade
   255  an unexpected error`;
 
-/** Says which store it is. Who waited for it no longer than it may take was not cancelled by anybody. */
+/** Adds the store to the error. The time limit of the command is reported as such, not as a cancellation. */
 function storeIsAway(thrown: unknown, storeUrl: string, { interrupted }: Context): unknown {
   const error = BerthError.from(thrown);
   const isAway = error.code === 'unavailable' || error.reason === 'cancelled';
@@ -81,7 +81,7 @@ async function runChecks(config: ConfigOf<typeof placementOptions>, context: Con
   const stop = new AbortController();
   const abort = () => stop.abort();
   interrupted.addEventListener('abort', abort, { once: true });
-  // Not AbortSignal.timeout: one that only AbortSignal.any refers to may be collected before its time.
+  // Not AbortSignal.timeout: a signal that only AbortSignal.any refers to may be collected before its time.
   const cancelTimer = clock.after(config.storeTimeoutMs, abort);
   try {
     return await checkStore(config, context, stop.signal);
@@ -131,7 +131,7 @@ function worst(checks: readonly Check[]): CheckResult {
   return most === EXIT_CODES.failure ? 'failure' : most === EXIT_CODES.warning ? 'warning' : 'success';
 }
 
-/** The name and the result stand beside the first detail. */
+/** The first detail's row carries the name and the result. */
 function rowsOf({ check, result, details }: Check): string[][] {
   const [first = '-', ...rest] = details;
   return [[check, result, first], ...rest.map((detail) => ['', '', detail])];

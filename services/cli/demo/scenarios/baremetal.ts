@@ -10,11 +10,11 @@ const [DYING] = AGENTS;
 const NODES = 12;
 const BUILDS = 8;
 const BOOT_MS = 1_500;
-/** A node in maintenance is refused long before this: what schedulers know comes with the change, and not with the next report. */
+/** Schedulers refuse a node in maintenance long before the next report: they learn of the change at once. */
 const REPORT_INTERVAL_MS = 1_000;
 const ONE_NODE = { CUSTOM_BAREMETAL_DEMO: 1 };
 
-/** Nodes that three agents share by the ring; one of them dies in the middle of builds. */
+/** Nodes that three agents share by the ring; one agent dies in the middle of builds. */
 export const baremetal: Scenario = {
   name: 'baremetal',
   purpose:
@@ -29,7 +29,7 @@ export const baremetal: Scenario = {
       BERTH_AGENT_RING_SLACK: '0',
       BERTH_AGENT_REPORT_INTERVAL_MS: String(REPORT_INTERVAL_MS),
       BERTH_AGENT_REPORT_TIMEOUT_MS: '500',
-      // Longer than a lease: its nodes are taken over before schedulers take them as down.
+      // Longer than a lease: other agents take its nodes over before schedulers mark them down.
       BERTH_SCHEDULER_HOST_TIMEOUT_MS: '10000',
     },
   },
@@ -45,7 +45,7 @@ export const baremetal: Scenario = {
   },
 };
 
-/** Builds on most nodes, and cuts an agent off that has begun some. */
+/** Builds on most nodes, and kills an agent that has begun some. */
 async function dieInTheMiddle(stage: Stage): Promise<void> {
   const { client, machines, rack } = stage.fleet;
   const before = await client.nodes();
@@ -107,7 +107,7 @@ async function comeBack(stage: Stage): Promise<void> {
   await stage.show(`${moved.length} nodes have come back to it, with what runs on them`);
 }
 
-/** From the change of a node's state to the first refusal of a scheduler. */
+/** Measures the time from a node's maintenance to a scheduler's first refusal. */
 async function maintain(stage: Stage): Promise<void> {
   const { client } = stage.fleet;
   const { clock } = stage.context;
@@ -126,7 +126,7 @@ async function maintain(stage: Stage): Promise<void> {
   stage.tell(`${host} goes into maintenance: a scheduler refuses it ${tookMs} ms after the change`);
 }
 
-/** What an instance leaves behind is removed before a node is given to somebody else. */
+/** Shows that an instance's remains are removed before its node is offered again. */
 async function clean(stage: Stage): Promise<void> {
   const { client, rack } = stage.fleet;
   const [used] = (await client.nodes()).filter(({ state }) => state === 'active');
@@ -139,7 +139,7 @@ async function clean(stage: Stage): Promise<void> {
   stage.check('it booted its utilities in between', boots.join() === 'Pxe,Utilities');
 }
 
-/** Waits until each node is with whom the ring of these agents names. */
+/** Waits until each node is held by the agent that the ring assigns it to. */
 async function isShared(stage: Stage, agents: readonly string[]): Promise<void> {
   const ring = ringOf(agents);
   await stage.until(`${agents.join(', ')} manage all ${NODES} nodes`, async () => {
@@ -168,7 +168,7 @@ const MARKS: Partial<Record<NodeView['state'], string>> = {
   maintenance: '!',
 };
 
-/** Of each agent its nodes, and what they are. */
+/** The nodes of each agent, with their states. */
 async function pictureOfPool({ context: { terminal }, fleet }: Stage): Promise<string> {
   const { green, yellow, red } = terminal.colours;
   const nodes = await fleet.client.nodes();

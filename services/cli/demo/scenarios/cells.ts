@@ -12,7 +12,7 @@ const SETTINGS = {
   BERTH_SCHEDULER_SUMMARY_INTERVAL_MS: '100',
 };
 
-/** Two cells whose hosts have the same names, and a top that builds go through. */
+/** Two cells with equal host names, and a top that builds go through. */
 export const cells: Scenario = {
   name: 'cells',
   purpose: 'two cells and a top: one request for all of them, and no cell waits for the top',
@@ -88,7 +88,7 @@ async function playWith(stage: Stage, second: EmbeddedFleet, top: EmbeddedTop): 
   });
 }
 
-/** The cells as the top sees them. */
+/** Prints the top's view of the cells. */
 async function showCells({ context: { terminal } }: Stage, { client }: EmbeddedTop): Promise<void> {
   const rows = (await client.cells()).map(({ name, state, isReachable, summary }) => {
     const free = summary?.classes.reduce((sum, one) => sum + (one.free['VCPU']?.total ?? 0), 0);

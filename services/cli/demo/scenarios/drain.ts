@@ -1,7 +1,7 @@
 import { drainHost } from '#libs/client/drain/drain-host';
 import type { Scenario, Stage } from './stage';
 
-/** A host is drained while its instances run, or are stopped; one of them can't leave until there is a host for it. */
+/** A host with running and stopped instances is drained; one instance can't leave until a host can take it. */
 export const drain: Scenario = {
   name: 'drain',
   purpose:

@@ -1,6 +1,6 @@
 import type { Scenario } from './stage';
 
-/** A host's agent dies; what ran there is built elsewhere as it was, and the host, back, keeps no copy. */
+/** A host's agent dies; its instances are built elsewhere, and the host, once back, keeps no copy. */
 export const evacuate: Scenario = {
   name: 'evacuate',
   purpose:

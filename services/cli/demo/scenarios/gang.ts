@@ -4,7 +4,7 @@ import type { Scenario, Stage } from './stage';
 
 const WHOLE_HOST = { VCPU: 16, MEMORY_MB: 16_384 };
 
-/** Four workers that must run together, on four hosts of which one can't build. */
+/** Four workers that must run together, on four hosts, one of which can't build. */
 export const gang: Scenario = {
   name: 'gang',
   purpose: 'a gang, workers that must run together: when one can not be built, the others are undone',

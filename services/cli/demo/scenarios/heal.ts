@@ -1,6 +1,6 @@
 import type { Scenario } from './stage';
 
-/** Claims deleted, a claim without an instance, instances that died: Berth finds and repairs all of it. */
+/** Deleted claims, a claim without an instance, exited instances: Berth finds and repairs all of them. */
 export const heal: Scenario = {
   name: 'heal',
   purpose: 'claims are deleted, one is leaked, instances die: Berth finds and repairs all of it',

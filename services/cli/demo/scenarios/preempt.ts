@@ -3,12 +3,12 @@ import type { Scenario, Stage } from './stage';
 
 const SMALL = { VCPU: 2, MEMORY_MB: 2_048 };
 const LARGE = { VCPU: 8, MEMORY_MB: 8_192 };
-/** They may make room, and wait for their place then. */
+/** Low priority: they may be preempted, and wait for capacity again. */
 const BATCH = { priority: -10, waitForCapacityMs: 600_000, isRequeued: true };
-/** Comes first, and is over soon. */
+/** High priority, and short. */
 const URGENT = { priority: 50, waitForCapacityMs: 600_000, mayPreempt: true, timeLimitMs: 6_000 };
 
-/** A full fleet: requests wait for room, an urgent one takes it from others, which wait and come back. */
+/** A full fleet: requests wait for capacity, an urgent one preempts others, which wait and come back. */
 export const preempt: Scenario = {
   name: 'preempt',
   purpose: 'the fleet is full: some wait, an urgent one takes the place of others, and they come back',

@@ -1,7 +1,7 @@
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Scenario, Stage } from './stage';
 
-/** Instances are resized and migrated: some are confirmed, one is reverted, one can't be done, one goes live. */
+/** Instances are resized and migrated: some are confirmed, one is reverted, one fails, one moves live. */
 export const resize: Scenario = {
   name: 'resize',
   purpose: 'instances are resized and migrated: confirmed, reverted, refused; each holds what it has, and never more',
@@ -59,7 +59,7 @@ export const resize: Scenario = {
   },
 };
 
-/** The VCPUs that an instance holds, and those that its migration does. */
+/** The VCPUs held by an instance and by its migration. */
 async function held({ fleet: { placement } }: Stage, uuid: string): Promise<{ own: number; kept: number }> {
   const claims = await placement.consumers([uuid, migrationUuidOf(uuid)]);
   const vcpusOf = (one: string) =>

@@ -11,34 +11,34 @@ import { startLate } from '../../embedded/start-late';
 import { bar, table } from '../../views/table';
 import { requestFor } from '../workload';
 
-/** A story that a fleet in this process tells in the terminal, in under a minute. */
+/** A story of a fleet in this process, told in the terminal within a minute. */
 export interface Scenario {
   readonly name: string;
-  /** One sentence: what happens. */
+  /** One sentence: its events. */
   readonly purpose: string;
-  /** The fleet that it needs, besides what `SCENARIO_SETTINGS` say. */
+  /** Its fleet, in addition to `SCENARIO_SETTINGS`. */
   readonly fleet: {
     readonly hosts: number;
     readonly shape: Resources;
     readonly settings?: Environment;
-    /** Whether its hosts have agents of their own, to be killed. */
+    /** True when its hosts have an agent each, which can be killed. */
     readonly hasOwnAgents?: boolean;
-    /** Its hosts are nodes that agents share. */
+    /** Set when its hosts are nodes that agents share. */
     readonly pool?: PoolSettings;
   };
   play(stage: Stage): Promise<void>;
-  /** The fleet now, where hosts with VCPUs are not what it is about. */
+  /** The fleet's present picture, if hosts with VCPUs are not the subject. */
   readonly picture?: (stage: Stage) => Promise<string>;
 }
 
 export interface ScenarioOutcome {
   readonly scenario: string;
   readonly seconds: number;
-  /** What did not come as the story says, and what the store and the hosts disagree on. */
+  /** Unmet expectations, and differences between the store and the hosts. */
   readonly broken: readonly string[];
 }
 
-/** Everything is looked at often enough to be watched. */
+/** Short intervals, so that changes show at once. */
 const SCENARIO_SETTINGS: Environment = {
   BERTH_AGENT_REPORT_INTERVAL_MS: '500',
   BERTH_AGENT_REPORT_MIN_INTERVAL_MS: '100',
@@ -50,11 +50,11 @@ const SCENARIO_SETTINGS: Environment = {
   BERTH_CONDUCTOR_AUDIT_GRACE_MS: '1000',
 };
 const BUILD_LATENCY_MS = 200;
-/** What has not come by then does not come. */
+/** Time limit of an expected event. */
 const PATIENCE_MS = 20_000;
 const POLL_MS = 50;
 
-/** Plays a scenario on a fleet of its own; the end of each is an audit. */
+/** Plays a scenario on a fleet of its own; each ends with an audit. */
 export async function playScenario(context: Context, scenario: Scenario): Promise<ScenarioOutcome> {
   const { clock, env } = context;
   const { settings, ...size } = scenario.fleet;
@@ -81,7 +81,7 @@ function differences({ overAllocated, leaked }: Audit): string[] {
   ];
 }
 
-/** What a scenario acts on and tells by. */
+/** The actions and the output of a scenario. */
 export class Stage {
   readonly broken: string[] = [];
 
@@ -92,14 +92,14 @@ export class Stage {
     private readonly picture: (stage: Stage) => Promise<string>,
   ) {}
 
-  /** A line of the story, with the time since its beginning. */
+  /** Prints a line of the story, with the time since its beginning. */
   tell(text: string): void {
     const { terminal, clock } = this.context;
     const seconds = ((clock.elapsed() - this.startedMs) / 1_000).toFixed(1).padStart(5);
     terminal.print(`${terminal.colours.dim(`${seconds} s`)}  ${text}`);
   }
 
-  /** Builds instances and answers their uuids. */
+  /** Builds instances and returns their uuids. */
   async build(count: number, resources: Resources, spec: Partial<RequestSpec> = {}): Promise<readonly string[]> {
     const request = requestFor('demo', resources, 'demo');
     const events = await this.fleet.client.buildAndWait(
@@ -109,7 +109,7 @@ export class Stage {
     return events.map(({ instanceUuid }) => instanceUuid);
   }
 
-  /** Waits for what the story says comes next, and tells that it came; else it is broken. */
+  /** Waits for the story's next event, and prints it; after the time limit the story is broken. */
   async until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
     const { clock, interrupted, terminal } = this.context;
     const untilMs = clock.elapsed() + PATIENCE_MS;
@@ -124,7 +124,7 @@ export class Stage {
     this.tell(terminal.colours.green(what));
   }
 
-  /** Breaks the story when what must hold does not. */
+  /** Breaks the story when a condition fails. */
   check(what: string, isTrue: boolean): void {
     if (isTrue) return;
     this.broken.push(`it does not hold: ${what}`);
@@ -135,14 +135,14 @@ export class Stage {
     return this.fleet.client.instances();
   }
 
-  /** The fleet now. */
+  /** Prints the present fleet. */
   async show(title: string): Promise<void> {
     const { terminal } = this.context;
     terminal.print(`\n${terminal.colours.bold(title)}\n${await this.picture(this)}\n`);
   }
 }
 
-/** Of each host what is claimed, and what runs. */
+/** The claimed and the running instances of each host. */
 async function pictureOfHosts({ context: { terminal }, fleet }: Stage): Promise<string> {
   const hosts = await fleet.client.hosts();
   const rows = await Promise.all(

@@ -8,7 +8,7 @@ import { Ago, Empty, Figure, HostLink, InstanceLink, Loading, Section, State } f
 import { type Column, VirtualTable } from '../ui/virtual-table';
 import { DeadLetters } from './dead-letters';
 
-/** What is asked for, what comes of it, what waits, and what nobody could handle. */
+/** Requests, outcomes, waiting instances, and dead letters. */
 export function BuildsPage() {
   useTitle('Builds');
   const page = usePage<Page>('page=builds');

@@ -5,7 +5,7 @@ import { ActionButton } from '../ui/action';
 import { number, words } from '../ui/format';
 import { Empty, Section } from '../ui/parts';
 
-/** Messages that nobody could handle: looked at when there are others than before, and sent again by hand. */
+/** Dead letters: read again when their count changes, and requeued by hand. */
 export function DeadLetters({ count }: { count: number }) {
   const [letters, setLetters] = useState<readonly DeadLetterRow[]>([]);
   const [looked, setLooked] = useState(0);

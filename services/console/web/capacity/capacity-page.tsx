@@ -7,7 +7,7 @@ import { amount, amounts, className, number, plural } from '../ui/format';
 import { Bar, Empty, Loading, Section } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
-/** What there is, what is left of it, and what still fits. */
+/** The capacity, its free part, and the instances that still fit. */
 export function CapacityPage() {
   useTitle('Capacity');
   const page = usePage<Page>('page=capacity');

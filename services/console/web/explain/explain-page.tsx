@@ -9,13 +9,13 @@ import { Empty, HostLink, InstanceLink, Section } from '../ui/parts';
 import { Funnel, Verdicts } from './funnel';
 import { Zones } from './zones';
 
-/** After the last key, and then again and again: the fleet changes. */
+/** Delay after the last key, and then between repetitions, since the fleet changes. */
 const ASK_AFTER_MS = 250;
 const ASK_EVERY_MS = 5_000;
 
 type Answer = { readonly explanation: Explanation } | { readonly problem: string };
 
-/** Where would it go, and why nowhere else? The question stands in the address. */
+/** Explains where a request would go, and why nowhere else. The address holds the request. */
 export function ExplainPage() {
   useTitle('Explain');
   const { query } = usePlace();

@@ -3,8 +3,8 @@ import { number, plural, words } from '../ui/format';
 import { HostLink, State } from '../ui/parts';
 
 /**
- * How many hosts each filter refused, and for what; how many are left. A host that several refuse is counted by each: what is
- * told is all that stands in the way, not only the first.
+ * The number of hosts that each filter refused, with reasons; and the remaining ones. A host that several filters
+ * refuse counts for each: all obstacles are shown, not only the first.
  */
 export function Funnel({
   considered,
@@ -59,7 +59,7 @@ function Step({
   );
 }
 
-/** Hosts, the best first, with what weighed; or why not. */
+/** Hosts, the best first, with their weights; or the reason of a refusal. */
 export function Verdicts({ verdicts }: { verdicts: readonly Verdict[] }) {
   if (verdicts.length === 0) return null;
   return (

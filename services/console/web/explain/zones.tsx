@@ -2,7 +2,7 @@ import type { ZoneVerdict } from '../../api/explain';
 import { number, words } from '../ui/format';
 import { State } from '../ui/parts';
 
-/** Zones that a group spreads over: first where its next member would go, and which cells would be asked there. */
+/** Zones that a group spreads over: the next member's first, with the cells to ask there. */
 export function Zones({ zones }: { zones: readonly ZoneVerdict[] }) {
   return (
     <table class="simple">

@@ -1,12 +1,12 @@
 import type { FleetHost } from '../../api/fleet';
 import { amount, className, percent, plural, span } from '../ui/format';
 
-/** What the colour of a cell says: how much, from 0 to 1, and in words. */
+/** The meaning of a cell's colour: a value from 0 to 1, and in words. */
 export interface Measure {
   readonly key: string;
   readonly label: string;
   readonly ends: readonly [string, string];
-  /** Undefined where the host has none of it. */
+  /** Undefined for a host without it. */
   share(host: FleetHost, nowMs: number): number | undefined;
   say(host: FleetHost, nowMs: number): string;
   readonly scale: 'fill' | 'alarm';
@@ -16,7 +16,7 @@ const MOST_FAILURES = 5;
 const OLDEST_MS = 120_000;
 const MOST_IO_OPS = 8;
 
-/** All measures of a fleet with these classes: each class's fullness first. */
+/** All measures of a fleet with these classes: the usage of each class first. */
 export function measuresOf(classes: readonly string[]): Measure[] {
   const fullness = classes.map((name, i): Measure => {
     return {

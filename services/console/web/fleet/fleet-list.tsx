@@ -5,7 +5,7 @@ import { className, number } from '../ui/format';
 import { Ago, Bar, HostLink, State } from '../ui/parts';
 import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
 
-/** The fleet as a table: what the map shows, in words. */
+/** The fleet as a table: the map in words. */
 export function FleetList({
   model,
   hosts,
@@ -20,7 +20,7 @@ export function FleetList({
     () => hosts.map(({ name }) => model.hosts.get(name)).filter((host) => host !== undefined),
     [hosts, drawnAt],
   );
-  // They come by name: comparing ten thousand names each time would be felt.
+  // Hosts come sorted by name: comparing ten thousand names each time would be noticeable.
   const places = useMemo(() => new Map(hosts.map(({ name }, i) => [name, i])), [hosts]);
   const columns: Column<FleetHost>[] = [
     {

@@ -9,7 +9,7 @@ import type { HostGroup } from './groups';
 import { HeatMap } from './heat-map';
 import { type Block, cellAt, layOut } from './layout';
 
-/** Ages change although nothing is told. */
+/** Ages change without events. */
 const REDRAW_MS = 5_000;
 const ZOOMS = [1, 1.5, 2, 3, 4];
 
@@ -19,7 +19,7 @@ interface Cursor {
   readonly y: number;
 }
 
-/** The map: a canvas of cells that pointer and arrow keys walk over. The list beside it tells the same in words. */
+/** The map: a canvas of cells, with pointer and arrow keys. The list beside it shows the same in words. */
 export function FleetMap({
   model,
   groups,
@@ -75,7 +75,7 @@ export function FleetMap({
     drawn.nowMs = serverNow();
     drawn.measure = measure;
     drawn.resize(size.width, size.height);
-    // A scroll bar may come: its width is left free.
+    // Leaves the width of a scroll bar free.
     const layout = layOut(groups, size.width, size.height, ZOOMS[zoom] ?? 1);
     drawn.setLayout(layout);
     setMapHeight(layout.height);
@@ -190,7 +190,7 @@ function Tip({
   );
 }
 
-/** Where an arrow key leads. */
+/** The target of an arrow key. */
 function step(blocks: readonly Block[], host: string | undefined, key: string): string | undefined {
   const order = blocks.flatMap((block) => block.group.hosts.map((its, index) => ({ name: its.name, block, index })));
   const at = order.findIndex(({ name }) => name === host);

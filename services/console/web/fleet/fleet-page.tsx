@@ -12,7 +12,7 @@ import { FleetMap } from './fleet-map';
 import { filterHosts, GROUPINGS, type Grouping, groupHosts } from './groups';
 import { FlagMark, Scale } from './legend';
 
-/** The rows of the page's figures are added up as often at most. */
+/** Minimum interval of adding up the page's figures. */
 const FIGURES_MS = 500;
 
 /** Every host at a glance: a cell each, live. */

@@ -13,7 +13,7 @@ export interface HostGroup {
 export interface HostFilter {
   /** A part of the name, zone or rack. */
   readonly text: string;
-  /** Any of these; all hosts when there is none. */
+  /** Any of these; all hosts when empty. */
   readonly flags: readonly Flag[];
 }
 
@@ -32,7 +32,7 @@ export function filterHosts(hosts: Iterable<FleetHost>, { text, flags }: HostFil
   return found.sort((a, b) => natural.compare(a.name, b.name));
 }
 
-/** Hosts put together. A host of several aggregates stands in each. */
+/** Hosts in groups. A host in several aggregates appears in each. */
 export function groupHosts(hosts: readonly FleetHost[], grouping: Grouping, classes: readonly string[]): HostGroup[] {
   const groups = new Map<string, FleetHost[]>();
   for (const host of hosts) {
@@ -60,7 +60,7 @@ function labelsOf(host: FleetHost, grouping: Grouping, classes: readonly string[
   }
 }
 
-/** What a host has: `16 VCPU · Memory 64 GiB`. */
+/** A host's size: `16 VCPU · Memory 64 GiB`. */
 function sizeOf({ capacity }: FleetHost, classes: readonly string[]): string {
   const parts = classes.flatMap((name, i) => {
     const value = capacity[i] ?? 0;

@@ -2,7 +2,7 @@ import { FLAGS, type FleetHost } from '../../api/fleet';
 import { colourAt, type Measure, scaleOf } from './colours';
 import { type Block, cornerOf, LABEL_HEIGHT, type MapLayout } from './layout';
 
-/** Colours of the theme that the map draws with. */
+/** The theme's colours for the map. */
 interface Palette {
   readonly fill: readonly string[];
   readonly alarm: readonly string[];
@@ -28,20 +28,20 @@ interface Flash {
 const FLASH_MS = 900;
 const MAX_FLASHES = 400;
 const LARGEST_MARK = 26;
-/** Cells of this size have the names of their hosts. */
+/** Cells from this size on show their hosts' names. */
 const NAMED_SIZE = 34;
 const NAME_FONT = '10px system-ui, sans-serif';
 const FONT = '600 11px system-ui, sans-serif';
 
 /**
- * Draws hosts as cells on a canvas of the size of the viewport; what is scrolled out of it is not drawn. Flashes of builds that
- * land are on a second canvas above, so that they never have the map drawn anew.
+ * Draws hosts as cells on a canvas of the viewport's size; cells outside it are skipped. Flashes of landing builds are
+ * on a second canvas above, so that they never redraw the map.
  */
 export class HeatMap {
   #layout: MapLayout = { cell: 1, blocks: [], height: 0 };
   #places = new Map<string, { block: Block; index: number }[]>();
   #scrollTop = 0;
-  /** What all names begin with is not drawn in each cell. */
+  /** Length of the common prefix, which cells omit. */
   #prefixLength = 0;
   #palette: Palette;
   #flashes: Flash[] = [];
@@ -62,7 +62,7 @@ export class HeatMap {
     return this.#layout;
   }
 
-  /** The theme has changed. */
+  /** Redraws after a change of the theme. */
   repaint(): void {
     this.#palette = readPalette(this.map);
     this.drawAll();
@@ -96,7 +96,7 @@ export class HeatMap {
     this.drawAll();
   }
 
-  /** Where a host is drawn first, from the top of the whole map. */
+  /** The first place of a host, from the top of the whole map. */
   placeOf(host: string): { x: number; y: number } | undefined {
     const [place] = this.#places.get(host) ?? [];
     return place && cornerOf(this.#layout, place.block, place.index);
@@ -125,7 +125,7 @@ export class HeatMap {
     this.#animate();
   }
 
-  /** Draws some hosts anew, where they are. */
+  /** Redraws some hosts in place. */
   drawSome(names: Iterable<string>): void {
     const context = this.#context(this.map);
     for (const name of names) {
@@ -188,12 +188,12 @@ export class HeatMap {
     context.textBaseline = 'alphabetic';
     context.fillStyle = this.measure?.scale === 'alarm' || share < 0.45 ? this.#palette.onLight : this.#palette.onDark;
     let shown = name.slice(this.#prefixLength);
-    // The end of a name is what tells it from the others.
+    // Names differ at their ends.
     while (shown.length > 1 && context.measureText(shown).width > size - 8) shown = shown.slice(1);
     context.fillText(shown, x + 4, y + size - 5);
   }
 
-  /** Flashes, and the cursor: until none is left. */
+  /** Draws flashes, and the cursor, until none is left. */
   #animate(): void {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
@@ -228,7 +228,7 @@ export class HeatMap {
   }
 }
 
-/** What makes a host stand out, each by a shape of its own: colours alone would not do. */
+/** Conditions that make a host stand out, each with its own shape: colours alone are not accessible. */
 export function drawMarks(
   context: CanvasRenderingContext2D,
   flags: number,
@@ -237,7 +237,7 @@ export function drawMarks(
   size: number,
   palette: Pick<Palette, 'mark' | 'rim' | 'down'>,
 ): void {
-  // In large cells a mark leaves room for the name.
+  // In large cells a mark leaves space for the name.
   const edge = Math.min(size, LARGEST_MARK);
   const inset = Math.max(1, edge * 0.2);
   const [left, top, right, bottom] = [x + inset, y + inset, x + edge - inset, y + edge - inset];
@@ -245,7 +245,7 @@ export function drawMarks(
   const stroke = (colour: string, path: (c: CanvasRenderingContext2D) => void) => {
     context.beginPath();
     path(context);
-    // A rim, so that it is seen on light cells and on dark ones.
+    // A rim, for contrast on light cells and on dark ones.
     for (const [style, lineWidth] of [[palette.rim, width + 2] as const, [colour, width] as const]) {
       context.strokeStyle = style;
       context.lineWidth = lineWidth;
@@ -287,7 +287,7 @@ export function drawMarks(
   }
 }
 
-/** The colours of the theme in force. */
+/** The colours of the active theme. */
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
@@ -316,7 +316,7 @@ function clipped(context: CanvasRenderingContext2D, text: string, width: number)
   return `${text.slice(0, end)}…`;
 }
 
-/** The length of what all names begin with, up to a separator. */
+/** The length of the names' common prefix, up to a separator. */
 function commonPrefix(names: readonly string[]): number {
   const [first = ''] = names;
   let length = first.length;

@@ -21,15 +21,15 @@ export const LABEL_HEIGHT = 20;
 const GAP = 14;
 const SMALLEST = 5;
 const LARGEST = 64;
-/** So that a label can be read. */
+/** Fits a readable label. */
 const MIN_BLOCK_WIDTH = 84;
 
-/** Shapes that are tried: how much wider than high groups are. */
+/** Aspect ratios to try for groups. */
 const SHAPES = [2.2, 4, 8, 20];
 
 /**
- * Puts groups beside and below each other, as words in lines. Without a zoom the cells are as large as the viewport allows, in
- * the shape of groups that allows most.
+ * Lays groups out beside and below each other, like words in lines. Without a zoom the cells are as large as the
+ * viewport allows, with the aspect ratio that allows most.
  *
  * @param zoom  1 fits; 2 doubles the edges
  */
@@ -47,7 +47,7 @@ function place(groups: readonly HostGroup[], width: number, cell: number, shape:
   const mostColumns = Math.max(1, Math.floor(width / cell));
   for (const group of groups) {
     const count = group.hosts.length;
-    // One group alone takes it all.
+    // A single group takes the whole width.
     const wanted = groups.length === 1 ? mostColumns : Math.ceil(Math.sqrt(count * shape));
     const columns = Math.min(mostColumns, Math.max(wanted, Math.ceil(MIN_BLOCK_WIDTH / cell)));
     const blockWidth = columns * cell;
@@ -64,7 +64,7 @@ function place(groups: readonly HostGroup[], width: number, cell: number, shape:
   return { cell, blocks, height: y + lineHeight };
 }
 
-/** The block and the index in it of the cell at a point; undefined where there is none. */
+/** The block, and the index in it, of the cell at a point; undefined without one. */
 export function cellAt({ blocks, cell }: MapLayout, x: number, y: number): { block: Block; index: number } | undefined {
   for (const block of blocks) {
     const [dx, dy] = [x - block.x, y - block.y - LABEL_HEIGHT];

@@ -7,7 +7,7 @@ import { drawMarks, readPalette } from './heat-map';
 
 const SIZE = 14;
 
-/** The mark of a flag, as cells have it. */
+/** The mark of a flag, as in cells. */
 export function FlagMark({ flag }: { flag: Flag }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const theme = useTheme();
@@ -26,7 +26,7 @@ export function FlagMark({ flag }: { flag: Flag }) {
   return <canvas class="flag-mark" ref={canvas} aria-hidden="true" />;
 }
 
-/** What colours mean. */
+/** The meaning of the colours. */
 export function Scale({ measure }: { measure: Measure }) {
   return (
     <div class="scale">

@@ -10,7 +10,7 @@ import { Ago, Empty, type Fact, Facts, InstanceLink, Loading, Section, State } f
 import { type Column, VirtualTable } from '../ui/virtual-table';
 import { ProviderTree } from './provider-tree';
 
-/** One host: what it has, what is on it, and what may be done with it. */
+/** One host: its inventories, its instances, and its actions. */
 export function HostPage({ name }: { name: string }) {
   const page = usePage<Page>(`page=host&name=${encodeURIComponent(name)}`);
   useTitle(name);

@@ -1,7 +1,7 @@
 import type { InventoryRow, ProviderRow } from '../../api/host';
 import { amount, className, number } from '../ui/format';
 
-/** A host's providers as a tree, each with bars of what it has. */
+/** A host's providers as a tree, each with bars of its inventories. */
 export function ProviderTree({ providers }: { providers: readonly ProviderRow[] }) {
   return (
     <ul class="providers">
@@ -47,7 +47,7 @@ export function ProviderTree({ providers }: { providers: readonly ProviderRow[] 
   );
 }
 
-/** Of the whole: what is allocated, what others use whom Berth does not manage, what is reserved. */
+/** Shares of the whole: allocated, external usage, reserved. */
 function Inventory({ row }: { row: InventoryRow }) {
   const { resourceClass, used, capacity, total, reserved, external, allocationRatio } = row;
   const whole = Math.max(total * allocationRatio, used + (reserved + external) * allocationRatio, 1e-9);
@@ -83,7 +83,7 @@ function Traits({ provider: { agentTraits, otherTraits } }: { provider: Provider
   );
 }
 
-/** Standard traits are of the hardware and the hypervisor; custom ones are the site's. */
+/** Standard traits describe the hardware and the hypervisor; custom ones are the site's own. */
 function TraitsOf({ who, traits }: { who: string; traits: readonly string[] }) {
   if (traits.length === 0) return null;
   const custom = traits.filter((trait) => trait.startsWith('CUSTOM_'));

@@ -9,7 +9,7 @@ import { amounts, dateOf, plural, span, words } from '../ui/format';
 import { Ago, Empty, type Fact, Facts, HostLink, Loading, Section, State } from '../ui/parts';
 import { Story } from './story';
 
-/** What each action asks before, and says afterwards. */
+/** The question before each action, and the message after it. */
 const ACTIONS: Readonly<
   Record<string, { label: string; question: string; note: string; done: string; isDanger?: boolean }>
 > = {
@@ -82,7 +82,7 @@ const ACTIONS: Readonly<
   },
 };
 
-/** One instance: its story, what it holds, and what may be done with it. */
+/** One instance: its story, its claim, and its actions. */
 export function InstancePage({ uuid }: { uuid: string }) {
   const page = usePage<Page>(`page=instance&name=${uuid}`);
   const [flavors, setFlavors] = useState<readonly string[]>([]);

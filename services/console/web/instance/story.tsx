@@ -3,14 +3,14 @@ import { serverNow } from '../state/stream';
 import { dateOf, number, plural, span, timeOf, words } from '../ui/format';
 import { HostLink, State } from '../ui/parts';
 
-/** What happened to an instance, in order: asked, decided, each attempt with its time, and where it is now. */
+/** The history of an instance, in order: request, decision, each attempt with its time, and its present state. */
 export function Story({ page }: { page: InstancePage }) {
   const { createdAtMs, attempts, decision } = page;
   const lastMs = Math.max(
     createdAtMs + 1,
     ...attempts.map(({ endedAtMs, startedAtMs }) => endedAtMs || Math.max(startedAtMs, serverNow())),
   );
-  // The last decision stands before the attempts that it led to.
+  // The last decision comes before the attempts that it led to.
   const isAfterDecision = ({ startedAtMs }: AttemptRow) => startedAtMs >= (decision?.decidedAtMs ?? 0);
   const show = (attempt: AttemptRow) => (
     <Attempt
@@ -68,7 +68,7 @@ function Decided({ decision: { decidedAtMs, considered, passed, selected } }: { 
   );
 }
 
-/** An attempt, and when it was between the request and the last of them. */
+/** An attempt, with its time span between the request and the last attempt's end. */
 function Attempt({
   attempt,
   isAlternate,

@@ -12,12 +12,12 @@ export class ApiError extends Error {
 
 let csrfToken = '';
 
-/** Who is signed in. @throws ApiError 401, 403. */
+/** Reads the signed-in user. @throws ApiError 401, 403. */
 export async function readSession(): Promise<Session> {
   return keep(await ask<Session>('GET', '/api/session'));
 }
 
-/** Signs in by a token. @throws ApiError 401, 403. */
+/** Signs in with a token. @throws ApiError 401, 403. */
 export async function signIn(token: string): Promise<Session> {
   return keep(await ask<Session>('POST', '/api/session', { token }));
 }
@@ -26,12 +26,12 @@ export async function signOut(): Promise<void> {
   await ask('DELETE', '/api/session');
 }
 
-/** Asks the console something. @throws ApiError. */
+/** Reads from the console. @throws ApiError. */
 export function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return ask('GET', path, undefined, signal);
 }
 
-/** Has the console do something. @throws ApiError. */
+/** Executes an action by the console. @throws ApiError. */
 export function act<T>(path: string, body: unknown): Promise<T> {
   return ask('POST', path, body);
 }

@@ -1,15 +1,15 @@
 import { FLAGS, type FleetAll, type FleetChange, type FleetHost } from '../../api/fleet';
 
-/** What a frame has to draw anew. */
+/** The parts to redraw in a frame. */
 export interface Redraw {
-  /** Hosts came or went, or are in other groups. */
+  /** True when hosts came, left or changed groups. */
   readonly isAll: boolean;
   readonly hosts: readonly string[];
   readonly landed: readonly string[];
   readonly failed: readonly string[];
 }
 
-/** The fleet as the browser has it. Changes are gathered until the next frame, however many come before. */
+/** The browser's copy of the fleet. Changes are gathered until the next frame. */
 export class FleetModel {
   readonly hosts = new Map<string, FleetHost>();
   classes: readonly string[] = [];
@@ -56,7 +56,7 @@ export class FleetModel {
   }
 }
 
-/** Whether a host is drawn in another place now: its groups, or which filters let it pass. */
+/** True when a host's place changes: its groups, or the filters that it passes. */
 function isElsewhere(before: FleetHost, after: FleetHost): boolean {
   return (
     before.zone !== after.zone ||
@@ -76,7 +76,7 @@ export function flagsOf({ flags }: FleetHost): Flag[] {
 
 export const WORST_FIRST: readonly Flag[] = ['down', 'doubtful', 'failing', 'draining', 'disabled'];
 
-/** How flags are called. */
+/** Names of the flags. */
 export const FLAG_NAMES: Readonly<Record<Flag, string>> = {
   down: 'Down',
   doubtful: 'In doubt',

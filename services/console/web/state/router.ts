@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** Where the browser is: a path, and its query. */
+/** The browser's address: a path, and its query. */
 export interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
@@ -15,7 +15,7 @@ export function go(url: string): void {
   for (const listener of listeners) listener();
 }
 
-/** Changes parts of the query in place: undefined and '' take one away. */
+/** Changes parts of the query in place: undefined and '' remove a part. */
 export function setQuery(change: Readonly<Record<string, string | undefined>>): void {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(change)) {
@@ -27,7 +27,7 @@ export function setQuery(change: Readonly<Record<string, string | undefined>>): 
   for (const listener of listeners) listener();
 }
 
-/** Where the browser is, as it changes. */
+/** The browser's address, live. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(placeNow);
   useEffect(() => {
@@ -42,10 +42,10 @@ export function usePlace(): Place {
   return place;
 }
 
-/** Pages that are documents of their own. */
+/** Pages that are separate documents. */
 const DOCUMENTS = '/docs/';
 
-/** Has plain clicks on links within the console change the page without loading it anew. */
+/** Makes plain clicks on links within the console change the page without a reload. */
 export function followLinks(): void {
   document.addEventListener('click', (click) => {
     const link = (click.target as Element).closest('a');

@@ -4,7 +4,7 @@ import type { Session } from '../../api/session';
 
 export const SessionContext = createContext<Session | undefined>(undefined);
 
-/** Whether who is signed in may act, and not only see. */
+/** True when the user may act. */
 export function useMayAct(): boolean {
   return useContext(SessionContext)?.mayAct ?? false;
 }

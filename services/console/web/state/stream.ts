@@ -2,14 +2,14 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Problem } from '../../api/session';
 import type { Shell } from '../../api/stream';
 
-/** How the stream of the page that is open is. */
+/** The state of the open page's stream. */
 export type Connection = 'connecting' | 'live' | 'lost' | 'paused';
 
 interface Hub {
   shell: Shell | undefined;
   connection: Connection;
   problem: Problem | undefined;
-  /** How far the server's clock is ahead of the browser's. */
+  /** The lead of the server's clock over the browser's. */
   aheadMs: number;
 }
 
@@ -27,12 +27,12 @@ function browserNow(): number {
   return Date.now();
 }
 
-/** Calls when the token is not valid any more. */
+/** Calls back when the token is no longer valid. */
 export function whenSignedOut(action: () => void): void {
   onSignedOut = action;
 }
 
-/** What the frame around the pages shows. */
+/** The data of the frame around the pages. */
 export function useHub(): Readonly<Hub> {
   const [, redraw] = useState(0);
   useEffect(() => {
@@ -45,14 +45,14 @@ export function useHub(): Readonly<Hub> {
   return hub;
 }
 
-/** Handlers of a page's own events, by name; each gets the text of one. */
+/** Handlers of a page's own events, by name; each gets an event's text. */
 export type Handlers = Readonly<Record<string, (data: string) => void>>;
 
 const RETRY_MS = 1_000;
 
 /**
- * Listens to the stream of a page while it is shown. One stream at a time: a browser opens six connections to a server, and a
- * page that nobody sees needs none. A stream that breaks is opened again until it is there.
+ * Listens to a page's stream while it is shown. One stream at a time: a browser opens six connections to a server, and
+ * a hidden page needs none. A broken stream is reopened until it works.
  */
 export function listenTo(query: string, handlers: Handlers): () => void {
   let source: EventSource | undefined;
@@ -86,7 +86,7 @@ export function listenTo(query: string, handlers: Handlers): () => void {
     });
   };
   const reopen = async () => {
-    // A console that is back may not know the token any more: an EventSource does not tell.
+    // A restarted console may refuse the token: an EventSource does not show that.
     const status = await fetch('/api/session').then(
       (response) => response.status,
       () => 0,
@@ -113,12 +113,12 @@ export function listenTo(query: string, handlers: Handlers): () => void {
   };
 }
 
-/** What a page shows, as the server tells it: the newest `page` event, undefined before the first. */
+/** A page's data from the server: the newest `page` event, undefined before the first. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what a page is told is what its name promises
 export function usePage<T>(query: string): T | undefined {
   const [state, setState] = useState<{ readonly query: string; readonly page: T } | undefined>();
   useEffect(() => {
-    // Several events of one frame are one drawing.
+    // Several events within a frame are drawn once.
     let frame = 0;
     let newest = '';
     const stop = listenTo(query, {

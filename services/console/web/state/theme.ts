@@ -5,14 +5,14 @@ const KEY = 'berth-theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const listeners = new Set<() => void>();
 
-/** The theme in force: the one that was chosen here, else that of the system. */
+/** The active theme: the one chosen here, else the system's. */
 export function themeNow(): Theme {
   const chosen = localStorage.getItem(KEY);
   if (chosen === 'light' || chosen === 'dark') return chosen;
   return dark.matches ? 'dark' : 'light';
 }
 
-/** Chooses the other theme, until the system's is the same again. */
+/** Chooses the other theme, until it equals the system's again. */
 export function toggleTheme(): void {
   const next = themeNow() === 'dark' ? 'light' : 'dark';
   if ((next === 'dark') === dark.matches) localStorage.removeItem(KEY);

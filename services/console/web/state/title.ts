@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 
 const PRODUCT = 'Berth';
 
-/** Names the page in the browser's tabs, history and bookmarks. */
+/** Sets the title in the browser's tabs, history and bookmarks. */
 export function useTitle(page: string): void {
   useEffect(() => {
     document.title = `${page} · ${PRODUCT}`;

@@ -5,16 +5,16 @@ import { useMayAct } from '../state/session';
 import { textsOf } from './form';
 import { toast } from './toasts';
 
-/** Something more that an action is told. */
+/** A further argument of an action. */
 export interface Field {
   readonly name: string;
   readonly label: string;
   readonly isRequired?: boolean;
-  /** To choose from; else a text. */
+  /** The choices; without them a text. */
   readonly choices?: readonly string[];
 }
 
-/** A button that acts, once it is confirmed; not there for who may only see. */
+/** A button that acts after confirmation; hidden from users who may only look. */
 export function ActionButton({
   label,
   question,
@@ -26,13 +26,13 @@ export function ActionButton({
   isDanger = false,
 }: {
   label: string;
-  /** What is asked before: a whole sentence. */
+  /** The question before it: a whole sentence. */
   question: string;
   note?: ComponentChildren;
   path: string;
   body: Readonly<Record<string, string>>;
   fields?: readonly Field[];
-  /** What is said afterwards. */
+  /** The message after it. */
   done: string;
   isDanger?: boolean;
 }) {

@@ -5,7 +5,7 @@ export interface Series {
   readonly values: readonly (number | null)[];
   /** 1 to 4: a colour of the theme. */
   readonly colour: number;
-  /** A line alone, such as a capacity; else the area below is filled. */
+  /** True for a line alone, such as a capacity; else the area below is filled. */
   readonly isLimit?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function LineChart({
   );
 }
 
-/** A line without words around it: those stand beside it. */
+/** A line without labels, which stand beside it. */
 export function Sparkline({ label, series }: { label: string; series: readonly Series[] }) {
   const most = Math.max(1e-9, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const points = Math.max(2, ...series.map(({ values }) => values.length));
@@ -88,7 +88,7 @@ function Lines({
   );
 }
 
-/** Counts over time as columns, one kind on the other. */
+/** Counts over time as stacked columns. */
 export function ColumnChart({ label, series, stepMs }: { label: string; series: readonly Series[]; stepMs: number }) {
   const count = series[0]?.values.length ?? 0;
   const sums = Array.from({ length: count }, (_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0));
@@ -147,7 +147,7 @@ export function ColumnChart({ label, series, stepMs }: { label: string; series: 
   );
 }
 
-/** Names with how often each was counted. */
+/** Names with their counts. */
 export function Tallies({
   label,
   rows,

@@ -1,4 +1,4 @@
-/** What is typed into a form, by the names of its fields. */
+/** The texts of a form, by field name. */
 export function textsOf(form: HTMLFormElement): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const [name, value] of new FormData(form)) if (typeof value === 'string') texts[name] = value;

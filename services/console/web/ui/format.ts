@@ -57,7 +57,7 @@ export function span(ms: number): string {
   return `${Math.round(ms / 86_400_000)} d`;
 }
 
-/** How long ago, in whole seconds at least: `now`, `4 s ago`, `3 min ago`. */
+/** A time ago, in whole seconds at least: `now`, `4 s ago`, `3 min ago`. */
 export function age(ms: number): string {
   if (ms < 1_000) return 'now';
   return ms < 10_000 ? `${Math.floor(ms / 1_000)} s ago` : `${span(ms)} ago`;

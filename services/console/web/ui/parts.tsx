@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { serverNow, useHub } from '../state/stream';
 import { age, amount, className, dateOf, percent, words } from './format';
 
-/** How full something is: used of capacity, with its numbers. */
+/** Usage as a bar: used of capacity, with its numbers. */
 export function Bar({ name, used, capacity }: { name: string; used: number; capacity: number }) {
   const share = capacity > 0 ? used / capacity : 0;
   const level = share > 1 ? 'over' : share >= 0.9 ? 'high' : 'ok';
@@ -19,7 +19,7 @@ export function Bar({ name, used, capacity }: { name: string; used: number; capa
   );
 }
 
-/** A number with what it counts. */
+/** A number with its label. */
 export function Figure({
   label,
   value,
@@ -42,7 +42,7 @@ export function Figure({
   );
 }
 
-/** The fullness of a class as a figure. */
+/** The usage of a class as a figure. */
 export function ClassFigure({ name, used, capacity }: { name: string; used: number; capacity: number }) {
   return (
     <Figure
@@ -73,13 +73,13 @@ const TONES: Readonly<Record<string, string>> = {
   shelved_offloaded: 'quiet',
 };
 
-/** A state, by its word and a shape of its own. */
+/** A state, as a word and a shape of its own. */
 export function State({ state, label }: { state: string; label?: string }) {
   const tone = TONES[state] ?? 'busy';
   return <span class={`state state-${tone}`}>{label ?? words(state)}</span>;
 }
 
-/** How long ago, live; the date is its title. */
+/** A time ago, live; the date is its title. */
 export function Ago({ ms }: { ms: number }) {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -120,7 +120,7 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
-/** While the first of something is awaited; when there is no such thing the banner says so. */
+/** Shown while the first data is awaited; the banner reports missing things. */
 export function Loading({ what }: { what: string }) {
   const { problem } = useHub();
   if (problem !== undefined) {
@@ -152,7 +152,7 @@ export function InstanceLink({ uuid, name }: { uuid: string; name: string }) {
   );
 }
 
-/** What is said of something, and as what; what is '' is not shown. */
+/** A label with its value; an empty value is hidden. */
 export type Fact = readonly [label: string, value: preact.ComponentChildren];
 
 export function Facts({ facts }: { facts: readonly Fact[] }) {

@@ -11,7 +11,7 @@ let toasts: readonly Toast[] = [];
 let nextId = 1;
 let redraw = () => {};
 
-/** Says for a moment what came of an action. */
+/** Shows the outcome of an action for a moment. */
 export function toast(text: string, isBad = false): void {
   const id = nextId++;
   toasts = [...toasts, { id, text, isBad }];

@@ -4,10 +4,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export interface Column<T> {
   readonly key: string;
   readonly head: string;
-  /** As in CSS grid-template-columns. */
+  /** A value of CSS grid-template-columns. */
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** Sorted by this, when its head is pressed. */
+  /** Sort key of its head. */
   readonly sortBy?: (row: T) => string | number;
   readonly isNumber?: boolean;
 }
@@ -20,7 +20,7 @@ export interface Sorting {
 const ROW_HEIGHT = 30;
 const BEYOND = 8;
 
-/** A table of any length, of which only the rows in sight are in the document. */
+/** A table of any length; only the visible rows are in the document. */
 export function VirtualTable<T>({
   label,
   columns,
@@ -36,7 +36,7 @@ export function VirtualTable<T>({
   keyOf: (row: T) => string;
   sorting?: Sorting;
   onSort?: (sorting: Sorting) => void;
-  /** As in CSS; as high as its rows, up to this. */
+  /** A CSS height: the maximum, if its rows need more. */
   height: string;
 }) {
   const box = useRef<HTMLDivElement>(null);
@@ -63,7 +63,7 @@ export function VirtualTable<T>({
 
   const by = columns.find(({ key }) => key === sorting?.key)?.sortBy;
   const isDescending = sorting?.isDescending ?? false;
-  // Scrolling draws anew and must not sort anew.
+  // Scrolling redraws, but must not sort again.
   const sorted = useMemo(() => sortRows(rows, by, isDescending), [rows, sorting?.key, isDescending]);
   const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - BEYOND);
   const last = Math.min(sorted.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + BEYOND);
@@ -137,7 +137,7 @@ function Head<T>({
   );
 }
 
-/** Narrower than this a table is scrolled sideways. */
+/** A narrower table scrolls sideways. */
 function minWidthOf<T>(columns: readonly Column<T>[]): string {
   const rems = columns.reduce((sum, { width }) => sum + Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0), 0);
   return `calc(${rems}rem + ${columns.length * 12 + 12}px)`;
