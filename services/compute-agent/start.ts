@@ -53,7 +53,7 @@ export interface ComputeAgentParts extends Surroundings {
  * it resolves with the rest still in progress (`readiness` shows it).
  *
  * @throws BerthError `invalid_argument / bad_config`, `failed_precondition / state_dir`, `unavailable`; everything
- * opened is closed again.
+ *   opened is closed again.
  */
 export async function startComputeAgent(parts: ComputeAgentParts): Promise<Running> {
   const { bus, config, clock, log, random, formerRun = noFormerRun, nodes } = parts;

@@ -8,9 +8,9 @@ import { aggregatesOf, commaList, resourcesOf, traitsIn, traitsOf, treeOf } from
 import { NAMED_GROUP, NUMBERED_GROUP } from './schemas/parts';
 
 /**
- * Translates the query string of GET /allocation_candidates, valid by its schema, to a query of the search.
+ * Translates the schema-valid query string of GET /allocation_candidates to a search query.
  *
- * @throws HttpError 400 for what the schema can't express: malformed values, incomplete or contradictory groups.
+ * @throws HttpError 400 for faults that the schema can't express: malformed values, incomplete or contradictory groups.
  */
 export function candidateQuery(query: Query, version: Microversion, maxGroups: number): CandidateQuery {
   const rootTraits = rootTraitsOf(query);

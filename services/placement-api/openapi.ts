@@ -99,7 +99,7 @@ function queryParametersOf(schema: Schema = {}): Operation[] {
     required: required.includes(name),
     schema: value,
   }));
-  // OpenAPI can't say "a name that ends in any suffix": the pattern is the name's description.
+  // OpenAPI can't express "a name with any suffix": the pattern is the name's description.
   const suffixed = Object.entries(patternProperties).map(([pattern, value]) => ({
     name: /^\^?(\w+)/.exec(pattern)?.[1] ?? pattern,
     in: 'query',

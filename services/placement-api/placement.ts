@@ -44,7 +44,7 @@ export class Placement {
   }
 
   /**
-   * A view with every commit that was answered before this call, whichever process made it. Valid until the next `await`.
+   * A view with every commit that was answered before this call, by any process. Valid until the next `await`.
    *
    * @throws BerthError `unavailable`: the store is unavailable, or the mirror does not catch up in time.
    */
@@ -54,7 +54,9 @@ export class Placement {
     return mirror;
   }
 
-  /** The mirror as it is, perhaps some milliseconds old: for error texts and after own commits, not for decisions. */
+  /**
+   * The mirror's present view, perhaps some milliseconds old: for error texts and after own commits, not for decisions.
+   */
   get recent(): PlacementView {
     return this.deps.mirror;
   }
@@ -67,8 +69,8 @@ export class Placement {
   }
 
   /**
-   * Candidates for a query, in the mirror as it is, within the limits of a request; a long search lets others have their turn.
-   * Those of a tree that did not change are the same objects each time.
+   * Candidates for a query, in the mirror's present view, within the limits of a request; a long search yields to
+   * others. An unchanged tree returns the same objects each time.
    */
   candidates(query: CandidateQuery, options: Pick<SearchOptions, 'limit' | 'nestedAware'>): Promise<SearchResult> {
     const seed = this.config.randomizeCandidates ? { seed: randomInt(this.deps.random, 2 ** 31) } : {};
@@ -77,12 +79,12 @@ export class Placement {
     return findCandidatesInTurns(this.recent, query, { ...options, ...seed, ...limits }, aids);
   }
 
-  /** Turns of some milliseconds, and pauses between them, in which the mirror may change. */
+  /** Turns of some milliseconds with pauses, in which the mirror may change. */
   turns(): Turns {
     return turnsBy(this.deps.clock);
   }
 
-  /** True when there is a candidate, in the mirror as it is. */
+  /** True when there is a candidate in the mirror's present view. */
   hasCandidate(query: CandidateQuery): boolean {
     const aids = { columns: this.#columns, kept: this.#kept };
     return findCandidates(this.recent, query, { ...this.#stepLimits(), limit: 1 }, aids).candidates.length > 0;
@@ -93,12 +95,12 @@ export class Placement {
     return { maxSteps, maxStepsPerRoot: Math.min(maxSteps, MAX_STEPS_PER_ROOT) };
   }
 
-  /** The summaries of a tree's providers since 1.29, as `fullSummaries` has them: made once for each state of the tree. */
+  /** The summaries of a tree's providers since 1.29, from `fullSummaries`: cached per state of the tree. */
   summariesOfTree(rootUuid: string): string {
     return this.#summaries.of(rootUuid);
   }
 
-  /** A uuid for a provider whose client gives none. */
+  /** A uuid for a provider without a client's. */
   newUuid(): string {
     return this.deps.random.uuid();
   }

@@ -3,7 +3,7 @@ import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { type Microversion, SINCE } from './http/microversion';
 
-/** The summaries of all providers of a tree, with all their classes, as they are since microversion 1.29: JSON text. */
+/** The summaries of all providers of a tree, with all their classes, in the form since microversion 1.29: JSON text. */
 export function fullSummaries(view: PlacementView, rootUuid: string): string {
   return view
     .tree(rootUuid)

@@ -9,7 +9,7 @@ export interface Wanted {
   readonly forbidden: readonly string[];
 }
 
-/** `VCPU:2,MEMORY_MB:1024` as amounts; none when the parameter is left out. @throws HttpError 400 */
+/** `VCPU:2,MEMORY_MB:1024` as amounts; empty without the parameter. @throws HttpError 400 */
 export function resourcesOf(value: string | undefined): Record<string, number> {
   if (value === undefined) return {};
   const malformed = (got: string) =>
@@ -65,7 +65,7 @@ export function traitsIn(value: string, version: Microversion): Wanted {
   return forbiddableTraits(value, version >= SINCE.forbiddenTraits);
 }
 
-/** `A,!B`: what is required and what is forbidden. */
+/** `A,!B`: required and forbidden ones. */
 function forbiddableTraits(value: string, mayForbid: boolean): Wanted {
   const form = mayForbid ? 'HW_CPU_X86_VMX,!CUSTOM_MAGIC' : 'HW_CPU_X86_VMX,CUSTOM_MAGIC';
   const expected = `Expected 'required' parameter value of the form: ${form}.`;

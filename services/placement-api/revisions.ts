@@ -3,8 +3,8 @@
  *
  * A linearizable read needs a revision that the store sent after the read began. The naive way, one question per read,
  * makes the store answer every GET. But an answer serves every read that began before its question was sent. So while a
- * question is under way, all new readers share the next one. The price: a reader waits for up to two answers. In return
- * at most one question is under way under any load. (etcd batches Raft's ReadIndex the same way.)
+ * question is in flight, all new readers share the next one. The price: a reader waits for up to two answers. In return
+ * at most one question is in flight under any load. (etcd batches Raft's ReadIndex the same way.)
  */
 export class Revisions {
   #asking: Promise<number> | undefined;

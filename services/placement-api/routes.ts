@@ -51,17 +51,17 @@ export interface Route extends Operation {
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 interface Operation {
-  /** The microversion that brought it. */
+  /** The microversion that added it. */
   readonly since: Microversion;
   readonly handler: Handler;
-  /** The policy rule that lets somebody use it; undefined: everyone, also without a token. */
+  /** The policy rule that permits it; undefined: everyone, also without a token. */
   readonly rule: RuleName | undefined;
   readonly answers: Answers;
-  /** What is sent: the query string of a GET, the body of another method. */
+  /** The schema of the query string of a GET, or of the body of another method. */
   readonly input: Versioned<Schema | undefined> | undefined;
 }
 
-/** Every operation there is: since which microversion, by which handler, for whom, what is answered and what is sent. */
+/** All operations: microversion, handler, policy rule, answers and input. */
 const PATHS: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>> = {
   '/': { GET: operation(0, home, undefined, answer.versions) },
   '/resource_providers': {

@@ -7,16 +7,16 @@ import { Placement, type PlacementApiDeps } from './placement';
 import { makePolicy } from './policy/policy';
 
 export interface RunningApi extends Running {
-  /** Where it listens: `http://127.0.0.1:8778`. */
+  /** Its address: `http://127.0.0.1:8778`. */
   readonly url: string;
 }
 
 /**
- * Serves the placement API. Any number of processes may serve one cell: reads see writes through any of them, writes are
- * atomic in the store. The caller closes store and mirror, after this.
+ * Serves the placement API. Any number of processes may serve one cell: reads see writes through any of them, writes
+ * are atomic in the store. The caller closes store and mirror, after this.
  *
- * @throws BerthError `failed_precondition / cannot_listen`, `failed_precondition / noauth_not_local`, and what
- *   `openAuth` throws.
+ * @throws BerthError `failed_precondition / cannot_listen`, `failed_precondition / noauth_not_local`, and errors of
+ *   `openAuth`.
  */
 export async function startPlacementApi(deps: PlacementApiDeps): Promise<RunningApi> {
   const { config, mirror, log } = deps;

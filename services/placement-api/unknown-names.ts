@@ -10,7 +10,7 @@ import type { Wanted } from './query-values';
  * empty answer when a filter leaves nothing: then a later unknown name is no error. This module keeps that order.
  */
 
-/** The filters of GET /resource_providers, without those by identity. */
+/** The filters of GET /resource_providers, except those by identity. */
 export interface ProviderFilters {
   readonly inTree: string | undefined;
   readonly traits: Wanted;
@@ -32,7 +32,7 @@ export function knowsNames(view: PlacementView, filters: ProviderFilters): boole
 }
 
 /**
- * False when there can be no candidate. `isMet` says whether there is a candidate for one group by itself.
+ * False when there can be no candidate. `isMet` tells whether one group alone has a candidate.
  *
  * @throws HttpError 400 for the first unknown name, in Placement's order.
  */

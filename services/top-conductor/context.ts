@@ -9,27 +9,27 @@ import type { Surroundings } from '#libs/runtime/service';
 import type { TopConductorMetrics } from './metrics';
 import type { TopConductorConfig } from './options';
 
-/** What a conductor of the top works with. */
+/** Dependencies of a conductor of the top. */
 export interface TopConductorDeps extends Surroundings {
-  /** Of the top. */
+  /** The top's bus. */
   readonly bus: Bus;
-  /** Which instance is in which cell, and how it is there. */
+  /** Instances with their cells, and their states there. */
   readonly instances: InstanceStore;
   readonly leases: LeaseStore;
-  /** Of the fleet: cells have their own besides, which requests to the top do not name. */
+  /** The fleet's flavors; cells have others besides, which requests to the top can't name. */
   readonly flavors: FlavorStore;
-  /** The top's own: what instances reserve of their projects' quotas. */
+  /** The top's own store: reservations of instances against their projects' quotas. */
   readonly placement: Pick<PlacementStore, 'commit' | 'consumers' | 'scanConsumers' | 'revision'>;
   readonly links: ReadonlyMap<string, CellLink>;
   readonly config: TopConductorConfig;
 }
 
-/** The same, once it runs. */
+/** Dependencies plus runtime state. */
 export interface TopConductor extends TopConductorDeps {
   readonly measured: TopConductorMetrics;
-  /** Refused messages, in the log. */
+  /** Logs refused messages. */
   readonly refusals: SenderLog;
   readonly stopping: AbortSignal;
-  /** How work is done again while something is away. */
+  /** Backoff of retries during an outage. */
   readonly retry: HoldRetry;
 }

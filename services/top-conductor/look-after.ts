@@ -12,14 +12,14 @@ import { giveToCell } from './requests/give-to-cell';
 import { settleReservations } from './requests/reservations';
 import { owesGang, settleGang } from './requests/settle-gang';
 
-/** The lease of whoever compares cells, empties the outbox and forgets what is old. */
+/** The lease for comparing cells, emptying the outbox and forgetting old records. */
 export const KEEPER_LEASE = 'top-keeper';
 const LEASE_MS = 30_000;
-/** Of instances looked after at once. */
+/** Limit of the instances handled at once. */
 const MAX_DUE = 500;
 const MAX_FORGOTTEN = 1_000;
 
-/** Looks after instances that are on their way: gives them to a cell, asks the cell, tells it what is to end. */
+/** Handles due instances: assigns them to a cell, asks the cell, tells it to end them. */
 export async function keepLookingAfter(t: TopConductor): Promise<void> {
   while (!t.stopping.aborted) {
     await sleep(t.clock, t.config.syncIntervalMs / 2, t.stopping);
@@ -72,7 +72,10 @@ async function lookAfterInCell(t: TopConductor, name: string, there: readonly In
   }
 }
 
-/** Compares each cell with what the top knows when it comes back, and from time to time; publishes what others left. */
+/**
+ * Compares each cell with the top's records when it comes back, and at an interval; publishes versions left in the
+ * outbox.
+ */
 export async function keepComparing(t: TopConductor, holder: string): Promise<void> {
   const comparedAtMs = new Map<string, number>();
   while (!t.stopping.aborted) {
@@ -87,7 +90,7 @@ export async function keepComparing(t: TopConductor, holder: string): Promise<vo
   }
 }
 
-/** No names of cells: when the records of cells that are not named were looked at, and when reservations were. */
+/** Key in place of a cell's name for the last checks of unnamed cells' records, and of reservations. */
 const UNNAMED = '';
 const RESERVATIONS = '*';
 

@@ -2,7 +2,7 @@ import type { Metrics } from '#libs/runtime/metrics';
 
 export type TopConductorMetrics = ReturnType<typeof topConductorMetrics>;
 
-/** What a top conductor counts. */
+/** A top conductor's metrics. */
 export function topConductorMetrics(metrics: Metrics) {
   return {
     requests: metrics.counter('berth_top_requests_total', 'Build requests that the top took, by what came of them.', [

@@ -19,11 +19,11 @@ import { ownRecord } from './requests/take-requests';
 const OPERATE_TIMEOUT_MS = 10_000;
 
 /**
- * Sends an operation on to the instance's cell, which sees it as an operator's: whose instance it is is checked here, and so is
- * what it takes of its project's quota.
+ * Forwards an operation to the instance's cell, which treats it as an operator's: ownership and quota are checked here.
  *
- * @throws BerthError as the cell's; `failed_precondition / quota_exceeded`, `/ group_is_uneven`, `/ no_such_zone`, `/ group_elsewhere`, `/ instance_changed`, `/ instance_state` without a
- *   cell; `unavailable / cell_unreachable`; `not_found / no_such_flavor`.
+ * @throws BerthError of the cell; `failed_precondition / quota_exceeded`, `/ group_is_uneven`, `/ no_such_zone`, `/
+ *   group_elsewhere`, `/ instance_changed`, `/ instance_state` without a cell; `unavailable / cell_unreachable`;
+ *   `not_found / no_such_flavor`.
  */
 export async function operateInstance(
   t: TopConductor,
@@ -50,13 +50,13 @@ export async function operateInstance(
     const { instance } = await callMethod(bus, RPC_CONDUCTOR, operateInstanceMethod, inCell, options);
     return { instance: { ...instance, version: record.version, cell: cell.name } };
   } catch (thrown) {
-    // Without an answer it may have begun.
+    // Without an answer the operation may have begun.
     if (BerthError.from(thrown).code !== 'deadline_exceeded') await reserveAsBefore(t, request, record);
     throw thrown;
   }
 }
 
-/** What a resize asks for, spelled out for the cell. @throws BerthError `not_found / no_such_flavor`. */
+/** A resize's spec with its flavor filled in for the cell. @throws BerthError `not_found / no_such_flavor`. */
 async function withFlavor(t: TopConductor, to: RequestSpec): Promise<RequestSpec> {
   if (to.flavor === undefined) return to;
   const { resources, extraSpecs } = await requireFlavor(t, to.flavor.name);

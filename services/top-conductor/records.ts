@@ -3,17 +3,17 @@ import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from './context';
 import { isCounted, release } from './requests/reservations';
 
-/** What a change of a record says: the rest stays. */
+/** Changed fields of a record. */
 export type RecordChange = Partial<Omit<Instance, 'uuid' | 'version' | 'updatedAtMs'>>;
 
-/** Tries of one change while others write the record. */
+/** Limit of the tries of one change against concurrent writers. */
 const MAX_TRIES = 10;
 
 /**
- * Changes a record by what it is then, and publishes the new version; again, when somebody else wrote it meanwhile.
+ * Changes a record based on its present content, and publishes the new version; retries after a concurrent write.
  *
- * @param change  undefined when there is nothing to change
- * @returns the record as it is after
+ * @param change  undefined for no change
+ * @returns the record afterwards
  */
 export async function changeRecord(
   t: TopConductor,
@@ -36,14 +36,14 @@ export async function changeRecord(
   return record;
 }
 
-/** What is not given back now, because the store is away, is later. */
+/** A reservation that can't be released now, because the store is away, is released later. */
 async function giveBack(t: TopConductor, record: Instance): Promise<void> {
   await release(t, [record]).catch((err: unknown) =>
     t.log.debug({ event: 'reservation_kept', err, instance_uuid: record.uuid }, 'a reservation is given back later'),
   );
 }
 
-/** A fault, and that it is looked after again; undefined when it says the same already. */
+/** A fault with a new due time; undefined when the record already has it. */
 export function noted(
   t: TopConductor,
   record: Instance,
@@ -53,7 +53,7 @@ export function noted(
   return { fault, dueAtMs: t.clock.now() + t.config.syncIntervalMs };
 }
 
-/** Why an instance waits for its cell, for whoever looks at it. */
+/** Records why an instance waits for its cell, for people. */
 export async function noteFault(
   t: TopConductor,
   { uuid }: Pick<Instance, 'uuid'>,
@@ -62,7 +62,7 @@ export async function noteFault(
   await changeRecord(t, uuid, (record) => (isGiven(record) ? undefined : noted(t, record, fault)));
 }
 
-/** Whether it is its cell's to say what becomes of it. */
+/** True when its cell decides about it. */
 export function isGiven({ state, cell }: Pick<Instance, 'state' | 'cell'>): boolean {
   return state !== 'scheduling' || cell?.isHandedOver === true;
 }
@@ -72,7 +72,7 @@ export function requestIn({ cell, requestId }: Pick<Instance, 'cell' | 'requestI
   return cell?.requestId ?? requestId;
 }
 
-/** Publishes versions of one instance, oldest first. What the broker does not take stays in the outbox. */
+/** Publishes versions of one instance, oldest first. A version that the broker does not take stays in the outbox. */
 export async function publish(t: TopConductor, versions: readonly Instance[]): Promise<void> {
   try {
     for (const version of versions) await publishVersion(t.bus, version, t.log);
@@ -83,15 +83,15 @@ export async function publish(t: TopConductor, versions: readonly Instance[]): P
   }
 }
 
-/** So long one conductor has for what is due, the choice of a cell included, before another looks after it. */
+/** Time limit of one conductor for due work, including the choice of a cell, before another takes over. */
 export function givingMs({ config }: TopConductor): number {
   return config.selectTimeoutMs + config.syncIntervalMs;
 }
 
-/** The states in which the top need not look after an instance: its cell tells when it leaves them. */
+/** The states without work for the top: the cell reports when an instance leaves them. */
 const RESTING: readonly Instance['state'][] = ['active', 'stopped', 'shelved_offloaded', 'error', 'deleted', 'unknown'];
 
-/** When an instance in this state is to be looked after again. */
+/** Due time of an instance in this state. */
 export function dueIn(t: TopConductor, state: Instance['state'], isEnding: boolean): number | undefined {
   const isOver = state === 'deleted' || (!isEnding && RESTING.includes(state));
   return isOver ? undefined : t.clock.now() + t.config.syncIntervalMs;

@@ -18,15 +18,16 @@ import { topConductorMetrics } from './metrics';
 import { operateInstance } from './operate-instance';
 import { refuseRequest, retryOptions, takeRequest } from './requests/take-requests';
 
-/** What it starts with: it opens the links, because each must hear its cell from the start. */
+/** Parts at the start: it opens the links itself, because each must receive its cell's events from the start. */
 export type TopConductorParts = Omit<TopConductorDeps, 'links'> & {
   readonly cells: readonly string[];
   readonly openCell: (cell: string, signal: AbortSignal) => Promise<Bus>;
 };
 
 /**
- * Starts a conductor of the top: it takes build requests for the fleet, gives each to a cell, and follows what becomes of it. It
- * keeps nothing that is not in the store, so any number run. No cell waits for it: what it has handed over ends without it.
+ * Starts a conductor of the top: it takes build requests for the fleet, gives each to a cell, and follows its
+ * instances. All its state is in the store, so any number run. No cell depends on it: handed-over requests complete
+ * without it.
  */
 export async function startTopConductor({ cells, openCell, ...deps }: TopConductorParts): Promise<Running> {
   const stop = new AbortController();
@@ -64,7 +65,7 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
   };
 }
 
-/** What the top knows of instances: as their cells said last. */
+/** The top's view of instances: their cells' last reports. */
 async function listInstances(t: TopConductor, request: ListInstancesRequest, sender: Identity) {
   const { instanceUuid, marker, limit } = request;
   if (instanceUuid !== '') {

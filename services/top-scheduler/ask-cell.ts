@@ -12,27 +12,27 @@ import type { Refusal } from './diagnosis-of-cells';
 import type { KnownCell } from './known-cell';
 import type { ZoneMembers } from './zone-members';
 
-/** What choosing a cell takes. */
+/** Dependencies of choosing a cell. */
 export interface SelectCellDeps {
   readonly cells: ReadonlyMap<string, KnownCell>;
   readonly random: Random;
   readonly config: { readonly maxAsked: number; readonly askTimeoutMs: number; readonly refusalMs: number };
-  /** The cell that members of a group are in; undefined when there are none. */
+  /** The cell of a group's members; undefined without members. */
   readonly cellOfGroup?: (projectId: string, groupId: string) => string | undefined;
-  /** Where members of groups are that spread over zones. */
+  /** Zones of the members of groups that spread over zones. */
   readonly zoneMembers: Pick<ZoneMembers, 'count' | 'expect'>;
-  /** Told of each cell that was asked: whether it took the request. */
+  /** Called for each cell that was asked, with its outcome. */
   readonly onAsked?: (outcome: 'selected' | 'refused' | 'unreachable') => void;
-  /** Told what could not be given back at once. */
+  /** Called for a claim that could not be released at once. */
   readonly onKept?: (cell: string, error: BerthError) => void;
 }
 
-/** What came of asking a cell. */
+/** The outcome of asking a cell. */
 export type Outcome =
   | { readonly kind: 'selected'; readonly response: SelectDestinationsResponse }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** @throws BerthError what the cell says of the request itself: no other cell would say otherwise. */
+/** @throws BerthError of the cell about the request itself: any other cell would say the same. */
 export async function askCell(
   cell: KnownCell,
   wanted: CellRequest,
@@ -40,7 +40,7 @@ export async function askCell(
   { config, onAsked }: SelectCellDeps,
 ): Promise<Outcome> {
   const count = request.instanceUuids.length;
-  // What it must have seen was of the top's store, and the zone is chosen by now.
+  // The revision belongs to the top's store, and the zone is chosen already.
   const { cell: _only, minRevision: _seen, choosesZone: _chosen, ...asked } = request;
   try {
     const options = { timeoutMs: config.askTimeoutMs };

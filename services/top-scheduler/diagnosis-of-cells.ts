@@ -2,18 +2,18 @@ import type { Diagnosis } from '#libs/contracts/diagnosis';
 import type { CellRefusal } from '#libs/domain/cells/rank-cells';
 import { counted } from '#libs/runtime/counted';
 
-/** Why a cell was not chosen: by what its summary says, by its own word, or by where its group's members are. */
+/** Why a cell was not chosen: by its summary, its own answer, or its group's place. */
 export type Refusal = Omit<CellRefusal, 'filter'> & {
   readonly filter: CellRefusal['filter'] | 'affinity' | 'spread';
   readonly says?: string;
 };
 
-/** In the order in which people ask. */
+/** In the order of evaluation. */
 const FILTERS = ['enabled', 'reachable', 'zone', 'traits', 'affinity', 'spread', 'capacity', 'asked'] as const;
-/** Cells that a sentence names. */
+/** Limit of the cells that a sentence names. */
 const MAX_NAMED = 5;
 
-/** Why no cell was chosen. Its counts are cells. */
+/** Why no cell was chosen. It counts cells. */
 export function diagnosisOf(cellCount: number, refusals: readonly Refusal[]): Diagnosis {
   const filters = FILTERS.flatMap((filter) => {
     const mine = refusals.filter((refusal) => refusal.filter === filter);

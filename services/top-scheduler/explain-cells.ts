@@ -9,7 +9,7 @@ import { diagnosisOf, type Refusal, wordsOf } from './diagnosis-of-cells';
 import { rankForGroup } from './select-cell';
 import { countsFor, type OfZones, rankInZone, refusalsOverZones } from './select-over-zones';
 
-/** Which cells would be asked for an instance, best first, and why no others: nobody is asked. */
+/** Explains which cells would be asked for an instance, best first, and why no others; no cell is asked. */
 export function explainCells(spec: ResolvedSpec, deps: SelectCellDeps): ExplainResponse {
   const { group } = spec;
   if (isOverZones(group)) return explainOverZones({ ...spec, group }, deps);
@@ -17,7 +17,7 @@ export function explainCells(spec: ResolvedSpec, deps: SelectCellDeps): ExplainR
   return explanationOf(ranked, refusals, deps);
 }
 
-/** The zones that `selectOverZones` would try for the next member of a group, and in each the cells that it would ask. */
+/** The zones that `selectOverZones` would try for the next member of a group, each with the cells that it would ask. */
 function explainOverZones(spec: OfZones, deps: SelectCellDeps): ExplainResponse {
   const among = zonesFor(cellRequestOf(spec), deps.cells.values());
   const tries = countsFor(spec, { instanceUuids: [] }, deps).map((members) => tryZones(spec, among, members, deps));

@@ -14,8 +14,8 @@ type HearingDeps = Pick<Surroundings, 'clock' | 'random' | 'log'> &
   ClassDeps & { readonly config: Pick<TopSchedulerConfig, 'summaryIntervalMs' | 'askTimeoutMs'> };
 
 /**
- * Keeps what is known of a cell up to date until the signal aborts. Its schedulers send summaries, as long as they are told from time to
- * time that the top listens; where none comes, or one that has not changed since one that was missed, they are asked. A cell whose
+ * Keeps a cell's summary up to date until the signal aborts. Its schedulers send summaries as long as the top renews
+ * its interest; without an event, or after an unchanged summary whose content was missed, they are asked. A cell whose
  * schedulers do not send, of an older version, is asked each time.
  */
 export async function hearSummaries(cell: KnownCell, deps: HearingDeps, signal: AbortSignal): Promise<void> {

@@ -7,14 +7,14 @@ import type { Clock } from '#libs/domain/clock';
 import type { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 
-/** Shapes whose refusals are remembered of one cell. */
+/** Limit of the remembered refusals of one cell, by shape. */
 const MAX_REFUSALS = 256;
 
-/** What one top scheduler knows of one cell. */
+/** One top scheduler's knowledge of one cell. */
 interface Refusal {
   readonly count: number;
   readonly untilMs: number;
-  /** What was known of the cell when it refused. */
+  /** The cell's summary at the time of its refusal. */
   readonly summary: CellSummary | undefined;
 }
 
@@ -29,7 +29,7 @@ export class KnownCell implements CellCandidate {
   #quietUntilMs = 0;
   #askAtMs = 0;
   #lastError: BerthError | undefined;
-  /** What it refused when it was asked: later than its summary tells. */
+  /** Its refusals, which are newer than its summary. */
   readonly #refusals = new Map<string, Refusal>();
 
   constructor(
@@ -51,29 +51,29 @@ export class KnownCell implements CellCandidate {
     return this.link.problem !== '' ? 'unreachable' : this.#lastError ? 'silent' : '';
   }
 
-  /** Whether its schedulers have to be asked: nothing was heard for too long, what was heard is not known, or they are to go on. */
+  /** True when its schedulers must be asked: silence for too long, an unknown digest, or the renewal is due. */
   get isToBeAsked(): boolean {
     const nowMs = this.clock.elapsed();
     return nowMs >= this.#quietUntilMs || nowMs >= this.#askAtMs;
   }
 
-  /** They were asked, and go on to send for a while. */
+  /** They were asked, and continue to send for a while. */
   asked(): void {
     this.#askAtMs = this.clock.elapsed() + LISTENING_MS / 3;
   }
 
-  /** They sent something by themselves. */
+  /** They sent an event. */
   heardOf({ digest, summary, nextWithinMs }: CellSummaryEvent): void {
     const isKnown = summary !== undefined || digest === this.summary?.digest;
     if (isKnown) this.heard(summary);
     this.#quietUntilMs = isKnown ? this.clock.elapsed() + nextWithinMs : 0;
   }
 
-  /** A summary came; undefined: it is as before. */
+  /** A summary arrived; undefined: unchanged. */
   heard(summary: CellSummary | undefined): void {
     this.#lastError = undefined;
     this.#summaryAtMs = this.clock.elapsed();
-    // What was selected since is in the next summary, or in the one after.
+    // Recent selections appear in the next summary, or in the one after.
     this.assumed = {};
     if (summary === undefined) return;
     this.summary = summary;
@@ -91,7 +91,7 @@ export class KnownCell implements CellCandidate {
     this.assumed = assumed;
   }
 
-  /** @param shape  undefined when it says nothing of others */
+  /** @param shape  undefined when the refusal says nothing about other requests */
   refused(shape: string | undefined, count: number, forMs: number): void {
     this.wrongGuessCount += 1;
     if (shape === undefined) return;

@@ -1,7 +1,7 @@
 import type { Metrics } from '#libs/runtime/metrics';
 import type { KnownCell } from './known-cell';
 
-/** What a top scheduler counts. */
+/** A top scheduler's metrics. */
 export function topSchedulerMetrics(metrics: Metrics, cells: ReadonlyMap<string, KnownCell>) {
   const help = 'Each cell in the state in which this top scheduler sees it: 1.';
   metrics.gauge('berth_top_cells', help, ['of_cell', 'state'], (gauge) => {

@@ -3,14 +3,14 @@ import type { Clock } from '#libs/domain/clock';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 
-/** Where the top counts what projects hold. */
+/** The store in which the top counts projects' usage. */
 export interface ClassDeps {
   readonly placement: Pick<PlacementStore, 'commit'>;
   readonly mirror: Pick<Mirror, 'hasResourceClass' | 'apply'>;
   readonly clock: Clock;
 }
 
-/** Makes the classes known at the top that hosts of a cell have, so that quotas there count them. Throws `unavailable`. */
+/** Adds the custom classes of a cell's hosts at the top, so that quotas there count them. Throws `unavailable`. */
 export async function noteClasses(
   { classes }: Pick<CellSummary, 'classes'>,
   { placement, mirror, clock }: ClassDeps,

@@ -6,7 +6,7 @@ import { askCell, type SelectCellDeps } from './ask-cell';
 import type { Refusal } from './diagnosis-of-cells';
 import type { KnownCell } from './known-cell';
 
-/** What cells have selected for some of a request's instances, and why others did not. */
+/** The cells' selections for some of a request's instances, and the refusals for the others. */
 interface SelectedInParts {
   readonly selected: ReadonlyMap<KnownCell, readonly Destination[]>;
   readonly count: number;
@@ -39,7 +39,9 @@ export async function selectAsMany(
   return { selected, count: request.instanceUuids.length - rest.length, refusals };
 }
 
-/** Gives back what a cell selected. What it does not hear of has no record: its audit releases it. */
+/**
+ * Releases a cell's selection. If the cell does not get the message, the claim has no record: its audit releases it.
+ */
 export async function giveBackTo(
   cell: KnownCell,
   destinations: readonly Destination[],

@@ -10,15 +10,15 @@ import { giveBackTo, selectAsMany } from './select-as-many';
 import { selectOverZones } from './select-over-zones';
 
 /**
- * Chooses a cell for a request and has its schedulers claim hosts there: one decision.
+ * Chooses a cell for a request whose schedulers claim hosts there: one decision.
  *
  *     rank the cells by their summaries ──▶ ask the best ──▶ it claims: its answer
  *                                           ▲     └─ it refuses, or does not answer: the next, up to `maxAsked`
  *
- * The naive way is a mirror of all hosts at the top. It fails at size: a million hosts that change all the time are more than one
- * process can follow. So the top has summaries, a second old, and may guess wrong; the cell has the last word, and a wrong guess
- * costs one more call. A cell that does not answer in time may have claimed all the same: such a claim has no record, and the
- * cell's audit releases it.
+ * The naive way is a mirror of all hosts at the top. It fails at size: a million hosts that change all the time are
+ * more than one process can follow. So the top has summaries, a second old, and may guess wrong; the cell has the last
+ * word, and a wrong guess costs one more call. A cell that does not answer in time may have claimed all the same: such
+ * a claim has no record, and the cell's audit releases it.
  */
 export async function selectCell(
   spec: ResolvedSpec,
@@ -53,8 +53,8 @@ export async function selectCell(
 }
 
 /**
- * The cells that may take `count` instances, best first, and why not the others: first the one that its group's members are in, or that
- * one alone, of a group that must stay in one cell.
+ * The cells that may take `count` instances, best first, and the refusals of the others: the cell of its group's
+ * members comes first, or alone for a group bound to one cell.
  */
 export function rankForGroup(
   spec: ResolvedSpec,
@@ -75,7 +75,7 @@ export function rankForGroup(
   };
 }
 
-/** Where the other members of its group are, and whether it has to go there. */
+/** The cell of the group's other members, and whether it is binding. */
 function homeOf({ projectId, group }: ResolvedSpec, { cellOfGroup }: Pick<SelectCellDeps, 'cellOfGroup'>) {
   if (group?.policy === undefined) return undefined;
   const isBinding = isOfOneCell(group);
@@ -84,18 +84,19 @@ function homeOf({ projectId, group }: ResolvedSpec, { cellOfGroup }: Pick<Select
   return cell === undefined ? undefined : { cell, isBinding };
 }
 
-/** Whether instances of a request may go to different cells. */
+/** True when instances of a request may go to different cells. */
 function mayDivide({ group }: ResolvedSpec, { instanceUuids }: SelectDestinationsRequest): boolean {
   return instanceUuids.length > 1 && (group?.policy === undefined || !isOfOneCell(group));
 }
 
 /**
- * Divides a request that no cell takes in whole among several, by as many as each takes.
+ * Divides a request that no cell takes whole among several, as many as each takes.
  *
- * In two phases: what cells select they have claimed, and nothing is built before all is selected. When it is not enough, what was
- * selected is given back; a cell that does not hear that has claims without records, which its audit releases.
+ * In two phases: cells claim what they select, and nothing is built before all are selected. If there are not enough,
+ * the selections are released; in a cell that does not get that message the claims have no records, and its audit
+ * releases them.
  *
- * @param least  so many, or none
+ * @param least  the minimum; below it, none
  */
 async function selectAcross(
   wanted: CellRequest,

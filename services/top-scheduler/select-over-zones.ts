@@ -14,7 +14,7 @@ import { giveBackTo, selectAsMany } from './select-as-many';
 /** A request of a group that spreads over zones. */
 export type OfZones = ResolvedSpec & { readonly group: ServerGroup & { readonly spread: Spread } };
 
-/** What a cell has selected in a zone. */
+/** A cell's selection in a zone. */
 interface InZone {
   readonly cell: KnownCell;
   readonly zone: string;
@@ -22,16 +22,16 @@ interface InZone {
 }
 
 /**
- * Selects for members of a group that spreads over the zones of all cells: which zone each goes to is decided here, and a cell with that zone
- * is asked for a host in it.
+ * Selects for members of a group that spreads over the zones of all cells: decides each member's zone here, and asks a
+ * cell with that zone for a host in it.
  *
  *     zones of all enabled cells, members in each ──▶ a zone for each instance ──▶ its cells, best first, claim as many as they can
  *                                                        ▲     └─ a zone is full: the rest once more over the others
  *
- * The naive way lets each cell keep its part of the group even. It fails because each cell sees its own zones: two even parts are an
- * uneven whole. So a cell is asked for one zone at a time, in which it has nothing to compare, and the whole is compared twice: here, by what is
- * known, and in the commit at the top's store, by which whoever asked holds the places. What would leave the group uneven, because another zone
- * had too little room, is given back.
+ * The naive way lets each cell keep its part of the group even. It fails because each cell sees its own zones: two even
+ * parts are an uneven whole. So a cell is asked for one zone at a time, in which it has nothing to balance, and the
+ * whole is balanced twice: here, from the mirror, and in the commit at the top's store, with which the caller reserves
+ * the places. Selections that would leave the group uneven, because another zone had too little capacity, are released.
  *
  * @param from  the cells that may be asked; members are compared over the zones of all
  */
@@ -68,7 +68,9 @@ export async function selectOverZones(
   return { destinations: [], noValidHost: diagnosisOverZones(spec, among, refusals, from, deps) };
 }
 
-/** Members by zone: with those on their way, which may come to nothing; then, for when that is not enough, only those that are there. */
+/**
+ * Members by zone: with the expected ones, which may not arrive; then, if that leaves no place, only the present ones.
+ */
 export function countsFor(
   { projectId, group }: OfZones,
   { instanceUuids, minRevision }: Pick<SelectDestinationsRequest, 'instanceUuids' | 'minRevision'>,
@@ -82,7 +84,7 @@ export function countsFor(
   return isDeepStrictEqual(expected, held) ? [held] : [expected, held];
 }
 
-/** Has as many selected as zones have room for, in an order that keeps the group even as far as it is known. */
+/** Selects as many as the zones have capacity for, in an order that keeps the group even as far as known. */
 async function selectByZone(
   spec: OfZones,
   zones: readonly { readonly zone: string; readonly members: number }[],
@@ -92,7 +94,7 @@ async function selectByZone(
 ): Promise<{ readonly selected: readonly InZone[]; readonly refusals: readonly Refusal[] }> {
   const selected: InZone[] = [];
   const refusals: Refusal[] = [];
-  // Of those that may be asked no cell has it, or none has room there.
+  // Zones that no askable cell has, or without capacity there.
   const full = new Set(zones.map(({ zone }) => zone).filter((zone) => !from.some((cell) => hasZone(cell, zone))));
   let rest = request.instanceUuids;
   // Each round but the last fills a zone.
@@ -123,7 +125,7 @@ async function selectByZone(
   return { selected, refusals };
 }
 
-/** So that several top schedulers do not begin with the same one of zones that have as many members. */
+/** Shuffles equal zones, so that concurrent top schedulers choose differently. */
 function shuffled<T>(zones: readonly T[], { random }: Pick<SelectCellDeps, 'random'>): readonly T[] {
   return zones
     .map((zone) => ({ zone, at: random.next() }))
@@ -131,7 +133,7 @@ function shuffled<T>(zones: readonly T[], { random }: Pick<SelectCellDeps, 'rand
     .map(({ zone }) => zone);
 }
 
-/** Has as many selected in one zone as its cells have room for there. */
+/** Selects as many in one zone as its cells have capacity for. */
 async function selectInZone(
   spec: OfZones,
   zone: string,
@@ -149,7 +151,7 @@ async function selectInZone(
   return { selected: inZones, refusals };
 }
 
-/** The cells that may take a member in one zone, best first, and why not the others that have it. */
+/** The cells that may take a member in one zone, best first, and the refusals of the others that have it. */
 export function rankInZone(spec: OfZones, zone: string, from: readonly KnownCell[], deps: SelectCellDeps) {
   const wanted = cellRequestOf({ ...spec, availabilityZone: zone });
   const having = from.filter((cell) => hasZone(cell, zone));
@@ -163,7 +165,7 @@ function hasZone({ summary }: Pick<KnownCell, 'summary'>, zone: string): boolean
   return summary?.zones.includes(zone) ?? false;
 }
 
-/** Of what was selected, one for each place, in this order. */
+/** One selection per place, in this order. */
 function take(selected: readonly InZone[], places: readonly string[]): readonly InZone[] {
   const byZone = groupBy(selected, ({ zone }) => zone);
   return places.map((zone) => byZone.get(zone)?.shift() as InZone);
@@ -195,8 +197,8 @@ function diagnosisOverZones(
 }
 
 /**
- * Why each cell does not take a member in any zone, by what it said, or its summary in a zone; a cell of which neither says anything has only
- * zones that have as many members as they may have.
+ * Why each cell takes no member in any zone, by its answer, or its summary; a cell without either has only zones whose
+ * number of members is at the limit.
  */
 export function refusalsOverZones(
   spec: OfZones,

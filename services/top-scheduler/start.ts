@@ -29,10 +29,10 @@ import { selectCell } from './select-cell';
 import { ZoneMembers } from './zone-members';
 
 export interface TopSchedulerDeps extends Surroundings {
-  /** Of the top. */
+  /** The top's bus. */
   readonly bus: Bus;
   readonly cells: CellStore;
-  /** The top's own, for quotas and what they count. */
+  /** The top's own store, for quotas and their counts. */
   readonly placement: PlacementStore;
   readonly mirror: Mirror;
   readonly links: readonly CellLink[];
@@ -40,8 +40,8 @@ export interface TopSchedulerDeps extends Surroundings {
 }
 
 /**
- * Starts a scheduler of the top: it answers `SelectDestinations` by choosing a cell and asking its schedulers. All that it knows
- * are summaries, which it asks the cells for, so any number may run, and a cell need not know that there is a top.
+ * Starts a scheduler of the top: it answers `SelectDestinations` by choosing a cell and asking its schedulers. Its only
+ * state is summaries, which it asks the cells for, so any number may run, and a cell need not know of the top.
  */
 export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running> {
   const { bus, clock, config, log } = deps;
@@ -159,7 +159,7 @@ async function catchUp({ mirror, placement }: TopSchedulerDeps, signal: AbortSig
   await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal });
 }
 
-/** To the top's store a cell is what a host is to a cell's: what members of a group are on. */
+/** In the top's store a cell takes the place of a host: members of a group are on it. */
 function cellOfMembers(mirror: Mirror, projectId: string, name: string): string | undefined {
   for (const uuid of mirror.groupMembers(groupKey(projectId, name))) {
     const cell = mirror.consumer(uuid)?.groupHost;
@@ -168,7 +168,10 @@ function cellOfMembers(mirror: Mirror, projectId: string, name: string): string 
   return undefined;
 }
 
-/** A spec that names a group of the fleet by its name alone, with the rules that it has. @throws BerthError `not_found / no_such_group`. */
+/**
+ * Fills the rules of a fleet's group into a spec that names it by name alone. @throws BerthError `not_found /
+ * no_such_group`.
+ */
 async function withRules(spec: ResolvedSpec, deps: TopSchedulerDeps, signal: AbortSignal): Promise<ResolvedSpec> {
   const { group, projectId } = spec;
   if (group === undefined || group.policy !== undefined) return spec;

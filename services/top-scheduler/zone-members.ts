@@ -3,10 +3,10 @@ import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { groupKey } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 
-/** By then whoever asked has written down what was selected for it, or has given it back. */
+/** Time limit within which the caller has recorded or released a selection. */
 const EXPECTED_MS = 10_000;
 
-/** A member that is on its way to a zone. */
+/** A member on its way to a zone. */
 interface Expected {
   readonly group: string;
   readonly zone: string;
@@ -14,8 +14,8 @@ interface Expected {
 }
 
 /**
- * How many members of groups are in which zone: those that the top's store holds, as the mirror shows them, and those for which this
- * scheduler has selected a zone just now. The latter only spare conflicts: the commit at the top counts what is held.
+ * Counts groups' members by zone: those in the top's store, from the mirror, and those for which this scheduler has
+ * just selected a zone. The latter only avoid conflicts: the commit at the top counts reservations.
  */
 export class ZoneMembers {
   /** By instance, oldest first. */
@@ -26,7 +26,7 @@ export class ZoneMembers {
     private readonly clock: Pick<Clock, 'elapsed'>,
   ) {}
 
-  /** Notes where members will be. */
+  /** Records expected members. */
   expect(projectId: string, name: string, places: ReadonlyMap<string, string>): void {
     const untilMs = this.clock.elapsed() + EXPECTED_MS;
     for (const [uuid, zone] of places) {
@@ -35,7 +35,7 @@ export class ZoneMembers {
     }
   }
 
-  /** By zone, without some instances; `held` leaves out those that are on their way. */
+  /** By zone, without some instances; `held` excludes expected members. */
   count(projectId: string, name: string, except: readonly string[], held: 'held' | 'expected'): Map<string, number> {
     const group = groupKey(projectId, name);
     const counts = new Map<string, number>();

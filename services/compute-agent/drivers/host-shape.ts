@@ -3,7 +3,7 @@ import { type Inventories, inventory, MAX_AMOUNT, type Resources } from '#libs/d
 import { isClassOrTraitName } from '#libs/domain/names';
 
 /*
- * What hosts look like, from settings. A setting may hold several entries with `|` between them, which the hosts of a
+ * Parsers of host shapes in settings. A setting may hold several entries with `|` between them, which the hosts of a
  * process get round-robin, so that one process carries a fleet of different hosts.
  *
  * All parsers throw BerthError `invalid_argument / bad_config` with the setting's name.

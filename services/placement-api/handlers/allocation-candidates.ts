@@ -30,7 +30,7 @@ export async function listCandidates({ query, version }: ApiRequest, placement: 
   return { status: 200, json: await candidatesText(placement, asked, candidates, version), lastModifiedMs: 'now' };
 }
 
-/** About the most that a candidate has in an answer. */
+/** Approximate maximum size of a candidate in an answer. */
 function bytesOf({ groups }: CandidateQuery): number {
   let bytes = BYTES_OF_PART;
   for (const { suffix, resources } of groups) {
@@ -42,20 +42,21 @@ function bytesOf({ groups }: CandidateQuery): number {
   return bytes;
 }
 
-/** A provider's uuid, once with what is allocated there and once in the mappings. */
+/** A provider's uuid, once in the allocations and once in the mappings. */
 const BYTES_OF_PART = 100;
 const BYTES_OF_AMOUNT = 8;
 
-/** Nothing was found, and not everything looked at: an empty answer would say that there is nothing. */
+/** Nothing was found before the search limit: an empty answer would claim that nothing exists. */
 function tooCostly({ groups }: CandidateQuery): HttpError {
   const detail = `No allocation candidate of ${groups.length} request groups was found in the steps that one query may take: ask for fewer groups, name a tree with in_tree, or raise BERTH_PLACEMENT_MAX_SEARCH_STEPS.`;
   return badRequest(detail, ERROR_CODE.tooCostly);
 }
 
 /**
- * The answer to GET /allocation_candidates as JSON text, of the candidates whose text and summaries are not too long. The plain
- * way, an object and `JSON.stringify`, takes five times as long for a thousand candidates: their parts have uuids as keys, so
- * that the engine makes a hidden class for each. Uuids, classes and traits have no characters that JSON escapes.
+ * The answer to GET /allocation_candidates as JSON text, with candidates up to the size limit of text and summaries.
+ * The plain way, an object and `JSON.stringify`, takes five times as long for a thousand candidates: their parts have
+ * uuids as keys, so that the engine creates a hidden class for each. Uuids, classes and traits contain no characters
+ * that JSON escapes.
  */
 async function candidatesText(
   placement: Placement,
@@ -79,7 +80,7 @@ async function candidatesText(
       summaries.set(key, text);
       bytesLeft -= text.length;
     }
-    // What is gone since a pause has no summary.
+    // A tree that vanished during a pause has no summary.
     if (keys.some((key) => summaries.get(key) === '')) continue;
     const text = requestText(candidate);
     bytesLeft -= text.length;
@@ -91,7 +92,7 @@ async function candidatesText(
   return `{"allocation_requests":[${requests.join()}],"provider_summaries":{${summarized.join()}}}`;
 }
 
-/** The summaries of a tree, or of one provider for clients that know no trees. */
+/** The summaries of a tree, or of one provider for clients without tree support. */
 function summaryText(
   placement: Placement,
   uuid: string,
@@ -105,10 +106,10 @@ function summaryText(
   return providers.map((provider) => providerSummary(view, provider, shown, version)).join();
 }
 
-/** Of candidates that are found again (`KeptCandidates`), with mappings. */
+/** Text of candidates that are found again (`KeptCandidates`), with mappings. */
 const cached = new WeakMap<Candidate, string>();
 
-/** What a client may send to PUT /allocations/{consumer_uuid} as it is. */
+/** The form that a client may send unchanged to PUT /allocations/{consumer_uuid}. */
 function keyedRequest(version: Microversion): (candidate: Candidate) => string {
   const hasMappings = version >= SINCE.mappings;
   const amounts = amountsText();
@@ -140,7 +141,7 @@ function listedRequest(): (candidate: Candidate) => string {
   };
 }
 
-/** Most candidates of an answer share one object of amounts: its text is kept. */
+/** Most candidates of an answer share one object of amounts: its text is cached. */
 function amountsText(): (resources: Resources | undefined) => string {
   let last: Resources | undefined;
   let text = '{}';

@@ -39,7 +39,7 @@ function isList(allocations: ConsumerBody['allocations']): allocations is Listed
 }
 
 /**
- * The store's command parts for bodies by consumer. Fields that an old microversion does not have stay as they are.
+ * The store's command parts for bodies by consumer. Fields unknown to an old microversion keep their values.
  *
  * @throws HttpError 413 when they allocate more amounts than one commit takes
  */
@@ -50,7 +50,7 @@ export async function consumerWrites(
 ): Promise<ConsumerWrite[]> {
   requireFew(bodies, placement.config.maxAllocations);
   const isNew = (body: ConsumerBody) => version >= SINCE.consumerGeneration && body.consumer_generation === null;
-  // Most claims are for new consumers: nothing has to be read for those.
+  // Most claims are for new consumers, which need no read.
   const view = Object.values(bodies).every(isNew) ? placement.recent : await placement.now();
   return Object.entries(bodies).map(([key, body]): ConsumerWrite => {
     const uuid = consumerUuid(key);

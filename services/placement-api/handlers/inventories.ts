@@ -10,7 +10,7 @@ import type { Placement } from '../placement';
 import { unknownClass } from '../unknown-names';
 import { conflict, partOf, type Refusals, requireCommitted, requireProvider } from './store-results';
 
-/** An inventory as clients write it; all but the total are optional. */
+/** An inventory in a client's body; all but the total are optional. */
 export interface InventoryBody {
   readonly total: number;
   readonly reserved?: number;
@@ -43,7 +43,7 @@ export async function getInventory({ params }: ApiRequest, placement: Placement)
 
 /** POST /resource_providers/{uuid}/inventories */
 export async function createInventory(request: ApiRequest, placement: Placement): Promise<Answer> {
-  // The request has no generation: on a concurrent write try again, as long as the class is new.
+  // The request has no generation: after a concurrent write it retries, as long as the class is new.
   for (;;) {
     const view = await placement.now();
     const provider = requireProvider(view, request.params.uuid);
@@ -153,7 +153,7 @@ function refusing(what: string): Refuse {
   return (reason) => badRequest(`${what}: ${reason}`);
 }
 
-/** @throws HttpError when the generation is not the provider's, or more is reserved than there is. */
+/** @throws HttpError when the generation differs from the provider's, or more is reserved than exists. */
 function requireUpdatable(
   provider: Provider,
   generation: number,
@@ -165,7 +165,7 @@ function requireUpdatable(
   requireCapacity(provider, inventories, version, refuse);
 }
 
-/** @throws HttpError made by `refuse` when more is reserved than there is. */
+/** @throws HttpError made by `refuse` when more is reserved than exists. */
 function requireCapacity({ uuid }: Provider, inventories: Inventories, version: Microversion, refuse: Refuse): void {
   for (const [resourceClass, { total, reserved, allocationRatio }] of Object.entries(inventories)) {
     const free = Math.trunc((total - reserved) * allocationRatio);
@@ -200,7 +200,7 @@ export function inUseConflict(resourceClass: string, uuid: string): HttpError {
   return new HttpError(409, `update conflict: ${inUse(resourceClass, uuid)}`, ERROR_CODE.inventoryInUse);
 }
 
-/** The classes that a provider's consumers use, as Placement lists them: in the order in which they were created. */
+/** The classes in use by a provider's consumers, in Placement's order: that of their creation. */
 function classesInUse({ recent }: Placement, providerUuid: string): string {
   const used = recent.usage(providerUuid);
   const createdAtMs = new Map(recent.resourceClasses().map((one) => [one.name, one.createdAtMs]));

@@ -1,7 +1,7 @@
 import { VERSION_RANGE } from '../http/microversion';
 import type { Answer } from '../http/request';
 
-/** GET /: which versions there are. Needs no token and no store, so that clients can find out what they talk to. */
+/** GET /: the supported versions. Needs no token and no store, so that any client can identify the service. */
 export function home(): Answer {
   const links = [{ rel: 'self', href: '' }];
   return {

@@ -16,7 +16,7 @@ function noSuchProvider(uuid: string): HttpError {
   return new HttpError(404, `No resource provider with uuid ${uuid} found`);
 }
 
-/** A part of a provider, with the generation that guards it. */
+/** A part of a provider, with its generation as a guard. */
 export function partOf(
   { generation, updatedAtMs }: Provider,
   part: object,
@@ -35,12 +35,12 @@ export function providerConflict(): HttpError {
   return conflict("Resource provider's generation already changed. Please update the generation and try again.");
 }
 
-/** The errors for the refusals that a command can have; none is needed for a provider that does not exist. */
+/** The errors for a command's possible refusals; none is needed for a missing provider. */
 export type Refusals = {
   readonly [K in CommitResult['kind']]?: (result: Extract<CommitResult, { kind: K }>) => Error | undefined;
 };
 
-/** @throws what `refusals` make of the refusal of a command. */
+/** @throws the error of `refusals` for a refused command. */
 export function requireCommitted(result: CommitResult, refusals: Refusals): void {
   if (result.kind !== 'committed' && result.kind !== 'unchanged') throw refused(result, refusals);
 }

@@ -82,7 +82,7 @@ export async function deleteProviderTraits({ params }: ApiRequest, placement: Pl
   return { status: 204 };
 }
 
-/** As in Placement, writing the present traits again does not raise the generation. */
+/** Like in Placement, writing the present traits again does not raise the generation. */
 async function writeTraits(
   placement: Placement,
   { uuid: providerUuid, traits: present }: Provider,

@@ -5,7 +5,7 @@ import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
 import { partOf, requireProvider } from './store-results';
 
-/** The type shown for consumers that were written before 1.38, without a type. */
+/** The type shown for consumers without one, written before 1.38. */
 const UNTYPED = 'unknown';
 
 /** GET /resource_providers/{uuid}/usages */
@@ -17,7 +17,7 @@ export async function getProviderUsages({ params }: ApiRequest, placement: Place
   return partOf(provider, { usages }, 'now');
 }
 
-/** GET /usages: what a project, or a user of it, holds; by consumer type since 1.38. */
+/** GET /usages: the usage of a project, or of a user of it; by consumer type since 1.38. */
 export async function getUsages({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
   const [projectId, userId, type] = [query.last('project_id'), query.last('user_id'), query.last('consumer_type')];
   const view = await placement.now();

@@ -10,7 +10,7 @@ import { conflict, refused } from './store-results';
 export interface Asked {
   readonly consumers: readonly ConsumerWrite[];
   readonly view: PlacementView;
-  /** The beginning of the text for a class that does not exist. */
+  /** Prefix of the text for a missing class. */
   readonly noClass: string;
   /** New inventories by provider, when the same request replaces them. */
   readonly inventories?: Readonly<Record<string, Inventories>>;
@@ -25,7 +25,7 @@ export function requireAmounts(asked: Asked): void {
   }
 }
 
-/** Why the store refused. Of several reasons it is the one that Placement checks first. */
+/** The error for a refusal by the store. Of several reasons it is the one that Placement checks first. */
 export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
   return refused(result, {
     owner: ({ uuid }) => foreignConsumer(uuid),
@@ -41,7 +41,7 @@ export function whyNotAllocated(result: CommitResult, asked: Asked): Error {
   });
 }
 
-/** The first check: a consumer that has changed, or a provider that does not exist. */
+/** The first check: a changed consumer, or a missing provider. */
 export function firstFault(asked: Asked): HttpError | undefined {
   for (const { uuid, expect } of asked.consumers) {
     const present = asked.view.consumer(uuid)?.generation;
@@ -52,7 +52,7 @@ export function firstFault(asked: Asked): HttpError | undefined {
   return missing && badRequest(`Allocation for resource provider '${missing[0]}' that does not exist.`);
 }
 
-/** The checks after it: classes that don't exist, then providers without an inventory of any requested class. */
+/** Later checks: missing classes, then providers without an inventory of any requested class. */
 function whatIsMissing(asked: Asked): HttpError | undefined {
   const fault = firstFault(asked);
   if (fault) return fault;
@@ -73,7 +73,7 @@ function staleConsumer(expect: ConsumerGuard | undefined, present: number | unde
   return conflict(`consumer generation conflict - expected ${present ?? 'null'} but got ${given}`);
 }
 
-/** Trying again does not help: another code than that of a concurrent update. */
+/** A retry does not help: the code differs from that of a concurrent update. */
 export function foreignConsumer(uuid: string): HttpError {
   const detail = `Consumer ${uuid} belongs to an instance of Berth; its allocations change with the instance only.`;
   return new HttpError(409, detail);

@@ -20,7 +20,7 @@ export interface AppDeps extends ServeDeps, Surroundings {
   readonly authenticate: Authenticate;
 }
 
-/** What the hooks find out about a request. */
+/** Findings of the hooks about a request. */
 interface Known {
   principal?: Principal;
   version?: Microversion;
@@ -31,8 +31,8 @@ const NOBODY: Principal = { userId: '', projectId: undefined, roles: new Set(), 
 const OPENAPI_PATH = '/openapi.json';
 
 /**
- * Creates the HTTP application, not yet listening. A request passes, in this order: request id, CORS, authentication,
- * microversion, and its route (`serve`).
+ * Creates the HTTP application, not yet listening. A request passes through, in this order: request id, CORS,
+ * authentication, microversion, and its route (`serve`).
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const { config, random, log } = deps;
@@ -44,9 +44,9 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     genReqId: () => `req-${random.uuid()}`,
     exposeHeadRoutes: false,
     bodyLimit: config.maxBodyBytes,
-    // What is sent slowly holds a connection no longer than this.
+    // A slow sender holds a connection no longer than this.
     requestTimeout: 30_000,
-    // Fastify has a type for each; nothing here depends on which it is.
+    // Fastify has a type for each; nothing here depends on which one.
     ...((tls === undefined ? { http: server } : { https: { ...server, ...tls } }) as { http: typeof server }),
     routerOptions: { maxParamLength: config.maxHeaderBytes, querystringParser: () => ({}) },
     rewriteUrl: ({ url = '/' }) => routableUrl(url),
@@ -91,7 +91,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   });
   app.setErrorHandler((thrown, request, reply) => fail(thrown, request, reply));
   app.setNotFoundHandler((request, reply) => fail(new HttpError(404), request, reply));
-  // Bodies stay bytes until the handler reads them: their media type is checked by the route.
+  // Bodies stay bytes until the handler reads them: the route checks their media type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 

@@ -4,10 +4,10 @@ import { ERROR_CODE, HttpError } from './http-error';
 export type BodyBounds = Pick<PlacementApiConfig, 'maxBodyEntries' | 'maxBodyValues' | 'maxBodyDepth'>;
 
 /**
- * Refuses a body that has more than the API works on at once: before its schema is looked at, because what is wrong with each
- * of a million values takes long to tell, and before its handler, whose one commit would hold up the store.
+ * Refuses a body with more entries than the API processes at once: before its schema is checked, because listing the
+ * faults of a million values takes long, and before its handler, whose single commit would block the store.
  *
- * @throws HttpError 413 `berth.too_many`, with the setting that says how many
+ * @throws HttpError 413 `berth.too_many`, with the setting of the limit
  */
 export function checkBody(body: unknown, { maxBodyEntries, maxBodyValues, maxBodyDepth }: BodyBounds): void {
   let level: readonly unknown[] = [body];
@@ -32,7 +32,7 @@ export function checkBody(body: unknown, { maxBodyEntries, maxBodyValues, maxBod
   }
 }
 
-/** The refusal of what is too much for one request. */
+/** The refusal of an oversized request. */
 export function tooMany(what: string, setting: string): HttpError {
   return new HttpError(413, `The body has ${what} (${setting}): send several smaller ones.`, ERROR_CODE.tooMany);
 }

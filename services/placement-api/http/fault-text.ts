@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import type { Schema } from '../schemas/parts';
 
-/** A fault of a value or a part of it, as Python's jsonschema reports it. */
+/** A fault of a value or a part of it, as in Python's jsonschema. */
 export interface Fault {
   readonly message: string;
   readonly keyword: string;
@@ -10,17 +10,17 @@ export interface Fault {
   readonly value: unknown;
   readonly path: readonly string[];
   readonly schemaPath: readonly string[];
-  /** Of an `anyOf`: why none of its schemas holds. */
+  /** For an `anyOf`: why none of its schemas holds. */
   readonly reasons: readonly Fault[];
 }
 
 /** Longer values and schemas are cut in texts. */
 const MAX_SHOWN = 5_000;
 
-/** What is nested counts for so many characters at each level, so that it ends before the stack does. */
+/** Each level of nesting counts as this many characters, so that the limit is reached before the stack's. */
 const CHARACTERS_OF_LEVEL = 10;
 
-/** What jsonschema says of a value that breaks a keyword; `{limit}` is what the schema has there. */
+/** jsonschema's messages by keyword; `{limit}` is the keyword's value in the schema. */
 const WORDS: Readonly<Record<string, string>> = {
   type: 'is not of type {limit}',
   enum: 'is not one of {limit}',
@@ -36,7 +36,7 @@ const WORDS: Readonly<Record<string, string>> = {
   anyOf: 'is not valid under any of the given schemas',
 };
 
-/** One error of ajv in the words of jsonschema. */
+/** An error of ajv in jsonschema's words. */
 export function messageOf(error: ErrorObject, errors: readonly ErrorObject[]): string {
   const { keyword, params, data, schema } = error;
   if (keyword === 'required') return `${repr(params['missingProperty'])} is a required property`;
@@ -63,7 +63,7 @@ function strangersMessage({ instancePath, parentSchema }: ErrorObject, errors: r
     : `${names} ${isOne ? 'does' : 'do'} not match any of the regexes: ${listed(Object.keys(patterns))}`;
 }
 
-/** A fault in the words of jsonschema: message, schema and value. */
+/** A fault in jsonschema's words: message, schema and value. */
 export function textOf({ message, keyword, schema, value, path, schemaPath }: Fault): string {
   return [
     message,
@@ -72,7 +72,7 @@ export function textOf({ message, keyword, schema, value, path, schemaPath }: Fa
   ].join('\n\n');
 }
 
-/** A path as Python shows it: `['a'][0]`. */
+/** A path in Python's notation: `['a'][0]`. */
 function indexesOf(path: readonly string[]): string {
   return path.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `[${repr(step)}]`)).join('');
 }
@@ -95,9 +95,9 @@ function cut(text: string): string {
 }
 
 /**
- * A JSON value as Python prints it, because clients compare error texts with Placement's.
+ * A JSON value in Python's notation, because clients compare error texts with Placement's.
  *
- * @param enough  of it so many characters are needed: what comes after them is left out
+ * @param enough  number of characters needed; the rest is left out
  */
 export function repr(value: unknown, enough = Infinity): string {
   if (typeof value === 'string') return quoted(value.length > enough ? value.slice(0, enough) : value);

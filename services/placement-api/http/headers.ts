@@ -15,8 +15,8 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {
 }
 
 /**
- * The microversion that a header requests, 1.0 when it requests none: `placement 1.10` or `placement latest`, perhaps among
- * other services separated by commas (the last one for `placement` counts).
+ * The requested microversion of a header, 1.0 by default: `placement 1.10` or `placement latest`, perhaps among other
+ * services separated by commas (the last one for `placement` counts).
  *
  * @throws HttpError 400 when it is malformed, 406 when Berth does not support it.
  */

@@ -15,7 +15,7 @@ export const ERROR_CODE = {
   duplicateKey: 'placement.query.duplicate_key',
   badValue: 'placement.query.bad_value',
   missingValue: 'placement.query.missing_value',
-  /** Berth's own, as the next. */
+  /** Berth's own, like the next one. */
   quotaExceeded: 'berth.quota_exceeded',
   tooMany: 'berth.too_many',
   tooCostly: 'berth.too_costly',
@@ -25,7 +25,7 @@ export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];
 
 export type ErrorStatus = keyof typeof EXPLANATIONS;
 
-/** WebOb's, and so Placement's, first sentence of the detail of each status; clients search in it. */
+/** The first sentence of the detail of each status in WebOb, and so in Placement; clients search for it. */
 const EXPLANATIONS = {
   400: 'The server could not comply with the request since it is either malformed or otherwise incorrect.',
   401: 'This server could not verify that you are authorized to access the document you requested.',
@@ -42,7 +42,7 @@ const EXPLANATIONS = {
   503: 'The server is currently unavailable. Please try again at a later time.',
 } as const;
 
-/** A refused request: thrown wherever the reason is found, answered by the app. */
+/** A refused request: thrown at any depth, answered by the app. */
 export class HttpError extends Error {
   constructor(
     readonly status: ErrorStatus,
@@ -60,7 +60,7 @@ export function badRequest(detail: string, code?: PlacementErrorCode): HttpError
   return new HttpError(400, detail, code);
 }
 
-/** The HTTP error for anything that a handler, the store or fastify throws; 500 without details for a defect. */
+/** The HTTP error for any error of a handler, the store or fastify; 500 without details for a defect. */
 export function httpErrorOf(thrown: unknown): HttpError {
   if (thrown instanceof HttpError) return thrown;
   if (thrown instanceof AuthError) return new HttpError(thrown.status, thrown.message, undefined, thrown.headers);
@@ -78,13 +78,13 @@ export function httpErrorOf(thrown: unknown): HttpError {
         break;
     }
   }
-  // Refused by fastify itself: a body over the limit or of another length than declared.
+  // An error of fastify itself: a body over the limit, or with a wrong declared length.
   const status = (thrown as { statusCode?: number }).statusCode;
   if (status === 400 || status === 413 || status === 415) return new HttpError(status, BerthError.from(thrown).message);
   return new HttpError(500, 'an unexpected error; the log of the placement API has it under the request id');
 }
 
-/** What an error document says about its request. */
+/** Fields of an error document about its request. */
 export interface Refused {
   readonly requestId: string;
   readonly method: string;

@@ -35,7 +35,7 @@ export function invalidQuery(detail: string): HttpError {
   return badRequest(`Invalid query string parameters: ${detail}`);
 }
 
-/** Whether all percent signs begin escapes, and these are UTF-8. */
+/** True when all percent signs begin escapes of valid UTF-8. */
 export function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);

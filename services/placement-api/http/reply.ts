@@ -40,7 +40,7 @@ export function sendError(
   return reply.type(`${shown}; charset=UTF-8`).send(errorText(error, refused, shown));
 }
 
-/** As bytes, so that fastify adds no charset to the content type, which clients compare. */
+/** Bytes, so that fastify adds no charset to the content type, which clients compare. */
 export function jsonBytes(reply: FastifyReply, json: string): Buffer {
   reply.header('content-type', JSON_TYPE);
   // Most bodies are ASCII, and latin1 copies those ten times as fast.

@@ -3,16 +3,16 @@ import type { Placement } from '../placement';
 import type { Microversion } from './microversion';
 import type { Query } from './query';
 
-/** A request as handlers get it: authenticated, allowed by policy, its query string valid. */
+/** A request in the form for handlers: authenticated, allowed by policy, with a valid query string. */
 export interface ApiRequest {
   readonly version: Microversion;
   readonly principal: Principal;
-  /** The parameters of the path, decoded; only those that the route has. */
+  /** The decoded parameters of the path; only the route's own. */
   readonly params: Readonly<Record<'uuid' | 'name' | 'resource_class' | 'consumer_uuid', string>>;
   readonly query: Query;
-  /** What would exceed a quota is to be refused. */
+  /** True when allocations above a quota are to be refused. */
   readonly isWithinQuota: boolean;
-  /** The body, validated by the route's schema of this microversion. @throws HttpError 400 */
+  /** The body, validated by the route's schema at this microversion. @throws HttpError 400 */
   readonly body: () => unknown;
 }
 
@@ -23,13 +23,13 @@ export interface Answer {
   /** The body as JSON text, instead of `body`. */
   readonly json?: string;
   readonly location?: string;
-  /** When the resource was last changed; `now` when that is unknown. Sent since microversion 1.15. */
+  /** When the resource was last changed; `now` when unknown. Sent since microversion 1.15. */
   readonly lastModifiedMs?: number | 'now';
 }
 
 export type Handler = (request: ApiRequest, placement: Placement) => Promise<Answer> | Answer;
 
-/** The latest of the times of change of any number of things; `now` when it is unknown. */
+/** The latest of several times of change; `now` when one is unknown. */
 export function newest(timesMs: Iterable<number>): number | 'now' {
   let latest = 0;
   for (const atMs of timesMs) if (atMs > latest) latest = atMs;

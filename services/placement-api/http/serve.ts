@@ -21,14 +21,14 @@ export interface ServeDeps {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Paths whose answer does not depend on `accept`, because it is the version document or has no body. */
+/** Paths whose answer does not depend on `accept`: the version document, and answers without a body. */
 const ANSWERED_TO_ALL: ReadonlySet<string> = new Set(['/', '/traits/{name}']);
 
 /**
- * Answers a request by its route. Checks, in Placement's order, because clients see the first fault: microversion, content
- * type, policy, query string; then the handler, which reads the body.
+ * Answers a request by its route. Checks, in Placement's order, because clients see the first fault: microversion,
+ * content type, policy, query string; then the handler, which reads the body.
  *
- * @throws HttpError, and what the handler throws.
+ * @throws HttpError, and errors of the handler.
  */
 export async function serve(
   { placement, policy, config }: ServeDeps,
@@ -62,7 +62,7 @@ export async function serve(
   );
 }
 
-/** Whether this request wants to be held to quotas. @throws HttpError 400 */
+/** True when this request demands quotas. @throws HttpError 400 */
 function enforcesQuotas(headers: FastifyRequest['headers']): boolean {
   const asked = headerOf(headers, QUOTA_HEADER) ?? 'false';
   if (asked !== 'true' && asked !== 'false') throw badRequest(`${QUOTA_HEADER} must be true or false, not '${asked}'`);
@@ -82,7 +82,7 @@ function validBody(bytes: unknown, bounds: BodyBounds, schema: Schema = {}): unk
   return value;
 }
 
-/** JSON whose texts are well formed: half a surrogate pair could be stored and never be found again. */
+/** Parses JSON with well-formed texts: half a surrogate pair could be stored and never found again. */
 function parseJson(text: string): unknown {
   return text.includes('\\u') ? JSON.parse(text, wellFormed) : JSON.parse(text);
 }
@@ -102,7 +102,7 @@ function notYet({ path, method }: Route): HttpError {
   return isMethodMissing ? methodNotAllowed(['GET', 'POST', 'PUT']) : new HttpError(404);
 }
 
-/** The refusal of a method that the path does not have; `allow` lists those that it has. */
+/** The refusal of a method that the path lacks; `allow` lists its methods. */
 export function methodNotAllowed(allow: readonly string[]): HttpError {
   const detail = 'The method specified is not allowed for this resource.';
   return new HttpError(405, detail, ERROR_CODE.undefined, { allow: allow.join(', ') });

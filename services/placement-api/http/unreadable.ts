@@ -5,8 +5,8 @@ import { badRequest, errorDocument, HttpError } from './http-error';
 import { isDecodable } from './query';
 
 /**
- * Answers input that is not HTTP or exceeds the header limit. There is no request for the hooks, so the error document is
- * written to the socket, and the connection is closed.
+ * Answers input that is not HTTP or exceeds the header limit. There is no request for the hooks, so the error document
+ * is written to the socket, and the connection is closed.
  */
 export function refuseUnreadable(thrown: Error, socket: Socket, requestId: string): void {
   const { code } = thrown as NodeJS.ErrnoException;
@@ -24,7 +24,7 @@ export function refuseUnreadable(thrown: Error, socket: Socket, requestId: strin
   socket.destroy();
 }
 
-/** A URL that the router accepts: an undecodable path is escaped, repeated slashes before it become one. */
+/** A URL that the router accepts: an undecodable path is escaped, repeated slashes at its beginning are merged. */
 export function routableUrl(url: string): string {
   const [path = '', ...query] = url.replace(/^\/+/, '/').split('?');
   return [isDecodable(path) ? path : path.replaceAll('%', '%25'), ...query].join('?');

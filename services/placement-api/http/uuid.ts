@@ -1,8 +1,8 @@
 const HEX = /^[0-9a-f]{32}$/;
 
 /**
- * A uuid with dashes and in lower case, from any of its written forms: without dashes, in braces, as a URN; undefined when
- * it is none. Placement accepts them all (oslo's `is_uuid_like`).
+ * A uuid with dashes and in lower case, from any of its written forms: without dashes, in braces, as a URN; undefined
+ * for other texts. Placement accepts them all (oslo's `is_uuid_like`).
  */
 export function normalUuid(text: string): string | undefined {
   const hex = text

@@ -12,7 +12,7 @@ const ajv = new Ajv({
 });
 /**
  * Why a value does not match a schema; undefined when it does. Of several faults it is the one that Python's jsonschema
- * picks, in its words, because clients and their tests search in the text.
+ * picks, in its words, because clients and their tests search the text.
  */
 export function whyInvalid(value: unknown, schema: Schema): string | undefined {
   const validate = ajv.compile(schema);
@@ -22,8 +22,8 @@ export function whyInvalid(value: unknown, schema: Schema): string | undefined {
 }
 
 /**
- * Of the errors of each kind those of the first value that has them. Of thousands of wrong values one is told, the first of the
- * most relevant kind; and what is told of the others would take time that grows with their square.
+ * The errors of each kind for the first value that has them. Only one of thousands of wrong values is reported, the
+ * first of the most relevant kind, and evaluating the others would take quadratic time.
  */
 function firstOfEach(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const firsts = new Map<string, string>();
@@ -35,7 +35,7 @@ function firstOfEach(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   });
   const choicePaths = new Set(errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => schemaPath));
   const choices = kept.filter(({ keyword }) => keyword === 'anyOf');
-  // What stands below a choice goes with it.
+  // Errors below a choice belong to it.
   const isBelowChoice = (error: ErrorObject) =>
     [...choicePaths].some((schemaPath) => error.schemaPath.startsWith(`${schemaPath}/`));
   return kept.filter((error) => !isBelowChoice(error) || choices.some((choice) => isWithin(error, choice)));
@@ -54,7 +54,7 @@ function reasonOf(fault: Fault): Fault {
   return least && next && byRelevance(least, next) !== 0 ? reasonOf(least) : fault;
 }
 
-/** ajv's errors as faults, in the order of the schema's keywords; paths begin at the schema given. */
+/** ajv's errors as faults, in the order of the schema's keywords; paths begin at the given schema. */
 function faultsIn(errors: readonly ErrorObject[], schema: unknown, at = { path: 0, schemaPath: 0 }): Fault[] {
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf');
   const isReason = (error: ErrorObject) => choices.some((choice) => isWithin(error, choice));

@@ -1,6 +1,6 @@
 /**
- * The rules of Placement's API by their public names, without `placement:` before them, and what they let somebody do. By
- * default the role admin or service passes each; `policy.ts` has the exceptions.
+ * The rules of Placement's API by their public names, without the prefix `placement:`, and what they permit. By default
+ * the roles admin and service pass each; `policy.ts` has the exceptions.
  */
 export const RULES = {
   'resource_providers:list': 'See all providers',

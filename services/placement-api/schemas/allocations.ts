@@ -15,7 +15,7 @@ import {
 
 const resources = keyed(CLASS_NAME, { type: 'integer', minimum: 1 }, { minProperties: 1 });
 
-// Until 1.11 allocations are a list, since 1.12 an object by provider: the form in which they are read.
+// Until 1.11 allocations are a list, since 1.12 an object by provider: the form of the answers.
 const asList = {
   allocations: {
     type: 'array',
@@ -90,7 +90,7 @@ function consumerType(pattern: string): Schema {
   return { ...text, pattern, minLength: 1, maxLength: 255 };
 }
 
-/** As `exactly`, but unexpected properties are reported before missing ones. */
+/** Like `exactly`, but reports unexpected properties before missing ones. */
 function strictly(properties: Schema, required: readonly string[]): Schema {
   return { type: 'object', properties, additionalProperties: false, required };
 }

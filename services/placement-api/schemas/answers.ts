@@ -25,7 +25,7 @@ const classFields = { name: text, links };
 const heldByConsumer = whole({ resources: amounts, consumer_generation: integer });
 const inventory = whole({ ...inventoryFields, ...generation });
 
-/** What each operation answers. */
+/** The answers of each operation. */
 export const answer = {
   nothing: { 204: undefined },
   made: { 201: undefined },

@@ -23,7 +23,7 @@ export const newInventoryBody: Versioned<Schema> = [
 
 const oneOfMany = exactly(fields, ['total']);
 
-/** All inventories of a provider. As in Placement, names of classes are checked later; what stands under any name, here. */
+/** All inventories of a provider. Like in Placement, class names are checked later; the values under any name, here. */
 export const inventories: Schema = exactly(
   {
     resource_provider_generation: integer,

@@ -18,7 +18,7 @@ export const uuid: Schema = { type: 'string', format: 'uuid' };
 export const integer: Schema = { type: 'integer' };
 export const text: Schema = { type: 'string' };
 export const shortText: Schema = { type: 'string', minLength: 1, maxLength: 255 };
-/** By spaces at its ends and control characters a name looks like another, and is none. */
+/** Spaces at the ends and control characters make two different names look alike. */
 const VISIBLE = '[^\\s\\u0000-\\u001f\\u007f-\\u009f]';
 const SPACED = '[^\\u0000-\\u001f\\u007f-\\u009f]';
 export const visibleName: Schema = { ...shortText, pattern: `^${VISIBLE}(${SPACED}*${VISIBLE})?$` };

@@ -4,12 +4,12 @@ import type { Story } from '../testing/story';
 const NOWHERE = '/resource_providers/00000000-0000-4000-8000-000000000000';
 
 const uuidOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
-/** An object of so many of the same value. */
+/** An object with `count` equal values. */
 const many = (count: number, value: unknown, keyOf: (n: number) => string = uuidOf) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [keyOf(n), value]));
 const classOf = (n: number) => `CUSTOM_C${n}`;
 
-/** Bodies that no client of Placement sends, and where to. */
+/** Bodies that no client of Placement sends, with their paths. */
 const TOO_MANY: readonly (readonly [what: string, path: string, body: () => unknown])[] = [
   ['thousands of wrong consumers', '/allocations', () => many(20_000, {})],
   ['thousands of consumers', '/allocations', () => many(2_000, consumerBody({ [uuidOf(1)]: { VCPU: 1 } }))],

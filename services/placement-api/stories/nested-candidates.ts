@@ -13,7 +13,7 @@ async function aTree(api: Api) {
   return { host, numa0, numa1, nic0, nic1 };
 }
 
-/** A host with so many devices of 8 virtual functions. */
+/** A host with this many devices of 8 virtual functions. */
 async function aTreeOfDevices(api: Api, count: number): Promise<void> {
   const host = await aProvider(api, { inventories: { VCPU: 4 } });
   for (let i = 0; i < count; i++) await aProvider(api, { parent: host, inventories: { SRIOV_NET_VF: 8 } });

@@ -2,7 +2,7 @@ import type { Api } from '../testing/api';
 import { aConsumer, aProvider, consumerBody, errorOf, generationOf } from '../testing/state';
 import type { Story } from '../testing/story';
 
-/** A provider whose GPUs are to move to a child of it, and an instance that holds one of them. */
+/** A provider whose GPUs will move to a child, and an instance that holds one of them. */
 async function beforeReshape(api: Api) {
   const root = await aProvider(api, { inventories: { VCPU: 8, CUSTOM_GPU: 2 } });
   const child = await aProvider(api, { parent: root });

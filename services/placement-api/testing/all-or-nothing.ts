@@ -13,7 +13,7 @@ import { consumerBody } from './state';
 
 const PROVIDERS = 4;
 const HELD = 3;
-/** The inventories of all providers; of memory at most 50 per allocation. */
+/** The inventories of all providers; at most 50 of memory per allocation. */
 const ALL = { VCPU: 100, MEMORY_MB: 100, DISK_GB: 100 };
 const MOST_AT_ONCE = 50;
 const NOWHERE = '00000000-0000-4000-8000-00000000dead';
@@ -121,14 +121,14 @@ function together(
   );
 }
 
-/** The initial state: four providers, one of which has a full class, and three consumers. */
+/** The initial state: four providers, one with a full class, and three consumers. */
 interface World {
   readonly api: Api;
   readonly store: PlacementStore;
   readonly host: (n: number) => string;
   readonly held: (n: number) => string;
   readonly generation: (n: number) => number;
-  /** Resets the state, but for generations. */
+  /** Resets the state, except generations. */
   readonly begin: () => Promise<void>;
 }
 

@@ -21,7 +21,7 @@ export interface Api extends Client {
   close(): Promise<void>;
 }
 
-/** `env` are settings that differ from the defaults. */
+/** `env` overrides default settings. */
 export async function openApi(
   store: PlacementStore,
   env: Readonly<Record<string, string>> = {},

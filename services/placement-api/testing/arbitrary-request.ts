@@ -8,7 +8,7 @@ import { AGGREGATES, CLASSES, CONSUMERS, PROVIDERS, TRAITS, UUIDS } from './fuzz
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'];
 
-/** A request as it goes over the wire. */
+/** A request as sent over the wire. */
 export interface WireRequest {
   readonly method: string;
   readonly path: string;
@@ -27,7 +27,7 @@ function requestsTo(route: Route, version: string): fc.Arbitrary<WireRequest> {
   return (
     fc
       .record({ method, path, headers: headers.map((odd) => ({ ...given, ...odd })), body: bodyOf(route, version) })
-      // In the report of a failed run.
+      // Shown in the report of a failed run.
       .map((request) => Object.defineProperty(request, fc.toStringMethod, { value: () => shown(request) }))
   );
 }

@@ -14,10 +14,7 @@ export function candidatesBody({ status, body, text }: Answered): CandidatesBody
   return body as CandidatesBody;
 }
 
-/**
- * Candidates as a person writes them, in order of the alphabet: `root VCPU:1 + child CUSTOM_GPU:2`. `names` are what
- * the providers are called.
- */
+/** Candidates in a readable notation, sorted: `root VCPU:1 + child CUSTOM_GPU:2`. `names` are the providers' names. */
 export function written(answered: Answered, names: Readonly<Record<string, string>>): string[] {
   const nameOf = Object.fromEntries(Object.entries(names).map(([name, uuid]) => [uuid, name]));
   const lines = candidatesBody(answered).allocation_requests.map(({ allocations }) =>

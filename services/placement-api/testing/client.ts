@@ -2,13 +2,13 @@ import { Agent, request } from 'node:http';
 import { VERSION_HEADER } from '../http/microversion';
 import { requireDocumented } from './documented';
 
-/** How a request differs from the one that admin sends at the newest microversion. */
+/** Differences from the default request: admin's, at the newest microversion. */
 export interface Asking {
-  /** 10 is 1.10; a text goes into the header as it is; null: no header. */
+  /** 10 is 1.10; a text goes into the header unchanged; null: no header. */
   readonly version?: number | string | null;
-  /** `user[:project]`, as noauth takes it; null: no token. */
+  /** `user[:project]`, as in noauth; null: no token. */
   readonly as?: string | null;
-  /** Comma-separated; unset, what noauth gives the user. */
+  /** Comma-separated; default: noauth's roles of the user. */
   readonly roles?: string;
   /** Undefined removes a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
@@ -19,17 +19,17 @@ export interface Answered {
   /** By names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly text: string;
-  /** The text as JSON; undefined when it is none. */
+  /** The text as JSON; undefined for other texts. */
   readonly body: unknown;
 }
 
 /**
- * A client that sends one request, however malformed, and returns the whole answer. Answers of the newest microversion must
- * be the documented ones.
+ * A client that sends one request, however malformed, and returns the whole answer. Answers of the newest microversion
+ * must match the documentation.
  */
 export interface Client {
   get(path: string, asking?: Asking): Promise<Answered>;
-  /** The body is sent as JSON; a text as it is; undefined: no body, no content type. */
+  /** The body is sent as JSON; a text unchanged; undefined: no body, no content type. */
   post(path: string, body: unknown, asking?: Asking): Promise<Answered>;
   put(path: string, body: unknown, asking?: Asking): Promise<Answered>;
   delete(path: string, asking?: Asking): Promise<Answered>;

@@ -2,7 +2,7 @@ import { whyInvalid } from '../http/validate';
 import { ROUTES } from '../routes';
 import type { Answered } from './client';
 
-/** Fails when an answer of the newest microversion is not what `/openapi.json` says that the operation answers. */
+/** Fails when an answer of the newest microversion does not match the operation in `/openapi.json`. */
 export function requireDocumented(method: string, path: string, { status, headers, text, body }: Answered): void {
   if (status >= 300 || headers['openstack-api-version'] !== 'placement 1.39') return;
   const route = ROUTES.find((one) => one.method === method && patternOf(one.path).test(path.split('?')[0] ?? ''));

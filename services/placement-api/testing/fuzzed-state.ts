@@ -13,7 +13,7 @@ export const CUSTOM_NAMES = ['CUSTOM_A', 'CUSTOM_B', 'CUSTOM_NEW'] as const;
 export const CLASSES = ['VCPU', 'MEMORY_MB', 'DISK_GB', ...CUSTOM_NAMES] as const;
 export const TRAITS = ['HW_CPU_X86_VMX', 'MISC_SHARES_VIA_AGGREGATE', ...CUSTOM_NAMES] as const;
 
-/** A tree, a provider that shares with it, one without anything, and two consumers. */
+/** A tree, a provider that shares with it, an empty one, and two consumers. */
 export async function beginFuzz(api: Api): Promise<void> {
   const [root, child, sharing, bare] = PROVIDERS;
   const [one, two] = CONSUMERS;

@@ -13,7 +13,7 @@ export interface ProviderGiven {
   readonly aggregates?: readonly string[];
 }
 
-/** Creates a provider and the custom traits and classes that it names; returns its uuid. */
+/** Creates a provider with its custom traits and classes; returns its uuid. */
 export async function aProvider(api: Api, given: ProviderGiven = {}): Promise<string> {
   const { uuid = api.uuid(), inventories, traits, aggregates } = given;
   const parent = given.parent === undefined ? {} : { parent_provider_uuid: given.parent };
@@ -76,7 +76,7 @@ export async function guard(api: Client, uuid: string): Promise<{ readonly resou
   return { resource_provider_generation: await generationOf(api, uuid) };
 }
 
-/** Fails when the answer is no success. */
+/** Fails when the answer is not a success. */
 export async function must(answering: Promise<Answered>): Promise<Answered> {
   const answered = await answering;
   if (answered.status < 300) return answered;

@@ -2,7 +2,8 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { type Api, openApi } from './api';
 
 /**
- * A test of one thing that clients rely on, with an API and an empty store of its own. `env` are settings of the service.
+ * A test of one thing that clients rely on, with an API and an empty store of its own. `env` are settings of the
+ * service.
  */
 export type Story = (
   sentence: string,

@@ -5,7 +5,8 @@ import type { TopConductor } from '../context';
 type Links = Pick<TopConductor, 'links'>;
 
 /**
- * The bus of a cell, never the top's own: what is meant for a cell that is not named any more must not come back to the top.
+ * The bus of a cell, never the top's own: a message for a cell that is no longer configured must not come back to the
+ * top.
  *
  * @throws BerthError `unavailable / cell_unreachable`.
  */
@@ -13,7 +14,7 @@ export function busOfCell(t: Links, cell: string): Bus {
   return requireNamed(t, cell).bus;
 }
 
-/** The connection to a cell, there or not. @throws BerthError `unavailable / cell_unreachable` when the top does not know the cell. */
+/** The connection to a cell, up or down. @throws BerthError `unavailable / cell_unreachable` for an unknown cell. */
 export function requireNamed({ links }: Links, cell: string): CellLink {
   const link = links.get(cell);
   if (link) return link;

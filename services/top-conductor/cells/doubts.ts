@@ -2,22 +2,23 @@ import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import { changeRecord } from '../records';
 
-/** States that say nothing of what runs: a doubt changes nothing about them. */
+/** States without a claim that anything runs: a doubt changes nothing about them. */
 const WITHOUT_DOUBT: readonly Instance['state'][] = ['error', 'deleting', 'deleted'];
 
 /**
- * A cell does not know an instance that it was given. Where the top itself ends it, that is its end; where the cell never said a
- * word of it, it is handed over again.
+ * Handles a cell's report that it does not know an instance. If the top is ending it, that is its end; if the cell
+ * never reported it, it is handed over again.
  *
- * The naive way takes what a cell does not know for deleted. It fails when the cell's store was wiped or went back: its instances
- * run all the same, and the cell adopts them when their hosts report. So it is a doubt, UNKNOWN, until the cell says something or
- * somebody ends it. What the cell says next is taken with any version, because a store that was wiped numbers anew. It costs that
- * what the cell ended and forgot while the top was away for longer than the cell remembers has to be ended by hand.
+ * The naive way takes an unknown instance for deleted. It fails when the cell's store was wiped or went back: its
+ * instances keep running, and the cell adopts them when their hosts report. So it becomes a doubt, UNKNOWN, until the
+ * cell reports it or somebody ends it. The cell's next report is accepted with any version, because a wiped store
+ * numbers anew. The cost: an instance that the cell ended and forgot, while the top was away longer than the cell
+ * remembers, has to be ended by hand.
  */
 export async function forgottenBy(t: TopConductor, { uuid }: Instance): Promise<void> {
   await changeRecord(t, uuid, (record) => {
     const { state, cell } = record;
-    // What was to end before its cell was told of it may be unknown there for good.
+    // An instance to be ended before its cell was told of it may stay unknown there.
     if (cell === undefined || cell.move || (!cell.isHandedOver && !cell.isEnding)) return undefined;
     if (cell.isEnding) {
       const { endedBy } = cell;
@@ -34,7 +35,7 @@ export async function forgottenBy(t: TopConductor, { uuid }: Instance): Promise<
   });
 }
 
-/** Instances in cells that the setting of this top does not name, or names no more: nothing is heard of them. */
+/** Doubts instances in cells that this top's setting does not name, or no longer names: no reports of them arrive. */
 export async function doubtUnnamedCells(t: TopConductor): Promise<void> {
   const unheard: Instance[] = [];
   await t.instances.scan(async (rows) => {

@@ -5,12 +5,12 @@ import type { Instance } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import { busOfCell } from './bus-of-cell';
 
-/** Tells a cell that an instance is to end. @throws BerthError `unavailable`. */
+/** Orders an instance's cell to end it. @throws BerthError `unavailable`. */
 export async function endInCell(t: TopConductor, record: Instance): Promise<void> {
   if (record.cell) await endIn(t, record.cell.name, record);
 }
 
-/** Tells any cell that an instance is to end there. @throws BerthError `unavailable`. */
+/** Orders any cell to end an instance. @throws BerthError `unavailable`. */
 export async function endIn(t: TopConductor, cell: string, { uuid: instanceUuid, projectId }: Instance): Promise<void> {
   await castTyped(busOfCell(t, cell), BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId });
 }

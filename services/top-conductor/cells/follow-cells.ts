@@ -23,13 +23,13 @@ import { busOfCell } from './bus-of-cell';
 import { forgottenBy } from './doubts';
 
 const CALL_TIMEOUT_MS = 10_000;
-/** What was written this shortly before a comparison began may be missing in it. */
+/** Records written this shortly before a comparison began may be missing in it. */
 const TOO_NEW_MS = 10_000;
-/** So many instances of cells, about, are kept in mind before the records of the top are read for them. */
+/** Approximate limit of the cells' instances kept in memory before the top's records are read for them. */
 const MAX_HEARD = 500_000;
 const EVERY = { requestId: '', projectId: '', state: undefined, host: '', instanceUuid: '' };
 
-/** Hears what becomes of instances in a cell, once its bus is open. */
+/** Listens for events of a cell's instances, once its bus is open. */
 export async function hearCell(t: TopConductor, cell: string, bus: Bus): Promise<void> {
   const failed = (err: unknown) =>
     t.log.warn({ event: 'state_not_taken', err, of_cell: cell }, 'an event of a cell is taken at the next comparison');
@@ -45,7 +45,7 @@ export async function hearCell(t: TopConductor, cell: string, bus: Bus): Promise
   });
 }
 
-/** What a cell says of an instance, by an event or in a list. */
+/** A cell's report of an instance, from an event or a list. */
 type Told = Pick<InstanceEvent, 'state' | 'host' | 'version' | 'fault' | 'attempts'> & {
   readonly uuid: string;
   readonly endsAtMs?: number | undefined;
@@ -58,8 +58,8 @@ function told({ instanceUuid: uuid, ...event }: InstanceEvent): Told {
 }
 
 /**
- * Takes over what a cell says of an instance that it was given. What is older than what is known says nothing; but what was read
- * later (`reread`) is taken with any version: the cell's store went back, or began again.
+ * Applies a cell's report to the record of an instance assigned to it. Reports older than the record are ignored; but
+ * one read later (`reread`) is accepted with any version: the cell's store went back, or was wiped.
  */
 async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | 'list' | 'reread'): Promise<void> {
   let isNew = false;
@@ -72,7 +72,7 @@ async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | '
     }
     if (cell?.name !== name || !tellsMore(t, record, news, by)) return undefined;
     isNew = true;
-    // An event does not say what it has been resized to: it is asked for once more.
+    // An event lacks the new size after a resize: the cell is asked.
     const isResized = by === 'event' && isMoving(record) && !isMoving(news);
     const { state, fault } = shown(cell, news);
     const owes = owesGang({ ...record, ...news, state, fault });
@@ -90,7 +90,7 @@ async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | '
   });
   if (!isNew || changed === undefined) return;
   t.measured.mirrored.inc({ by });
-  // What is moved is due now, and taken a step further by whoever looks after it.
+  // A moving instance is due now; the conductor that looks after it continues the move.
   if (changed.cell?.move) return;
   if (owesGang(changed)) await settleGang(t, changed.requestId);
   if (news.requestSpec) await reserveAsOnRecord(t, [changed.uuid]);
@@ -109,7 +109,7 @@ function tellsMore(t: TopConductor, record: Instance, news: Told, by: 'event' | 
   );
 }
 
-/** The request as it is after a resize: what decides where it may run, and who asked, stays. */
+/** The request after a resize: placement rules and the user stay. */
 function asResized(encoded: Uint8Array, now: RequestSpec): Uint8Array {
   const spec = requestSpecCodec.decode(encoded);
   const { resources, extraSpecs, preferredResources } = now;
@@ -121,12 +121,12 @@ function asResized(encoded: Uint8Array, now: RequestSpec): Uint8Array {
   return requestSpecCodec.encode({ ...spec, flavor: undefined, resources, extraSpecs, preferredResources });
 }
 
-/** Whether something of it is left in the cell that it came from. */
+/** True while the cell that it came from still has a copy. */
 function isLeaving(cell: CellOfInstance | undefined): boolean {
   return cell?.left?.isGone === false;
 }
 
-/** What is to end is DELETING until its cell has ended it; then it is in ERROR, if it was not ended by its client. */
+/** An instance to be ended is DELETING until its cell has ended it; then it is in ERROR, unless its client ended it. */
 function shown({ isEnding, endedBy }: CellOfInstance, news: Pick<Told, 'state' | 'fault'>) {
   const { state, fault } = news;
   if (isEnding && state !== 'deleted') return { state: 'deleting', fault: endedBy } as const;
@@ -139,8 +139,8 @@ function isAsTold({ state, cell }: Instance, news: Pick<Told, 'state' | 'fault' 
 }
 
 /**
- * A cell refused a request that it was handed: its project may have too low a priority there, or the request was too old. It is known by
- * the id that it has there, which is another than the top's where a part of a request came by itself.
+ * A cell refused a request that it was handed: its project's priority limit may be lower there, or the request was too
+ * old. It is found by its id in the cell, which differs from the top's for a part of a request.
  */
 async function refused(t: TopConductor, name: string, { requestId, error }: { requestId: string; error: BerthError }) {
   if (requestId === '') return;
@@ -157,19 +157,19 @@ async function refused(t: TopConductor, name: string, { requestId, error }: { re
   await failAtTop(t, members, fault, isRefused);
 }
 
-/** Asks a cell how one instance is; answers whether it has it, or had. @throws BerthError `unavailable`. */
+/** Asks a cell about one instance; returns true if the cell has it, or had it. @throws BerthError `unavailable`. */
 export async function askOne(t: TopConductor, name: string, instanceUuid: string): Promise<boolean> {
   const view = await viewIn(t, name, instanceUuid);
   if (view) await mirror(t, name, view, 'list');
   return view !== undefined && view.state !== 'deleted';
 }
 
-/** An instance as a cell has it on record, ended or not. @throws BerthError `unavailable`. */
+/** A cell's record of an instance, ended or not. @throws BerthError `unavailable`. */
 export async function viewIn(t: TopConductor, name: string, instanceUuid: string): Promise<InstanceView | undefined> {
   return (await listPage(t, name, { ...EVERY, instanceUuid, marker: '', limit: 1 }))[0];
 }
 
-/** Asks a cell how the instances of a request are. Answers those that it does not know. @throws BerthError `unavailable`. */
+/** Asks a cell about the instances of a request. Returns the unknown ones. @throws BerthError `unavailable`. */
 export async function askCell(
   t: TopConductor,
   name: string,
@@ -184,9 +184,9 @@ export async function askCell(
 }
 
 /**
- * Compares all that cells have with what the top knows of it: what happened while the top was away, or a cell was out of its
- * reach, is heard of now. What a cell does not know was lost on its way there, or is in doubt. The records of the top are read through once for
- * many cells, not for each.
+ * Compares all instances of cells with the top's records, to catch up after an outage of the top or a cell. An instance
+ * unknown to its cell was lost on its way there, or is in doubt. The top's records are read through once for many
+ * cells, not for each.
  *
  * @returns the cells that answered
  */
@@ -210,7 +210,7 @@ export async function compareCells(t: TopConductor, names: readonly string[]): P
   return compared;
 }
 
-/** What a cell has, and since when it was asked. */
+/** The instances of a cell, and the time of the question. */
 interface Heard {
   readonly name: string;
   readonly beganAtMs: number;
@@ -218,8 +218,8 @@ interface Heard {
 }
 
 /**
- * A version below the known one is no proof that the cell's store went back: the list may have been read before the event came.
- * So it is read again, later than what is known.
+ * A version below the recorded one does not prove that the cell's store went back: the list may be older than the
+ * event. So it is read again, after the record.
  */
 async function compareWithList(t: TopConductor, name: string): Promise<Heard> {
   const beganAtMs = t.clock.now();

@@ -9,21 +9,22 @@ import { zonesOpenTo } from '../requests/reserve-again';
 import { changeMove } from './change-move';
 import { arrived } from './take-news';
 
-/** Of a member of a group that would be more uneven with it there than it may be. */
+/** Reason for a member that would make its group more uneven than allowed there. */
 export const GROUP_IS_UNEVEN = 'group_is_uneven';
 
 /**
- * Counts a member, which is STOPPED in the zone of the other cell, there instead of where it was: one commit in the top's store, which
- * sees to it that the group stays even, and then the record.
+ * Counts a member, STOPPED in the zone of the other cell, there instead of in its old place: one commit in the top's
+ * store, which keeps the group even, and then the record.
  *
- * The naive way counts it there when it sets out. It fails when it has to go back: others have come to its place meanwhile, and the group is
- * uneven. So it counts where it was until it has arrived, and what the commit refuses goes back to a place that it never left. Two
- * conductors may get different answers of the commit, when members end between them: so each reads what is held before it reads the
- * record, and writes only over what it has read; and who undoes writes what is held once more (`keepPlace`) after the record says
- * so. Whoever is late is then refused, or has been faster, and the member has arrived. It costs a build for nothing when others come first.
+ * The naive way counts it there when it sets out. It fails when it has to go back: others have taken its place
+ * meanwhile, and the group is uneven. So it counts in its old place until it has arrived, and a member that the commit
+ * refuses goes back to a place that it never left. Two conductors may get different answers of the commit, when members
+ * end between them: so each reads the reservation before the record, and overwrites only the reservation it has read;
+ * and an undo writes the reservation again (`keepPlace`) once the record says so. A late conductor is then refused, or
+ * was faster, and the member has arrived. The cost: a wasted build when others come first.
  *
- * @param there  as the other cell has it: STOPPED
- * @returns whether there may be more to do now
+ * @param there  the other cell's record: STOPPED
+ * @returns true if there may be more to do now
  */
 export async function arriveInZone(
   t: TopConductor,
@@ -47,10 +48,11 @@ export async function arriveInZone(
 }
 
 /**
- * Sees to it that a member whose move is undone counts where it is, and that nobody counts it in the other cell any more; or takes it as
- * arrived, if somebody has and it is there. One that has been started there since comes back whatever its group says.
+ * Makes a member whose move is undone count in its old place, and prevents others from counting it in the other cell;
+ * or accepts its arrival, if it was counted there and is there. A member that was started there since comes back
+ * whatever its group allows.
  *
- * @returns whether there may be more to do now
+ * @returns true if there may be more to do now
  */
 export async function keepPlace(t: TopConductor, { uuid, version, cell }: Instance): Promise<boolean> {
   const [held] = await t.placement.consumers([uuid]);

@@ -2,7 +2,7 @@ import type { CellMove, Instance } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import { changeRecord } from '../records';
 
-/** Answers whether it was changed: somebody else may be further. */
+/** Returns true if the record was changed: another conductor may be further. */
 export async function changeMove(
   t: TopConductor,
   { uuid, version }: Instance,

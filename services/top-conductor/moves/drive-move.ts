@@ -20,22 +20,23 @@ import { changeMove } from './change-move';
 const CALL_TIMEOUT_MS = 10_000;
 
 /**
- * Takes an instance further on its way to another cell, by what is on record; again when it is due, as it is when a cell tells of it.
+ * Continues an instance's move to another cell from its record; runs again when it is due, as after a cell's report.
  *
  *     selecting ──▶ stopping ──▶ building ──▶ ACTIVE (or STOPPED, as it was) in the other cell; the first one ends what it has
  *         │             └────────────┴──▶ undoing ──▶ as it was
  *         └─▶ as it was: nothing was done
  *
- * The naive way ends it in one cell and builds it in the other. It fails when the other cell can not: then it is nowhere. So hosts are
- * claimed there first, it is stopped only then, and the first cell keeps it until it is ACTIVE in the other. To undo, the other cell has
- * to say first that it has nothing of it, so that it does not run twice; while that cell is not heard it stays stopped, and says so.
- * Should a build request have been on its way all the same, its first event is heard (`left`) and it is ended there. What it costs:
- * disks are not carried, an instance is built as its request was; and it does not run while it is built. A member of a group that spreads
- * over zones goes to a zone of the other cell, which is chosen first, and is counted there when it has arrived (`arriveInZone`).
+ * The naive way ends it in one cell and builds it in the other. It fails when the other cell can not: then it is
+ * nowhere. So hosts are claimed there first, it is stopped only then, and the first cell keeps it until it is ACTIVE in
+ * the other. An undo waits for the other cell to confirm that it has no copy, so that it does not run twice; while that
+ * cell is silent it stays stopped, with a fault. If a build request was on its way all the same, its first event
+ * (`left`) leads to its end there. The cost: disks are not carried, the instance is built from its request; and it does
+ * not run meanwhile. A member of a group that spreads over zones goes to a zone of the other cell, which is chosen
+ * first, and is counted there when it has arrived (`arriveInZone`).
  */
 export async function driveMove(t: TopConductor, uuid: string): Promise<void> {
   try {
-    // A move has four phases; each call that answers may take it to the next.
+    // A move has four phases; each answered call may complete one.
     for (let steps = 0; steps < 8; steps++) {
       const [record] = await t.instances.get([uuid]);
       if (record?.cell?.move === undefined || t.stopping.aborted) return;
@@ -48,15 +49,15 @@ export async function driveMove(t: TopConductor, uuid: string): Promise<void> {
   }
 }
 
-/** Answers whether there may be more to do now. */
+/** Returns true if there may be more to do now. */
 async function step(t: TopConductor, record: Instance, cell: CellOfInstance, move: CellMove): Promise<boolean> {
   const isLate = t.clock.now() - move.startedAtMs > t.config.moveTimeoutMs;
   const timedOut = { reason: 'move_timed_out', message: `not ACTIVE in cell ${move.to} in time` };
   switch (move.phase) {
     case 'selecting': {
-      // Nothing was done yet: a cell that does not answer must not keep it from being operated on.
+      // Nothing has changed yet: a silent cell must not block other operations on it.
       if (isLate) return endMove(t, record, timedOut);
-      // Its name is taken there as long as the cell remembers it from before.
+      // Its uuid is taken there as long as the cell remembers an earlier copy.
       if (await viewIn(t, move.to, record.uuid)) return endMove(t, record, remembered(move));
       const { destinations, fault } = await selectThere(t, record, move);
       const [destination] = destinations;
@@ -97,7 +98,7 @@ function sourceChanged({ name }: CellOfInstance, { source }: CellMove) {
   return { reason: 'instance_state', message: `it is ${source} in cell ${name}: it was not moved` };
 }
 
-/** Asked again, the cell answers the same: what was claimed has no record there yet. */
+/** A repeated selection gets the same answer: the claim has no record there yet. */
 async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: Instance, { id, to, zone }: CellMove) {
   const choosesZone = zone === undefined && isOverZones(groupOf({ requestSpec }));
   const about = {
@@ -119,7 +120,7 @@ async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: In
   };
 }
 
-/** Answers whether it has come further by that. */
+/** Returns true if the move has progressed. */
 async function operateIn(
   t: TopConductor,
   cell: string,
@@ -135,8 +136,9 @@ async function operateIn(
 }
 
 /**
- * Writes down first that the cell may have the instance, so that an undo ends it there. A selection that fails after an earlier handover proves
- * nothing: the cell may be building, and its own claim be what takes the room. The move then waits for the cell's report, says so, or times out.
+ * First records that the cell may have the instance, so that an undo ends it there. A failed selection after an earlier
+ * handover proves nothing: the cell may be building, and its own claim may use the capacity. The move then waits for
+ * the cell's report, with a fault, or times out.
  */
 async function buildThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
   const { destinations, fault } = await selectThere(t, record, move);
@@ -159,7 +161,7 @@ function requestOf(t: TopConductor, record: Instance, { id, zone }: CellMove, de
   return { ...about, publishedAtMs: t.clock.now(), minCount: 0, admission, destinations };
 }
 
-/** What was handed over and is not known there, nor ever was, is handed over again. */
+/** An instance that was handed over and never known there is handed over again. */
 async function lookThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
   const isKnown = await askOne(t, move.to, record.uuid);
   return !isKnown && move.version === 0 && buildThere(t, record, move);
@@ -183,13 +185,14 @@ async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, mov
 }
 
 /**
- * The other cell had it, and does not know it any more. Where it did not say that it is gone, its store may have been wiped, and what
- * runs there goes on: it stays stopped where it was until that cell says something of it, by whatever version, or somebody ends it.
+ * The other cell reported it once, and does not know it any more. Unless it reported the deletion, its store may have
+ * been wiped, with the instance still running: it stays stopped at its source until that cell reports it, with any
+ * version, or somebody ends it.
  */
 async function doubtTarget(t: TopConductor, { uuid, version }: Instance, { to }: CellMove): Promise<false> {
   await changeRecord(t, uuid, (record) => {
     const { cell } = record;
-    // What was heard meanwhile counts.
+    // A report meanwhile takes precedence.
     if (record.version !== version || cell?.move === undefined) return undefined;
     const isSaid = cell.move.target === 'unknown' && cell.move.version === 0;
     if (isSaid) return undefined;
@@ -201,7 +204,7 @@ async function doubtTarget(t: TopConductor, { uuid, version }: Instance, { to }:
   return false;
 }
 
-/** It is where it was, and as it is there. */
+/** It stays in its old cell, in its state there. */
 async function endMove(t: TopConductor, { uuid, version }: Instance, fault: Instance['fault']): Promise<false> {
   await changeRecord(t, uuid, (record) => {
     if (record.version !== version || record.cell?.move === undefined) return undefined;
@@ -214,7 +217,7 @@ async function endMove(t: TopConductor, { uuid, version }: Instance, fault: Inst
   return false;
 }
 
-/** Ends what the cell that it came from has of it, until that says that it is gone. */
+/** Ends the copy in the cell that it came from, until that cell confirms it gone. */
 export async function settleLeft(t: TopConductor, record: Instance): Promise<void> {
   const { left } = record.cell ?? {};
   if (left === undefined || left.isGone) return;

@@ -9,11 +9,11 @@ import { changeRecord } from '../records';
 import { driveMove } from './drive-move';
 
 /**
- * Puts on record that an instance is to go to another cell. Answered then; how it goes on is told by events: MIGRATING until it is ACTIVE
- * there, STOPPED if it was, or, with a fault, as it was.
+ * Records that an instance is to go to another cell. Answered then; events report its progress: MIGRATING until it is
+ * ACTIVE there, STOPPED if it was, or, with a fault, in its former state.
  *
- * @throws BerthError `invalid_argument / not_for_this`, `/ unknown_cell`; `failed_precondition / same_cell`, `/ instance_state`, `/
- *   bound_to_cell` for what only its cell can have.
+ * @throws BerthError `invalid_argument / not_for_this`, `/ unknown_cell`; `failed_precondition / same_cell`, `/
+ *   instance_state`, `/ bound_to_cell` for requirements that only its present cell can meet.
  */
 export async function startMove(
   t: TopConductor,

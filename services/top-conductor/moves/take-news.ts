@@ -3,15 +3,15 @@ import type { CellMove, CellOfInstance, Instance } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import type { RecordChange } from '../records';
 
-/** What a cell says of an instance. */
+/** A cell's report of an instance. */
 type News = Pick<InstanceEvent, 'state' | 'host' | 'version' | 'attempts'>;
 
-/** Whether a cell that is not the instance's may have something of it, too. */
+/** True when another cell than the instance's may have a copy. */
 export function concernsMove({ move, left }: CellOfInstance, cell: string): boolean {
   return move !== undefined || left?.name === cell;
 }
 
-/** What the news of a cell changes of a record that is moved, or was: of its own cell, or of the other one. */
+/** The change to the record of a moving or moved instance by a report of its own cell, or of the other one. */
 export function changeByNews(t: TopConductor, record: Instance, name: string, news: News): RecordChange | undefined {
   const { cell } = record;
   if (cell === undefined) return undefined;
@@ -31,8 +31,8 @@ function ofSource(
 }
 
 /**
- * It has arrived with the first word that it is there as it is to be: from then on the other cell is its own. One that counts in a zone is
- * counted there first (`arriveInZone`).
+ * It has arrived with the first report of its wanted state there: from then on the other cell is its own. A member that
+ * counts in a zone is counted there first (`arriveInZone`).
  */
 function ofTarget(t: TopConductor, cell: CellOfInstance, move: CellMove, news: News): RecordChange | undefined {
   const { state, version } = news;
@@ -44,7 +44,7 @@ function ofTarget(t: TopConductor, cell: CellOfInstance, move: CellMove, news: N
   return arrived(t, cell, move, news);
 }
 
-/** The record of what the other cell has now, with what is to be ended in the one that it came from. */
+/** The record for the other cell's copy, with the former cell's copy to be ended. */
 export function arrived(t: TopConductor, cell: CellOfInstance, move: CellMove, news: News): RecordChange {
   const { state, version, host, attempts } = news;
   const { id: requestId, to: name, zone } = move;
@@ -54,7 +54,7 @@ export function arrived(t: TopConductor, cell: CellOfInstance, move: CellMove, n
   return { state, host, attempts, fault: undefined, cell: its, dueAtMs: t.clock.now() };
 }
 
-/** Of the cell that it has left: gone, or there (again) and to be ended once more. */
+/** Updates the former cell's copy: gone, or present (again) and to be ended once more. */
 function leftBehind(t: TopConductor, cell: CellOfInstance, { state }: News): RecordChange | undefined {
   const isGone = state === 'deleted';
   if (cell.left === undefined || cell.left.isGone === isGone) return undefined;

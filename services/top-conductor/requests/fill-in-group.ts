@@ -9,7 +9,8 @@ import type { TopConductor } from '../context';
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * A spec that names a server group of the fleet by its name alone, with the rules that the group has now; any other as it is.
+ * Fills the present rules of a fleet's server group into a spec that names it by name alone; other specs stay
+ * unchanged.
  *
  * @throws BerthError `not_found / no_such_group`; `unavailable` while no scheduler of the top answers.
  */

@@ -17,15 +17,18 @@ import { failAtTop, membersOf } from './settle-gang';
 import { specForCell } from './spec-for-cell';
 
 /**
- * Gives the instances of one request to a cell, or, where no cell takes all of them, to several: a top scheduler chooses and has hosts
- * claimed there; which cell it is is written down; then the cell's conductors get the build request, with what was selected, and the top is done.
+ * Gives the instances of one request to a cell, or, if no cell takes all of them, to several: a top scheduler chooses
+ * it and has hosts claimed there; the cell is recorded; then the cell's conductors get the build request, with the
+ * selection, and the top is done.
  *
- * The naive way hands over first and writes down after. It fails when this process dies in between: the next one would choose
- * another cell, and build twice. So the cell is written down first, and from then on the instances stay with it: whoever goes on
- * asks that cell alone, which selects the same again or, for a request that it has already, finds the instances by the request's
- * id. It costs that a build waits for its cell when that becomes unreachable between the selection and the handover.
+ * The naive way hands over first and records the cell afterwards. It fails when this process dies in between: the next
+ * one would choose another cell, and build twice. So the cell is recorded first, and from then on the instances stay
+ * with it: the next conductor asks that cell alone, which selects the same hosts again or, for a request that it
+ * already has, finds the instances by the request's id. The cost: a build waits for its cell when that becomes
+ * unreachable between the selection and the handover.
  *
- * Meanwhile they are not due, so that nobody else asks for them (`givingMs`). All of it may be done twice. What can't be done now is done when the records are due again.
+ * Meanwhile they are not due, so that no other conductor handles them (`givingMs`). Every step is idempotent; a failed
+ * one is retried when the records are due again.
  */
 export async function giveToCell(t: TopConductor, records: readonly Instance[]): Promise<void> {
   const waiting = records.filter((record) => !isGiven(record));
@@ -33,7 +36,7 @@ export async function giveToCell(t: TopConductor, records: readonly Instance[]):
   for (const open of parts.values()) await give(t, open, open[0]?.cell);
 }
 
-/** @param decided  the cell, and zone, that is written down for all of them */
+/** @param decided  the recorded cell, and zone, of all of them */
 async function give(t: TopConductor, open: readonly Instance[], decided: Place | undefined): Promise<void> {
   const [first] = open;
   if (first === undefined) return;
@@ -54,7 +57,7 @@ async function give(t: TopConductor, open: readonly Instance[], decided: Place |
     if (destinations.length > 0) return await handOver(t, open, { cell: named, zone, destinations, isPart });
     const waits = waitsUntilMs(first) > first.createdAtMs;
     if (waits && named !== '') return await handOver(t, open, { cell: named, zone, destinations: [], isPart });
-    // It may have the request, and what it selected for that is in the way of this selection: it is the cell's to say what becomes of it.
+    // The cell may have the request, and its own claim may block this selection: the cell decides.
     if (decided !== undefined && !isRefusedBy(response, 'cell_reachable')) {
       return await handOver(t, open, { cell: decided.name, zone, destinations: [], isPart });
     }
@@ -67,7 +70,7 @@ async function give(t: TopConductor, open: readonly Instance[], decided: Place |
     const error = BerthError.from(thrown);
     const fault = { reason: error.reason, message: error.message };
     t.log.warn({ event: 'not_given_to_cell', err: error, request_id: first.requestId }, error.message);
-    // A cell that is written down may have it already: that it is not named now ends nothing.
+    // A recorded cell may have it already: that the cell is no longer named ends nothing.
     const waits = isForNow(error) || (decided && error.reason === 'unknown_cell');
     const isTooLate = decided === undefined && t.clock.now() - waitsUntilMs(first) >= MAX_SCHEDULING_MS;
     t.measured.requests.inc({ outcome: waits ? 'unavailable' : 'failed' });
@@ -78,8 +81,8 @@ async function give(t: TopConductor, open: readonly Instance[], decided: Place |
 }
 
 /**
- * Two conductors may have chosen zones for the same instances at once: one of them has written its choice down, and the other may have held
- * other places since, or none. Each looks after its last write, so that whoever is last sees what is on record.
+ * Two conductors may have chosen zones for the same instances at once: one has recorded its choice, and the other may
+ * have reserved other places since, or none. Each checks after its last write, so that the later one sees the record.
  */
 async function countAsOnRecord(t: TopConductor, open: readonly Instance[]): Promise<void> {
   const uuids = open.map(({ uuid }) => uuid);
@@ -88,7 +91,7 @@ async function countAsOnRecord(t: TopConductor, open: readonly Instance[]): Prom
   );
 }
 
-/** Of a gang, members that are in a cell already: it has been divided. */
+/** Members of a gang that are in a cell already: the gang was divided. */
 async function membersElsewhere(t: TopConductor, open: readonly Instance[]): Promise<readonly Instance[]> {
   const [first] = open;
   if (first?.gang === undefined) return [];
@@ -97,8 +100,8 @@ async function membersElsewhere(t: TopConductor, open: readonly Instance[]): Pro
 }
 
 /**
- * Each to the cell, and zone, that has selected it: each part is a request of its own. Those that none has selected end, of a gang that is
- * large enough without them.
+ * Gives each to the cell, and zone, that selected it: each part is a request of its own. Unselected ones end, in a gang
+ * that is large enough without them.
  */
 async function handOverAcross(
   t: TopConductor,
@@ -111,7 +114,7 @@ async function handOverAcross(
   const isPart = hasOthers || byZone.reduce((count, [, zones]) => count + zones.size, 0) > 1;
   await Promise.all(
     byZone.map(async ([cell, zones]) => {
-      // One after the other: the second part finds that its cell has the request's id already.
+      // One after the other: the second part finds that its cell already has the request's id.
       for (const [zone, its] of zones) {
         const uuids = new Set(its.map(({ instanceUuid }) => instanceUuid));
         const part = open.filter(({ uuid }) => uuids.has(uuid));
@@ -125,7 +128,7 @@ async function handOverAcross(
   await fail(t, others, fault);
 }
 
-/** Nothing is reserved, of none of them. What may wait waits until others of its project end. */
+/** None of them is reserved. Instances that may wait do so until others of the project end. */
 async function refuseAbove(t: TopConductor, open: readonly Instance[], excess: readonly QuotaExcess[]): Promise<void> {
   const fault = { reason: 'quota_exceeded', message: sentenceOf(excess) };
   t.measured.requests.inc({ outcome: 'quota_exceeded' });
@@ -153,14 +156,15 @@ async function selectFor(
     minRevision,
     ...(decided === undefined ? {} : { cell: decided.name }),
   };
-  // By an alternate of before, or by a claim that has no record yet: asked again, the cell answers the same.
+  // From a former alternate, or from a claim without a record: a repeated selection gets the same answer.
   const options = { timeoutMs: t.config.selectTimeoutMs, signal: t.stopping, id: requestId };
   return callMethod(t.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
 }
 
 /**
- * Whether what no cell takes now may be taken shortly: an unreachable cell may come back. Of a group that spreads over zones others may be on
- * their way, for as long as a choice takes, and it waits for capacity here: a cell sees its own zones.
+ * True when a refusal may soon change: an unreachable cell may come back. In a group that spreads over zones, other
+ * members may be on their way, for as long as a choice takes, and such a group waits for capacity here, since a cell
+ * sees only its own zones.
  */
 function mayChangeSoon(t: TopConductor, record: Instance, response: SelectDestinationsResponse): boolean {
   const ageMs = t.clock.now() - record.createdAtMs;
@@ -169,7 +173,7 @@ function mayChangeSoon(t: TopConductor, record: Instance, response: SelectDestin
   return (isRefusedBy(response, 'cell_spread') && ageMs < givingMs(t)) || t.clock.now() < waitsUntilMs(record);
 }
 
-/** How long it waits for capacity; when it was made, if it does not. */
+/** End of its wait for capacity; its creation time if it does not wait. */
 function waitsUntilMs({ createdAtMs, admission }: Instance): number {
   return createdAtMs + (admission?.waitForCapacityMs ?? 0);
 }
@@ -183,8 +187,8 @@ async function noteFaults(t: TopConductor, open: readonly Instance[], fault: Non
 }
 
 /**
- * Ends instances of one request that no cell takes, all of them without a cell or of one that is written down. One for which somebody else
- * has chosen a cell since it was asked for is not failed by that.
+ * Fails instances of one request that no cell takes, all of them without a cell or in the recorded one. An instance for
+ * which another conductor has chosen a cell meanwhile is left alone.
  */
 function fail(t: TopConductor, asked: readonly Instance[], fault: NonNullable<Instance['fault']>): Promise<void> {
   const decided = asked[0]?.cell?.name;

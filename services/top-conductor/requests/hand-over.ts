@@ -12,19 +12,19 @@ import { groupOf, reserve } from './reservations';
 import { membersOf } from './settle-gang';
 import { specForCell } from './spec-for-cell';
 
-/** What instances of one request are given to a cell with. */
+/** The terms of giving a request's instances to a cell. */
 interface Handover {
   readonly cell: string;
-  /** Of a group that spreads over zones: the one that all of them are in. They hold their places there already. */
+  /** For a group that spreads over zones: the zone of all of them. Their places there are already reserved. */
   readonly zone?: string | undefined;
-  /** Of some of them, or none. */
+  /** For some of the instances, or none. */
   readonly destinations: readonly Destination[];
-  /** Others of their request are in other cells, or zones: whether their gang fails is the top's to say. */
+  /** True when others of the request are in other cells, or zones: then the top decides whether the gang fails. */
   readonly isPart: boolean;
 }
 
 /**
- * Writes the cell down, tells its conductors, and writes down that it is told.
+ * Records the cell, sends it the request, and records the handover.
  *
  * @throws BerthError `unavailable / cell_unreachable`.
  */
@@ -62,13 +62,13 @@ export async function handOver(t: TopConductor, open: readonly Instance[], { cel
   );
 }
 
-/** Whether their group is of one cell, and in another. */
+/** True when their group is bound to one cell, and in another. */
 async function isElsewhere(t: TopConductor, open: readonly Instance[], cell: string): Promise<boolean> {
   if (!open.some(groupOf)) return false;
   return (await reserve(t, open, () => ({ name: cell }))).kind === 'elsewhere';
 }
 
-/** Members of their group have come to another cell since: what was selected here is given back, and they go there. */
+/** Members of their group are in another cell by now: the selection here is released, and they go there. */
 async function goElsewhere(
   t: TopConductor,
   open: readonly Instance[],
@@ -80,8 +80,8 @@ async function goElsewhere(
 }
 
 /**
- * The id of their request in a cell. A cell takes a request once: where it has had others of the same, which whoever died left apart
- * from these, these come by a request of their own.
+ * The id of their request in a cell. A cell takes a request id once: if it has had other instances of the request,
+ * which a dead conductor separated from these, these come with a new id.
  */
 async function requestIdIn(t: TopConductor, open: readonly Instance[], cell: string): Promise<string> {
   const [first] = open;
@@ -93,7 +93,7 @@ async function requestIdIn(t: TopConductor, open: readonly Instance[], cell: str
   return isTaken ? t.random.uuid() : requestIn(first);
 }
 
-/** Answers those that are in this cell, and zone, from now on. */
+/** Records the cell; returns the instances that are in this cell, and zone, afterwards. */
 async function chooseCell(
   t: TopConductor,
   open: readonly Instance[],
@@ -105,7 +105,7 @@ async function chooseCell(
     open.map(({ uuid }) =>
       changeRecord(t, uuid, (record) => {
         if (record.state !== 'scheduling' || record.cell?.isHandedOver) return undefined;
-        // Somebody else was faster: what was claimed for it here has no record, and goes with the cell's audit.
+        // Another conductor was faster: the claim made here has no record, and the cell's audit releases it.
         if (record.cell && !isThere(record.cell)) return undefined;
         const before = record.cell ?? { version: 0, isHandedOver: false, isEnding: false };
         const its = requestId === record.requestId ? {} : { requestId };

@@ -1,17 +1,20 @@
 import { isOfOneCell, isOverZones, type Membership, type NamedGroup } from '#libs/domain/server-group';
 
-/** Where an instance counts as a member of its group. */
+/** The place where an instance counts as a member of its group. */
 export interface Place {
-  /** Of the cell. */
+  /** Name of the cell. */
   readonly name: string;
   readonly zone?: string | undefined;
-  /** Of a group that spreads over zones: all that members may go to. Left out, it is in its zone whatever the others do. */
+  /**
+   * For a group that spreads over zones: all zones that members may go to. Undefined to count it in its zone whatever
+   * the group allows.
+   */
   readonly among?: readonly string[] | undefined;
 }
 
 /**
- * A membership as the top's store counts it. To that a cell is what a host is to a cell's: a group that must stay in one cell is one of
- * affinity to it. Zones are what they are to a cell's store.
+ * A membership in the top's store. A cell takes the place of a host there: a group bound to one cell is an affinity
+ * group. Zones are the same as in a cell's store.
  */
 export function membershipIn(place: Place | undefined, group: NamedGroup | undefined): Membership | undefined {
   if (group?.policy === undefined || place === undefined) return undefined;

@@ -11,27 +11,28 @@ import type { TopConductor } from '../context';
 import { membershipIn, type Place } from './place';
 
 /**
- * What instances of the fleet count for in their projects' quotas at the top: allocations of a provider that has room for all,
- * in the top's own store, so that the rule of quotas is that of a cell's claims and is checked in the same commit.
+ * The provider of the fleet's reservations: instances count against their projects' quotas at the top by allocations of
+ * this provider, which has capacity for all, in the top's own store. So the quota rule is that of a cell's claims,
+ * checked in the same commit.
  *
- * Two phases: what a request asks for is reserved before any cell is asked, all of its instances or none; the cell claims; what
- * fails or ends gives it back with its record's last version. Whoever dies in between leaves a reservation without an instance, or an
- * instance without one: `settleReservations` puts that right.
+ * Two phases: a request's resources are reserved before any cell is asked, for all of its instances or none; the cell
+ * claims; a failed or ended instance releases its reservation with its record's last version. A crash in between leaves
+ * a reservation without an instance, or the reverse: `settleReservations` repairs that.
  */
 export const FLEET_PROVIDER = '0be72ee7-f1ee-4000-8000-000000000001';
 
-/** How a reservation ended. But for `reserved`, nothing is. */
+/** The outcome of a reservation. Except for `reserved`, nothing was reserved. */
 export type Reserved =
   | { readonly kind: 'reserved' }
   | { readonly kind: 'quota'; readonly excess: readonly QuotaExcess[] }
-  /** Their group has to be elsewhere: in the cell of its other members, or in a zone that has fewer of them. */
+  /** Their group must be elsewhere: in the cell of its other members, or in a zone with fewer of them. */
   | { readonly kind: 'elsewhere' }
-  /** Somebody else has written what one of them holds since it was read. */
+  /** A reservation was overwritten since it was read. */
   | { readonly kind: 'changed' };
 
 /**
- * Reserves what instances ask for, and that they are in their group's cell, or zone: in what is on record, or in `placeOf`, one after the
- * other, all or none. Again, it changes nothing.
+ * Reserves the instances' resources, and their membership in their group's cell, or zone: the recorded one, or that of
+ * `placeOf`, one after the other, all or none. Idempotent.
  */
 export function reserve(
   t: TopConductor,
@@ -42,7 +43,10 @@ export function reserve(
   return commitReservation(t, writes, 'within_quota');
 }
 
-/** Reserves for an instance what it asks for, or will after a resize, whichever is more of each class. Answers as `reserve`. */
+/**
+ * Reserves an instance's resources during a resize: the larger of both sizes of each class. Returns the outcome like
+ * `reserve`.
+ */
 export function reserveForResize(t: TopConductor, record: Instance, requestSpec: Uint8Array): Promise<Reserved> {
   const [now, then] = [takenBy(record.requestSpec), takenBy(requestSpec)];
   const names = [...new Set([...Object.keys(now), ...Object.keys(then)])];
@@ -50,16 +54,16 @@ export function reserveForResize(t: TopConductor, record: Instance, requestSpec:
   return commitReservation(t, [writeOf(record, most)], 'within_quota');
 }
 
-/** Reserves what an instance asks for whatever the quota says: it runs. */
+/** Reserves a running instance's resources whatever the quota. */
 export async function reserveRunning(t: TopConductor, record: Instance): Promise<void> {
   await commitReservation(t, [writeOf(record)], 'forced');
 }
 
 /**
- * Counts a member that goes to another place, or stays where it is, if nobody has written what it holds since that was read. Once
- * it was, whoever has read it before is refused.
+ * Counts a member in another place, or keeps it in its place, if its reservation is unchanged since it was read.
+ * Afterwards, writers that read it before are refused.
  *
- * @param place  where it goes, if its group allows; undefined when it stays, whatever its group says
+ * @param place  the new place, if its group allows; undefined to stay, whatever its group allows
  */
 export function reserveMove(
   t: TopConductor,
@@ -72,28 +76,28 @@ export function reserveMove(
 }
 
 /**
- * Reserves what instances count for that have not reserved it, or elsewhere than where they are on record.
+ * Reserves the resources of instances without a reservation, or with one for another place than the recorded one.
  *
- * What is reserved is read before the records, and written only if nobody has written it since: whoever wrote it later knows the record
- * as it is now, or looks at it once more itself.
+ * Reservations are read before the records, and written only if unchanged since: a later writer knows the present
+ * record, or checks it again itself.
  */
 export async function reserveAsOnRecord(t: TopConductor, uuids: readonly string[]): Promise<void> {
   const held = new Map((await t.placement.consumers(uuids)).map((one) => [one.uuid, one]));
   for (const record of await t.instances.get(uuids)) {
     const has = held.get(record.uuid);
-    // What goes to another zone may be counted there already: whoever takes it further knows.
+    // An instance on a move to another zone may be counted there already: the conductor of the move knows.
     if (record.cell?.move?.zone !== undefined) continue;
     if (!isCounted(record) || isMoving(record) || isReserved(record, has)) continue;
     await commitReservation(t, [{ ...writeOf(record), expect: asRead(has) }], 'forced');
   }
 }
 
-/** The server group that an instance is of. */
+/** The server group of an instance. */
 export function groupOf({ requestSpec }: Pick<Instance, 'requestSpec'>): NamedGroup | undefined {
   return readSpec(requestSpec).group;
 }
 
-/** Gives back what instances have reserved; those that have nothing are not missed. */
+/** Releases the reservations of instances, if any. */
 export async function release(t: TopConductor, records: readonly Pick<Instance, 'uuid' | 'projectId' | 'userId'>[]) {
   if (records.length > 0)
     await commitReservation(
@@ -103,12 +107,12 @@ export async function release(t: TopConductor, records: readonly Pick<Instance, 
     );
 }
 
-/** Whether an instance counts: what ended does not, nor what its cell keeps on no host. */
+/** True when an instance counts: not once it has ended, nor while it is shelved. */
 export function isCounted({ state }: Pick<Instance, 'state'>): boolean {
   return state !== 'deleted' && state !== 'error' && state !== 'shelved_offloaded';
 }
 
-/** Whether it is on its way to another size, for which it has reserved the more of both. */
+/** True during a resize, which reserves the larger of both sizes. */
 export function isMoving({ state }: Pick<Instance, 'state'>): boolean {
   return state === 'resize' || state === 'verify_resize' || state === 'revert_resize';
 }
@@ -117,8 +121,8 @@ export function isMoving({ state }: Pick<Instance, 'state'>): boolean {
 const CHUNK = 500;
 
 /**
- * Reserves what instances count for that have not reserved it, and gives back what no instance counts for any more and has not
- * changed since `beforeMs`: before an instance is on record it has reserved nothing, so nothing is given back too early.
+ * Reserves for instances without a reservation, and releases reservations without an instance, except those changed
+ * after `beforeMs`. An instance is recorded before it reserves, so no release is premature.
  */
 export async function settleReservations(t: TopConductor, beforeMs: number): Promise<void> {
   await t.instances.scan(async (rows) => {
@@ -142,7 +146,9 @@ export async function settleReservations(t: TopConductor, beforeMs: number): Pro
   });
 }
 
-/** Custom classes that the top does not know are not counted: they are written again for nothing, until it knows them. */
+/**
+ * Custom classes unknown to the top are not counted: such reservations are rewritten needlessly until it knows them.
+ */
 function isReserved(record: Instance, held: Consumer | undefined): boolean {
   const member = membershipIn(record.cell, groupOf(record));
   if (held?.groupHost !== member?.host || held?.groupDomain?.domain !== member?.spread?.domain) return false;
@@ -151,7 +157,7 @@ function isReserved(record: Instance, held: Consumer | undefined): boolean {
   return [...new Set([...Object.keys(has), ...Object.keys(wanted)])].every((name) => has[name] === wanted[name]);
 }
 
-/** What is read of a spec. */
+/** The parts of a spec that reservations use. */
 const readSpec = internedSpecs((spec) => {
   const { resources, requestGroups, group } = resolveSpec(spec, 'request_spec');
   return { takes: [resources, ...requestGroups.map((one) => one.resources)].reduce(addResources, {}), group };
@@ -183,7 +189,7 @@ function asRead(held: Consumer | undefined): ConsumerWrite['expect'] {
   return held ? { kind: 'generation', generation: held.generation } : { kind: 'absent' };
 }
 
-/** More than there are classes that one request names. */
+/** Exceeds the number of classes in a request. */
 const MAX_TRIES = 64;
 
 async function commitReservation(
@@ -202,7 +208,7 @@ async function commitReservation(
     if (result.kind === 'generation') return { kind: 'changed' };
     if (result.kind !== 'not_found') break;
     const { subject, key } = result;
-    // No host of any cell has ever had it (the top's schedulers would know): nobody gets it.
+    // No host of any cell has ever had the class (the top's schedulers would know it): nobody can use it.
     if (subject === 'resource_class') wanted = wanted.map((one) => without(one, key));
     else if (subject === 'provider') await makeFleetProvider(t);
     else await addClass(t, key.split(' ')[1] ?? '');
@@ -215,7 +221,7 @@ async function makeFleetProvider(t: TopConductor): Promise<void> {
   await t.placement.commit({ kind: 'put_provider', atMs: t.clock.now(), ...provider });
 }
 
-/** Room for a million times the most that one host may have. */
+/** Capacity for a million times the most that one host may have. */
 const UNBOUNDED = inventory(MAX_AMOUNT, { allocationRatio: 1_000_000 });
 
 async function addClass(t: TopConductor, name: string): Promise<void> {

@@ -15,11 +15,11 @@ import { groupOf, type Reserved, reserve } from './reservations';
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * Reserves for an instance that comes back from the shelf to the cell, and zone, that it was in. `elsewhere` when its group would be
- * uneven with it there: others have come to its zone meanwhile.
+ * Reserves for an instance that is unshelved in its former cell, and zone. `elsewhere` when it would make its group
+ * uneven there: others have come to its zone meanwhile.
  *
- * @throws BerthError `unavailable` while no scheduler of the top answers; `failed_precondition / no_such_zone` when its cell has no such
- *   zone any more: without instances, a zone may get another name.
+ * @throws BerthError `unavailable` while no scheduler of the top answers; `failed_precondition / no_such_zone` when its
+ *   cell has lost that zone: without instances, a zone may be renamed.
  */
 export async function reserveAgain(t: TopConductor, record: Instance): Promise<Reserved> {
   const { cell } = record;
@@ -35,7 +35,7 @@ export async function reserveAgain(t: TopConductor, record: Instance): Promise<R
   return reserve(t, [record], () => ({ ...cell, among }));
 }
 
-/** The zones that a member may be compared over, as the cells tell now. @throws BerthError `unavailable`. */
+/** The zones that a group is balanced over, from the cells' present summaries. @throws BerthError `unavailable`. */
 export async function zonesOpenTo(t: TopConductor, record: Instance): Promise<readonly string[]> {
   return zonesIn(await cellsOfFleet(t), record);
 }

@@ -7,17 +7,18 @@ import { busOfCell } from '../cells/bus-of-cell';
 import type { TopConductor } from '../context';
 import { reserve } from './reservations';
 
-/** Tries while others of the group come first; then they are asked for again when they are due. */
+/** Limit of the tries while others of the group come first; afterwards they are retried when due. */
 const MAX_TRIES = 8;
 
 /**
- * Has hosts selected for members of a group that spreads over zones, and holds their places in the zones at the top, all of them in one commit
- * that sees to it that the group stays even.
+ * Selects hosts for members of a group that spreads over zones, and reserves their places in the zones at the top, all
+ * in one commit that keeps the group even.
  *
- * In two phases: the cells claim hosts first, then the top counts the members. The other way round a place would count that no host is
- * found for, and others would be placed by it. When the commit says that others of the group were counted meanwhile, a scheduler that has seen
- * them is asked again: what it chooses the same is still claimed, and the rest is given back. Claims that nobody gives back, because this
- * process died, have no record and go with the audit of their cell; places without a cell on record are given up by whoever goes on.
+ * In two phases: the cells claim hosts first, then the top counts the members. The other way round a place without a
+ * host would count, and affect the placement of others. When the commit shows that others of the group were counted
+ * meanwhile, a scheduler that has seen them is asked again: its equal choices are still claimed, and the rest is
+ * released. After a crash of this process the audit of a cell releases claims without a record; the next conductor
+ * releases places without a recorded cell.
  *
  * @param ask  a scheduler that has seen this revision of the top's store
  * @throws BerthError `aborted / group_is_uneven` when others came first each time.
@@ -41,7 +42,7 @@ export async function selectOverZones(
   throw new BerthError('aborted', 'group_is_uneven', 'others of its group came first each time: asks again');
 }
 
-/** Counts the members where they go, in the order in which they were chosen: each leaves the group even. */
+/** Counts the members in their zones, in the order of selection: each leaves the group even. */
 async function holdPlaces(
   t: TopConductor,
   open: readonly Instance[],
@@ -55,7 +56,9 @@ async function holdPlaces(
   return (await reserve(t, ordered, ({ uuid }) => places.get(uuid))).kind === 'reserved';
 }
 
-/** What was claimed in a cell for which none was selected this time: what was claimed there anew has replaced the old claim. */
+/**
+ * Former claims in cells that were not selected this time; in a selected cell the new claim has replaced the old one.
+ */
 function without(claimed: readonly Destination[], selected: readonly Destination[]): readonly Destination[] {
   const cellOf = new Map(selected.map((one) => [one.instanceUuid, one.selected.cell]));
   return claimed.filter((one) => cellOf.get(one.instanceUuid) !== one.selected.cell);

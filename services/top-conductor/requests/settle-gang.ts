@@ -5,21 +5,21 @@ import { endInCell } from '../cells/end-in-cell';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, type RecordChange, requestIn } from '../records';
 
-/** All instances of a request that are on record. */
+/** All recorded instances of a request. */
 export function membersOf(t: TopConductor, requestId: string): Promise<Instance[]> {
   return t.instances.list({ requestId }, undefined, MAX_INSTANCES_PER_REQUEST);
 }
 
-/** Whether what its failure means for its gang is to be seen yet. */
+/** True while the effect of its failure on its gang is undecided. */
 export function owesGang(record: Pick<Instance, 'state' | 'gang' | 'fault' | 'attempts'>): boolean {
   const { state, gang, fault } = record;
   return state === 'error' && gang !== undefined && fault?.reason !== GANG_FAILED && !hasBeenActive(record);
 }
 
 /**
- * Settles failures with their gang. One that a cell has as one request is that cell's to settle; of one that is in parts, of several cells or
- * zones, each of which is built for itself, the top ends the others when too few can become ACTIVE, by the rule of the cells. Whoever dies on the way
- * leaves a failed record that is due.
+ * Decides the effect of failures on their gang. A gang that is one request in a cell is settled by that cell; for a
+ * gang in parts, across cells or zones, each built by itself, the top ends the others when too few can become ACTIVE,
+ * by the cells' rule. After a crash the failed record is due again.
  */
 export async function settleGang(t: TopConductor, requestId: string): Promise<void> {
   const members = await membersOf(t, requestId);
@@ -38,7 +38,7 @@ export async function settleGang(t: TopConductor, requestId: string): Promise<vo
   }
 }
 
-/** Ends instances of one request in ERROR, those that may still by then, and settles their failures with their gang, once. */
+/** Ends instances of one request in ERROR, as far as their states allow, and then settles their gang, once. */
 export async function failAtTop(
   t: TopConductor,
   instances: readonly Pick<Instance, 'uuid'>[],

@@ -3,9 +3,11 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { fleetGroupId } from '#libs/domain/server-group';
 
 /**
- * A request as cells get it: what they have under the same name is theirs, and not what the fleet has.
+ * A request in the form for cells: without references to the fleet's own objects, since a cell's objects of the same
+ * name are others.
  *
- * @param zone  of a group that spreads over zones: the one that the top has chosen, in which the cell has nothing to compare
+ * @param zone  for a group that spreads over zones: the zone chosen by the top, in which the cell has nothing to
+ *   balance
  */
 export function specForCell(encoded: EncodedRequestSpec, zone?: string): EncodedRequestSpec {
   const spec = requestSpecCodec.decode(encoded);
@@ -16,7 +18,7 @@ export function specForCell(encoded: EncodedRequestSpec, zone?: string): Encoded
   return requestSpecCodec.encode({ ...spec, flavor: undefined, group: named, availabilityZone });
 }
 
-/** The same for a move to another cell: hosts that were named for the build are of its old cell, and bind nothing any more. */
+/** The same for a move to another cell: without the hosts named for the build, which belong to its old cell. */
 export function specForMove(encoded: EncodedRequestSpec, zone?: string): EncodedRequestSpec {
   const spec = requestSpecCodec.decode(specForCell(encoded, zone));
   return requestSpecCodec.encode({ ...spec, forceHosts: [] });

@@ -16,8 +16,8 @@ import { fillInGroup } from './fill-in-group';
 import { giveToCell } from './give-to-cell';
 
 /**
- * Takes one request of a client. It is acknowledged when it is on record: what is left of it to do is done when the record is due,
- * by any conductor of the top.
+ * Takes one client's request. It is acknowledged once recorded: any conductor of the top does the rest when the record
+ * is due.
  */
 export async function takeRequest(t: TopConductor, message: IncomingMessage): Promise<Settlement> {
   try {
@@ -38,7 +38,7 @@ function workOf(t: TopConductor, message: IncomingMessage): Promise<Settlement |
   }
 }
 
-/** How work is done again while something is away. */
+/** Backoff of retries during an outage. */
 export function retryOptions({ clock, random, log, measured, stopping }: Omit<TopConductor, 'retry'>): HoldRetry {
   return {
     firstMs: 50,
@@ -55,7 +55,7 @@ export function retryOptions({ clock, random, log, measured, stopping }: Omit<To
   };
 }
 
-/** Tells the client of a request that it is refused, and settles its message. */
+/** Tells the client of a refused request, and settles its message. */
 export function refuseRequest(t: TopConductor, message: IncomingMessage, error: BerthError): Promise<Settlement> {
   const fields = { event: 'message_refused', err: error, message_id: message.id };
   t.refusals.warn(nameOf(message.identity), fields, 'message refused');
@@ -73,7 +73,9 @@ async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promis
   await giveToCell(t, instances);
 }
 
-/** Stores the instances of a request; one that comes again finds them, whatever has become of its flavor and group meanwhile. */
+/**
+ * Stores the instances of a request; a repeated request finds them, even if its flavor or group has changed meanwhile.
+ */
 async function createOnce(t: TopConductor, request: BuildRequest) {
   const { requestId, count } = request;
   const { projectId, userId, flavor } = readSpec(request.requestSpec);
@@ -87,7 +89,7 @@ async function createOnce(t: TopConductor, request: BuildRequest) {
   return t.instances.create(requestId, wanted, request.publishedAtMs || undefined);
 }
 
-/** What is in a cell is ended by the cell; what is in none ends here. */
+/** An instance in a cell is ended by the cell; one without a cell ends here. */
 async function onTerminate(t: TopConductor, { body, identity }: IncomingMessage): Promise<void> {
   const { instanceUuid, projectId } = terminateInstanceCodec.decode(body);
   const record = await ownRecord(t, instanceUuid, identity, projectId);
@@ -105,7 +107,7 @@ async function onTerminate(t: TopConductor, { body, identity }: IncomingMessage)
     await endInCell(t, changed).catch(() => t.log.debug({ instance_uuid: instanceUuid }, 'ended later'));
 }
 
-/** Errors as `requireOwnInstance`. */
+/** Errors as in `requireOwnInstance`. */
 export async function ownRecord(t: TopConductor, uuid: string, sender: Identity, projectId = ''): Promise<Instance> {
   const [record] = await t.instances.get([uuid]);
   return requireOwnInstance(record, uuid, sender, projectId);

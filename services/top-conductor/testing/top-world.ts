@@ -47,27 +47,27 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { topConductorOptions } from '../options';
 import { startTopConductor } from '../start';
 
-/** Of whom a cell says something. */
+/** The subject of a cell's report. */
 type Said = Pick<Instance, 'uuid' | 'requestId' | 'projectId' | 'userId' | 'requestSpec'>;
 
-/** A cell by its word alone: what it was told, and what it says. */
+/** A scripted cell: the messages it got, and the reports it sends. */
 export class ScriptedCell {
-  /** What its conductors have on record. */
+  /** Its conductors' records. */
   readonly records = new Map<string, InstanceView>();
   readonly requests: BuildRequest[] = [];
   readonly terminated: string[] = [];
-  /** Instances whose claims were given back. */
+  /** Instances with released claims. */
   readonly released: string[] = [];
   readonly operations: OperateInstanceRequest[] = [];
-  /** Whether it does what it is asked to. */
+  /** True when it accepts requests. */
   heeds = true;
-  /** Whether it builds, stops, starts and ends what it is told to. */
+  /** True when it builds, stops, starts and ends instances as ordered. */
   obeys = false;
-  /** Whether it stops what it is told to, if it obeys. */
+  /** True when it stops instances as ordered, if it obeys. */
   stops = true;
-  /** Whether what it builds becomes ACTIVE. */
+  /** True when its builds become ACTIVE. */
   builds = true;
-  /** Whether its conductors answer. */
+  /** True when its conductors answer. */
   answers = true;
 
   constructor(
@@ -125,14 +125,14 @@ export class ScriptedCell {
     await this.says({ ...view, requestSpec }, { ...view, state, version: view.version + 1 });
   }
 
-  /** Refuses a request that it was given. */
+  /** Refuses a request. */
   async refuses({ requestId }: BuildRequest): Promise<void> {
     const error = new BerthError('failed_precondition', 'scripted', 'this cell does not take it');
     const body = buildRefusedCodec.encode({ requestId, error });
     await this.bus.publish(refusalTopic(''), { type: buildRefusedCodec.type, body });
   }
 
-  /** Writes a record and tells of it, or only writes it. */
+  /** Writes a record, and by default publishes it. */
   async says(of: Said, fields: Partial<InstanceView>, isHeard = true): Promise<void> {
     const { uuid, requestId, projectId, userId } = of;
     const about = {
@@ -170,12 +170,12 @@ export class TopWorld {
   readonly asked: SelectDestinationsRequest[] = [];
   /** Server groups of the fleet. */
   groups: readonly GroupView[] = [];
-  /** What the scheduler of the top says of cells. */
+  /** Cells as reported by the scheduler of the top. */
   cells: readonly CellView[] = [];
-  /** What the scheduler of the top says. */
+  /** The selection by the scheduler of the top. */
   select: (request: SelectDestinationsRequest) => Promise<SelectDestinationsResponse> | SelectDestinationsResponse =
     () => chosen('a', []);
-  /** Of the conductor that was started last. */
+  /** Metrics of the conductor started last. */
   metrics = createMetrics({});
   readonly #running: Running[] = [];
 
@@ -202,7 +202,7 @@ export class TopWorld {
     await this.start();
   }
 
-  /** Starts another conductor of the top, which knows some cells. */
+  /** Starts another conductor of the top with these cells. */
   async start(cells: readonly string[] = ['a', 'b']): Promise<Running> {
     const config = readConfig(topConductorOptions, {
       BERTH_TOP_CONDUCTOR_SYNC_INTERVAL_MS: '1000',
@@ -235,7 +235,7 @@ export class TopWorld {
     await closing;
   }
 
-  /** Sends a build request; answers what became of it and the client's answer. */
+  /** Sends a build request; returns the outcomes and the client's answer. */
   async request(count = 1, spec: Partial<RequestSpec> = {}, fields: Partial<BuildRequest> = {}): Promise<string> {
     const requestId = this.random.uuid();
     const about = { requestId, requestSpec: anEncodedSpec(spec), count, name: 'web', instanceUuids: [] };
@@ -244,7 +244,7 @@ export class TopWorld {
     return requestId;
   }
 
-  /** Sends a build request and answers why it was refused; undefined when it was not. */
+  /** Sends a build request; returns the error of a refusal, or undefined. */
   async refusal(spec: Partial<RequestSpec>, count = 1): Promise<BerthError | undefined> {
     let refused: BerthError | undefined;
     await this.bus.subscribe('request.refused.#', (_topic, { body }) => {
@@ -259,13 +259,13 @@ export class TopWorld {
     await this.clock.advance(0);
   }
 
-  /** Limits of project-1 at the top. */
+  /** Sets limits of project-1 at the top. */
   async limit(limits: Resources): Promise<void> {
     const quota = { projectId: 'project-1', version: 0, limits, borrowLimits: {}, cohort: undefined, unset: [] };
     await this.placement.commit({ kind: 'write_quota', atMs: this.clock.now(), ...quota });
   }
 
-  /** What project-1 counts for at the top. */
+  /** The amounts of project-1 counted at the top. */
   async used(): Promise<Resources> {
     const usages = await this.placement.projectUsages();
     return usages.find(({ projectId }) => projectId === 'project-1')?.used ?? {};
@@ -275,14 +275,14 @@ export class TopWorld {
     return this.instances.list({}, undefined, 1_000);
   }
 
-  /** The instance of a request of one. */
+  /** The only instance. */
   async only(): Promise<Instance> {
     const [instance] = await this.all();
     if (!instance) throw new Error('there is no instance');
     return instance;
   }
 
-  /** A client of the top that does not ask again. */
+  /** A client of the top that does not retry. */
   client(): Client {
     const { clock, random } = this;
     return new Client(this.bus, { clock, random, timeoutMs: 5_000, retryForMs: 0 });
@@ -293,7 +293,7 @@ export class TopWorld {
   }
 }
 
-/** That a cell has claimed hosts for these. */
+/** The answer that a cell has claimed hosts for these. */
 export function chosen(cell: string, instanceUuids: readonly string[]): SelectDestinationsResponse {
   const selected = { host: 'h1', cell, allocationRequest: Uint8Array.of(1), serviceHost: 'h1', epoch: 1 };
   const destinations = instanceUuids.map((instanceUuid, n) => {
@@ -302,7 +302,7 @@ export function chosen(cell: string, instanceUuids: readonly string[]): SelectDe
   return { destinations, noValidHost: undefined, cell };
 }
 
-/** That cells have claimed hosts in zones, by instance: `a z1`. */
+/** The answer that cells have claimed hosts in zones, by instance: `a z1`. */
 export function chosenInZones(
   zones: readonly string[],
   places: Readonly<Record<string, string>>,
@@ -314,12 +314,12 @@ export function chosenInZones(
   return { destinations, noValidHost: undefined, zones };
 }
 
-/** What several cells have selected together. */
+/** The combined answer of several cells. */
 export function chosenAcross(...parts: readonly SelectDestinationsResponse[]): SelectDestinationsResponse {
   return { destinations: parts.flatMap(({ destinations }) => destinations), noValidHost: undefined };
 }
 
-/** That no cell takes it, for reasons that may pass or not. */
+/** The answer that no cell takes it, for a reason that may pass or not. */
 export function refusedBy(filter: 'cell_reachable' | 'cell_capacity' | 'cell_spread'): SelectDestinationsResponse {
   const filters = [{ filter, refused: 2, reasons: { scripted: 2 } }];
   const counts = { hostsConsidered: 2, hostsPassed: 0, claimConflicts: 0 };

@@ -36,10 +36,10 @@ const diagnosis = {
   quotaExceeded: [],
 };
 
-/** So many instances, in no zone in particular, or in each zone. */
+/** Capacity in instances, overall or by zone. */
 type Room = number | Readonly<Record<string, number>>;
 
-/** Cells with room for so many instances each: they claim, and say what they were asked for and what they gave back. */
+/** Cells with capacity for this many instances each: they claim, and record requests and releases. */
 export async function cellsWith(
   rooms: Readonly<Record<string, Room>>,
   group?: { readonly cell: string },
@@ -87,7 +87,7 @@ export async function cellsWith(
     cells.set(name, cell);
   }
   const config = { maxAsked: 5, askTimeoutMs: 1_000, refusalMs };
-  /** Consumers at the top, by their uuid: the zones that members of the group are in. */
+  /** Consumers at the top, by uuid: the zones of the group's members. */
   const held = new Map<string, string>();
   const mirror = {
     groupMembers: () => new Set(held.keys()),
@@ -108,7 +108,7 @@ export async function cellsWith(
     for (const { selected } of destinations) counts[selected.cell] = (counts[selected.cell] ?? 0) + 1;
     return counts;
   };
-  /** As the top's conductors write down where members are. */
+  /** / Like the top's conductors, records the members' places. */
   const write = ({ destinations }: Awaited<ReturnType<typeof select>>) => {
     for (const { instanceUuid, zone = '' } of destinations) held.set(instanceUuid, zone);
   };
@@ -122,7 +122,7 @@ function roomsOf(cell: string, room: Room): [place: string, free: number][] {
   return Object.entries(room).map(([zone, free]) => [`${cell} ${zone}`, free]);
 }
 
-/** That there is a host with plenty in each zone: the cell knows better. */
+/** A summary with an ample host in each zone: the cell's answer is the accurate one. */
 function summaryOf(room: Readonly<Record<string, number>>): CellSummary {
   const zones = Object.keys(room);
   const free = { VCPU: { most: 99, total: 99 }, MEMORY_MB: { most: 99_999, total: 99_999 } };

@@ -29,7 +29,7 @@ const REORDER_POLLS = 6;
  * on already.
  *
  * @throws BerthError `aborted / cancelled`; `failed_precondition / boot_unproven`, `/ boot_failed`; errors of the
- * controller; like `RememberedNode.written`, with nothing ordered then.
+ *   controller; like `RememberedNode.written`, with nothing ordered then.
  */
 export async function bootOnce(work: NodeWorkParts, device: 'Pxe' | 'Utilities', signal: AbortSignal): Promise<void> {
   const { node, controller, clock, pollMs, note } = work;

@@ -259,7 +259,7 @@ class DockerDriver implements Driver {
     await this.#containers.start(uuid, signal);
     await sleep(this.around.clock, this.config.dockerStartMs, signal);
     if (signal.aborted) throw cancelled();
-    // From here on its end is an event; until then it is polled here.
+    // From here on its end is an event; an earlier end is found by the inspection below.
     const entry = this.#entries.get(uuid);
     if (entry) Object.assign(entry, { isRunning: true, isChanging: false });
     const { State } = (await this.#containers.inspect(uuid)) ?? {};

@@ -45,7 +45,7 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
  * Requests over HTTP. Redirects are returned: the caller decides whether the session's token may follow.
  *
  * @param caFile  certificates in PEM to trust besides the public ones: issuers, or controllers' own. A certificate in
- * the file itself is trusted under any name: controllers sign for `localhost`, or for a serial number
+ *   the file itself is trusted under any name: controllers sign for `localhost`, or for a serial number
  * @throws BerthError `invalid_argument / bad_config` when the file can't be read
  */
 export function askOverHttp(caFile = ''): AskRedfish {

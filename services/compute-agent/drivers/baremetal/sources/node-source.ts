@@ -33,7 +33,7 @@ export interface NodeSource {
    * Names are unique, and stay with their machines.
    *
    * @throws BerthError `invalid_argument / bad_nodes`, `unavailable / controller_away`, `failed_precondition /
-   * login_refused`.
+   *   login_refused`.
    */
   list(recall: RecallMachines): Promise<readonly NodeDescription[]>;
   /** The controller of a listed node. */
