@@ -11,9 +11,9 @@ import { queueArguments } from './queue-arguments';
  * that restricted users need before a service has run: the exchanges, and each agent's order queue.
  *
  * @param users  `scheduler`, `conductor`, `console`, `operator`, and those of agents and projects (`userOf`), in other
- * cells than the first with the cell's name in front (`cell.b.scheduler`); others get no rights
+ *   cells than the first with the cell's name in front (`cell.b.scheduler`); others get no rights
  * @param isCluster  several brokers form one: all queues that outlive a connection are replicated (quorum), so that
- * none fails with one broker. RabbitMQ applies the virtual host's type to queues declared without one.
+ *   none fails with one broker. RabbitMQ applies the virtual host's type to queues declared without one.
  */
 export function brokerDefinitions(vhost: string, users: ReadonlyMap<string, string>, isCluster = false): object {
   const cells = [...new Set([...users.keys()].map(cellOf))];

@@ -18,8 +18,7 @@ export interface Bus {
    *
    * @throws BerthError the handler's own error; `deadline_exceeded` (no answer in time: outcome unknown, ask again with
    *   the same `id`); `unavailable` (the broker is away, or nobody serves the queue); `resource_exhausted` (queue
-   *   full);
-   *   `aborted / cancelled` (the caller's signal).
+   *   full); `aborted / cancelled` (the caller's signal).
    */
   call(queue: QueueAddress, message: OutgoingMessage, options: CallOptions): Promise<Uint8Array>;
 

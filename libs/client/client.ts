@@ -131,9 +131,9 @@ export interface ClientParts {
   readonly random: Random;
   /** Time limit of a call. */
   readonly timeoutMs: number;
-  /** How long to resend a request while the broker or Berth is away; 0 for no retry. */
-  readonly retryForMs: number;
   /** Time limit of resending a request while the broker or Berth is away; 0 for no retry. */
+  readonly retryForMs: number;
+  /** The project of the client's user, and the only one it sees; undefined for an operator. */
   readonly projectId?: string | undefined;
 }
 
@@ -251,7 +251,7 @@ export class Client {
    * operation is on record; it is done once the instance is in one of its final states.
    *
    * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` when its state forbids
-   * it, `/ instance_changed` when it changed meanwhile, `/ host_alive` when its host is not dead.
+   *   it, `/ instance_changed` when it changed meanwhile, `/ host_alive` when its host is not dead.
    */
   async operate(
     instanceUuid: string,
@@ -272,7 +272,7 @@ export class Client {
    *
    * @returns no moves when an instance has no host, with that instance and the reason
    * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state` for one that can't be
-   * moved now.
+   *   moved now.
    */
   moveInstances(
     operation: MoveInstancesRequest['operation'],
@@ -383,7 +383,7 @@ export class Client {
    * running. For operators.
    *
    * @throws BerthError `not_found / no_such_instance`; `failed_precondition / instance_state`, `/ no_node`, `/
-   * flavor_without_class`; `aborted / instance_changed`, `/ claim_changed`: ask again.
+   *   flavor_without_class`; `aborted / instance_changed`, `/ claim_changed`: ask again.
    */
   healAllocation(instanceUuid: string): Promise<HealAllocationResponse> {
     return this.#call(RPC_CONDUCTOR, healAllocationMethod, { instanceUuid });
@@ -395,7 +395,7 @@ export class Client {
    * enrolled agent must be enrolled again, which makes its queue. For operators.
    *
    * @throws BerthError `failed_precondition / host_has_instances`, `/ host_alive`, `/ host_in_use`; `not_found /
-   * no_such_host`.
+   *   no_such_host`.
    */
   async deleteHost(host: string, { withQueue = false } = {}): Promise<void> {
     const { serviceHost } = await this.#call(RPC_CONDUCTOR, deleteHostMethod, { host });

@@ -23,7 +23,7 @@ export interface ConnectOptions {
  * Connects to Berth. An open client keeps the process alive.
  *
  * @throws BerthError `unavailable / broker_away` when the broker can't be reached in time; `invalid_argument /
- * bad_bus_url`.
+ *   bad_bus_url`.
  */
 export async function connect({
   url,

@@ -25,7 +25,7 @@ const POLL_MS = 100;
  * of a cleaning, are not awaited. A late or repeated order finds the node changed, and is not executed.
  *
  * @throws BerthError `not_found / unknown_node`, `failed_precondition / node_state`, `/ node_unmanaged`, `/
- * node_changed`, or the reason of the failure; `deadline_exceeded / node_not_operated`.
+ *   node_changed`, or the reason of the failure; `deadline_exceeded / node_not_operated`.
  */
 export async function operateNode(
   { bus, clock, timeoutMs, show }: OperateNodeParts,

@@ -99,7 +99,7 @@ export class RedisClient {
    * configured number of replicas has its writes.
    *
    * @throws BerthError like `run`; `invalid_argument / too_large_for_store`; `unavailable / not_replicated` when it ran
-   * here and a failover may lose it.
+   *   here and a failover may lose it.
    */
   async runScript(
     script: LuaScript,

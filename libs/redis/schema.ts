@@ -23,7 +23,7 @@ export interface CellConnectionOptions extends RedisClientOptions {
  * It also waits out an outage meanwhile.
  *
  * @throws BerthError like `connectRedis`; `failed_precondition / store_too_new` when a later release has written a
- * format that this one can't read.
+ *   format that this one can't read.
  */
 export async function connectToCell(
   url: string,

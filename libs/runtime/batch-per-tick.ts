@@ -1,15 +1,15 @@
 import { BerthError } from '../domain/errors';
 
 /*
- * When work is done that several callers share. A tick is one turn of Node's event loop: each socket that has something is
- * read, and its callback and promises run, one socket after the other; then comes `setImmediate`'s phase. There are two
- * moments to share at, and a reason for each:
+ * Batching of work from several callers. A tick is one turn of Node's event loop: each readable socket is read, and its
+ * callback and promises run, one socket after the other; then comes `setImmediate`'s phase. There are two moments to batch
+ * at, and a reason for each:
  *
- * - the end of the tick (`batchPerTick`), for what costs a run of the store's script: what all sockets brought, hundreds of
- *   HTTP requests for instance, goes as one commit.
- * - the end of the callback (`atEndOfCallback`, `process.nextTick`), for what the process sends: frames and acks of the bus,
- *   and the bytes of sockets. One socket's callback brings all that the bus has, so waiting for the others would gain
- *   nothing, and would leave the receivers idle while this process works.
+ * - the end of the tick (`batchPerTick`), for runs of the store's script: the input of all sockets, such as hundreds of HTTP
+ *   requests, shares one commit.
+ * - the end of the callback (`atEndOfCallback`, `process.nextTick`), for output: frames and acks of the bus, and the bytes
+ *   of sockets. One socket's callback brings the bus's whole input, so waiting for other sockets would gain nothing, and
+ *   would leave the receivers idle while this process works.
  */
 
 const actions: (() => void)[] = [];

@@ -7,7 +7,7 @@ interface Fields {
   readonly [field: string]: unknown;
 }
 
-/** Lines about what others sent: a sender who floods fills no disk, and hides nobody else's. */
+/** Logs about senders, limited so that a flooding sender neither fills the disk nor hides lines about others. */
 export interface SenderLog {
   warn(sender: string, fields: Fields, message: string): void;
   error(sender: string, fields: Fields, message: string): void;
@@ -16,7 +16,7 @@ export interface SenderLog {
 /** Lines of one event about one sender in {@link WINDOW_MS}. */
 export const LINES_PER_SENDER = 10;
 export const WINDOW_MS = 60_000;
-/** Senders whose lines are counted apart; those beyond share one count. */
+/** Limit of the senders that are counted separately; further ones share one count. */
 export const MAX_SENDERS = 1_000;
 
 interface Count {
@@ -26,8 +26,8 @@ interface Count {
 }
 
 /**
- * A log with {@link LINES_PER_SENDER} lines a minute for each event and sender. The first line after a minute in which some were
- * left out says how many (`left_out`); metrics count all of them.
+ * A log with {@link LINES_PER_SENDER} lines a minute for each event and sender. The first line after a minute with
+ * omitted lines gives their number (`left_out`); metrics count all of them.
  */
 export function senderLog(log: Log, clock: Clock): SenderLog {
   const counts = new Map<string, Count>();

@@ -3,13 +3,13 @@ import type { Clock } from '../domain/clock';
 /** A clock that stands still until a test moves it. */
 export interface FakeClock extends Clock {
   /**
-   * Moves time on. Timers that come due run in order, each at its own time; before each, and at the end, whatever waits
-   * for promises gets its turn, so that timers set on the way run, too.
+   * Advances time. Due timers run in order, each at its own time; before each, and at the end, pending promises run, so
+   * that timers set meanwhile run too.
    */
   advance(durationMs: number): Promise<void>;
   /** Sets the wall clock forward, or back; no time passes. */
   jump(byMs: number): void;
-  /** Timers that wait. */
+  /** Number of pending timers. */
   readonly pending: number;
 }
 
@@ -19,14 +19,14 @@ interface Timer {
   readonly action: () => void;
 }
 
-/** How long the machine ran before: times by `elapsed` are never 0, which may mean none. */
+/** Uptime of the machine at the start: `elapsed` is never 0, which may mean none. */
 const UP_MS = 3_600_000;
 
 /** A FakeClock that starts at `startMs` since the epoch. */
 export function fakeClock(startMs = 1_700_000_000_000): FakeClock {
   const timers = new Set<Timer>();
   let nowMs = startMs;
-  /** Of the wall clock. */
+  /** Lead of the wall clock. */
   let aheadMs = 0;
   let order = 0;
   return {
@@ -66,7 +66,7 @@ function earliest(timers: Iterable<Timer>): Timer | undefined {
   return first;
 }
 
-/** Two turns of the event loop: the first for promises and immediates that wait, the second for what those started. */
+/** Two turns of the event loop: the first for pending promises and immediates, the second for those that they start. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

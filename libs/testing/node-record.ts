@@ -1,6 +1,6 @@
 import type { NodeRecord } from '../domain/nodes/node';
 
-/** A node that is off and available, but for what is said of it. */
+/** A node that is off and available; `fields` override the defaults. */
 export function aNodeRecord(fields: Partial<NodeRecord> = {}): NodeRecord {
   return {
     host: 'n1',

@@ -33,7 +33,7 @@ export async function startApi(storeUrl: string): Promise<ApiProcess> {
     async cpuSeconds() {
       return sumOf(await metricsAt(`127.0.0.1:${operationsPort}`), 'process_cpu_seconds_total');
     },
-    // By SIGTERM, so that a profile is written when one was asked for.
+    // By SIGTERM, so that a requested profile is written.
     stop: () => endBerth(child, 'SIGTERM'),
   };
 }

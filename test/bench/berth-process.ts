@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { environment } from '#libs/runtime/system';
 
 const CLI = join(__dirname, '../../services/cli/main.js');
-/** As `deploy/` starts them. */
+/** The options of `deploy/`. */
 const NODE_OPTIONS: Readonly<Record<string, string>> = {
   scheduler: '--max-semi-space-size=64',
   'placement-api': '--max-semi-space-size=64',
@@ -41,18 +41,18 @@ export async function endAllBerth(): Promise<void> {
   await Promise.all([...running].map((child) => endBerth(child, 'SIGKILL')));
 }
 
-/** Whether the process with this operations port is ready; false when it does not answer. */
+/** True when the process with this operations port is ready; false without an answer. */
 export async function isReady(operationsPort: number): Promise<boolean> {
   const answer = await fetch(`http://127.0.0.1:${operationsPort}/readyz`).catch(() => undefined);
   return answer?.ok === true;
 }
 
-/** What a process says at its `/metrics`, by `host:port`. */
+/** The text of a process's `/metrics`, by `host:port`. */
 export async function metricsAt(address: string): Promise<string> {
   return (await fetch(`http://${address}/metrics`)).text();
 }
 
-/** A metric, of all its series together, or of those with a label: `outcome="accepted"`. */
+/** The sum of a metric over all its series, or over those with a label: `outcome="accepted"`. */
 export function sumOf(metrics: string, name: string, label = ''): number {
   const lines = metrics.matchAll(new RegExp(`^${name}(?:\\{.*${label}.*\\})? (\\S+)`, 'gm'));
   return [...lines].reduce((all, [, value]) => all + Number(value), 0);

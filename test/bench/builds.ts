@@ -51,12 +51,11 @@ const HOSTS_PER_AGENT = 20_000;
 const clock = systemClock();
 
 /**
- * The throughput of all of Berth: separate processes on a private RabbitMQ and Redis, fake hosts that build at once. The
- * ceilings of the broker are measured before and after, and ratios are to their mean: a shared machine may slow down by a
- * third within a run, and `raw_rpc_after_to_before` says by how much it did.
- * The latency of a select, alone and at several loads, is the median of five runs of which less than 2 % was stolen; bare
- * calls at the same rates follow, and a claim alone: call and claim are what a select alone can't do without
- * (`select_idle_p50_to_call_and_claim`).
+ * The throughput of all of Berth: separate processes on a private RabbitMQ and Redis, with fake hosts that build at
+ * once. The broker's ceilings are measured before and after, and ratios use their mean: a shared machine may slow down
+ * by a third within a run, and `raw_rpc_after_to_before` shows it. The latency of a select, alone and at several loads,
+ * is the median of five runs with less than 2 % stolen time; bare calls at the same rates follow, and a claim alone: a
+ * select needs at least a call and a claim (`select_idle_p50_to_call_and_claim`).
  */
 export const buildsBench: Bench = {
   name: 'builds',
@@ -150,7 +149,7 @@ export const buildsBench: Bench = {
   },
 };
 
-/** The rate of bare RPC on this broker, without and with acknowledgements of the server. */
+/** The rate of bare RPC on this broker, without and with the server's acknowledgements. */
 async function rawCeilings(url: string, seconds: number): Promise<{ readonly raw: Rate; readonly acked: Rate }> {
   const rate = (acked: boolean) =>
     rawRpcRate(url, { ...RAW_PAYLOAD, acked }, (call) => measureRate(call, { inFlight: IN_FLIGHT, seconds }));
@@ -161,7 +160,7 @@ interface FleetLoad {
   readonly hosts: number;
   /** Operations ports of the agents. */
   readonly agentPorts: readonly number[];
-  /** That of the first scheduler. */
+  /** Port of the first scheduler. */
   readonly schedulerPort: number;
   readonly seconds: number;
   readonly runs: number;
@@ -216,7 +215,7 @@ async function startFleet(flags: BenchContext['flags'], hosts: number, addresses
   return { processes: [...schedulers, ...many('conductors', 'conductor'), ...agents], agentPorts, schedulerPort };
 }
 
-/** Rejects when a process ends; its errors on stderr say why. */
+/** Rejects when a process ends; its errors on stderr give the cause. */
 async function anyEnds(processes: readonly ChildProcess[]): Promise<never> {
   await Promise.race(processes.map((child) => once(child, 'exit')));
   throw new Error('a process of the fleet ended');

@@ -26,7 +26,7 @@ const NO_LIMIT_IN_REACH = 1_000_000_000;
 const KEY = 'the key of this benchmark';
 const clock = systemClock();
 
-/** One kind of claim: what a write has besides its allocations, and whether it is held to quotas. */
+/** One kind of claim: the fields of its write besides allocations, and whether quotas apply. */
 interface Variant {
   readonly write: (n: number, host: string) => Partial<ConsumerWrite>;
   readonly withinQuota: boolean;
@@ -52,8 +52,9 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 };
 
 /**
- * What quotas, groups and spread add to a claim, and what sealed allocation requests cost beside those by reference, leased
- * and reserved ones: to hold two alternates, and to end that. Redis' own processor time for each is told beside rates: it is the same on a busy machine.
+ * The cost that quotas, groups and spread add to a claim, and the cost of sealed allocation requests compared with
+ * those by reference, leased and reserved: holding two alternates, and ending that. Redis' own processor time for each
+ * is shown beside the rates: it is the same on a busy machine.
  */
 export const claimsBench: Bench = {
   name: 'claims',
@@ -134,7 +135,7 @@ function operations(
   ];
 }
 
-/** The two commits by which a build's alternates are leased. */
+/** The two commits of a build's leased alternates. */
 async function leaseAndEnd(store: PlacementStore, claims: readonly Allocations[]): Promise<void> {
   const [consumerUuid, atMs] = [randomUUID(), clock.now()];
   const places = claims.slice(0, 2).map((allocations) => {
@@ -145,7 +146,7 @@ async function leaseAndEnd(store: PlacementStore, claims: readonly Allocations[]
   await committed(store, { kind: 'end_leases', atMs, consumerUuids: [consumerUuid] });
 }
 
-/** The two by which they are reserved. */
+/** The two commits of a build's reserved alternates. */
 async function reserveAndEnd(store: PlacementStore, claims: readonly Allocations[]): Promise<void> {
   const who = { projectId: 'bench', userId: 'bench', consumerType: 'RESERVATION', owner: 'conductor' } as const;
   const allocations = { ...claims[0], ...claims[1] };
@@ -196,7 +197,7 @@ function sealedFor(allocations: Allocations): Uint8Array {
   return sealer(KEY)(claimant)({ host: 'host-0042', allocations, mappings: { '': Object.keys(allocations) } });
 }
 
-/** Bytes of an answer for one instance, and what sealing and opening take here. */
+/** Bytes of an answer for one instance, and the times of sealing and opening. */
 function sizes(allocations: Allocations): Results {
   const sealed = sealedFor(allocations);
   const place = { host: 'host-0042', cell: 'cell1', serviceHost: 'host-0042', epoch: 1_700_000_000_000 };

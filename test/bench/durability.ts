@@ -2,15 +2,16 @@ import { Redis } from 'ioredis';
 import { percentile } from '#libs/runtime/percentiles';
 import { type Rate, type Results, round } from './harness';
 
-/** When Redis syncs its append-only file: never by itself, each second, before each answer. */
+/** Redis' policies of syncing its append-only file: never, each second, before each answer. */
 const POLICIES = ['no', 'everysec', 'always'] as const;
 
-/** What is measured under each policy, by the name that its results have. */
+/** The measurements under each policy, by name. */
 export type Measurements = Readonly<Record<string, () => Promise<Rate>>>;
 
 /**
- * The price of durability: the same measurements on the same fleet under each policy, in turn and in several rounds, because
- * a shared machine changes its speed meanwhile. Of each the median, and the lowest and the highest of the rounds.
+ * The price of durability: the same measurements on the same fleet under each policy, in turn and in several rounds,
+ * because a shared machine changes its speed meanwhile. The results are the median, the lowest and the highest of the
+ * rounds.
  */
 export async function measureDurability(
   redisUrl: string,

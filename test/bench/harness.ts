@@ -6,17 +6,17 @@ import { percentile } from '#libs/runtime/percentiles';
 export interface Bench {
   /** `npm run bench -- NAME` */
   readonly name: string;
-  /** One sentence: what is measured. */
+  /** One sentence: the measured subject. */
   readonly purpose: string;
-  /** What each flag takes, first its default: `{ hosts: '1000' }`. No other is taken. */
+  /** Accepted flags with their defaults: `{ hosts: '1000' }`. */
   readonly flags: Readonly<Record<string, string>>;
   run(context: BenchContext): Promise<Results>;
 }
 
 export interface BenchContext {
-  /** Flags that were given after the name, `--hosts 1000` as `{ hosts: '1000' }`. */
+  /** Flags of the command line, `--hosts 1000` as `{ hosts: '1000' }`. */
   readonly flags: Readonly<Record<string, string>>;
-  /** A line for people, beside the results. */
+  /** Prints a line for people, beside the results. */
   note(text: string): void;
 }
 
@@ -30,16 +30,16 @@ export interface Rate {
   readonly p99Ms: number;
   readonly count: number;
   /**
-   * The share of the processors' time that the hypervisor gave to other machines meanwhile (steal), in percent; 0 where
-   * the kernel does not report it. It lowers rates, and raises latencies far more.
+   * The percentage of processor time that the hypervisor gave to other machines (steal); 0 where the kernel does not
+   * report it. It lowers rates, and raises latencies far more.
    */
   readonly stolenPercent: number;
 }
 
 /**
- * Repeats an operation with a number of them in flight, for a time, after a warm-up that is not counted: in its first
- * seconds under load a process spends a third of its time compiling. The raw ceilings (a bare broker call, a bare script)
- * are measured by the same loop as Berth, so that ratios are comparable.
+ * Repeats an operation with a fixed number in flight, for a time, after an uncounted warm-up: in its first seconds
+ * under load a process spends a third of its time compiling. The same loop measures the raw ceilings (a bare broker
+ * call, a bare script), so that ratios are comparable.
  */
 export async function measureRate(
   operation: (n: number) => Promise<unknown>,
@@ -48,7 +48,7 @@ export async function measureRate(
   return afterWarmUp((seconds) => runFor(operation, load.inFlight, seconds), load.seconds);
 }
 
-/** Starts operations at a steady rate, however long they take, after the same warm-up: latency under an open load. */
+/** Starts operations at a steady rate, whatever their duration, after the same warm-up: latency under an open load. */
 export async function measureAtRate(
   operation: (n: number) => Promise<unknown>,
   load: { readonly perSecond: number; readonly seconds: number },
@@ -56,19 +56,19 @@ export async function measureAtRate(
   return afterWarmUp((seconds) => runAtRate(operation, load.perSecond, seconds), load.seconds);
 }
 
-/** How an operation is repeated: a number of them in flight, or started at a steady rate, however long they take. */
+/** The load: a fixed number of operations in flight, or a steady rate of starts, whatever their duration. */
 export type Load = { readonly inFlight: number } | { readonly perSecond: number };
 
-/** What several runs have in the median. */
+/** Medians of several runs. */
 export interface CalmRate extends Rate {
-  /** Runs of which less than 2 % was stolen: the median is theirs, or that of all where there were none. */
+  /** Runs with less than 2 % stolen time, which give the median; without any, all runs do. */
   readonly calmRuns: number;
   readonly runs: number;
 }
 
 const CALM_STOLEN_PERCENT = 2;
 
-/** Measures several times after one warm-up; `seconds` is what the runs take together. */
+/** Measures several times after one warm-up; `seconds` is the total of the runs. */
 export async function measureRuns(
   operation: (n: number) => Promise<unknown>,
   load: Load,
@@ -84,7 +84,7 @@ export async function measureRuns(
   return medianOfCalm(rates);
 }
 
-/** The median of each figure, of those runs of which little was stolen, or of all where that is none. */
+/** The median of each figure over the runs with little stolen time, or over all without any. */
 export function medianOfCalm(rates: readonly Rate[]): CalmRate {
   const calm = rates.filter(({ stolenPercent }) => stolenPercent < CALM_STOLEN_PERCENT);
   const used = calm.length > 0 ? calm : rates;

@@ -8,9 +8,9 @@ export interface HttpAnswer {
 }
 
 /**
- * A keep-alive connection for one request at a time. Client and server share the machine, so it does as little as possible:
- * requests are prepared beforehand, and only status and length of an answer are read. It understands answers with a
- * `content-length` and those without a body.
+ * A keep-alive connection for one request at a time. Client and server share the machine, so it works as little as
+ * possible: requests are prepared beforehand, and only status and length of an answer are read. It supports answers
+ * with a `content-length` and those without a body.
  */
 export class HttpConnection {
   readonly #socket: Socket;

@@ -1,6 +1,6 @@
 /**
  * Requests per second of OpenStack Placement 8.0.0 on the same kind of machine: 2 processors, uwsgi with 4 processes,
- * MariaDB, no Keystone, flat providers, keep-alive clients; medians of 3. Keys as in the results of this benchmark.
+ * MariaDB, no Keystone, flat providers, keep-alive clients; medians of 3. Keys are those of this benchmark's results.
  */
 export const PLACEMENT_8: Readonly<Record<string, number>> = {
   flat_1000_candidates_10_c1: 4.1,

@@ -25,14 +25,14 @@ const HOSTS = 8;
 const VCPUS = 8;
 const PROJECTS = 10;
 const AN_HOUR_MS = 3_600_000;
-/** Longer than between two turns of the queue. */
+/** Exceeds the interval of the queue's turns. */
 const QUIET_MS = 5_000;
 const clock = systemClock();
 
 /**
- * A full fleet on which many wait: what they cost while nothing happens, what it costs to give one that is released to the
- * next of them, and to tell one its place. Separate processes on a private RabbitMQ and Redis. Processor time is told beside
- * latencies: a busy machine changes it least.
+ * A full fleet on which many instances wait: their cost at rest, the cost of giving a released place to the next, and
+ * of reading one's place in the queue. Separate processes on a private RabbitMQ and Redis. Processor time is shown
+ * beside latencies: a busy machine affects it least.
  */
 export const pendingBench: Bench = {
   name: 'pending',
@@ -67,7 +67,7 @@ export const pendingBench: Bench = {
       const queued = await publish(bus, waiting, shapes, AN_HOUR_MS);
       await states.until('pending', waiting);
       const queuedPerSecond = round((1_000 * waiting) / (performance.now() - queuedMs));
-      // Each shape is tried once, and refused; then all of it are told.
+      // Each shape is tried once, and refused; then all instances of it get their PENDING event.
       const toldMs = await states.untilQuiet(QUIET_MS);
       note('measuring while nothing happens');
       const idle = await processorShares(processes, () => sleep(clock, seconds * 1_000));
@@ -122,7 +122,7 @@ function startFleet(addresses: Readonly<Record<string, string>>, waiting: number
   return { conductor: startBerth('conductor', env), scheduler: startBerth('scheduler', addresses) };
 }
 
-/** Asks for instances of one VCPU, each by a request of its own, of so many shapes; their uuids. */
+/** Requests instances of one VCPU, each with a request of its own, in this many shapes; returns their uuids. */
 async function publish(bus: Bus, count: number, shapes: number, waitForCapacityMs: number): Promise<readonly string[]> {
   const specs = Array.from({ length: shapes }, (_, shape) =>
     Array.from({ length: PROJECTS }, (_project, n) => {
@@ -141,7 +141,7 @@ async function publish(bus: Bus, count: number, shapes: number, waitForCapacityM
   return uuids;
 }
 
-/** Which instances have been in a state, by their events. */
+/** The instances that have been in each state, by their events. */
 class StateWatch {
   readonly #seen = new Map<string, Set<string>>();
   #lastMs = performance.now();
@@ -164,14 +164,14 @@ class StateWatch {
     return known;
   }
 
-  /** Resolves when nothing has happened for so long; after how many milliseconds it was the last. */
+  /** Resolves after this long without events; returns the time of the last one in milliseconds. */
   async untilQuiet(quietMs: number): Promise<number> {
     const startedMs = performance.now();
     while (performance.now() - this.#lastMs < quietMs) await sleep(clock, 250);
     return Math.max(0, this.#lastMs - startedMs);
   }
 
-  /** Resolves when so many have been in it. */
+  /** Resolves when this many have been in the state. */
   until(state: string, count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#look = () => this.of(state).size >= count && resolve();
@@ -180,7 +180,7 @@ class StateWatch {
   }
 }
 
-/** From the termination of one that runs until one that waited is ACTIVE, one after the other. */
+/** Measures from the termination of a running instance until a waiting one is ACTIVE, one after the other. */
 async function measureWakes(
   bus: Bus,
   states: StateWatch,
@@ -213,7 +213,7 @@ async function measureWakes(
   };
 }
 
-/** Of one processor's time, what each process takes. */
+/** Shares of one processor, by process. */
 type Shares = Readonly<Record<keyof Processes, number>>;
 
 async function processorShares({ conductor, scheduler }: Processes, during: () => Promise<void>): Promise<Shares> {
@@ -227,7 +227,7 @@ async function processorShares({ conductor, scheduler }: Processes, during: () =
   };
 }
 
-/** From now on: of what a process has taken until then, what it would not have taken anyway. */
+/** Starts to count; the returned function gives a process's time beyond its idle share. */
 function beyond(idleShare: number): (takenMs: number) => number {
   const startedMs = performance.now();
   return (takenMs) => Math.max(0, takenMs - idleShare * (performance.now() - startedMs));
@@ -240,5 +240,5 @@ async function processorMs({ pid = 0 }: ChildProcess): Promise<number> {
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * MS_PER_TICK;
 }
 
-/** Of the kernel's 100 ticks a second (USER_HZ). */
+/** At the kernel's 100 ticks a second (USER_HZ). */
 const MS_PER_TICK = 10;

@@ -14,14 +14,14 @@ import { measureRate, type Rate } from './harness';
 /** Providers in a store, and claims on them. */
 export interface PlacementFleet {
   readonly name: string;
-  /** Claims of VCPU, MEMORY_MB and DISK_GB, one for each host. */
+  /** Claims of VCPU, MEMORY_MB and DISK_GB, one per host. */
   readonly claims: readonly Allocations[];
 }
 
 /** An aggregate of a third of the hosts, and a trait of every other one. */
 export const AGGREGATE = randomUUID();
 export const TRAIT = 'HW_CPU_X86_AVX2';
-/** A class of which one tree only has inventories: one unit at each of eight children. */
+/** A class with inventories in one tree only: one unit at each of eight children. */
 export const DEVICE = 'CUSTOM_BENCH_DEVICE';
 export const DEVICES = 8;
 
@@ -60,7 +60,7 @@ export async function fillNested(store: PlacementStore, count: number): Promise<
   return { name: `nested_${count}x7`, claims };
 }
 
-/** The rate of claims directly on the store, from one client: the ceiling of anything that claims. */
+/** The rate of claims directly on the store, from one client: the ceiling of everything that claims. */
 export function measureClaims(
   store: PlacementStore,
   claims: readonly Allocations[],

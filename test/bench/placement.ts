@@ -31,9 +31,7 @@ const HEADERS = { 'x-auth-token': 'admin', 'openstack-api-version': 'placement 1
 const JSON_HEADERS = { ...HEADERS, 'content-type': 'application/json' };
 const clock = systemClock();
 
-/**
- * The throughput of the placement API: one process on a private Redis, asked by minimal clients.
- */
+/** The throughput of the placement API: one process on a private Redis, called by minimal clients. */
 export const placementBench: Bench = {
   name: 'placement',
   purpose: 'the placement API at fleets of several sizes, beside raw HTTP, raw claims, and OpenStack Placement',
@@ -166,7 +164,7 @@ async function measure(api: ApiProcess, operation: Operation, { clients, seconds
   return { rate, cpuUs, bodyBytes };
 }
 
-/** Eight request groups for eight devices: each assignment of one to the other is a candidate. */
+/** Eight request groups for eight devices: each assignment of groups to devices is a candidate. */
 async function groupsOfDevices(api: ApiProcess, seconds: number): Promise<Results> {
   const groups = Array.from({ length: DEVICES }, (_, n) => `resources_${n}=${DEVICE}:1`).join('&');
   const results: Record<string, number | string> = {};
@@ -202,7 +200,7 @@ function rawKey(bodyBytes: number | string | undefined, clients: number | string
   return `raw_http_${bodyBytes}_bytes_c${clients}`;
 }
 
-/** Rounded to one digit: sizes then are the same for all fleets of a kind. */
+/** Rounded to one digit, so that sizes are equal for all fleets of a kind. */
 function roundedBytes(bytes: number): number {
   return Number(bytes.toPrecision(1));
 }
@@ -224,7 +222,7 @@ function ratiosToCeilings(results: Results): Results {
   return ratios;
 }
 
-/** The ratio of each rate to OpenStack Placement's, where that was measured. */
+/** The ratio of each rate to OpenStack Placement's, if measured. */
 function ratiosToPlacement(results: Results): Results {
   const times = Object.entries(PLACEMENT_8).flatMap(([key, peer]) => {
     const own = results[`${key}_per_s`];

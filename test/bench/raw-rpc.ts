@@ -6,12 +6,12 @@ import { connect } from 'amqplib';
  * The ceiling of RPC on a broker: two processes with amqplib only, requests and answers of given sizes over transient
  * queues. Berth's calls are measured against this, in the same run and by the same loop.
  *
- * Both set `noDelay`, as Berth does: without it an ack waits up to 40 ms for that of TCP, which a single caller sees.
- * This is plain amqplib: no confirms, no deadline, and each frame written to the socket by itself. Berth's bus writes the
- * frames of one tick together; a bare pair that did so, too, would reach about half as much again.
+ * Both set `noDelay`, like Berth: without it an ack waits up to 40 ms for TCP's, which a single caller notices. This is
+ * plain amqplib: no confirms, no deadline, and each frame written to the socket by itself. Berth's bus writes the
+ * frames of one tick together; a bare pair doing the same would be about half as fast again.
  *
  * @param url      of the broker, `amqp://...`
- * @param calls    `acked`: the server acks each request after its answer, as Berth's must to lose none
+ * @param calls    `acked`: the server acks each request after its answer, which Berth needs to lose none
  * @param measure  loads the pair with calls
  */
 export async function rawRpcRate<T>(

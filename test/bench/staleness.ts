@@ -6,30 +6,31 @@ import type { Bench, BenchContext, Results } from './harness';
 
 /* How often a build has to be retried because a host has less room than schedulers know. */
 
-/** When hosts report, by the settings of their agent. */
+/** Report settings of the hosts' agents. */
 const REPORTS = {
-  /** What the host sees, within seconds. */
+  /** Reports any change within seconds. */
   on_change: { LOOK_INTERVAL_MS: '2000', REPORT_MIN_INTERVAL_MS: '1000' },
-  /** What the host sees when it builds, and once a minute. */
+  /** Reports changes at builds, and once a minute. */
   on_builds: { LOOK_INTERVAL_MS: '3600000', REPORT_MIN_INTERVAL_MS: '1000' },
   once_a_minute: { LOOK_INTERVAL_MS: '3600000', REPORT_MIN_INTERVAL_MS: '60000' },
 } as const;
 
-/** How much of what runs Berth does not manage, in percent. What it manages is claimed, and never stale. */
+/** Unmanaged share of the workloads, in percent. Managed ones are claimed, and never stale. */
 const UNMANAGED_PERCENT = [0, 10, 25, 50, 75];
 
 const HOST_VCPUS = 16;
 const MAX_VCPUS = 4;
 const MEAN_VCPUS = (1 + MAX_VCPUS) / 2;
-/** How much of the fleet would be in use if all that comes found room. */
+/** The used share of the fleet if all workloads fit. */
 const TARGET_USE = 0.95;
 const MEAN_LIFE_S = 120;
 const WARM_UP_S = 300;
 
 /**
- * A mixed fleet on virtual time: builds, and workloads that Berth does not manage, come and go on the same hosts. Nova's
- * old question, whether schedulers share the state that hosts report or claim from resource providers, is its two ends: with
- * nothing unmanaged all room is claimed in the store; the more is unmanaged, the more is known from reports alone.
+ * A mixed fleet on virtual time: builds, and workloads that Berth does not manage, come and go on the same hosts.
+ * Nova's old alternatives, schedulers that share the hosts' reported state or that claim from resource providers, are
+ * its two ends: without unmanaged workloads all capacity is claimed in the store; the more are unmanaged, the more is
+ * known from reports alone.
  */
 export const stalenessBench: Bench = {
   name: 'staleness',
@@ -83,7 +84,7 @@ class MixedFleet {
   readonly tally: Tally = { builds: 0, attempts: 0, refused: 0, errors: 0 };
   readonly #clock: FakeClock = fakeClock();
   readonly #random: Random = seededRandom(15);
-  /** VCPUs of what Berth does not manage, by host. */
+  /** Unmanaged VCPUs, by host. */
   readonly #unmanaged = new Map<string, number>();
   #fleet: EmbeddedFleet | undefined;
   #isClosing = false;
@@ -120,7 +121,7 @@ class MixedFleet {
     }
   }
 
-  /** Starts a build, counts what became of it, and ends it after its life. */
+  /** Starts a build, counts its outcome, and ends it after its lifetime. */
   async #build(): Promise<void> {
     const client = this.#fleet?.client;
     const spec = { projectId: 'bench', userId: 'bench', resources: { VCPU: this.#vcpus() } };
@@ -136,7 +137,7 @@ class MixedFleet {
     else this.#clock.after(lifeMs, () => this.#start(client.terminate(event.instanceUuid)));
   }
 
-  /** Something starts on a host where it finds room, whoever else wants it, and ends after its life. */
+  /** Starts an unmanaged workload on any host where it fits, and ends it after its lifetime. */
   async #runUnmanaged(): Promise<void> {
     const names = [...(this.#fleet?.drivers.keys() ?? [])];
     const name = names[randomInt(this.#random, names.length)] ?? '';
@@ -155,7 +156,7 @@ class MixedFleet {
     this.#fleet?.drivers.get(name)?.setExternal(external);
   }
 
-  /** What is under way at the end is left. */
+  /** Abandons work in progress at the end. */
   #start(work: Promise<void>): void {
     work.catch((thrown: unknown) => {
       if (!this.#isClosing) throw thrown;
@@ -166,12 +167,12 @@ class MixedFleet {
     return 1 + randomInt(this.#random, MAX_VCPUS);
   }
 
-  /** Exponential: most live shortly. */
+  /** Exponential: most lifetimes are short. */
   #lifeMs(): number {
     return -Math.log(1 - this.#random.next()) * MEAN_LIFE_S * 1_000;
   }
 
-  /** How many come in a second, when on average so many do. */
+  /** A random number of arrivals in a second, with this mean. */
   #count(mean: number): number {
     return Math.floor(mean + this.#random.next());
   }

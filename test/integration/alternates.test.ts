@@ -33,7 +33,7 @@ const build = (admission: Partial<Admission>, projectId = 'demo') =>
     spec: { projectId, userId: 'u', resources: { VCPU: 2 } },
     admission: { ...NO_ADMISSION, ...admission },
   });
-// Undefined before its request is taken up.
+// Undefined until its request is taken.
 const stateOf = async (uuid = '') => (await client.instance(uuid).catch(() => undefined))?.state;
 const isIn = (uuid: string | undefined, state: string) =>
   eventually(`${uuid} is ${state}`, async () => (await stateOf(uuid)) === state, 40_000);
@@ -86,7 +86,7 @@ it('takes back what a project has borrowed, for the one that lent it', async () 
   const ends = await Promise.all(borrowed.map(({ instanceUuids }) => client.instance(instanceUuids[0] ?? '')));
   expect(ends.map((one) => one?.state).toSorted()).toEqual(['active', 'deleted']);
   const fault = ends.find((one) => one?.state === 'deleted')?.fault;
-  // The borrower is told that another project's has its place, never which one.
+  // The borrower learns that another project's instance has its place, never which project's.
   const message = 'its project had borrowed what it held; taken back for an instance of another project';
   expect(fault).toMatchObject({ reason: 'reclaimed', message });
   expect(JSON.stringify(ends)).not.toContain(own);

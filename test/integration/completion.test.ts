@@ -49,7 +49,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** How each shell is had to complete the words that `berth` is followed by. */
+/** The command that makes each shell complete the words after `berth`. */
 const SHELLS: Readonly<Record<string, (words: readonly string[]) => readonly string[]>> = {
   bash: (words) => [
     '-c',
@@ -75,7 +75,7 @@ describe.each(Object.entries(SHELLS))('%s', (shell, argsFor) => {
     const env = { PATH: `${folder}:${environment()['PATH'] ?? ''}`, HOME: folder };
     const { stdout, stderr } = spawnSync(command, argsFor(words), { encoding: 'utf8', env });
     expect(stderr).toBe('');
-    // Of several, bash says what each is.
+    // With several completions bash shows their descriptions.
     const values = stdout
       .trimEnd()
       .split('\n')
@@ -102,7 +102,7 @@ describe.each(Object.entries(SHELLS))('%s', (shell, argsFor) => {
 });
 
 it('finds an instance by its name, too', () => {
-  // Nothing of the test's own environment: whatever Berth knows no setting of is refused.
+  // Nothing of the test's own environment: Berth refuses unknown settings.
   const env = { PATH: environment()['PATH'] ?? '', HOME: folder };
   const words = ['__complete', '--', 'instance', 'show', 'we'];
   const { stdout, stderr } = spawnSync(join(folder, 'berth'), words, { encoding: 'utf8', env });

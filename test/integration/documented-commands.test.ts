@@ -10,13 +10,13 @@ import { type CommandLine, commandLines } from '../docs-site/command-lines';
 import { CONTENTS, readSources } from '../docs-site/repository';
 
 /*
- * Every command line of `berth` that stands in a code block of a page, typed on one fleet in the order of the page, but for what
- * another test types.
+ * Runs every command line of `berth` in the pages' code blocks on one fleet, in the order of the page, except those that
+ * another test runs.
  */
 
 const DOCS = CONTENTS.replace('README.md', '');
 
-/** What is not typed here, and why. The first that fits counts. */
+/** Commands that are not run here, with reasons. The first match counts. */
 const LEFT_OUT: readonly (readonly [typed: RegExp, why: string])[] = [
   [
     /^demo /,
@@ -40,7 +40,7 @@ const folder = mkdtempSync(join(tmpdir(), 'berth-documented-'));
 let servers: readonly TestServer[] = [];
 let up: Child;
 let env: Record<string, string> = {};
-/** An instance that was decided on so long ago that the decision is kept: schedulers collect them for a moment. */
+/** An instance with an old enough decision to be stored: schedulers collect them for a moment. */
 let first: string;
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ beforeAll(async () => {
   up = startChild('services/cli/main.ts', ['up', '--hosts', '20'], { ...env, ...ports, BERTH_AGENT_HOST: 'host' });
   await Promise.all([up.says(/^placement-api-1 .*"msg":"running"/m), up.says(/^compute-agent .*"msg":"running"/m)]);
   first = (await berth('build --vcpu 1 --memory-mb 512 --wait-for-capacity 1m --wait -o name')).trim();
-  // What the pages take to be there.
+  // The pages' preconditions.
   await berth('aggregate create rack --property rack=R');
   await berth('aggregate add-host rack host-20');
   const trace = ['vmId,tenantId,cores,ram,vmTypeId,starttime,endtime', 'a,t,4,4,0,1,2', ''];
@@ -87,7 +87,7 @@ it.each([...PAGES].filter(([, lines]) => lines.some(isTyped)))(
   120_000,
 );
 
-/** What each page types; its `sh` blocks in the documentation's own folder are typed by deploy/docs.test.ts. */
+/** The commands of each page; deploy/docs.test.ts runs the `sh` blocks in the documentation's own folder. */
 function pagesOf(lines: readonly CommandLine[]): ReadonlyMap<string, readonly string[]> {
   const here = lines.filter(({ path, language }) => !(path.startsWith(DOCS) && language === 'sh'));
   const typedOn = (page: string) => here.filter(({ path }) => path === page).map(({ typed }) => typed);
@@ -98,7 +98,7 @@ function isTyped(line: string): boolean {
   return !LEFT_OUT.some(([pattern]) => pattern.test(line));
 }
 
-/** With a new instance, a host, and the servers of this test in the place of what a reader puts there. */
+/** Replaces the reader's placeholders by a new instance, a host, and this test's servers. */
 async function withoutPlaceholders(line: string): Promise<string> {
   const uuid = /\bINSTANCE\b/.test(line) ? (await berth('build --vcpu 1 --memory-mb 512 --wait -o name')).trim() : '';
   return line
@@ -110,7 +110,7 @@ async function withoutPlaceholders(line: string): Promise<string> {
     .replace('requests.csv.gz', join(folder, 'requests.csv.gz'));
 }
 
-/** What a command prints that succeeds. */
+/** The output of a successful command. */
 async function berth(line: string): Promise<string> {
   const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
   const { code, out, err } = await runLine(words, env);

@@ -88,7 +88,7 @@ it('builds in zones, apart in groups, and where tenants may, as the command line
       .join(' '),
   );
 
-  // The third host is another project's.
+  // The third host belongs to another project.
   const [third] = await tenant.buildAndWait({ spec: { ...SPEC, group } }, { timeoutMs: 60_000 });
   expect(third?.fault?.message).toMatch(/is for other projects only/);
   expect(await berth('aggregate remove-host east h-1')).toMatchObject({

@@ -58,7 +58,7 @@ beforeAll(async () => {
   await launch('scheduler', 'scheduler');
   conductor = await launch('conductor', 'conductor');
   const slow = { BERTH_AGENT_FAKE_LATENCY_MS: '700' };
-  // What runs on the second changes faster than it is copied.
+  // The second host's instances change faster than they are copied.
   await launch('compute-agent', 'agent.host-1', { BERTH_AGENT_HOST: 'host-1', ...slow });
   await launch('compute-agent', 'agent.host-2', {
     BERTH_AGENT_HOST: 'host-2',
@@ -82,7 +82,7 @@ async function anInstance(): Promise<string> {
   return built?.instanceUuid ?? '';
 }
 
-/** What an instance holds, and what its migration does. */
+/** The allocations of an instance and of its migration. */
 async function held(uuid: string): Promise<unknown[]> {
   const claims = await placement.consumers([uuid, migrationUuidOf(uuid)]);
   return [uuid, migrationUuidOf(uuid)].map((one) => {
@@ -118,7 +118,7 @@ it('migrates for operators only, and the conductor may die in the middle of it',
   });
   conductor.process.kill('SIGKILL');
   conductor = await launch('conductor', 'conductor');
-  // Where the order to its source was lost with the conductor, it goes back in time, and says so.
+  // If the order to its source was lost with the conductor, it times out and goes back, with a fault.
   await eventually('it runs on the other host, confirmed by itself; or on its own, with the reason', async () => {
     const now = await operator.instance(uuid);
     const isAsSaid = now.host === (now.fault ? host : other);
@@ -182,7 +182,7 @@ it('drains a host of what runs there and of what is stopped', async () => {
   await Promise.all(all.map((uuid) => tenant.terminateAndWait(uuid, LIMIT)));
 });
 
-/** How many VCPUs are claimed on a host. */
+/** The claimed VCPUs of a host. */
 async function vcpusClaimedOn(name: string): Promise<number | undefined> {
   return (await operator.hosts()).find(({ host }) => host === name)?.resources['VCPU']?.used;
 }

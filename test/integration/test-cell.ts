@@ -26,7 +26,7 @@ type Inventories = NonNullable<Parameters<typeof aReport>[0]>['inventories'];
 const clock = systemClock();
 const NEVER_SILENT_MS = 3_600_000;
 
-/** Two placement APIs and, if wanted, two schedulers: real processes on a private Redis and a private RabbitMQ. */
+/** Two placement APIs and optionally two schedulers: real processes on a private Redis and a private RabbitMQ. */
 export class TestCell {
   private constructor(
     readonly store: PlacementStore,
@@ -54,7 +54,7 @@ export class TestCell {
     return new TestCell(store, bus, rabbitmq, redis, children, apis, env);
   }
 
-  /** For commands that ask this cell over its bus. */
+  /** For commands that use this cell's bus. */
   get commandEnv(): Readonly<Record<string, string>> {
     return { BERTH_BUS_URL: this.rabbitmq.url };
   }
@@ -71,7 +71,7 @@ export class TestCell {
     await child.says('"msg":"running"');
   }
 
-  /** A host that schedulers take as up for as long as any test runs; its provider's uuid. */
+  /** Reports a host that stays up as long as any test runs; returns its provider's uuid. */
   async reportHost(host: string, inventories: Inventories): Promise<string> {
     const providerUuid = systemRandom.uuid();
     const report = aReport({ host, providerUuid, ...(inventories ? { inventories } : {}) });
@@ -101,7 +101,7 @@ export class TestCell {
   }
 }
 
-/** Asks again and again until it is so. */
+/** Polls until the condition holds. */
 export async function eventually(what: string, isSo: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
   for (const untilMs = clock.now() + timeoutMs; !(await isSo()); await sleep(clock, 20)) {
     if (clock.now() > untilMs) throw new Error(`never became true: ${what}`);

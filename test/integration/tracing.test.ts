@@ -33,7 +33,7 @@ afterAll(async () => {
   await Promise.all([collector?.close(), ...servers.map((server) => server.stop())]);
 });
 
-/** Builds one instance as the command line does. */
+/** Builds one instance like the command line. */
 async function build(env: Readonly<Record<string, string>> = {}): Promise<void> {
   const { BERTH_BUS_URL = '' } = addresses;
   const child = startChild(BERTH, ['build', '--vcpu', '1', '--memory-mb', '64', '--wait'], {
@@ -43,10 +43,10 @@ async function build(env: Readonly<Record<string, string>> = {}): Promise<void> 
   expect({ ...(await child.exit), err: child.stderr() }).toEqual({ code: 0, signal: null, err: '' });
 }
 
-/** Spans that each trace of a build has. */
+/** Spans in each trace of a build. */
 const NEEDED = ['process SelectDestinationsRequest', 'driver build', 'process BuildReport'];
 
-/** The traces that begin with a span of a process, whole: processes tell of their spans when they end, each for itself. */
+/** The complete traces that begin with a span of a process: each process exports a span when it ends. */
 async function tracesFrom(service: string, name: string, count: number): Promise<CollectedSpan[][]> {
   const tracesIn = (spans: readonly CollectedSpan[]) =>
     spans
@@ -62,7 +62,7 @@ async function tracesFrom(service: string, name: string, count: number): Promise
   return tracesIn(await collector.has(areThere));
 }
 
-/** Each span with the names of those that it is a part of, outermost first. */
+/** Each span with the names of its ancestors, outermost first. */
 function pathsIn(spans: readonly CollectedSpan[]): string[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const nameOf = ({ service, name }: CollectedSpan) => `${service.replace('berth-', '')}: ${name}`;

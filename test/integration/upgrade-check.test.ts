@@ -54,7 +54,7 @@ it('fails with 2 for rows of a later release', async () => {
 });
 
 it('ends with 255 when the store can not be read', async () => {
-  // Long enough that a test which waits for it fails.
+  // Long enough to fail a test that waits for it.
   const patient = { BERTH_STORE_TIMEOUT_MS: '60000' };
   for (const kind of ['redis', 'redis+cluster', 'redis+sentinel']) {
     const storeUrl = `${kind}://me:secret@127.0.0.1:1${kind === 'redis+sentinel' ? '/name' : ''}`;

@@ -21,7 +21,7 @@ export type AmqpSettings = BusConfig & {
  * `connectTimeoutMs`, so that a process may start before its broker.
  *
  * @throws BerthError `unavailable / broker_unreachable`; `permission_denied / broker_refused` (at once: wrong user,
- * password or vhost); `invalid_argument / bad_bus_url`.
+ *   password or vhost); `invalid_argument / bad_bus_url`.
  */
 export async function connectAmqp(settings: AmqpSettings, around: Surroundings): Promise<Bus> {
   const url = addressOf(settings);

@@ -26,8 +26,7 @@ const USER_HEADER = 'berth-user';
  *   from another queue; a service's `user-id` vouches for the header; without `user-id` a service sent it, unless the
  *   broker has dead-lettered it or it has the header, which may be forged then;
  * - moved by the broker to anywhere but the dead letters: never a service's. A tenant may declare a queue of its own
- *   that
- *   hears a conductor's events and has the broker dead-letter them, with the conductor's `user-id`, to an entrance;
+ *   that hears a conductor's events and has the broker dead-letter them, with the conductor's `user-id`, to an entrance;
  * - any other way leads from no queue of Berth's.
  */
 export function originOf(message: ConsumeMessage): Identity {

@@ -28,8 +28,8 @@ export const NO_ORIGINS: ExtraSpecOrigins = { resources: {}, traits: {}, groups:
  *
  * @param field  the path of the spec, for errors
  * @throws BerthError `invalid_argument / unknown_resource_class`, `unknown_trait`, `unknown_extra_spec`,
- * `bad_extra_spec`, `conflicting_extra_specs`, `missing_field`
- *   (it asks for no resources), or `flavor_not_resolved` (it names a flavor only).
+ *   `bad_extra_spec`, `conflicting_extra_specs`, `missing_field` (it asks for no resources), or `flavor_not_resolved`
+ *   (it names a flavor only).
  */
 export function resolveSpec(spec: RequestSpec, field: string): ResolvedSpec {
   if (spec.flavor?.version === 0) throw notResolved(`${field}.flavor`);

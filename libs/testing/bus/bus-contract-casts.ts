@@ -5,7 +5,7 @@ import { gate, Inbox } from './inbox';
 
 const KINDS = ['work', 'host', 'transient'] as const;
 
-/** Casts: how they get into a queue and out of it. */
+/** Casts: into a queue and out of it. */
 export function describeCasts(world: () => BusWorld): void {
   it.each(KINDS)('keeps casts in a declared %s queue, in order, until a consumer comes', async (kind) => {
     const bus = await world().open();
@@ -176,7 +176,7 @@ export function describeCasts(world: () => BusWorld): void {
           return false;
         },
       );
-    // RabbitMQ counts a little behind: what matters is that it refuses, and never takes without keeping.
+    // RabbitMQ's count lags a little: it must refuse, and never take a message without keeping it.
     let stored = 0;
     while (await isStored(`waits ${stored}`)) stored++;
     expect(stored).toBeGreaterThanOrEqual(3);

@@ -17,7 +17,7 @@ interface Asked {
   readonly timeoutMs: number;
 }
 
-/** Calls of one tick to a batching queue: each is a call as if it were alone. */
+/** Calls of one tick to a batching queue behave like single calls. */
 export function describeConcurrentCalls(world: () => BusWorld): void {
   it('answers each by itself, whatever its type, size, sender and timeout', async () => {
     const [server, client] = [await world().open(), await world().open()];
@@ -45,7 +45,7 @@ export function describeConcurrentCalls(world: () => BusWorld): void {
       });
       const outcome = (answer: Promise<Uint8Array>) =>
         answer.then(textOf, ({ code, reason }: BerthError) => `${code} / ${reason}`);
-      // Not toEqual on all: what it prints of a difference would be megabytes.
+      // One toEqual over all would print megabytes of differences.
       for (const [n, text] of (await Promise.all(answers.map(outcome))).entries())
         if (text !== expected[n]) throw new Error(`call ${n}: ${text.slice(0, 100)}`);
     };

@@ -14,7 +14,7 @@ interface Said {
   readonly isByName: boolean;
 }
 
-/** Casts of one tick to a batching queue: each is delivered, given out again, counted and buried by itself. */
+/** Casts of one tick to a batching queue: each is delivered, redelivered, counted and dead-lettered by itself. */
 export function describeConcurrentCasts(world: () => BusWorld): void {
   it.each([
     ['work', {}],

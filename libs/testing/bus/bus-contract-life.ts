@@ -5,7 +5,7 @@ import { gate, Inbox } from './inbox';
 const CLOSING = { code: 'unavailable', reason: 'closing' };
 const TYPE = aMessage('').type;
 
-/** Subscriptions that end, and buses that close. */
+/** Ends of subscriptions and buses. */
 export function describeLife(world: () => BusWorld): void {
   it('removes a queue that nobody consumes from, with what waits there; once more is no error', async () => {
     const bus = await world().open();

@@ -5,7 +5,7 @@ import { gate, Inbox } from './inbox';
 
 const KINDS = ['work', 'host', 'transient'] as const;
 
-/** What becomes of a message by what its handler says. */
+/** Effects of each settlement on a message. */
 export function describeSettlements(world: () => BusWorld): void {
   it.each(KINDS)('gives a requeued message of a %s queue out again, marked as redelivered', async (kind) => {
     const bus = await world().open();

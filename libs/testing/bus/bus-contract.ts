@@ -7,7 +7,7 @@ import { describeLife } from './bus-contract-life';
 import { describeSettlements } from './bus-contract-settlements';
 import { BusWorld, type OpenBus } from './bus-world';
 
-/** What every Bus promises. `openBus` opens one more bus on the same broker, with settings beside the defaults. */
+/** The contract suite of Bus. `openBus` opens one more bus on the same broker, with settings over the defaults. */
 export function describeBus(name: string, openBus: OpenBus): void {
   describe(`${name} bus`, () => {
     let world: BusWorld;

@@ -8,7 +8,7 @@ import { gate } from './inbox';
 /** Opens one more bus on the broker under test. */
 export type OpenBus = (config: Partial<BusConfig>) => Promise<Bus>;
 
-/** The buses of one test. They share a broker with other tests, so each test has queues of its own. */
+/** The buses of one test. The broker is shared with other tests, so each test has its own queues. */
 export class BusWorld {
   readonly #openBus: OpenBus;
   readonly #buses: Bus[] = [];
@@ -32,7 +32,7 @@ export function aQueue(kind: QueueSpec['kind'], rest: Partial<QueueSpec> = {}): 
   return { name: `test.${randomUUID()}`, kind, ...rest };
 }
 
-/** A message whose body is a text. */
+/** A message with a text body. */
 export function aMessage(text: string, rest: Partial<OutgoingMessage> = {}): OutgoingMessage {
   return { type: 'berth.test.v1.Text', body: Buffer.from(text), ...rest };
 }
@@ -41,7 +41,7 @@ export function textOf(body: Uint8Array): string {
   return Buffer.from(body).toString();
 }
 
-/** The BerthError that a promise rejects with, as plain facts. Fails when it resolves. */
+/** The rejection of a promise as plain facts. Fails when it resolves. */
 export async function failureOf(promise: Promise<unknown>): Promise<{ code: string; reason: string }> {
   const error = await errorOf(promise);
   return { code: error.code, reason: error.reason };
@@ -57,7 +57,7 @@ export async function errorOf(promise: Promise<unknown>): Promise<BerthError> {
   throw new Error('expected a BerthError, got success');
 }
 
-/** Takes one dead letter of a queue from the dead letters, and leaves those of others. */
+/** Takes one dead letter of a queue, and leaves those of others. */
 export async function takeDeadLetter(bus: Bus, queue: string): Promise<IncomingMessage> {
   const found = gate<IncomingMessage>();
   const subscription = await bus.consume(

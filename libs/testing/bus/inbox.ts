@@ -1,4 +1,4 @@
-/** What a test has received so far, and a way to wait for more of it. */
+/** Items received so far, with a way to wait for more. */
 export class Inbox<T> {
   readonly items: T[] = [];
   readonly #waiting = new Set<{ readonly count: number; resolve(): void }>();
@@ -21,7 +21,7 @@ export class Inbox<T> {
   }
 }
 
-/** A promise that the test settles: a gate that handlers wait at. */
+/** A promise that the test settles: a gate for handlers to wait at. */
 export interface Gate<T = void> {
   readonly opened: Promise<T>;
   open(value: T): void;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DOUBT_BOUNDS, type FoundDoubt } from '../../instances/doubts';
 import type { InstanceStore } from '../../instances/store';
 
-/** What every DoubtStore promises. `open` gives an empty store for each test. */
+/** The contract suite of DoubtStore. `open` gives an empty store for each test. */
 export function describeDoubtStore(name: string, open: () => Promise<InstanceStore>): void {
   describe(`${name} doubt store`, () => {
     let store: InstanceStore;

@@ -2,8 +2,8 @@ import type { InstanceEvent } from '../../contracts/instance';
 import type { Instance } from '../../domain/instance';
 
 /**
- * What a listener has missed of these instances: it must hear of every version, and of none before the one that precedes
- * it. What comes again is old news.
+ * Events of these instances that a listener missed: every version must arrive, and none before its predecessor.
+ * Repetitions are allowed.
  */
 export function eventGaps(events: readonly InstanceEvent[], instances: readonly Instance[]): string[] {
   const heard = new Map<string, InstanceEvent[]>(instances.map(({ uuid }) => [uuid, []]));

@@ -1,7 +1,7 @@
 import type { Flavor } from '../../domain/flavor';
 import type { FlavorStore } from '../../instances/flavor-store';
 
-/** A flavor that was never stored, with what the test cares about. */
+/** An unstored flavor; `fields` override the defaults. */
 export function aFlavor(fields: Partial<Flavor> = {}): Omit<Flavor, 'version'> {
   const { version: _, ...flavor } = { version: 0, ...fields };
   return {
@@ -15,7 +15,7 @@ export function aFlavor(fields: Partial<Flavor> = {}): Omit<Flavor, 'version'> {
   };
 }
 
-/** What every FlavorStore promises. `open` gives an empty store for each test, for so many flavors. */
+/** The contract suite of FlavorStore. `open` gives an empty store for each test, with a limit of flavors. */
 export function describeFlavorStore(name: string, open: (maxFlavors?: number) => Promise<FlavorStore>): void {
   describe(`${name} flavor store`, () => {
     it('gives back what was written, under a version', async () => {

@@ -5,7 +5,7 @@ import { NO_ADMISSION } from '../../domain/queueing/admission';
 import type { InstanceStore } from '../../instances/store';
 import { anInstance, nextVersion } from './instance';
 
-/** What every InstanceStore promises. `open` gives an empty store for each test. */
+/** The contract suite of InstanceStore. `open` gives an empty store for each test. */
 export function describeInstanceStore(name: string, open: () => Promise<InstanceStore>): void {
   describe(`${name} instance store`, () => {
     let store: InstanceStore;
@@ -459,7 +459,7 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         expect(await store.takeDue(999, 100, 10)).toEqual([]);
         expect(await store.takeDue(2_500, 100, 10)).toEqual([early, middle]);
         expect(await store.takeDue(2_500, 100, 10)).toEqual([]);
-        // Both were pushed to the same time.
+        // Both were postponed to the same time.
         const again = await store.takeDue(3_000, 10_000, 10);
         const byUuid = [early, middle].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
         expect(again).toEqual([...byUuid, late]);

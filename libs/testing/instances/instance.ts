@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Instance } from '../../domain/instance';
 
-/** An instance as it is when its request has just been stored, with what the test cares about. */
+/** An instance right after its request was stored; `fields` override the defaults. */
 export function anInstance(fields: Partial<Instance> = {}): Instance {
   return {
     uuid: randomUUID(),

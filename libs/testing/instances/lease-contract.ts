@@ -1,13 +1,13 @@
 import type { LeaseStore } from '../../instances/store';
 
-/** What the suite needs of an adapter: a store without leases, and time that passes. */
+/** The fixture of an adapter: a store without leases, and control of time. */
 export interface LeaseFixture {
   readonly store: LeaseStore;
-  /** Lets time pass as the store sees it. */
+  /** Advances the store's time. */
   readonly pass: (durationMs: number) => Promise<void>;
 }
 
-/** What every LeaseStore promises. `open` gives an empty store for each test. */
+/** The contract suite of LeaseStore. `open` gives an empty store for each test. */
 export function describeLeaseStore(name: string, open: () => Promise<LeaseFixture>): void {
   describe(`${name} lease store`, () => {
     it('gives a lease to one holder at a time', async () => {

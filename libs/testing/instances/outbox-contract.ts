@@ -5,18 +5,18 @@ import { anInstance, nextVersion } from './instance';
 
 interface OutboxUnderTest {
   readonly store: InstanceStore;
-  /** Lets the store's clock go on. */
+  /** Advances the store's clock. */
   readonly pass: (durationMs: number) => Promise<void>;
 }
 
-/** All that has been in the outbox for so long, by uuid. */
+/** Outbox entries of at least this age, by uuid. */
 export async function outboxOf(store: InstanceStore, minAgeMs = 0): Promise<(readonly Instance[])[]> {
   const all: (readonly Instance[])[] = [];
   await store.scanOutbox(minAgeMs, async (rows) => void all.push(...rows));
   return all.toSorted(([a], [b]) => ((a?.uuid ?? '') < (b?.uuid ?? '') ? -1 : 1));
 }
 
-/** What every InstanceStore promises of the events of its records. `open` gives an empty store for each test. */
+/** The contract suite of InstanceStore's outbox. `open` gives an empty store for each test. */
 export function describeOutbox(name: string, open: (maxOutbox: number) => Promise<OutboxUnderTest>): void {
   describe(`${name} outbox`, () => {
     let store: InstanceStore;

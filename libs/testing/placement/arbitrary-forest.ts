@@ -10,7 +10,7 @@ const TRAITS = ['CUSTOM_A', 'CUSTOM_B', 'HW_NUMA_ROOT'];
 const AGGREGATES = ['A', 'B'];
 const SUFFIXES = ['_A', '_B', '_C'];
 
-/** Up to `maxProviders` providers in trees of any shape, small amounts, everything that search looks at. */
+/** Up to `maxProviders` providers in trees of any shape, with small amounts and everything that the search reads. */
 export function arbitraryForest(maxProviders: number): fc.Arbitrary<ProviderSketch[]> {
   const provider = fc.record({
     parent: fc.option(fc.nat(maxProviders)),
@@ -44,7 +44,7 @@ function canUseOne(has: Inventory | undefined): boolean {
   return has !== undefined && has.minUnit === 1 && has.stepSize === 1;
 }
 
-/** Queries with all that can be asked, for forests of {@link arbitraryForest}; `uuids` are for `inTree`. */
+/** Queries with all possible conditions, for forests of {@link arbitraryForest}; `uuids` are for `inTree`. */
 export function arbitraryQuery(uuids: readonly string[]): fc.Arbitrary<CandidateQuery> {
   const suffixed = fc
     .subarray(SUFFIXES)
@@ -82,7 +82,7 @@ function arbitraryGroup(suffix: string, uuids: readonly string[]): fc.Arbitrary<
   });
 }
 
-/** Mostly nothing, seldom one of them. */
+/** Mostly empty, seldom one of them. */
 function rarely<T>(items: readonly T[]): fc.Arbitrary<T[]> {
   const nothing: fc.Arbitrary<T[]> = fc.constant([]);
   const one: fc.Arbitrary<T[]> = fc.constantFrom(...items).map((item) => [item]);

@@ -5,15 +5,15 @@ import type { PlacementView } from '../../placement/port/placement-view';
 import type { Candidate, CandidateQuery } from '../../placement/search/query';
 
 /**
- * The candidates of a query by definition: every product of every way to meet every group, then whatever breaks a rule
- * taken away. Slow and plain; what the search must find.
+ * The candidates of a query by definition: the product of all ways to meet each group, without those that break a rule.
+ * Slow and plain; the search must find the same.
  */
 export function candidatesByDefinition(view: PlacementView, query: CandidateQuery, nestedAware = true): Candidate[] {
   const roots = [...view.providers()].filter(({ parentUuid }) => parentUuid === undefined);
   return roots.filter((root) => isAnchor(root, query)).flatMap((root) => ofRoot(view, query, root, nestedAware));
 }
 
-/** One way to meet one group: which provider gives which class. */
+/** One way to meet one group: the provider of each class. */
 type Way = readonly { readonly provider: Provider; readonly resourceClass: string; readonly amount: number }[];
 
 interface Part {

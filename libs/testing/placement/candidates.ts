@@ -1,7 +1,7 @@
 import type { RequestGroup } from '../../domain/request-spec';
 import type { Candidate, CandidateQuery } from '../../placement/search/query';
 
-/** A group that asks for nothing but what the test says. */
+/** A group without conditions except the given fields. */
 export function aGroup(
   suffix: string,
   resources: RequestGroup['resources'],
@@ -19,12 +19,12 @@ export function aGroup(
   };
 }
 
-/** A query of these groups and what else the test says. */
+/** A query of these groups; `fields` override the defaults. */
 export function aQuery(groups: readonly RequestGroup[], fields: Partial<CandidateQuery> = {}): CandidateQuery {
   return { groups, groupPolicy: 'none', sameSubtrees: [], rootRequiredTraits: [], rootForbiddenTraits: [], ...fields };
 }
 
-/** Candidates as sorted lines such as `cn1 VCPU:2 + ss1 DISK_GB:10`, for comparing with what a test expects. */
+/** Candidates as sorted lines such as `cn1 VCPU:2 + ss1 DISK_GB:10`, for comparisons. */
 export function linesOf(candidates: Iterable<Candidate>, nameOf: (uuid: string) => string): string[] {
   return [...candidates]
     .map(({ allocations }) =>

@@ -8,25 +8,25 @@ import type { Command, PlacementStore } from '../../placement/port/placement-sto
 import { silentLog } from '../../runtime/log';
 import { fakeClock } from '../fake-clock';
 
-/** A provider as a test draws it. Parents come before their children. */
+/** A provider in a test's sketch. Parents come before their children. */
 export interface ProviderSketch {
   readonly name: string;
   readonly parent?: string;
-  /** A number is a total with nothing else special. */
+  /** A number is a total with default settings. */
   readonly has?: Readonly<Record<string, number | (Partial<Inventory> & { readonly total: number })>>;
   readonly traits?: readonly string[];
-  /** Names of aggregates; {@link aggregateUuid} makes uuids of them. */
+  /** Names of aggregates, from which {@link aggregateUuid} makes uuids. */
   readonly in?: readonly string[];
   readonly used?: Resources;
 }
 
-/** Providers in a memory store and a mirror that shows them. */
+/** Providers in a memory store, with a mirror of it. */
 export interface Forest {
   readonly store: PlacementStore;
   readonly view: Mirror;
   readonly uuidOf: (name: string) => string;
   readonly nameOf: (uuid: string) => string;
-  /** Commits and shows it in the view. @throws when it is refused. */
+  /** Commits a command, visible in the view at once. @throws when it is refused. */
   commit(command: CommandBody): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ type CommandBody = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'
 
 const AT_MS = 1_700_000_000_000;
 
-/** A store with these providers, and a mirror of it. Whatever names they have that are not standard are created. */
+/** A store with these providers, and a mirror of it. Custom names are created. */
 export async function openForest(sketches: readonly ProviderSketch[]): Promise<Forest> {
   const store = new MemoryPlacementStore();
   const names = new Map(sketches.map(({ name }, i) => [name, numberedUuid(i + 1)]));
@@ -62,7 +62,7 @@ export async function openForest(sketches: readonly ProviderSketch[]): Promise<F
   };
 }
 
-/** The uuid of the aggregate that sketches call by this name: a letter or a small number. */
+/** The uuid of an aggregate's name in sketches: a letter or a small number. */
 export function aggregateUuid(name: string): string {
   return numberedUuid(0xa000 + (name.codePointAt(0) ?? 0));
 }
@@ -104,7 +104,7 @@ function commandsOf(sketch: ProviderSketch, uuidOf: (name: string) => string): C
   return commands;
 }
 
-/** A command that makes a consumer hold exactly this. */
+/** A command that sets a consumer's allocations. */
 export function claimOf(consumerUuid: string, allocations: Readonly<Record<string, Resources>>): CommandBody {
   const consumer = { uuid: consumerUuid, projectId: 'project', userId: 'user', consumerType: undefined };
   const write = { ...consumer, owner: 'api', allocations, mappings: {}, expect: { kind: 'any' } } as const;

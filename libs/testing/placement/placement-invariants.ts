@@ -5,7 +5,7 @@ import type { contentsOf } from './placement';
 
 type Contents = Awaited<ReturnType<typeof contentsOf>>;
 
-/** What must be so in every store at any time; a sentence for each violation. */
+/** Invariants of every store at any time; a sentence for each violation. */
 export function violationsOf(contents: Contents): string[] {
   const { providers, usages, consumers, hosts, aggregates, projectUsages } = contents;
   const problems: string[] = [];
@@ -53,7 +53,7 @@ export function violationsOf(contents: Contents): string[] {
   return problems;
 }
 
-/** What the consumers of each project hold in all. */
+/** The total allocations of each project's consumers. */
 export function heldByProject(consumers: Contents['consumers']): Map<string, Resources> {
   const held = new Map<string, Resources>();
   for (const consumer of consumers) {
@@ -62,7 +62,7 @@ export function heldByProject(consumers: Contents['consumers']): Map<string, Res
   return held;
 }
 
-/** Providers whose use is above their capacity: nobody's fault only when it was forced or the inventory shrank. */
+/** Providers used above their capacity: legitimate only after a forced claim or a reduced inventory. */
 export function overCommitted({ providers, usages }: Contents): Map<string, number> {
   const over = new Map<string, number>();
   const byUuid = new Map(providers.map((provider) => [provider.uuid, provider]));

@@ -45,7 +45,7 @@ const classes = constantFrom('VCPU', 'DISK_GB', 'CUSTOM_GOLD', 'CUSTOM_TIN');
 const traits = subarray(['HW_CPU_X86_AVX', 'CUSTOM_FAST', 'CUSTOM_QUIET']);
 const generations = option(integer({ min: 0, max: 6 }), { nil: undefined });
 const hosts = constantFrom('host-1', 'host-2');
-// Some of the next days, too: what projects hold is counted by day.
+// Includes some of the next days: projects' usage is counted by day.
 const times = oneof(
   { weight: 4, arbitrary: integer({ min: 0, max: 50_000 }) },
   { weight: 1, arbitrary: integer({ min: 0, max: 300_000_000 }) },
@@ -126,7 +126,7 @@ const consumerWrites: Arbitrary<ConsumerWrite> = record({
 const writesOf = (maxLength: number) =>
   array(consumerWrites, { maxLength }).map((writes) => [...new Map(writes.map((w) => [w.uuid, w])).values()]);
 
-/** What may be nested in a host: each below the root or one before it. */
+/** Names of providers nested in a host: each below the root or an earlier one. */
 const NESTED = ['x', 'y', 'z'];
 
 type Plain<C> = C extends { readonly atMs: number } ? Omit<C, 'atMs'> : never;
@@ -390,10 +390,10 @@ function nestedReports(host: string, rootUuid: string, nested: readonly Nested[]
 
 type Nested = Pick<NestedReport, 'name' | 'inventories' | 'traits'> & { readonly parent: string };
 
-/** The first commit is always at the same time, so that revisions of different stores are the same. */
+/** The first commit always has the same time, so that revisions of different stores are equal. */
 const FIRST: Command = { kind: 'create_name', catalogue: 'resource_class', name: 'CUSTOM_GOLD', atMs: AT_MS };
 
-/** Whatever may be asked of a store: a command, or a host's report. */
+/** Any action on a store: a command, or a host's report. */
 export type Action = Command | HostReport;
 
 export function run(store: PlacementStore, action: Action): Promise<CommitResult | ReportResult> {

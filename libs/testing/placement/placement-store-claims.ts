@@ -33,7 +33,7 @@ export function describeClaims(open: () => PlacementStore): void {
         expect(other).not.toHaveProperty('priority');
         const rows = await contentsOf(store);
         expect(rows.consumers.find(({ uuid }) => uuid === ranked.uuid)).toMatchObject(rank);
-        // Written again, as when it is claimed again, it is the same; released, it leaves nothing.
+        // Writing it again, like a repeated claim, changes nothing; released, it leaves nothing.
         await claim(store, { ...ranked, expect: { kind: 'any' } });
         expect((await store.consumers([ranked.uuid]))[0]).toMatchObject({ ...rank, groupId: id });
         await claim(store, { ...ranked, allocations: {} });

@@ -13,7 +13,7 @@ import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 import { describeQuotas } from './projects/placement-store-quotas';
 
-/** A store that is empty at the start of each test, and ways to reach the same one again. */
+/** A store that is empty at the start of each test, with ways to open further clients. */
 export interface PlacementStoreWorld {
   readonly store: PlacementStore;
   /** Another client of the same store. */
@@ -22,7 +22,7 @@ export interface PlacementStoreWorld {
   close(): Promise<void>;
 }
 
-/** What every PlacementStore promises. */
+/** The contract suite of PlacementStore. */
 export function describePlacementStore(name: string, open: () => Promise<PlacementStoreWorld>): void {
   describe(`${name} placement store`, () => {
     let world: PlacementStoreWorld;

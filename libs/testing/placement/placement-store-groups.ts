@@ -89,7 +89,7 @@ export function describeGroups(open: () => PlacementStore): void {
     });
 
     describe('with a member on a move, which may come back', () => {
-      /** It leaves a for a host, and a migration keeps its place. */
+      /** Moves a member from host a to another; a migration keeps its place. */
       const move = (write: ConsumerWrite, to: string) => {
         const group = write.group as NonNullable<ConsumerWrite['group']>;
         const { uuid: _, ...place } = write;
@@ -114,7 +114,7 @@ export function describeGroups(open: () => PlacementStore): void {
         await claim(store, first, second);
         expect(await claim(store, ...move(second, 'c'), ...move(first, 'b'))).toEqual(refused('b'));
         expect(await claim(store, ...move(first, 'd'), ...move(second, 'c'))).toEqual(committed);
-        // One goes back, whatever comes of the other.
+        // One goes back, whatever happens to the other.
         expect(await claim(store, member('anti-affinity', 'a'))).toEqual(refused('a'));
       });
 

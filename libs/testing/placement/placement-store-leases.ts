@@ -82,7 +82,7 @@ export function describeLeases(open: () => PlacementStore): void {
         expect(await claim(store, aWrite(room(4)))).toMatchObject(MADE);
         expect(await claim(store, aWrite(room(1)))).toMatchObject(REFUSED);
         expect(await claim(store, aWrite(room(6), { uuid: lease.consumerUuid }))).toMatchObject(MADE);
-        // It holds it now: nothing is kept for it besides.
+        // Its claim replaces the lease.
         expect(await commit(store, { kind: 'write_allocations', consumers: [aWrite(room(1))] })).toMatchObject({
           kind: 'capacity',
         });

@@ -139,7 +139,7 @@ export function describeStream(world: () => PlacementStoreWorld): void {
 
 type Contents = Awaited<ReturnType<typeof contentsOf>>;
 
-/** What both a mirror and a snapshot can tell. */
+/** The contents that both a mirror and a snapshot can show. */
 function contentsAsSeen(contents: Contents) {
   const { providers, usages, hosts, consumers, aggregates, serverGroups, leases, quotas, projectUsages } = contents;
   return {
@@ -158,7 +158,7 @@ function contentsAsSeen(contents: Contents) {
   };
 }
 
-/** The same of a mirror. */
+/** The contents of a mirror. */
 export function contentsOfMirror(mirror: Mirror) {
   const byKey = <T>(rows: Iterable<T>, key: (row: T) => string) =>
     [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1)).map(withoutRevision);

@@ -16,7 +16,7 @@ import type {
   Rows,
 } from '../../placement/port/placement-store';
 
-/** When the tests' commits happen, unless they say otherwise. */
+/** Default time of the tests' commits. */
 export const AT_MS = 1_700_000_000_000;
 
 type Plain<C> = C extends { readonly atMs: number } ? Omit<C, 'atMs'> & { readonly atMs?: number } : never;
@@ -26,21 +26,21 @@ export function commit(store: PlacementStore, command: Plain<Command>): Promise<
   return store.commit({ atMs: AT_MS, ...command });
 }
 
-/** Commits what must be committed; its change. */
+/** Commits a command that must succeed; returns its change. */
 export async function mustCommit(store: PlacementStore, command: Plain<Command>): Promise<Change> {
   const result = await commit(store, command);
   if (result.kind !== 'committed') throw new Error(`not committed: ${JSON.stringify(result)}`);
   return result.change;
 }
 
-/** Reports what must be committed; its change. */
+/** Makes a report that must succeed; returns its change. */
 export async function mustReport(store: PlacementStore, report: HostReport): Promise<Change> {
   const result = await store.reportHost(report);
   if (result.kind !== 'committed') throw new Error(`not committed: ${JSON.stringify(result)}`);
   return result.change;
 }
 
-/** A new root provider (or a child) with inventories; its uuid. */
+/** Creates a root provider (or a child) with inventories; returns its uuid. */
 export async function aProvider(
   store: PlacementStore,
   inventories: Inventories = { VCPU: inventory(10), MEMORY_MB: inventory(1_000) },
@@ -53,7 +53,7 @@ export async function aProvider(
   return uuid;
 }
 
-/** What one consumer takes, with what the test cares about. */
+/** The write of one consumer's allocations; `fields` override the defaults. */
 export function aWrite(allocations: Allocations, fields: Partial<ConsumerWrite> = {}): ConsumerWrite {
   return {
     uuid: randomUUID(),
@@ -73,7 +73,7 @@ export function claim(store: PlacementStore, ...consumers: readonly ConsumerWrit
   return commit(store, { kind: 'write_allocations', consumers });
 }
 
-/** An agent's report, with what the test cares about. */
+/** An agent's report; `fields` override the defaults. */
 export function aReport(fields: Partial<HostReport> = {}): HostReport {
   return {
     atMs: AT_MS,
@@ -94,26 +94,26 @@ export function aReport(fields: Partial<HostReport> = {}): HostReport {
   };
 }
 
-/** A build that failed on a host, begun when it failed unless the test says otherwise. */
+/** A failed build on a host; by default it begins when it fails. */
 export function aFailure(fields: Partial<RecordFailure> & { readonly atMs?: number } = {}) {
   const atMs = fields.atMs ?? AT_MS;
   const failure = { kind: 'record_failure', host: 'host-1', halfLifeMs: 1_000, reason: 'failed' } as const;
   return { ...failure, startedAtMs: atMs, atMs, ...fields };
 }
 
-/** Makes a run the holder of a host; the epoch. */
+/** Makes a run the holder of a host; returns the epoch. */
 export async function mustAcquire(store: PlacementStore, fields: Partial<AcquireHosts> = {}): Promise<number> {
   const [grant] = await store.acquireHosts(anAcquisition(fields));
   if (grant?.kind !== 'granted') throw new Error(`not granted: ${JSON.stringify(grant)}`);
   return grant.epoch;
 }
 
-/** What `aReport`'s agent asks for, with what the test cares about. */
+/** The acquisition by the agent of `aReport`; `fields` override the defaults. */
 export function anAcquisition(fields: Partial<AcquireHosts> = {}): AcquireHosts {
   return { atMs: AT_MS, agentRun: 'run-1', serviceHost: 'host-1', hosts: ['host-1'], leaseMs: 60_000, ...fields };
 }
 
-/** All rows of a store, sorted, for comparing one store with another or with a mirror. */
+/** All rows of a store, sorted, for comparison with another store or a mirror. */
 export async function contentsOf(store: PlacementStore): Promise<Contents> {
   const all: Rows[] = [];
   await store.snapshot((rows) => all.push(rows));

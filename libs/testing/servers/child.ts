@@ -12,16 +12,14 @@ export interface Child {
   /** Everything on stdout, so far. */
   stdout(): string;
   stderr(): string;
-  /**
-   * Waits for a text on stdout, after so many characters, or on stderr; fails when the process ends without it.
-   */
+  /** Waits for a text on stdout, after an offset, or on stderr; fails when the process ends without it. */
   says(text: string | RegExp, after?: number): Promise<void>;
   readonly exit: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
 /**
- * Starts a TypeScript file of this repository (path from its root), or of another version of it, as a process: from its
- * source, or as built. `env` is all it gets besides PATH and a claim key.
+ * Starts a TypeScript file of this repository (path from its root), or of another version of it, as a process: from
+ * source, or built. `env` is its whole environment besides PATH and a claim key.
  */
 export function startChild(
   file: string,

@@ -6,18 +6,18 @@ import { environment } from '../../runtime/system';
 
 const ROOT = join(__dirname, '../../..');
 
-/** Users and rights as `deploy/` makes them. */
+/** Users and rights as made by `deploy/`. */
 export interface DeployedCredentials {
   /** RabbitMQ's `load_definitions`. */
   readonly definitionsFile: string;
   readonly aclFile: string;
   passwordOf(user: string): string;
-  /** The URL of a user on a broker of a test, on the virtual host of the definitions. */
+  /** The URL of a user on a test's broker, on the virtual host of the definitions. */
   brokerUrl(user: string, port: number): string;
   remove(): void;
 }
 
-/** Runs `deploy/credentials.mjs`, with users of agents and projects beside those that it always writes. */
+/** Runs `deploy/credentials.mjs` with users of agents and projects in addition to its fixed ones. */
 export function deployedCredentials(users: readonly string[] = [], isCluster = false): DeployedCredentials {
   const folder = mkdtempSync(join(tmpdir(), 'berth-credentials-'));
   const passwordOf = (user: string) => `password-of-${user}`;

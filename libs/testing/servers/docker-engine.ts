@@ -10,15 +10,18 @@ import { freePort, serverFolder, startServer, type TestServer } from './server-p
 /** A private Docker engine. */
 export interface DockerEngine extends TestServer {
   readonly socket: string;
-  /** Makes an image of a shell and what Unix has, from this machine's own busybox, with a volume /data: no registry is asked. */
+  /**
+   * Makes an image with a shell and the usual Unix tools, from this machine's own busybox, with a volume /data, without
+   * a registry.
+   */
   makeImage(name: string): void;
 }
 
 /**
- * Starts a private Docker engine, with its containerd, whose containers have no network. Needs root, and a kernel that lets
- * it make cgroups.
+ * Starts a private Docker engine, with its containerd, whose containers have no network. Needs root, and a kernel that
+ * permits cgroups.
  *
- * @throws BerthError `failed_precondition / no_engine`, which says why there is none and what to do.
+ * @throws BerthError `failed_precondition / no_engine`, with the cause and the remedy.
  */
 export async function startDocker(): Promise<DockerEngine> {
   try {
@@ -38,7 +41,7 @@ async function startEngine(): Promise<DockerEngine> {
   const folders = ['--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec')];
   const files = ['--pidfile', join(folder, 'docker.pid'), '--host', `unix://${socket}`];
   const quiet = ['--bridge', 'none', '--iptables=false', '--ip6tables=false', '--storage-driver', 'vfs'];
-  // Readiness is seen on a port; without TLS, and for this machine alone.
+  // A port shows readiness; without TLS, and for this machine alone.
   const probed = ['--host', `tcp://127.0.0.1:${port}`, '--tls=false'];
   const probe = { send: 'GET /_ping HTTP/1.0\r\nHost: engine\r\n\r\n', expect: 'HTTP/1' };
   const args = [...folders, ...files, ...quiet, ...probed];
@@ -50,7 +53,7 @@ async function startEngine(): Promise<DockerEngine> {
     makeImage: (name: string) => importImage(url, name),
     async stop() {
       await server.kill('SIGTERM');
-      // The engine mounts its folder onto itself, and leaves that when it ends.
+      // The engine mounts its folder onto itself, and leaves the mount at its end.
       spawnSync('umount', ['--lazy', join(folder, 'data')], { stdio: 'ignore' });
       await stop();
     },

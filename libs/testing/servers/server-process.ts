@@ -8,23 +8,23 @@ import { sleep } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import { systemClock } from '../../runtime/system';
 
-/** A private server of a test run, on a port and in a folder of its own. */
+/** A private server of a test run, on its own port and in its own folder. */
 export interface TestServer {
   readonly url: string;
   readonly port: number;
-  /** Where it has its data. */
+  /** The folder of its data. */
   readonly folder: string;
-  /** Of the running process; undefined while it is down. */
+  /** Pid of the running process; undefined while it is down. */
   readonly pid: number | undefined;
-  /** Sends a signal to the server; resolves when it is gone, if the signal ends it. Port and data stay. */
+  /** Sends a signal to the server; resolves when it has ended, if the signal ends it. Port and data stay. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it again (after ending it with SIGTERM if it runs) with the same port and data; resolves when ready. */
+  /** Restarts it (after a SIGTERM if it runs) with the same port and data; resolves when ready. */
   restart(): Promise<void>;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
 }
 
-/** How to run one kind of server. */
+/** The command, port and probe of one kind of server. */
 export interface ServerPlan {
   readonly name: string;
   readonly url: string;
@@ -33,11 +33,11 @@ export interface ServerPlan {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** What to send to the port, and how the answer begins once the server is ready. */
+  /** Bytes to send to the port, and the beginning of the answer once the server is ready. */
   readonly probe: { readonly send: string; readonly expect: string };
 }
 
-// For machines that are shared.
+// Allows for shared machines.
 const READY_TIMEOUT_MS = 150_000;
 const STOP_TIMEOUT_MS = 15_000;
 const POLL_MS = 20;
@@ -46,11 +46,11 @@ const clock = systemClock();
 /**
  * Starts a server and waits until it answers.
  *
- * The server is the leader of a process group; beside it stands a guard, a shell that waits on a pipe from this process.
- * However this process ends (return, exception, SIGINT, SIGKILL), the pipe closes and the guard kills the group and
- * removes the folder, so that no run leaves servers behind.
+ * The server is the leader of a process group; beside it stands a guard, a shell that waits on a pipe from this
+ * process. However this process ends (return, exception, SIGINT, SIGKILL), the pipe closes, and the guard kills the
+ * group and removes the folder, so that no run leaves servers behind.
  *
- * @throws BerthError `unavailable / server_did_not_start` with the last lines that it wrote.
+ * @throws BerthError `unavailable / server_did_not_start` with its last lines of output.
  */
 export async function startServer(plan: ServerPlan): Promise<TestServer> {
   const server = new ServerProcess(plan);
@@ -91,7 +91,7 @@ class ServerProcess implements TestServer {
   }
 
   async stop(): Promise<void> {
-    // Nothing in the folder is kept, so there is nothing to shut down in order.
+    // Nothing in the folder is kept, so no orderly shutdown is needed.
     await this.#signal('SIGKILL');
     // Children of the server die a moment after it, and may still write.
     rmSync(this.#plan.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
@@ -115,7 +115,7 @@ function launch(plan: ServerPlan): ChildProcess {
   const { command, args, env } = plan;
   const child = spawn(command, args, { cwd: plan.folder, env, detached: true, stdio: ['ignore', output, output] });
   closeSync(output);
-  // A command that can't be run has no pid; waiting for readiness finds that out.
+  // A command that can't be run has no pid; the wait for readiness detects that.
   child.on('error', () => child.emit('exit'));
   child.unref();
   if (child.pid !== undefined) guard(child, child.pid, plan.folder);
@@ -166,11 +166,11 @@ export function serverFolder(name: string): string {
   return mkdtempSync(join(tmpdir(), `berth-${name}-`));
 }
 
-/** Below the ports that systems give to whoever asks for any, so that nobody else takes one between the look and the use. */
+/** Below the systems' ephemeral ports, so that nobody else takes one between the check and the use. */
 const PORTS = { first: 10_000, perProcess: 100, processes: 100 };
 let taken = 0;
 
-/** A port that nobody listens on now, and that nobody is given by chance. */
+/** A port without a listener, outside the ephemeral range. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = PORTS.first + (process.pid % PORTS.processes) * PORTS.perProcess + (taken++ % PORTS.perProcess);

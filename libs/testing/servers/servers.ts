@@ -9,26 +9,26 @@ import { freePort, serverFolder, startServer, type TestServer } from './server-p
 
 /** A private RabbitMQ: `amqp://guest:guest@127.0.0.1:<port>`. */
 export interface RabbitmqServer extends TestServer {
-  /** Runs `rabbitmqctl` on it, such as `('close_all_connections', 'why')`; resolves to what it prints. Takes a second. */
+  /** Runs `rabbitmqctl` on it, such as `('close_all_connections', 'why')`; resolves to its output. Takes a second. */
   ctl(...args: string[]): Promise<string>;
-  /** Of its management API, if it has one. */
+  /** URL of its management API, if it has one. */
   readonly managementUrl: string | undefined;
-  /** Where Prometheus scrapes it, `127.0.0.1:<port>`, if it has that. */
+  /** Address for Prometheus' scrapes, `127.0.0.1:<port>`, if it has one. */
   readonly metricsTarget: string | undefined;
 }
 
 export interface RabbitmqOptions {
-  /** Settings of rabbitmq.conf beside those that keep it to itself. */
+  /** Settings of rabbitmq.conf besides those that keep it private. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Runs the management API, too; a few seconds more. */
+  /** Runs the management API as well, which takes a few seconds more. */
   readonly hasManagement?: boolean;
-  /** Serves its metrics to Prometheus, too. */
+  /** Serves metrics to Prometheus as well. */
   readonly hasMetrics?: boolean;
-  /** Joins the cluster of this one, with its users and queues. */
+  /** Joins this broker's cluster, with its users and queues. */
   readonly clusterOf?: RabbitmqServer;
 }
 
-// The plain script of Debian's package comes first: the wrapper on PATH wants to be another user.
+// The plain script of Debian's package comes first: the wrapper on PATH requires another user.
 const RABBITMQ_SERVER: Binary = {
   name: 'rabbitmq-server',
   folders: ['/usr/lib/rabbitmq/bin'],
@@ -38,9 +38,9 @@ const RABBITMQ_SERVER: Binary = {
 export const REDIS_SERVER: Binary = { name: 'redis-server', folders: ['/usr/bin'], debianPackage: 'redis-server' };
 
 /**
- * Starts a private RabbitMQ (3.10 or later), ready to take connections. About three seconds.
+ * Starts a private RabbitMQ (3.10 or later), ready for connections. Takes three seconds.
  *
- * @throws BerthError as `findBinary` and `startServer`.
+ * @throws BerthError of `findBinary` and `startServer`.
  */
 export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<RabbitmqServer> {
   const command = findBinary(RABBITMQ_SERVER);
@@ -95,16 +95,16 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
 }
 
 /**
- * RabbitMQ 3.10 saves the names of its quorum queues every three minutes: a younger queue of a broker that is killed comes
- * back empty and dead. That is its defect, not what tests of Berth are about; so its queues are grown up when it is killed.
+ * RabbitMQ 3.10 saves the names of its quorum queues every three minutes: a younger queue comes back empty and dead
+ * after a kill. That defect is not under test here, so the names are saved before each kill.
  */
 const SAVE_NAMES_OF_QUORUM_QUEUES = 'dets:sync(ra_directory_reverse).';
 
 const nodeName = (port: number) => `berth-${port}@localhost`;
-/** By which the brokers of a cluster know each other. */
+/** The cookie of a cluster's brokers. */
 const COOKIE = 'brokers-of-a-test';
 
-/** Settings that keep a broker to itself and its folder, and make it start fast. */
+/** Settings that keep a broker private to its folder, and make it start fast. */
 function rabbitmqEnvironment(
   command: string,
   folder: string,
@@ -129,7 +129,7 @@ function rabbitmqEnvironment(
     RABBITMQ_FEATURE_FLAGS_FILE: join(folder, 'feature-flags'),
     RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
     RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none',
-    // Makes the script become the broker, so that its pid is the broker's and signals reach it.
+    // Makes the script exec the broker, so that its pid is the broker's and signals reach it.
     RUNNING_UNDER_SYSTEMD: 'true',
     ...onlyPlugins(command, folder, pluginNames.length > 0 ? BROKER_AND_HTTP : BROKER),
   };
@@ -146,7 +146,7 @@ const BROKER = /^rabbit-[\d.]+$/;
 const BROKER_AND_HTTP =
   /^(rabbit|rabbitmq_(management|management_agent|prometheus|web_dispatch)|amqp_client|cow\w+|prometheus|accept)-[\d.]+$/;
 
-/** Looking through all plugins that it ships takes RabbitMQ two of its five seconds: a folder with only those needed. */
+/** Scanning all shipped plugins takes RabbitMQ two of its five seconds: a folder with only the needed ones. */
 function onlyPlugins(command: string, folder: string, needed: RegExp): NodeJS.ProcessEnv {
   const shipped = join(dirname(realpathSync(command)), '..', 'plugins');
   try {
@@ -161,13 +161,13 @@ function onlyPlugins(command: string, folder: string, needed: RegExp): NodeJS.Pr
   }
 }
 
-/** A configuration as it is deployed, with some settings of the test's own in place of its. */
+/** A deployed configuration, with some settings replaced by the test's. */
 function shippedConfig(configFile: string, own: Readonly<Record<string, string>>): string {
   const lines = readFileSync(configFile, 'utf8').split('\n');
   return `${lines.filter((line) => !((line.split(' ')[0] ?? '') in own)).join('\n')}\n${configText(own)}`;
 }
 
-/** A configuration of Redis. */
+/** The text of a Redis configuration. */
 export function configText(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `${name} ${value}\n`)
@@ -176,21 +176,21 @@ export function configText(settings: Readonly<Record<string, string>>): string {
 
 export interface RedisServerOptions {
   readonly appendOnly?: boolean;
-  /** When it syncs its append-only file: each second unless given. */
+  /** Its appendfsync policy; default: every second. */
   readonly appendfsync?: string;
-  /** Runs it with a configuration and users as they are deployed, but for address, port and folder. */
+  /** Runs it with a deployed configuration and users, except address, port and folder. */
   readonly shipped?: { readonly configFile: string; readonly aclFile: string };
   /** Further settings of redis.conf. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Gives it a disk of its own for its data. */
+  /** Gives it a private disk for its data. */
   readonly disk?: OwnDisk;
 }
 
 /**
- * Starts a private Redis (7 or later), ready to take commands. With `appendOnly` its data survives a restart, a killed
- * one included; without, each start is empty.
+ * Starts a private Redis (7 or later), ready for commands. With `appendOnly` its data survives a restart, a killed one
+ * included; without, each start is empty.
  *
- * @throws BerthError as `findBinary`, `onOwnDisk` and `startServer`.
+ * @throws BerthError of `findBinary`, `onOwnDisk` and `startServer`.
  */
 export async function startRedis(options: RedisServerOptions = {}): Promise<TestServer> {
   const { appendfsync = 'everysec' } = options;

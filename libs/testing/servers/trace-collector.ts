@@ -6,24 +6,24 @@ import { environment, systemClock } from '../../runtime/system';
 import { findPackedBinary } from './packed-binary';
 import { freePort, serverFolder, startServer, type TestServer } from './server-process';
 
-/** A span as a collector gets it. */
+/** A span as received by a collector. */
 export interface CollectedSpan {
   /** `service.name` of the process. */
   readonly service: string;
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** '' for the first of a trace. */
+  /** '' for the root of a trace. */
   readonly parentSpanId: string;
 }
 
-/** A collector of traces: Rotel, which sends what it collects on to Elastic's receiver of OTLP, and that to a file. */
+/** A collector of traces: Rotel, which forwards to Elastic's OTLP receiver, which writes to a file. */
 export interface TraceCollector {
-  /** What OTEL_EXPORTER_OTLP_ENDPOINT is. */
+  /** The value of OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
-  /** What has come so far, from the file. */
+  /** The spans received so far, from the file. */
   spans(): CollectedSpan[];
-  /** Waits for spans; fails with those that came after twenty seconds. */
+  /** Waits for spans; after twenty seconds fails with the received ones. */
   has(isThere: (spans: readonly CollectedSpan[]) => boolean): Promise<CollectedSpan[]>;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ const ROTEL = {
   path: 'bin/rotel-agent',
 };
 
-/** Starts one on a free port. @throws BerthError as `findPackedBinary` and `startServer`. */
+/** Starts one on a free port. @throws BerthError of `findPackedBinary` and `startServer`. */
 export async function startTraceCollector(): Promise<TraceCollector> {
   const file = join(serverFolder('traces'), 'requests.jsonl');
   appendFileSync(file, '');
@@ -74,7 +74,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   };
 }
 
-/** Sends all that it collects to a receiver of OTLP over gRPC. */
+/** Forwards everything to an OTLP receiver over gRPC. */
 async function startRotel(receiver: string): Promise<TestServer> {
   const command = findPackedBinary(ROTEL);
   const [port, grpcPort] = [await freePort(), await freePort()];

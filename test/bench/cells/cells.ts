@@ -73,7 +73,7 @@ export const cellsBench: Bench = {
 
 /** Top schedulers, and the cells that they choose from. */
 class TopBench {
-  /** Of the fleet's life; what took how long is measured by the machine's. */
+  /** The fleet's own time; durations are measured by the machine's clock. */
   readonly #time = fakeClock();
   readonly #clock = systemClock();
   readonly #tally = { selected: 0, refused: 0, wrongly: 0, asked: 0, wrongGuesses: 0, updates: 0 };
@@ -88,7 +88,7 @@ class TopBench {
     private readonly random: Random,
   ) {}
 
-  /** Each top scheduler has links and summaries of its own. */
+  /** Each top scheduler has its own links and summaries. */
   async open(): Promise<void> {
     const around = { clock: this.#time, random: this.random, log: silentLog, metrics: createMetrics({}) };
     this.#known = Array.from({ length: this.tops }, () => {
@@ -98,7 +98,7 @@ class TopBench {
     await new Promise(setImmediate);
   }
 
-  /** A second of the fleet's life later: every cell's summary, made and heard of. */
+  /** Advances the fleet by a second: every cell makes a summary, and the top takes it. */
   async nextSecond(): Promise<void> {
     await this.#time.advance(1_000);
     for (const [n, cell] of this.cells.entries()) {

@@ -9,9 +9,9 @@ const HOST_VCPUS = 64;
 const HOST_MEMORY_MB = 262_144;
 const TRAITS = [['COMPUTE_NODE'], ['COMPUTE_NODE', 'HW_CPU_X86_AVX512F'], ['COMPUTE_NODE', 'CUSTOM_NVME']];
 
-/** A cell as a table: what each of its hosts has free. In the place of a bus, it answers `SelectDestinations`. */
+/** A cell as a table of its hosts' free amounts. In place of a bus, it answers `SelectDestinations`. */
 export class TableCell {
-  /** Spent in cells, which is not the top's. */
+  /** Time spent in cells, which does not count for the top. */
   static workMs = 0;
   readonly #vcpus: Int32Array;
   readonly #memoryMb: Int32Array;
@@ -36,7 +36,7 @@ export class TableCell {
     return Math.min(1, -Math.log(1 - this.random.next()) * (1 - used));
   }
 
-  /** As much of each host as a summary reads. */
+  /** The part of each host that a summary reads. */
   *hosts(): Iterable<HostState> {
     for (let n = 0; n < this.#vcpus.length; n++) {
       const free = { VCPU: this.#vcpus[n] ?? 0, MEMORY_MB: this.#memoryMb[n] ?? 0 };

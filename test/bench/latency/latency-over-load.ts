@@ -1,25 +1,25 @@
 import { type CalmRate, measureRuns, type Results, rateResults, round } from '../harness';
 
-/** The loads at which latency is measured, in percent of what `select_destinations` reached at most. */
+/** The loads of the latency measurements, in percent of the maximum rate of `select_destinations`. */
 export const LOADS_PERCENT = [10, 25, 50, 75, 90] as const;
 
-/** How a call fares alone, and at each of the loads. */
+/** Latency of a call alone, and at each load. */
 export interface LatencyOverLoad {
-  /** One at a time, nothing else running. */
+  /** One at a time, with nothing else running. */
   readonly idle: CalmRate;
   readonly at: ReadonlyMap<number, CalmRate>;
 }
 
 export interface LoadRange {
-  /** Calls per second that are 100 %. */
+  /** The calls per second that count as 100 %. */
   readonly capacityPerSecond: number;
-  /** Of all runs at one load together. */
+  /** Total of all runs at one load. */
   readonly seconds: number;
   readonly runs: number;
   readonly note: (text: string) => void;
 }
 
-/** Runs a measurement at one load; returns what is known of it besides. */
+/** Runs a measurement at one load, and adds figures to it. */
 type Around = (name: string, measure: () => Promise<CalmRate>) => Promise<CalmRate>;
 
 /** Measures a call alone, then at each load. */
@@ -39,7 +39,10 @@ export async function measureOverLoad(
   return { idle, at };
 }
 
-/** `select_idle_p50_ms`, `raw_rpc_at_50_p99_ms`, `select_at_50_p50_ratio` and the like: of the selects, of bare calls, and the ratio of the two. */
+/**
+ * `select_idle_p50_ms`, `raw_rpc_at_50_p99_ms`, `select_at_50_p50_ratio` and the like: selects, bare calls, and their
+ * ratio.
+ */
 export function resultsOverLoad(select: LatencyOverLoad, bare: LatencyOverLoad): Results {
   const pairs: [string, CalmRate, CalmRate][] = [['idle', select.idle, bare.idle]];
   for (const percent of LOADS_PERCENT) {

@@ -2,10 +2,13 @@ import { type LineChart, svgOfCharts } from '../../../services/cli/trace/line-ch
 import type { CalmRate } from '../harness';
 import { type LatencyOverLoad, LOADS_PERCENT } from './latency-over-load';
 
-/** Milliseconds that lines across the chart stand for, as far as it reaches. */
+/** Milliseconds of the lines across the chart, as far as it reaches. */
 const TICKS_MS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 
-/** An SVG of latency over load, its median above and its 99th percentile below: selects solid, bare calls at the same rate dashed. */
+/**
+ * An SVG of latency over load, the median above and the 99th percentile below: selects solid, bare calls at the same
+ * rate dashed.
+ */
 export function plotLatency(select: LatencyOverLoad, bare: LatencyOverLoad): string {
   return svgOfCharts([
     chart('p50', ({ p50Ms }) => p50Ms, select, bare),

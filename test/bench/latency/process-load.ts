@@ -1,7 +1,7 @@
 import { metricsAt, sumOf } from '../berth-process';
 import { type Results, round } from '../harness';
 
-/** What a process has used since it started, by the metrics on its operations port. */
+/** A process's usage since its start, by the metrics on its operations port. */
 interface Used {
   readonly atMs: number;
   readonly cpuSeconds: number;
@@ -9,12 +9,12 @@ interface Used {
   readonly loopP99Seconds: number;
 }
 
-/** In what the histogram holds: the time from one look to the next. */
+/** Interval of the event loop histogram's samples. */
 const LOOK_INTERVAL_MS = 10;
 
 /**
- * What a process did while something was measured: the share of one processor's time that it used and that its garbage
- * collection took, and by how much its event loop was late (p99 of Node's histogram, which looks every ten milliseconds).
+ * A process's load during a measurement: its share of one processor, the share of its garbage collection, and its event
+ * loop's delay (p99 of Node's histogram, sampled every ten milliseconds).
  */
 export async function processLoad<T>(
   operationsPort: number,

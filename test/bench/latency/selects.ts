@@ -14,10 +14,10 @@ const READ_CHUNK = 1_000;
 const clock = systemClock();
 
 /**
- * Selects destinations that nobody builds, and releases what was claimed for them.
+ * Selects destinations that nobody builds, and releases their claims.
  *
- * The naive way is to leave the claims: then, thirty seconds later, each report of a host lacks the instances that are
- * claimed there, and schedulers and conductors are busy with that, as they are on no fleet whose selects are built.
+ * The naive way is to leave the claims: then, thirty seconds later, each host's report lacks its claimed instances, and
+ * schedulers and conductors are busy with that, unlike on a fleet whose selects are built.
  */
 export class Selects {
   #claimed: string[] = [];
@@ -39,7 +39,7 @@ export class Selects {
     this.#claimed.push(uuid);
   }
 
-  /** Resolves when the scheduler of this operations port has seen it. */
+  /** Resolves when the scheduler with this operations port has seen the releases. */
   async releaseAll(operationsPort: number): Promise<void> {
     const claimed = this.#claimed;
     this.#claimed = [];

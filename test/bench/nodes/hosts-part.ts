@@ -26,20 +26,20 @@ import { rawRpcRate } from '../raw-rpc';
 import { ServerLoad } from './server-load';
 
 const HOSTS_PER_AGENT = 10_000;
-/** Of each host; one instance has half of it. */
+/** Resources of each host; one instance takes half. */
 const SHAPE = { VCPU: 8, MEMORY_MB: 32_768, DISK_GB: 400 };
 const HALF: Resources = { VCPU: 4, MEMORY_MB: 16_384, DISK_GB: 200 };
 const SMALL = requestSpecCodec.encode(
   requestSpec({ VCPU: 1, MEMORY_MB: 512, DISK_GB: 1 }, { projectId: 'bench', userId: 'bench' }),
 );
-/** As in the benchmark of builds. */
+/** The sizes in the benchmark of builds. */
 const RAW_PAYLOAD = { requestBytes: 132, answerBytes: 435, acked: true };
 const IN_FLIGHT = 128;
 const CLAIMS_AT_ONCE = 256;
 const GIVEN_UP_AFTER_MS = 1_800_000;
 const clock = systemClock();
 
-/** One scheduler with very many hosts of fake agents: how long it takes to know them, what they take, how it selects. */
+/** One scheduler with very many hosts of fake agents: the time to learn of them, their cost, and its selects. */
 export async function measureHosts(context: BenchContext): Promise<Results> {
   const { flags } = context;
   const note = (text: string) => context.note(text);
@@ -54,7 +54,7 @@ export async function measureHosts(context: BenchContext): Promise<Results> {
   const store = await openPlacementStore(readConfig(placementOptions, addresses), around);
   const schedulerEnv = {
     ...addresses,
-    // Claims are made here without instances on the hosts: nobody is to look for them.
+    // The claims here have no instances on the hosts: nobody shall look for them.
     BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '3600000',
     BERTH_SCHEDULER_HOST_TIMEOUT_MS: String(10 * reportIntervalMs),
   };
@@ -70,7 +70,7 @@ export async function measureHosts(context: BenchContext): Promise<Results> {
     note(`${agentPorts.length} agents start with ${hostCount} hosts`);
     const startedS = await allReady(bus, agentPorts, hostCount, note);
     note(`all hosts have reported; at rest for ${seconds} s`);
-    // While hosts reported for the first time, second reports of others fell due.
+    // During the first reports, second reports of other hosts fell due.
     await sleep(reportIntervalMs);
     const rest = await load.atRest(seconds);
     const empty = await load.memory();
@@ -148,13 +148,13 @@ async function allReady(
     await sleep(500);
   }
   const client = new Client(bus, { clock, random: systemRandom, timeoutMs: 60_000, retryForMs: 0 });
-  // A scheduler that has very much to read may ask to be asked again.
+  // A scheduler with a large backlog may refuse for now.
   const seen = async () => (await client.hosts().catch(() => [])).length;
   while ((await seen()) < hostCount) await sleep(1_000);
   return (performance.now() - startedMs) / 1_000;
 }
 
-/** Seconds that it takes to claim half of each host. */
+/** Seconds to claim half of each host. */
 async function claimHalf(store: PlacementStore): Promise<number> {
   const providers: string[] = [];
   await store.snapshot(({ hosts = [] }) => void providers.push(...hosts.map(({ providerUuid }) => providerUuid)));
@@ -185,7 +185,7 @@ async function claimHalf(store: PlacementStore): Promise<number> {
   return (performance.now() - startedMs) / 1_000;
 }
 
-/** @param onFailure  hears of each answer that says to ask again: it counts as an answer, and the rate with it */
+/** @param onFailure  called for each answer that asks for a retry; it counts as an answer in the rate */
 async function selectOne(bus: Bus, onFailure: () => void): Promise<void> {
   const request = { requestId: randomUUID(), requestSpec: SMALL, instanceUuids: [randomUUID()], numAlternates: 2 };
   const options = { timeoutMs: 60_000 };
@@ -198,7 +198,7 @@ async function selectOne(bus: Bus, onFailure: () => void): Promise<void> {
   if (answer?.destinations.length === 0) throw new Error('no valid host: the fleet is too small for this benchmark');
 }
 
-/** Seconds until a scheduler that starts now is ready. */
+/** Seconds until a newly started scheduler is ready. */
 async function startAgain(env: Readonly<Record<string, string>>): Promise<number> {
   const port = await freePort();
   const startedMs = performance.now();

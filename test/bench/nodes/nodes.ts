@@ -3,7 +3,7 @@ import { measureHosts } from './hosts-part';
 import { measurePool } from './pool-part';
 import { measureRefusals } from './refusal-part';
 
-/** How a cell grows. */
+/** Growth of a cell: many hosts, many nodes. */
 export const nodesBench: Bench = {
   name: 'nodes',
   purpose:

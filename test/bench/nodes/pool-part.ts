@@ -7,7 +7,7 @@ import { ServerLoad } from './server-load';
 
 const IN_FLIGHT = 128;
 
-/** Agents that share a pool of nodes: what they cost at rest, and how long a dead one's share is nobody's. */
+/** Agents that share a pool of nodes: their cost at rest, and how long a dead agent's share has no holder. */
 export async function measurePool(context: BenchContext): Promise<Results> {
   const { flags } = context;
   const note = (text: string) => context.note(text);
@@ -27,7 +27,7 @@ export async function measurePool(context: BenchContext): Promise<Results> {
     note(`${agentCount} agents start with ${nodeCount} nodes; a lease is ${leaseMs} ms`);
     const managedS = await servers.allServed(note);
     note(`each node is managed, and each agent has a share; at rest for ${seconds} s`);
-    // What is claimed early and given to others has settled.
+    // Early claims and handovers have settled.
     await sleep(reportIntervalMs);
     const rest = await load.atRest(seconds);
     const memory = await load.memory();

@@ -25,7 +25,7 @@ export interface PoolShape {
   readonly reportIntervalMs: number;
 }
 
-/** Private servers, and the agents of a pool whose nodes' controllers this process simulates. */
+/** Private servers, and the agents of a pool; this process simulates the nodes' controllers. */
 export class PoolServers {
   readonly leaseMs: number;
   readonly names: readonly string[];
@@ -66,7 +66,7 @@ export class PoolServers {
     return startBerth('scheduler', { ...this.#env, ...env });
   }
 
-  /** Called agent-1 and so on. */
+  /** Named agent-1 and so on. */
   startAgents(): ChildProcess[] {
     const { agentCount, reportIntervalMs } = this.shape;
     return Array.from({ length: agentCount }, (_, n) =>
@@ -84,13 +84,13 @@ export class PoolServers {
     );
   }
 
-  /** Each of the nodes, and the agent by whose report schedulers know it; '' before the first. */
+  /** Each node with the agent of its last report in the schedulers; '' before the first. */
   async managersOf(names: readonly string[]): Promise<(readonly [string, string])[]> {
     const hosts = new Map((await this.store.hosts(names)).map(({ name, serviceHost }) => [name, serviceHost]));
     return names.map((name) => [name, hosts.get(name) ?? '']);
   }
 
-  /** Seconds until all nodes are reported, by all agents. */
+  /** Seconds until all agents have reported all nodes. */
   async allServed(note: (text: string) => void): Promise<number> {
     const startedMs = performance.now();
     const { names } = this;
@@ -108,7 +108,7 @@ export class PoolServers {
     }
   }
 
-  /** From now until others than this agent have reported half, and all, of these nodes. */
+  /** Measures the time until other agents have reported half, and all, of these nodes. */
   async othersServe(agent: string, names: readonly string[]) {
     const startedMs = performance.now();
     let halfMs = 0;

@@ -15,9 +15,9 @@ const GIVEN_UP_AFTER_MS = 10_000;
 const clock = systemClock();
 
 /**
- * Nodes go into maintenance at a steady rate: from the change, which the node's record stamps, to the first answer of one of two
- * schedulers that refuses the node, and to the first after which none lets it pass any more. A scheduler is asked again as soon as it
- * has answered, so that a bare `explain` is part of each figure.
+ * Puts nodes into maintenance at a steady rate, and measures the time from the change, stamped in the node's record, to
+ * the first answer of one of two schedulers that refuses the node, and to the first after which none passes it any
+ * more. A scheduler is asked again as soon as it has answered, so that a bare `explain` is part of each figure.
  */
 export async function measureRefusals(context: BenchContext): Promise<Results> {
   const { flags } = context;
@@ -76,7 +76,7 @@ async function refusalOf(client: Client, host: string, passes: (host: string) =>
   return { firstMs: firstAtMs - updatedAtMs, byAllMs: byAllAtMs - updatedAtMs };
 }
 
-/** Until as many answers in a row refuse the node as have all schedulers among them: they take turns. */
+/** Waits until as many consecutive answers refuse the node as there are schedulers: they take turns. */
 async function watchRefusals(host: string, passes: (host: string) => Promise<boolean>) {
   const untilMs = clock.elapsed() + GIVEN_UP_AFTER_MS;
   let firstAtMs = 0;

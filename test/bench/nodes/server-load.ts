@@ -4,24 +4,24 @@ import type { RabbitmqServer } from '#libs/testing/servers/servers';
 import { metricsAt, sumOf } from '../berth-process';
 import { type Results, round } from '../harness';
 
-/** What a fleet's servers and processes have done and hold at one moment. */
+/** Counters and sizes of a fleet's servers and processes at one moment. */
 interface Reading {
   readonly atMs: number;
   readonly redisCommands: number;
   readonly brokerMessages: number;
-  /** Reports of hosts and nodes that the scheduler has accepted, and those that it has not. */
+  /** Accepted and refused reports of hosts and nodes, by the scheduler. */
   readonly reports: { readonly accepted: number; readonly refused: number };
   /** Processor time by process, in seconds. */
   readonly cpuSeconds: Readonly<Record<string, number>>;
 }
 
-/** The servers of a run, and the processes of which is told what they use. */
+/** The servers of a run, and the observed processes. */
 export interface Watched {
   readonly rabbitmq: RabbitmqServer;
   readonly redisUrl: string;
-  /** Where the one scheduler serves its metrics. */
+  /** Port of the only scheduler's metrics. */
   readonly schedulerPort: number;
-  /** Process ids by name, beside those of the broker and of Redis. */
+  /** Process ids by name, besides those of the broker and of Redis. */
   readonly processes: Readonly<Record<string, number>>;
 }
 
@@ -29,7 +29,7 @@ export interface Watched {
 const TICKS_PER_SECOND = 100;
 const KIB_PER_MB = 1024;
 
-/** What a fleet at rest has its servers do. */
+/** The load of a fleet at rest on its servers. */
 export class ServerLoad {
   readonly #redis: Redis;
   #brokerPid = 0;
@@ -46,7 +46,7 @@ export class ServerLoad {
     return load;
   }
 
-  /** Commands of Redis, messages that the broker took, and processor time, each per second, while nothing is asked. */
+  /** Commands of Redis, messages to the broker, and processor time, each per second, without requests. */
   async atRest(seconds: number): Promise<Results> {
     const before = await this.#read();
     await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
@@ -64,7 +64,7 @@ export class ServerLoad {
     };
   }
 
-  /** Memory that is resident, in MB, by process. */
+  /** Resident memory in MB, by process. */
   async memory(): Promise<Results> {
     const entries = this.#pids().map(async ([name, pid]) => {
       const status = await readFile(`/proc/${pid}/status`, 'utf8');
@@ -73,7 +73,7 @@ export class ServerLoad {
     return Object.fromEntries(await Promise.all(entries));
   }
 
-  /** One bare command at a time of each caller: what Redis itself answers at most. */
+  /** One bare command per caller at a time: Redis' own ceiling. */
   async bareCommand(): Promise<void> {
     await this.#redis.hget('bench', 'nothing');
   }
@@ -101,7 +101,7 @@ export class ServerLoad {
     return new RegExp(`^${field}:(.*)$`, 'm').exec(await this.#redis.info())?.[1]?.trim() ?? '';
   }
 
-  /** Messages that were published; several of one tick may share one. */
+  /** Published messages; several of one tick may share one. */
   async #messages(): Promise<number> {
     const metrics = await metricsAt(this.watched.rabbitmq.metricsTarget ?? '');
     return sumOf(metrics, 'rabbitmq_global_messages_received_total');
@@ -116,7 +116,7 @@ export class ServerLoad {
 
 async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // Behind the name, which may have blanks: utime and stime are the 12th and 13th.
+  // After the name, which may contain blanks: utime and stime are the 12th and 13th.
   const [utime = 0, stime = 0] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')

@@ -4,14 +4,14 @@ import type { CoresAndRam, TraceEvent } from '../../../services/cli/trace/timeli
 import type { PendingClaim } from '../../../services/scheduler/fleet/pending-claims';
 import { PackedFleet } from './packed-fleet';
 
-/** Moves, as shares of the VMs that run. */
+/** Number of moves, as shares of the running VMs. */
 const SHARES = [0.01, 0.02, 0.05, 0.1] as const;
-/** A shape is asked for often when it is so large a share of all requests. */
+/** Share of all requests from which a shape counts as frequent. */
 const OFTEN = 0.01;
 
 /**
- * How many moves buy how much room: in the middle of a trace's time, on as many hosts, how many more VMs of the largest shape that is asked
- * for often would fit, before moves and after `berth rebalance --defragment` has moved some of those that run.
+ * The capacity that moves buy: in the middle of a trace's time, on this many hosts, the number of further VMs of the
+ * largest frequent shape that fit, before moves and after `berth rebalance --defragment` has moved some running VMs.
  */
 export function defragmented(events: readonly TraceEvent[], hosts: readonly CoresAndRam[], profile: string) {
   const fleet = fleetInTheMiddle(events, hosts, profile);

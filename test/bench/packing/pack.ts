@@ -10,17 +10,16 @@ import { boundOf, FLEETS, type HostKinds, hostsOf } from './fleet-kinds';
 import { type Outcome, replay } from './replay-trace';
 
 const TRACES = '../shared/data/vm-trace';
-/** As part of the bound: how exactly the number of hosts is found. */
+/** Precision of the number of hosts, as a share of the bound. */
 const PRECISION = 1 / 400;
-/** Beyond so many times the bound nobody looks. */
+/** Upper limit of the search, in bounds. */
 const MOST = 6;
-/** As part of the bound: hosts on which it is measured how much room moves make. */
+/** Number of hosts, in bounds, for measuring the capacity that moves make. */
 const ROOMY = 1.1;
 
 /**
- * How many hosts each profile needs for traces of VM requests, what it refuses on as few as the fractional bound says, and how much room
- * moves make.
- * Requests are decided by the scheduler's own filters, weighers, ranks and prices.
+ * The hosts that each profile needs for traces of VM requests, its refusals on as few as the fractional bound, and the
+ * capacity that moves make. The scheduler's own filters, weighers, ranks and prices decide.
  */
 export const packBench: Bench = {
   name: 'pack',
@@ -85,7 +84,10 @@ function figuresOf(events: readonly TraceEvent[], kinds: HostKinds, bound: numbe
   };
 }
 
-/** Of a decision on as many hosts as the bound; the mean by processor time, which other work on the machine changes least. */
+/**
+ * The cost of a decision on as many hosts as the bound; the mean by processor time, which other work on the machine
+ * affects least.
+ */
 function costOf({ decisionsUs, processorUs }: Outcome) {
   const all = [...decisionsUs];
   return {
@@ -95,7 +97,7 @@ function costOf({ decisionsUs, processorUs }: Outcome) {
   };
 }
 
-/** The fewest hosts on which nothing is refused: found by steps that double, then by halves. */
+/** The fewest hosts without refusals: found by doubling steps, then by bisection. */
 function hostsNeeded(events: readonly TraceEvent[], kinds: HostKinds, bound: number, profile: string): number {
   const isEnough = (count: number) => replay(events, hostsOf(kinds, count), profile, true).refused.count === 0;
   const exact = Math.max(1, Math.floor(bound * PRECISION));

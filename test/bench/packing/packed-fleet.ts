@@ -20,8 +20,8 @@ import { type ClassifiedSpec, equivalenceClassOf } from '../../../services/sched
 import { type SelectSettings, selectSettings } from '../../../services/scheduler/settings';
 
 /**
- * The hosts of one fleet and a scheduler that decides on them: its own filters, weighers, ranks and prices, on a snapshot in
- * memory. There is no store and no bus: a decision is a claim at once.
+ * The hosts of one fleet and a scheduler's own filters, weighers, ranks and prices, on a snapshot in memory. There is
+ * no store and no bus: a decision is a claim at once.
  */
 export class PackedFleet {
   private readonly settings: SelectSettings;
@@ -32,7 +32,7 @@ export class PackedFleet {
   private snapshot: FleetSnapshot;
   private asked = 0;
 
-  /** `profile` as `BERTH_SCHEDULER_PROFILE` has it. */
+  /** `profile` is a value of `BERTH_SCHEDULER_PROFILE`. */
   constructor(hosts: readonly CoresAndRam[], profile: string) {
     this.settings = selectSettings(readConfig(schedulerOptions, { BERTH_SCHEDULER_PROFILE: profile }));
     this.pricing = new Pricing(weighsByPrices(this.settings));
@@ -46,7 +46,7 @@ export class PackedFleet {
     this.snapshot = new FleetSnapshot(PersistentVector.of<HostState>().with(states), hosts.length, new Map());
   }
 
-  /** Decides for one VM; its claim, or undefined when there is no host. */
+  /** Decides for one VM; returns its claim, or undefined without a host. */
   place({ cores, ram }: CoresAndRam): PendingClaim | undefined {
     const { equivalenceClass, constraints } = this.requestFor(cores, ram);
     const { snapshot, random, settings } = this;

@@ -3,22 +3,22 @@ import type { CoresAndRam, TraceEvent } from '../../../services/cli/trace/timeli
 import type { PendingClaim } from '../../../services/scheduler/fleet/pending-claims';
 import { PackedFleet } from './packed-fleet';
 
-/** What became of a trace on one fleet. */
+/** The outcome of a trace on one fleet. */
 export interface Outcome {
-  /** Sums over the VMs that found no host, and over all. */
+  /** Sums over the VMs without a host, and over all. */
   readonly refused: CoresAndRam & { readonly count: number };
   readonly asked: CoresAndRam;
-  /** Means over the trace's own time, from day 0: capacity that is free where the other class is used up; empty hosts. */
+  /** Means over the trace's own time, from day 0: free capacity where the other class is used up; empty hosts. */
   readonly stranded: CoresAndRam;
   readonly emptyHosts: number;
-  /** Time by the clock of each decision, and processor time of all of them and the departures between. */
+  /** Elapsed time of each decision, and processor time of all of them with the departures between. */
   readonly decisionsUs: Float64Array;
   readonly processorUs: number;
 }
 
 const SAMPLES_PER_DAY = 24;
 
-/** Places and removes the VMs of a trace in their order; until the first refusal, if that is what is asked. */
+/** Places and removes the VMs of a trace in order; optionally stops at the first refusal. */
 export function replay(
   events: readonly TraceEvent[],
   hosts: readonly CoresAndRam[],

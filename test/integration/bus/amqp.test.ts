@@ -20,7 +20,7 @@ jest.setTimeout(30_000);
 const TYPE = aMessage('').type;
 
 let buses: Bus[];
-/** A client that is not Berth. */
+/** A client other than Berth. */
 let stranger: ChannelModel;
 let channel: Channel;
 
@@ -176,7 +176,7 @@ describe('clients that are not Berth', () => {
   }
 });
 
-/** The texts of what comes to a queue, all of it acked. */
+/** The texts that arrive in a queue, all of them acked. */
 async function textsFrom(bus: Bus, queue: QueueSpec): Promise<Inbox<string>> {
   const seen = new Inbox<string>();
   await bus.consume(queue, async ({ body }) => {
@@ -186,7 +186,7 @@ async function textsFrom(bus: Bus, queue: QueueSpec): Promise<Inbox<string>> {
   return seen;
 }
 
-/** Frames that are none. */
+/** Malformed frames. */
 const MALFORMED: readonly (readonly [string, () => Buffer])[] = [
   ['is empty', () => frameOf([])],
   ['has more than 32 messages', () => frameOf(Array(33).fill('x'))],
@@ -226,7 +226,7 @@ describe('frames of calls', () => {
     expect(framed.flat()).toEqual(calls.slice(0, 40).map((_, n) => `${n}`));
     expect(alone?.properties).toMatchObject({ type: TYPE, messageId: 'other-id', expiration: '6000' });
     expect(alone?.content.toString()).toBe('other');
-    // Whoever dies with frames in hand: their calls come again, alone.
+    // After a consumer dies with frames in hand, their calls come again, alone.
     await channel.cancel(consumerTag);
     channel.nackAll();
     await bus.serve(queue, { [TYPE]: async ({ body, redelivered }) => Buffer.from(`${redelivered} ${textOf(body)}`) });
@@ -404,7 +404,7 @@ describe('frames of casts', () => {
     await taken.has(2);
     await channel.cancel(consumerTag);
     channel.nackAll();
-    // Nothing is handed out before it was split, and what comes alone is not acked here: it goes to the next.
+    // Frames are split before delivery, and this consumer does not ack single messages: they go to the next.
     const splitter = await open({ drainTimeoutMs: 1 });
     const never = gate();
     const handedOut = new Inbox<string>();
@@ -450,7 +450,7 @@ describe('frames of casts', () => {
       { prefetch: 1 },
     );
     await seen.has(1);
-    // The consumer has its frame in hand and takes no other message: the queue fills.
+    // The consumer holds its frame and takes no other message: the queue fills.
     for (let isFull = false; !isFull; )
       isFull = await bus.cast(queue, aMessage('filler')).then(
         () => false,
@@ -620,7 +620,7 @@ describe('what somebody deletes on the broker', () => {
     await until(isReachable);
   });
 
-  /** Asks again until it is so; the test's own time is its limit. */
+  /** Polls until the condition holds; the test's own time limit applies. */
   async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await isSo())) await sleep(systemClock(), 100);
   }

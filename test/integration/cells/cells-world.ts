@@ -21,20 +21,20 @@ export const clock = systemClock();
 /** A Redis, or a Cluster of several. */
 export type StoreServer = Pick<TestServer, 'url' | 'stop'>;
 
-/** One cell, or the top, as a test sees it. */
+/** A test's access to one cell, or the top. */
 export interface OpenedCell {
   readonly cell: string;
   readonly bus: Bus;
   readonly client: Client;
   readonly placement: Awaited<ReturnType<typeof openPlacementStore>>;
   readonly instances: Awaited<ReturnType<typeof openInstanceStore>>;
-  /** Every event that was heard there. */
+  /** All its events so far. */
   readonly heard: InstanceEvent[];
 }
 
 /**
- * Several cells on one broker and one Redis, of real processes, each with the user and the rights on the broker that it has as
- * deployed: `cell.b.scheduler`. Hosts of all cells have the same names.
+ * Several cells of real processes on one broker and one Redis, each process with its deployed user and rights on the
+ * broker: `cell.b.scheduler`. Hosts of all cells have the same names.
  */
 export class CellsWorld {
   readonly #children = new Map<string, Child>();
@@ -44,13 +44,13 @@ export class CellsWorld {
     readonly rabbitmq: RabbitmqServer,
     readonly redis: StoreServer,
     readonly credentials: DeployedCredentials,
-    /** By cell, of those that have one of their own. */
+    /** By cell, for cells with a store of their own. */
     private readonly ownStores: Readonly<Record<string, StoreServer>>,
   ) {}
 
   /**
-   * @param hosts  by which names agents of each cell may run
-   * @param ownStores  by cell; the others are on that which `startStore` starts
+   * @param hosts  names for the agents of each cell
+   * @param ownStores  by cell; the others use the one of `startStore`
    */
   static async start(
     cells: readonly string[],
@@ -70,7 +70,7 @@ export class CellsWorld {
     return new CellsWorld(rabbitmq, redis, credentials, ownStores);
   }
 
-  /** An operator's hold on a cell: its queues and its store. */
+  /** An operator's access to a cell: its queues and its store. */
   async open(cell: string): Promise<OpenedCell> {
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const store = { ...readConfig(placementOptions, { BERTH_STORE_URL: this.#storeUrl(cell) }), cell };
@@ -88,7 +88,7 @@ export class CellsWorld {
     return opened;
   }
 
-  /** Starts a process of a cell and waits until it runs. Its name is that of its service, or `agent.HOST`. */
+  /** Starts a process of a cell and waits until it runs. Its name is its service's, or `agent.HOST`. */
   async launch(cell: string, name: string, settings: Readonly<Record<string, string>> = {}): Promise<Child> {
     const [kind = '', host] = name.split('.');
     const service = kind === 'agent' ? 'compute-agent' : kind.replace(/-\d+$/, '');
@@ -106,14 +106,14 @@ export class CellsWorld {
     return child;
   }
 
-  /** Kills a process with SIGKILL; resolves when it is gone. */
+  /** Kills a process with SIGKILL; resolves when it has ended. */
   async kill(cell: string, name: string): Promise<void> {
     const child = this.#children.get(`${cell}/${name}`);
     child?.process.kill('SIGKILL');
     await child?.exit;
   }
 
-  /** What all processes have logged, for a test that fails. */
+  /** The logs of all processes, for a failed test. */
   said(): string {
     return [...this.#children].map(([name, child]) => `== ${name}\n${child.stdout()}${child.stderr()}`).join('\n');
   }

@@ -44,7 +44,7 @@ it('builds through the top in both cells, each on the shard of its hash tag', as
       return [...new Set(keys.map((key) => /^\{([^}]+)\}:/.exec(key)?.[1]))];
     }),
   );
-  // No cell is on two shards, no key is of none, and the cells are not all on one.
+  // No cell is on two shards, each key belongs to a cell, and the cells are not all on one shard.
   const tags = tagsByShard.flat();
   expect([tags.length, new Set(tags)]).toEqual([3, new Set(['b', 'cell1', 'top'])]);
   expect(tagsByShard.filter((ofShard) => ofShard.length > 0).length).toBeGreaterThan(1);

@@ -26,7 +26,7 @@ const INSTANCE = '22222222-2222-4222-8222-222222222222';
 let world: CellsWorld;
 let first: OpenedCell;
 let second: OpenedCell;
-/** Of b's scheduler. */
+/** Port of b's scheduler. */
 let metricsPort: number;
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ beforeAll(async () => {
     world.launch('cell1', 'scheduler'),
     world.launch(B, 'scheduler', { BERTH_HTTP_PORT: String(metricsPort) }),
   ]);
-  // What the hosts of the cells have tells them apart.
+  // Different sizes distinguish the cells' equally named hosts.
   await Promise.all([
     world.launch('cell1', 'agent.h1', { BERTH_AGENT_INVENTORY: 'VCPU=8,MEMORY_MB=16384' }),
     world.launch(B, 'agent.h1', { BERTH_AGENT_INVENTORY: 'VCPU=4,MEMORY_MB=8192' }),
@@ -90,7 +90,7 @@ it('a commit in one cell moves neither the revision nor the mirrors of the other
   expect((await first.client.hosts())[0]).toMatchObject({ enabled: true });
   expect((await second.client.hosts())[0]).toMatchObject({ enabled: false });
   await second.client.setHostEnabled('h1', true);
-  // Only h1's own reports: a claim, a release and two changes of the host would show as four more.
+  // Only h1's own reports: a claim, a release and two changes of the host would add four more.
   expect((await first.placement.revision()) - before).toBeLessThan(4);
 });
 
@@ -127,7 +127,7 @@ it("the users of one cell are refused in another, by the broker and before it by
   await expect(openBus({ busUrl, cell: 'cell1' }, around)).rejects.toMatchObject({ reason: 'user_of_other_cell' });
   const bus = await openBus({ busUrl, cell: B }, around);
   await expect(bus.cast('build.requests', { type: 'x', body: new Uint8Array() })).resolves.toBeUndefined();
-  // A service may write to any queue of its broker, so the reader tells: its user is of another cell.
+  // A service may write to any queue of its broker, so the reader refuses: the sender belongs to another cell.
   while ((await first.bus.depth(DEAD_LETTERS)) === 0) await sleep(clock, 20);
   await bus.close();
 });
@@ -139,7 +139,7 @@ it('every metric says of which cell it is', async () => {
   expect(samples.filter((line) => !line.includes('cell="b"'))).toEqual([]);
 });
 
-/** What RabbitMQ says of it; undefined when it does not refuse. */
+/** RabbitMQ's refusal code; undefined when it allows the attempt. */
 async function refusal(user: string, deed: (channel: Channel) => PromiseLike<unknown>): Promise<number | undefined> {
   const connection = await connect(world.credentials.brokerUrl(user, world.rabbitmq.port));
   try {

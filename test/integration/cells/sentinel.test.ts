@@ -21,7 +21,7 @@ beforeAll(async () => {
     world.launch('cell1', 'scheduler'),
     world.launch('cell1', 'conductor'),
     world.launch('b', 'scheduler', ofB),
-    // A build takes as long as its store is away.
+    // A build lasts as long as its store's outage.
     world.launch('b', 'conductor', { ...ofB, BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '60000' }),
   ]);
   const slow = { BERTH_AGENT_FAKE_LATENCY_MS: '1500', BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=65536' };

@@ -13,7 +13,10 @@ import { CellsWorld, clock, type OpenedCell } from './cells-world';
 jest.setTimeout(120_000);
 
 const B = 'b';
-/** Agents take orders as long as they surely hold their hosts, and schedulers renew that: longer than this test is without them. */
+/**
+ * Agents take orders as long as they certainly hold their hosts, which schedulers renew: longer than this test's outage
+ * of schedulers.
+ */
 const LONG_LEASE = { BERTH_AGENT_LEASE_REPORTS: '60' };
 const TOP = { BERTH_TOP_CELLS: 'cell1,b', BERTH_TOP_SCHEDULER_SUMMARY_INTERVAL_MS: '200' };
 const CONDUCTOR = {
@@ -33,7 +36,7 @@ beforeAll(async () => {
   [top, first, second] = await Promise.all([world.open('top'), world.open('cell1'), world.open(B)]);
   await Promise.all(['cell1', B].flatMap((cell) => [world.launch(cell, 'scheduler'), world.launch(cell, 'conductor')]));
   await Promise.all([world.launch('top', 'top-scheduler', TOP), world.launch('top', 'top-conductor', CONDUCTOR)]);
-  // Cell1 has little, b has more.
+  // Cell1 has little capacity, b has more.
   await Promise.all([
     world.launch('cell1', 'agent.h1', { BERTH_AGENT_INVENTORY: 'VCPU=4,MEMORY_MB=16384' }),
     world.launch(B, 'agent.h1', { BERTH_AGENT_INVENTORY: 'VCPU=5,MEMORY_MB=16384' }),
@@ -55,7 +58,7 @@ async function eventually(what: string, isSo: () => Promise<boolean>, timeoutMs 
 const wanted = (vcpu: number, fields: Partial<RequestSpec> = {}) => {
   return { spec: aRequestSpec({ resources: { VCPU: vcpu }, ...fields }) };
 };
-/** Summaries are up to a second old: what has ended may be in them yet. */
+/** Summaries are up to a second old and may still include ended instances. */
 const allIsFree = () =>
   eventually('the top knows that nothing is in the cells', async () => {
     return (await top.client.cells()).every(({ summary }) => summary?.instanceCount === 0);
@@ -106,7 +109,7 @@ it('a server group of the fleet is kept in all cells: anti-affinity over their h
   await top.client.groups.create({ ...project, name: 'apart', policy: 'anti-affinity' });
   await top.client.groups.create({ ...project, name: 'together', policy: 'affinity' });
   const of = (id: string) => wanted(1, { group: { id, policy: undefined, maxPerHost: 0 } });
-  // No cell has three hosts; both together have.
+  // No single cell has three hosts; both together do.
   const apart = await top.client.buildAndWait({ ...of('apart'), count: 3 }, { timeoutMs: 30_000 });
   expect(apart.map(({ state }) => state)).toEqual(['active', 'active', 'active']);
   const rows = await Promise.all(apart.map(({ instanceUuid }) => top.client.instance(instanceUuid)));
@@ -137,7 +140,7 @@ it('of a gang that all cells together can not take nothing stays claimed', async
     });
     expect(held).toEqual([]);
   }
-  // Summaries, and the mirrors of the cells' schedulers, may show for a moment what was given back.
+  // Summaries, and the mirrors of the cells' schedulers, may lag behind a release for a moment.
   let built: readonly { readonly instanceUuid: string; readonly state: string }[] = [];
   await eventually('six find their hosts', async () => {
     built = await top.client.buildAndWait({ ...wanted(4), count: 6, minCount: 6 }, { timeoutMs: 30_000 });
@@ -204,7 +207,7 @@ it('a cell that is disabled gets nothing new, also from a top scheduler that sta
 });
 
 it('without the top and without schedulers a cell takes its builds to the end, and the top hears of it when it is back', async () => {
-  // The most room is where all builds fail.
+  // The host with the most capacity fails all builds.
   await world.launch(B, 'agent.h3', {
     ...LONG_LEASE,
     BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=262144',
@@ -232,7 +235,7 @@ it('without the top and without schedulers a cell takes its builds to the end, a
     ['h3', 'failed'],
     ['h2', 'active'],
   ]);
-  // The other one may have been ACTIVE before the top was gone; of this one it may not have heard that it is built.
+  // The other one may have been ACTIVE before the top's outage; the top may not have heard of this one's build.
   const [known] = await top.instances.get([failedOver?.uuid ?? '']);
   expect(['scheduling', 'building']).toContain(known?.state);
   await world.launch('top', 'top-conductor', CONDUCTOR);

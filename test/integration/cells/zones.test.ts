@@ -42,7 +42,7 @@ beforeAll(async () => {
       await world.launch(cell, `agent.${host}`, inventory);
       await client.aggregates.create(zone, { availability_zone: zone });
       const addHost = () => client.aggregates.addHost(zone, host);
-      // Its first report may be on its way.
+      // Its first report may still be on its way.
       await eventually(`${host} of ${cell} is in its zone`, () =>
         addHost().then(
           () => true,
@@ -68,7 +68,7 @@ function createGroup(name: string, by = 'availability_zone') {
   return top.client.groups.create({ projectId: 'project-1', metadata: {}, name, ...rules });
 }
 
-/** How many of some instances are in each zone, by where they run. */
+/** Counts instances by the zone of their hosts. */
 async function perZone(uuids: readonly string[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const uuid of uuids) {
@@ -82,7 +82,7 @@ async function perZone(uuids: readonly string[]): Promise<Record<string, number>
   return counts;
 }
 
-/** The same as the top's store counts them. */
+/** The same counts from the top's store. */
 async function counted(uuids: readonly string[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { groupDomain } of await top.placement.consumers(uuids)) {
@@ -141,7 +141,7 @@ it('a gang goes to several zones and cells, and to those of enabled cells alone'
   expect(await perZone(uuids)).toEqual({ z1: 2, z2: 2, z3: 2 });
   await end(uuids);
   await top.client.setCellState(B, 'disabled', 'a test');
-  // Each scheduler of the top hears of it by itself.
+  // Each scheduler of the top learns of it by itself.
   await eventually('two zones are left', async () => {
     const built = uuidsOf(await top.client.buildAndWait({ ...gang, count: 2, minCount: 2 }, { timeoutMs: 60_000 }));
     const zones = await perZone(built);
@@ -160,7 +160,7 @@ it('a gang that would leave the group uneven, for a zone is full, is refused, an
     if (zones['z3'] !== 1) await end(uuids);
     return zones['z3'] === 1;
   });
-  // Zone z2 has a host more, the others none.
+  // Zone z2 has one more host, the others have none.
   const [one] = await top.client.buildAndWait({ ...large, count: 2, minCount: 2 }, { timeoutMs: 60_000 });
   expect(one).toMatchObject({ state: 'error', fault: { reason: 'no_valid_host' } });
   const held = await Promise.all([first, second].map(({ placement }) => heldIn(placement)));

@@ -28,7 +28,7 @@ const results = new Inbox<BuildReport>();
 
 beforeAll(async () => {
   rabbitmq = await startRabbitmq({ config: { consumer_timeout: '2000' } });
-  // It looks for them once a minute unless told otherwise.
+  // By default it checks for them once a minute.
   await rabbitmq.ctl('eval', 'application:set_env(rabbit, channel_tick_interval, 500).');
   const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
   bus = await openBus({ busUrl: rabbitmq.url }, around);

@@ -87,7 +87,7 @@ afterAll(async () => {
   for (const one of [folder, deviceFolder]) rmSync(one, { recursive: true, force: true });
 });
 
-/** What /dev/null is. */
+/** A copy of /dev/null. */
 function makeDevice(): void {
   if (!existsSync(gpu())) execFileSync('mknod', [gpu(), 'c', '1', '3']);
 }
@@ -180,7 +180,7 @@ it('keeps what a device that vanishes is claimed by, shows and reserves it, and 
   expect(await operate(uuid, 'start')).toMatchObject({ state: 'active', fault: undefined });
 });
 
-/** Nothing is left of its move. */
+/** Waits until nothing is left of its move. */
 function isSettled(uuid: string): Promise<void> {
   return eventually('nothing of its move is left', async () => (await client.instance(uuid)).migration === undefined);
 }

@@ -71,13 +71,13 @@ function anInstance(
   return { uuid: randomUUID(), name: 'web-1', projectId: 'p', resources, requestSpec, claimed, mappings: {} };
 }
 
-/** Where the kernel has cgroups of version 1. */
+/** For kernels with cgroups of version 1. */
 const MEMORY_LIMIT_V1 = '/sys/fs/cgroup/memory/memory.limit_in_bytes';
 const sh = (script: string) => ({ 'berth:command': JSON.stringify(['/bin/sh', '-c', script]) });
 const containerOf = (uuid: string, host = 'host-1') => docker.getContainer(`berth-${host}-${uuid}`);
 const runningIds = async (driver: Driver) => (await driver.list()).map(({ id }) => id).sort();
 
-/** What a command prints that runs in a container. */
+/** The output of a command in a container. */
 async function printed(uuid: string, ...Cmd: string[]): Promise<string> {
   const exec = await containerOf(uuid).exec({ Cmd, AttachStdout: true, Tty: true });
   const stream = await exec.start({ Tty: true });
@@ -227,7 +227,7 @@ describe('the docker driver', () => {
     const small = { VCPU: 1, MEMORY_MB: 64 };
     const writes = sh('echo x >> /written; echo x >> /data/written; exec sleep 3600');
 
-    /** Of an instance that was stopped for it, as one is that is moved. */
+    /** Resizes an instance, stopping it first as a move does. */
     async function resize(driver: TestDriver, instance: InstanceToBuild, change: Partial<InstanceToBuild>) {
       await driver.moves?.handOver(instance.uuid, false, never);
       const resized = { ...instance, ...change };
@@ -360,7 +360,7 @@ describe('the docker driver', () => {
         expect(await runningIds(source)).toEqual([]);
         await destination.moves?.arrive(instance, handover, never);
         expect(await runningIds(destination)).toEqual([instance.uuid]);
-        // Reverted: it goes on where it was, with what it had written.
+        // After a revert it continues in place, with its data.
         await destination.destroy(instance.uuid);
         await source.start(instance.uuid);
         expect(await printed(instance.uuid, 'cat', '/written')).toBe('x\r\nx');

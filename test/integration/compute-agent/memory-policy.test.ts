@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** `bind:0`, or `default` on a kernel that does not let this process bind memory. */
+/** `bind:0`, or `default` on a kernel that does not permit this process to bind memory. */
 function expected(): string {
   const number = node.replace('numa', '');
   const canBind = spawnSync('numactl', [`--membind=${number}`, '--', 'true']).status === 0;

@@ -46,7 +46,7 @@ it('links each alert to a paragraph that says what to look at and what to do', (
   expect(written).toEqual(links.map(([, [, anchor]]) => anchor));
 });
 
-/** What stands below each heading, by the anchor that forges make of it. */
+/** The text below each heading, by the anchor that forges make of it. */
 function paragraphsOf(markdown: string): Map<string, string> {
   const parts = markdown.split(/^#+ /m).map((part) => [part.split('\n', 1)[0] ?? '', part] as const);
   return new Map(parts.map(([heading, text]) => [slugOf(heading), text]));

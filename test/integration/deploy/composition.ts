@@ -17,24 +17,24 @@ interface Service {
 }
 
 /**
- * What a compose file describes, without Docker: a private broker and a private Redis with its users and rights, and its
- * processes with the settings that it gives them.
+ * A compose file's system without Docker: a private broker and a private Redis with its users and rights, and its
+ * processes with their settings.
  */
 export interface Composition {
   /** The URL of a user on the broker. */
   brokerUrl(user: string, password: string): string;
-  /** Starts the process of a service; resolves when it runs. `more` are settings that differ. */
+  /** Starts the process of a service; resolves when it runs. `more` overrides settings. */
   run(name: string, more?: Readonly<Record<string, string>>): Promise<Child>;
   stop(): Promise<void>;
 }
 
-/** Starts the servers of `deploy/docker-compose.yml`, with further files over it, as compose merges them. */
+/** Starts the servers of `deploy/docker-compose.yml`, merged with further files like compose does. */
 export async function startComposition(...further: readonly string[]): Promise<Composition> {
   const files = ['docker-compose.yml', ...further].map(read);
   const folder = mkdtempSync(join(tmpdir(), 'berth-compose-'));
   const children: Child[] = [];
   const servicesOf = (name: string) => files.flatMap((services) => services[name] ?? []);
-  /** As compose fills in variables: each has a default here. */
+  /** / Fills in variables like compose: each has a default here. */
   const settingsOf = (name: string): Record<string, string> => {
     const all = Object.assign({}, ...servicesOf(name).map((service) => service.environment)) as Record<string, string>;
     const filled = Object.entries(all).map(([key, value]) => [key, value.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')]);

@@ -10,7 +10,7 @@ import { type Composition, startComposition } from './composition';
 
 /*
  * The console of deploy/docker-compose.yml, with the settings, users and rights that the file gives it: all its pages and all
- * that operators do by it. What its users may not do is in permissions.test.ts and redis.test.ts beside this.
+ * operators' actions. permissions.test.ts and redis.test.ts beside this check its users' limits.
  */
 
 jest.setTimeout(120_000);

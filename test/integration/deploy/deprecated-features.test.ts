@@ -4,8 +4,9 @@ import type { TestServer } from '#libs/testing/servers/server-process';
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 
 /*
- * What RabbitMQ 4 deprecates, as far as a client can use it, by what all services have declared and asked for. RabbitMQ 3.10
- * has no `list_deprecated_features`: https://www.rabbitmq.com/release-information/deprecated-features-list
+ * Features that RabbitMQ 4 deprecates, as far as a client can use them, checked against the declarations of all services.
+ * RabbitMQ 3.10 has no `list_deprecated_features`:
+ * https://www.rabbitmq.com/release-information/deprecated-features-list
  */
 
 jest.setTimeout(120_000);
@@ -74,7 +75,7 @@ it('has no queue that is transient and not exclusive, and none that asks for mir
   expect([...asked].filter((name) => ![...known, ...buried].includes(name))).toEqual([]);
   const policies = await listed<{ name: string; definition: string }>('list_policies');
   const limits = policies.map(({ definition }) => Object.keys(JSON.parse(definition) as object));
-  // Policies bound bytes, and nothing else: mirrors, modes and versions of queues are what policies used to ask for.
+  // Policies limit bytes, and nothing else: earlier policies also set mirrors, modes and versions of queues.
   expect(limits.length).toBeGreaterThan(0);
   expect(limits.flat().filter((limit) => limit !== 'max-length-bytes')).toEqual([]);
 });

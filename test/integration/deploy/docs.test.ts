@@ -16,7 +16,7 @@ const PAGES = readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
   .map((path) => ({ path, commands: commandsOf(readFileSync(join(DOCS, path), 'utf8')) }))
   .filter(({ commands }) => commands.length > 0);
 const BERTH = 'services/cli/main.ts';
-/** Commands that go on until Ctrl-C, and what they say once they are up. */
+/** Commands that run until Ctrl-C, and their output once they are up. */
 const LASTING: readonly (readonly [command: RegExp, isUp: RegExp])[] = [
   [/^berth up\b/, /^compute-agent .*"msg":"running"/m],
   [/^berth demo --console/, /http:\/\/127\.0\.0\.1:\d+/],
@@ -73,7 +73,7 @@ it.each(PAGES)(
 
 interface Command {
   readonly line: string;
-  /** 0, or what a comment behind the command says. */
+  /** 0, or the code in a comment after the command. */
   readonly exitCode: number;
 }
 
@@ -86,9 +86,9 @@ function commandsOf(markdown: string): Command[] {
   });
 }
 
-/** Resolves once it is up; a demo ends with Ctrl-C then, the rest with the tests. */
+/** Resolves once it is up; a demo ends with Ctrl-C then, the others with the tests. */
 async function startLasting(line: string, isUp: RegExp): Promise<{ exitCode: number | null }> {
-  // The demo has no server; what is set for the others is not for it.
+  // The demo has no server, so the others' settings are not for it.
   const isDemo = line.startsWith('berth demo');
   const child = startChild(BERTH, line.split(' ').slice(1), isDemo ? { BERTH_CONSOLE_PORT: '0' } : env);
   children.push(child);
@@ -99,7 +99,7 @@ async function startLasting(line: string, isUp: RegExp): Promise<{ exitCode: num
   return { exitCode: code };
 }
 
-/** One shell for all commands, because some set a variable for those after them. */
+/** One shell for all commands, because some set a variable for later ones. */
 function openShell() {
   const bash = spawn('bash', { cwd: ROOT, env: { PATH: `${folder}:${environment()['PATH'] ?? ''}`, ...env } });
   let said = '';

@@ -123,7 +123,7 @@ it('enrols agents of a pool, which hand nodes with their instances on, and touch
   expect(pool.simulator.system(host).boots[0]).toBe('Pxe');
 
   const dead = await issued('agent', 'enrol', 'metal-a', '--pool', 'metal');
-  // The broker closes the channel of who publishes what it may not.
+  // The broker closes a channel after a forbidden publication.
   for (const args of [
     ['host', 'list'],
     ['node', 'list'],
@@ -135,7 +135,7 @@ it('enrols agents of a pool, which hand nodes with their instances on, and touch
   expect((await berth(urlOf('operator'), 'agent', 'enrol', 'metal-b', '--pool', 'rack.7')).code).toBe(2);
 });
 
-/** Two nodes, and how an agent is told of them. */
+/** Two nodes, with the agents' settings for them. */
 async function startRack() {
   const nodes = ['node-1', 'node-2'];
   const simulator = await RedfishSimulator.start({ nodes, bootMs: 200 });

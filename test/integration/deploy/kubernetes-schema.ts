@@ -3,7 +3,7 @@ import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Namespace, Secret, Service } from 'kubernetes-models/v1';
 
-/** An object of Kubernetes, as a manifest has it. */
+/** A Kubernetes object in a manifest. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -23,19 +23,19 @@ const MODELS: Readonly<Record<string, Model>> = {
   'policy/v1/PodDisruptionBudget': PodDisruptionBudget,
 };
 
-/** `apiVersion/kind` of what Kubernetes itself has no schema of: it belongs to an operator. */
+/** `apiVersion/kind` of an object; Kubernetes itself has no schema of an operator's types. */
 export function typeOf({ apiVersion, kind }: Manifest): string {
   return `${apiVersion}/${kind}`;
 }
 
-/** Whether `schemaProblems` knows the type. */
+/** True when `schemaProblems` knows the type. */
 export function hasSchema(manifest: Manifest): boolean {
   return MODELS[typeOf(manifest)] !== undefined;
 }
 
 /**
- * What is wrong with a manifest by Kubernetes' own schema, the fields that the schema does not have included. (It does not
- * refuse those; but nobody has looked at them when it has been checked.)
+ * The problems of a manifest by Kubernetes' own schema, including fields that the schema lacks. (Those are not refused,
+ * but the check has not covered them.)
  */
 export function schemaProblems(manifest: Manifest): string[] {
   const model = MODELS[typeOf(manifest)];
@@ -49,7 +49,7 @@ export function schemaProblems(manifest: Manifest): string[] {
   return [...unread].map((path) => `${path} is no field`);
 }
 
-/** The same value, and in `unread` the paths of what nobody has read of it. */
+/** The same value, with the paths of its unread parts in `unread`. */
 function watched<T extends object>(value: T, path: string, unread: Set<string>): T {
   const children = new Map<PropertyKey, unknown>();
   for (const [key, child] of Object.entries(value)) {

@@ -20,7 +20,7 @@ const ROOT = join(__dirname, '../../..');
 const DEPLOY = join(ROOT, 'deploy');
 const SERVICES = ['scheduler', 'conductor', 'placement-api', 'console', 'compute-agent'];
 const AGENTS = ['compute-agent-0', 'compute-agent-1', 'compute-agent-2'];
-/** Of operators: their schemas are theirs. */
+/** Operators' types, whose schemas are not Kubernetes' own. */
 const CUSTOM = [
   'monitoring.coreos.com/v1/PodMonitor',
   'rabbitmq.com/v1beta1/RabbitmqCluster',
@@ -82,7 +82,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A Secret's data without the line breaks of newer versions of kubectl, which every cluster takes and the schema does not. */
+/**
+ * A Secret's data without the line breaks of newer kubectl versions, which every cluster accepts and the schema does
+ * not.
+ */
 function unbroken(manifest: Manifest): Manifest {
   if (manifest.kind !== 'Secret') return manifest;
   const { data } = manifest as Manifest & { data: Record<string, string> };
@@ -113,7 +116,7 @@ function dataOf(kind: 'Secret' | 'ConfigMap', name: string): Record<string, stri
   return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
 }
 
-/** What a container finds in its environment, as Kubernetes puts it together. */
+/** A container's environment, as Kubernetes composes it. */
 function environmentOf(name: string, pod = `${name}-0`): Record<string, string> {
   const { env, envFrom } = containerOf(name);
   const found: Record<string, string> = envFrom === undefined ? {} : { ...dataOf('ConfigMap', 'settings') };
@@ -232,7 +235,8 @@ it('runs the same RabbitMQ, and sets both servers as the composition does', () =
   }
   const broker = rendered('RabbitmqCluster', 'rabbitmq') as Broker;
   expect(broker.spec.image).toBe(composed.services['rabbitmq']?.image);
-  // The operator's: where it listens, and that it logs to the console. `management.load_definitions` is the older name.
+  // The operator's own settings: its listeners, and logging to the console. `management.load_definitions` is the older
+  // name.
   const itsOwn = /^(listeners\.|log\.console |management\.load_definitions )/;
   const shipped = settingsIn('rabbitmq/rabbitmq.conf').filter((line) => !itsOwn.test(line));
   expect(broker.spec.rabbitmq.additionalConfig.split('\n')).toEqual(expect.arrayContaining(shipped));
@@ -263,7 +267,7 @@ describe('on servers with the users that it writes', () => {
     await connection.close();
   });
 
-  /** What Redis answers to a command of a user, or its refusal. */
+  /** Redis' answer to a user's command, or its refusal. */
   async function asked(login: { username?: string; password?: string }, command: string, ...args: string[]) {
     const redis = new Redis(servers[1]?.port ?? 0, { ...login, enableReadyCheck: false });
     redis.on('error', () => {});

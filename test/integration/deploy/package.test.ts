@@ -19,9 +19,9 @@ import { CATALOGUE } from '../../../services/cli/catalogue';
 
 const ROOT = join(__dirname, '../../..');
 const UNITS = join(ROOT, 'deploy/systemd');
-/** The most that is unpacked: what grows beyond it has taken something along. */
+/** Limit of the unpacked size; a larger package contains something superfluous. */
 const MAX_UNPACKED_BYTES = 12_000_000;
-/** Of `systemd-analyze security`, in tenths: 0 is shut in, 100 is open. */
+/** Limit of `systemd-analyze security`, in tenths: 0 is isolated, 100 is open. */
 const MAX_EXPOSURE = 25;
 const DEMO = ['demo', '--hosts', '4', '--builds', '20', '--failure-rate', '0'];
 const PLACED = /placed +20[^]*over-allocated 0, leaked 0/;
@@ -46,7 +46,7 @@ const berth = () => join(folder, 'node_modules/.bin/berth');
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'berth-package-'));
-  // What is packed is what was built: `npm test` builds first.
+  // Packs the built files: `npm test` builds first.
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
   [packed] = JSON.parse(execFileSync('npm', args, { cwd: ROOT, env, encoding: 'utf8' })) as [Packed];
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');

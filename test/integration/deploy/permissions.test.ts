@@ -10,8 +10,8 @@ import { type DeployedCredentials, deployedCredentials } from '#libs/testing/ser
 import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
 
 /*
- * RabbitMQ with the users of deploy/credentials.mjs. Each role, with a client that is not Berth's, tries what it must not
- * do: what RabbitMQ does not refuse, services do (sender.test.ts beside this).
+ * RabbitMQ with the users of deploy/credentials.mjs. Each role, with a foreign client, makes the attempts forbidden
+ * to it; services refuse those that RabbitMQ permits (sender.test.ts beside this).
  */
 
 jest.setTimeout(60_000);
@@ -53,7 +53,7 @@ async function busAs(user: string): Promise<Bus> {
   return bus;
 }
 
-/** A channel on the user's one connection: what is refused costs the channel only. */
+/** A channel on the user's one connection: a refusal costs the channel only. */
 async function channelAs(user: string): Promise<Channel> {
   const connection = connections.get(user) ?? (await connect(credentials.brokerUrl(user, broker.port)));
   connections.set(user, connection);
@@ -64,7 +64,7 @@ async function channelAs(user: string): Promise<Channel> {
 
 type Deed = (channel: Channel) => Promise<unknown>;
 
-/** RabbitMQ's code for an attempt: undefined when it allows it. */
+/** RabbitMQ's refusal code for an attempt; undefined when it allows it. */
 async function refusal(user: string, deed: Deed): Promise<unknown> {
   const channel = await channelAs(user);
   const closed = new Promise<unknown>((resolve) =>
@@ -72,7 +72,7 @@ async function refusal(user: string, deed: Deed): Promise<unknown> {
   );
   const allowed = deed(channel).then(
     async () => {
-      // What is published is refused later than what is asked: an answer comes after it.
+      // A publication is refused later than a query: the query's answer comes after it.
       await channel.checkQueue('dead-letters');
       return undefined;
     },
@@ -96,7 +96,7 @@ const QUEUES = [
   'agent.host-2',
 ];
 
-/** What no agent and no tenant may do. */
+/** Attempts forbidden to every agent and tenant. */
 const NEVER: readonly (readonly [string, Deed])[] = [
   ...QUEUES.flatMap((queue): [string, Deed][] => [
     [`publish to ${queue}`, publish('', queue)],
@@ -118,7 +118,9 @@ const NEVER: readonly (readonly [string, Deed])[] = [
   ['declare the private queue of another', (channel) => channel.assertQueue(own('project.c'), { exclusive: true })],
 ];
 
-/** Of those, what a console may: operators look at dead letters by it, and who reads a queue may empty it. */
+/**
+ * Attempts among them that a console may make: operators read dead letters by it, and a reader of a queue may empty it.
+ */
 const OF_CONSOLES = ['consume', 'get from', 'purge'].map((verb) => `${verb} dead-letters`);
 
 describe.each([A, HOST_1, RACK, METAL_A, CONSOLE])('%s', (user) => {

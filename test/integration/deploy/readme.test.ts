@@ -14,12 +14,12 @@ jest.setTimeout(120_000);
 const README = readFileSync(join(__dirname, '../../../README.md'), 'utf8');
 const SERVICES =
   CATALOGUE.find(({ heading }) => heading === 'Run its services:')?.commands.map(({ name }) => name) ?? [];
-/** Free ones, whatever else runs on this machine. */
+/** Free ports, whatever else runs on this machine. */
 const PORTS = { BERTH_HTTP_PORT: '0', BERTH_PLACEMENT_PORT: '0', BERTH_CONSOLE_PORT: '0' };
 
 interface Line {
   readonly service: string;
-  /** Before the command, and exported before that. */
+  /** Variables before the command, and exported ones before that. */
   readonly assignments: readonly string[];
 }
 

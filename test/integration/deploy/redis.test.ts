@@ -35,7 +35,8 @@ let deployedKeys: readonly string[];
 
 beforeAll(async () => {
   credentials = deployedCredentials(['cell.b.scheduler']);
-  // Each user has the keys of its cell. The contract suites take a new cell for each test: here, it has those of all cells.
+  // Each user has the keys of its cell. The contract suites use a new cell for each test, so here users have the keys
+  // of all cells.
   const acl = readFileSync(credentials.aclFile, 'utf8');
   deployedKeys = [...acl.matchAll(/^user (\S+) on #\w+ (\S+)/gm)].map(([, user, keys]) => `${user} ${keys}`);
   writeFileSync(credentials.aclFile, acl.replaceAll('~{cell1}:*', '~{*}:*'));

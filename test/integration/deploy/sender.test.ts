@@ -62,7 +62,7 @@ async function busAs(user: string): Promise<Bus> {
   return bus;
 }
 
-/** What a bus gets from a queue; the first settlements are those given, the rest are acks. */
+/** A bus's messages from a queue; the first settlements are the given ones, the rest are acks. */
 async function inboxOf(bus: Bus, queue: Parameters<Bus['consume']>[0], ...settlements: Settlement[]) {
   const inbox = new Inbox<IncomingMessage>();
   const subscription = await bus.consume(queue, async (message) => {
@@ -234,7 +234,7 @@ async function requeueDeadLetters(): Promise<void> {
   await visitDeadLetters(operator, clock, 100, () => 'requeue');
 }
 
-/** Waits until so many are among the dead letters. */
+/** Waits until there are this many dead letters. */
 async function deadLetters(count: number): Promise<void> {
   while ((await operator.depth(DEAD_LETTER_QUEUE.name)) < count) await new Promise(setImmediate);
 }

@@ -26,7 +26,7 @@ beforeAll(async () => {
   execFileSync('sh', [join(DEPLOY, 'certificates.sh'), folder], { stdio: 'pipe' });
   credentials = deployedCredentials(['agent.host-1']);
   const [brokerPort, storePort] = await Promise.all([freePort(), freePort()]);
-  // Both have a port without TLS, too, by which the test sees that they are ready.
+  // Both also have a port without TLS, for the test's readiness probe.
   const broker = settingsOf('rabbitmq/tls.conf', ' = ', ['listeners.tcp']);
   const listener = { 'listeners.ssl.default': `127.0.0.1:${brokerPort}` };
   const store = settingsOf('redis/tls.conf', ' ', ['include', 'port']);
@@ -48,7 +48,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The settings of a file in deploy/ but these, with the test's certificates. */
+/** The settings of a file in deploy/ without some, with the test's certificates. */
 function settingsOf(file: string, separator: string, without: readonly string[]): Record<string, string> {
   const lines = readFileSync(join(DEPLOY, file), 'utf8').replaceAll('/etc/berth-tls', folder).split('\n');
   const pairs = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.split(separator));

@@ -7,7 +7,7 @@ import { type Composition, startComposition } from './composition';
 
 /* The programs in proto/README.md that have no client library, as a tenant of the composition. */
 
-// Where there is no Go it is installed.
+// Includes the installation of a missing Go.
 jest.setTimeout(300_000);
 
 const ROOT = join(__dirname, '../../..');
@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Writes the program of the page that has this name to a file. */
+/** Writes the page's program of this name to a file. */
 function programIn(language: string, name: string): string {
   const page = readFileSync(join(ROOT, 'proto/README.md'), 'utf8');
   const [, program = ''] = new RegExp(`^\`\`\`${language}\\n(// ${name}:[^]*?)^\`\`\`$`, 'm').exec(page) ?? [];
@@ -33,7 +33,7 @@ function programIn(language: string, name: string): string {
   return file;
 }
 
-/** What a program prints that builds an instance and terminates it. */
+/** Output of a program that builds an instance and terminates it. */
 const WHOLE_LIFE = /^SCHEDULING[^]*^ACTIVE host-1[^]*^DELETING[^]*^DELETED/m;
 
 it('builds an instance from Node and ends it', () => {

@@ -38,7 +38,7 @@ const columns = fc.record({
   dueAtMs: fc.option(time, { nil: undefined }),
   updatedAtMs: time,
 });
-// Distinct due times: which of two goes first is nobody's promise.
+// Distinct due times: the order of equal ones is undefined.
 const row = columns.map((one) => ({
   ...one,
   dueAtMs: one.dueAtMs === undefined ? undefined : one.dueAtMs + UUIDS.indexOf(one.uuid) / 10,
@@ -73,7 +73,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     (fields): Step =>
       async (store) => {
         const [present] = await store.get([fields.uuid]);
-        // Project and request never change, and callers keep to the state machine.
+        // Project and request never change, and callers follow the state machine.
         if (!present || !canTransition(present.state, fields.state)) return undefined;
         return store.update({ ...present, ...fields, projectId: present.projectId });
       },

@@ -21,7 +21,7 @@ import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { sharedServer } from '../../shared-servers';
 
-/** Each test has a cell of its own on the run's Redis. */
+/** Each test has its own cell on the run's Redis. */
 const connect = (url = sharedServer('redis')) =>
   connectRedis(url, {
     log: silentLog,
@@ -100,7 +100,7 @@ describe('what it costs', () => {
     return { writes, reads: callsOf('hmget'), records: callsOf('hget'), ranges: callsOf('zrangebylex') };
   };
 
-  /** What so many creates of one turn, and then so many reads of one, cost. */
+  /** The number of commands for `count` creates of one turn, and then for as many reads. */
   const costOf = async (count: number) => {
     const news = Array.from({ length: count }, () => anInstance());
     const before = await commandCalls();

@@ -82,7 +82,7 @@ it('does what an operator wants: maintenance, power, cleaning', async () => {
   expect(await node('maintain node-02 --reason disk')).toMatchObject({ state: 'maintenance', reason: 'disk' });
   expect((await client.nodes('node-02'))[0]).toMatchObject({ stateBefore: 'available' });
   expect(await node('unmaintain node-02')).toMatchObject({ state: 'available', reason: '' });
-  // It may have been built on before.
+  // Earlier builds may have used it.
   const { boots } = fleet.simulator.system('node-02');
   const booted = boots.length;
   expect(await node('power node-02 on --boot Pxe')).toMatchObject({ isOn: true, bootDevice: 'Pxe' });
@@ -124,7 +124,7 @@ it('refuses a node at the scheduler at once when it is taken out of service', as
   const roundTripsMs: number[] = [];
   for (let n = 3; n <= NODES; n++) {
     const host = `node-${String(n).padStart(2, '0')}`;
-    // What the builds before left may still be cleaned.
+    // Nodes of earlier builds may still be in cleaning.
     await isIn(host, 'available');
     await fleet.eventually(async () => ((await passes(host)) ? undefined : `${host} is refused`), 20_000);
     const askedAtMs = clock.elapsed();
@@ -144,6 +144,6 @@ it('refuses a node at the scheduler at once when it is taken out of service', as
   const measured = { median, p99, 'median of one call': roundTripMs };
   const figures = Object.entries(measured).map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`);
   writeSync(process.stdout.fd, `measured: from a change of state to a scheduler's refusal: ${figures.join(', ')}\n`);
-  // On a machine that has nothing else to do 50; a busy one takes as much longer as for any call.
+  // 50 on an idle machine; on a busy one in proportion to the time of a call.
   expect(median).toBeLessThan(Math.max(50, 10 * roundTripMs));
 });

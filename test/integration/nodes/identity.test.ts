@@ -49,7 +49,7 @@ async function isEventually(name: string, expected: (node: NodeView) => boolean)
 
 const mark = (name: string) => fleet.simulator.system(name).assetTag;
 
-/** Restarts the agent, and resolves when it manages a node anew. */
+/** Restarts the agent, and resolves when it manages a node again. */
 async function restartAgent(managed: string): Promise<void> {
   const before = mark(managed);
   await fleet.restart('agent-1', {});
@@ -122,7 +122,7 @@ describe('a machine with an instance', () => {
   );
 });
 
-/** The store as an older version left it: nodes are known by their names alone. */
+/** The store as an older version left it: nodes are known by name alone. */
 async function forgetMachines(): Promise<void> {
   await fleet.kill('agent-1');
   const hosts = ['node-1', 'node-2'];

@@ -5,8 +5,9 @@ import { runLine } from '../../../services/cli/testing/run-line';
 import { PoolFleet } from '../../fleet/pool-fleet';
 
 /*
- * A running fleet of nodes that are scheduled by processors and memory goes on to classes: its agents show both for a while, flavors
- * change, what instances hold is healed, and agents show classes only. Nothing is destroyed, and no node is two consumers' at any moment.
+ * A running fleet of nodes that are scheduled by processors and memory moves to classes: its agents offer both for a
+ * while, flavors change, instances' claims are healed, and agents offer classes only. Nothing is destroyed, and no node ever
+ * has two consumers.
  */
 
 jest.setTimeout(240_000);
@@ -17,7 +18,7 @@ const BY_CLASS = { CUSTOM_BAREMETAL_GOLD: 1 };
 const AGENTS = ['agent-1', 'agent-2'];
 const clock = systemClock();
 let fleet: PoolFleet;
-/** Nodes that had two consumers at once, by what the store said of them. */
+/** Nodes with two consumers at once, by the store's stream. */
 const doubleBooked: string[] = [];
 const watching = new AbortController();
 let watched: Promise<void>;
@@ -52,7 +53,7 @@ async function watch(): Promise<void> {
   }
 }
 
-/** What each consumer holds. */
+/** The allocations of each consumer. */
 async function held(): Promise<Readonly<Record<string, Allocations>>> {
   const all: Record<string, Allocations> = {};
   await fleet.placement.snapshot(({ consumers = [] }) => {
@@ -67,7 +68,7 @@ async function berth(line: string): Promise<string> {
   return out;
 }
 
-/** Restarts one agent after the other, and waits until all nodes are reported as they show themselves now. */
+/** Restarts the agents one after the other, and waits until all nodes are reported with these classes. */
 async function rollTo(offers: 'both' | 'class', classes: readonly string[]): Promise<void> {
   for (const agent of AGENTS) await fleet.restart(agent, { BERTH_AGENT_NODE_OFFERS: offers });
   await fleet.eventually(async () => {
@@ -80,7 +81,7 @@ async function rollTo(offers: 'both' | 'class', classes: readonly string[]): Pro
   }, 60_000);
 }
 
-/** What programs read of a node. */
+/** The fields of a node that programs read. */
 interface OnNode {
   readonly host: string;
   readonly uuid: string;
@@ -110,7 +111,7 @@ it('goes from processors and memory to classes while it runs', async () => {
   await rollTo('both', ['CUSTOM_BAREMETAL_GOLD', 'MEMORY_MB', 'VCPU']);
   const between = await built(1);
   expect(await amountsOf(between)).toEqual([MACHINE]);
-  // Both ask for what five nodes have, at the same time.
+  // Both request what five nodes have, at the same time.
   const byAmounts = await fleet.request(4, MACHINE);
   const byClass = await fleet.request(4, BY_CLASS);
   const mixed = [...byAmounts, ...byClass];
@@ -142,7 +143,7 @@ it('goes from processors and memory to classes while it runs', async () => {
   expect(await amountsOf(all)).toEqual(all.map(() => BY_CLASS));
 
   await rollTo('class', ['CUSTOM_BAREMETAL_GOLD']);
-  // Audits, reports and repairs have all that they would need to find fault.
+  // Gives audits, reports and repairs the time to find fault.
   await sleep(clock, 6_000);
   expect(await amountsOf(all)).toEqual(all.map(() => BY_CLASS));
   const after = await fleet.instances.get(all);

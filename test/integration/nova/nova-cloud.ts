@@ -44,7 +44,7 @@ export async function aNovaCloud(servers: { readonly rabbitmq: string; readonly 
   return {
     store,
     api,
-    /** Starts a scheduler, with settings of its own. */
+    /** Starts a scheduler with settings of its own. */
     async launch(settings: Readonly<Record<string, string>> = {}): Promise<Child> {
       const env = {
         BERTH_STORE_URL: servers.redis,
@@ -63,7 +63,7 @@ export async function aNovaCloud(servers: { readonly rabbitmq: string; readonly 
       await child.says('oslo_serving');
       return child;
     },
-    /** Runs steps of `nova_client.py`; what each prints. */
+    /** Runs steps of `nova_client.py`; returns the output of each. */
     async client(...steps: readonly string[]): Promise<Record<string, unknown>[]> {
       const { stdout } = await run(python, [join(__dirname, 'nova_client.py'), servers.rabbitmq, ...steps]);
       return stdout

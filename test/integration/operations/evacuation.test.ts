@@ -81,7 +81,7 @@ async function build(rebuildPolicy: 'never' | 'evacuate'): Promise<string> {
   return event?.instanceUuid ?? '';
 }
 
-/** The hosts on which a process of an instance runs, by the pids that they wrote. */
+/** The hosts on which a process of an instance runs, by its pid files. */
 async function runsOn(uuid: string): Promise<string[]> {
   const hosts = await Promise.all(
     HOSTS.map(async (host) => {
@@ -145,7 +145,7 @@ it('shelves an instance and unshelves it, and drains a host, whose agent is then
   await expect(client.deleteHost(host)).rejects.toMatchObject({ reason: 'host_has_instances' });
   await client.setHostEnabled(host, false, 'drained');
   const there = await client.instances({ host });
-  // What finds no host yet, because the other has just come back, is asked for again.
+  // An instance without a host yet, because the other has just come back, is requested again.
   const moveAway = async () => {
     const left = await client.instances({ host });
     const idle = left.filter(({ state, migration }) => state === 'active' && migration === undefined);
@@ -167,7 +167,7 @@ it('shelves an instance and unshelves it, and drains a host, whose agent is then
       () => false,
     );
   await eventually('the dead host is deleted', isDeleted, 60_000);
-  // The schedulers hear of it a moment later.
+  // The schedulers learn of it a moment later.
   await eventually('nobody knows it', async () => (await client.hosts()).every((one) => one.host !== host));
 
   await launchAgent(host);

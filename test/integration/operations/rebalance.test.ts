@@ -64,14 +64,14 @@ async function berth(line: string): Promise<string> {
 const hostsOf = (all: readonly InstanceView[]) => [...new Set(all.map(({ host }) => host))].sort();
 const isWaiting = ({ migration }: InstanceView) => migration?.phase === 'claimed';
 
-/** The instances once nothing is under way. */
+/** The instances once nothing is in progress. */
 async function allAtRest(): Promise<readonly InstanceView[]> {
   const isAtRest = ({ state, migration }: InstanceView) => state === 'active' && migration === undefined;
   await eventually('nothing is under way', async () => (await operator.instances()).every(isAtRest), LIMIT.timeoutMs);
   return operator.instances();
 }
 
-/** Begins a command of its own, and kills it when the first move is under way and the next still waits. */
+/** Begins a command of its own, and kills it while the first move runs and the next still waits. */
 async function killedOnTheWay(line: string): Promise<void> {
   const child = startChild('services/cli/main.ts', line.split(' '), env());
   const isOnTheWay = async () => {
@@ -102,7 +102,7 @@ it('empties a rack as its groups allow, goes on after it was killed, and gives b
 
   const before = await operator.instances();
   await killedOnTheWay('rebalance --apply --empty h-3 --empty h-4 --parallel 1');
-  // Another goal is another plan, whoever has it; which one is meant must be said.
+  // Another goal is another plan, whoever has it; the user must name the plan.
   expect(await berth('rebalance --undo --even-out')).toContain('nothing was moved');
   expect((await operator.instances()).filter(isWaiting)).toHaveLength(1);
   const unnamed = await runLine('rebalance --undo', env());

@@ -31,7 +31,7 @@ afterEach(async () => {
 
 const result = (value: unknown) => ({ kind: 'result', value }) as const;
 
-/** A server in place of the one before. */
+/** A server in place of the former one. */
 async function serve(methods: Readonly<Record<string, RpcMethod>>, own: Partial<OsloTarget> = {}): Promise<RpcServer> {
   if (own.mode !== 'listen' && own.topic === undefined) await Promise.all(opened.splice(0).map((one) => one.close()));
   const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };

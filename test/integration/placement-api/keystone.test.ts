@@ -126,7 +126,7 @@ it('logs in again when its own token was revoked', async () => {
   const token = await admin.issueToken(users.reader, { project: { id: projectId } });
   await authenticate(token);
   await admin.revokeAll(berth.id);
-  // Keystone counts in seconds what was issued before a revocation.
+  // Keystone's revocations have a resolution of seconds.
   await sleep(systemClock(), 1_100);
   expect(await authenticate(token)).toMatchObject({ userId: users.reader.id });
 });

@@ -11,7 +11,7 @@ import { startRedis } from '#libs/testing/servers/servers';
 
 jest.setTimeout(60_000);
 
-/** A machine that tests share: what it does in 20 ms by itself. */
+/** Limit for a shared machine; alone it takes 20 ms. */
 const MOST_US = 150_000;
 
 let server: TestServer;
@@ -37,7 +37,7 @@ const connect = () =>
     connectionName: 'bounded-scripts',
   });
 
-/** How long the store stood still at most for one command, in microseconds. */
+/** The longest time that one command blocked the store, in microseconds. */
 async function longestUs(work: () => Promise<unknown>): Promise<number> {
   await observer.run((redis) => redis.config('SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '10000'));
   await observer.run((redis) => redis.slowlog('RESET'));

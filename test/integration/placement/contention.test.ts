@@ -7,7 +7,7 @@ import { consumerBody } from '../../../services/placement-api/testing/state';
 import { TestCell } from '../test-cell';
 
 /*
- * Many want the same ten places at once, half of them through two placement APIs, half through two schedulers. The real
+ * Many claimants compete for ten places at once, half of them through two placement APIs, half through two schedulers. The real
  * Placement gives out up to twelve, and stalls for a second on a deadlock of its database.
  */
 
@@ -16,12 +16,12 @@ jest.setTimeout(120_000);
 const ROOM = 10;
 const ROUNDS = 100;
 const SPEC = aRequestSpec({ resources: { VCPU: 1 } });
-/** No claim waits for longer than so many times the median. */
+/** Limit of a claim's wait, in medians. */
 const MOST_MEDIANS = 20;
 /**
- * The processors are shared with five services, two servers and whatever else runs: so long a pause is nobody's fault, and
- * a longer one, which meets every claim under way, may come in two rounds of a hundred. A stall as the real Placement has
- * is seen all the same: it comes in every other round.
+ * The processors are shared with five services, two servers and everything else: a pause of this length is nobody's
+ * fault, and a longer one, which delays every claim in progress, may occur in two rounds of a hundred. A stall like the
+ * real Placement's is still detected: it occurs in every other round.
  */
 const PAUSE_MS = 500;
 const MOST_PAUSES = 2;
@@ -39,7 +39,7 @@ let provider: string;
 beforeAll(async () => {
   cell = await TestCell.start();
   provider = await cell.reportHost('host-1', { VCPU: inventory(ROOM) });
-  // The first claims of a process wait for its code to be read.
+  // The first claims of a process wait for its code to load.
   const warmingUp = await oneRound(16);
   await release(warmingUp.map(({ uuid }) => uuid));
 });
@@ -57,7 +57,7 @@ it.each([2, 4, 16, 64])('gives ten places to ten of %i claimants, in each of a h
   }
   const claims = rounds.flat();
   expect(new Set(claims.map(({ refusal }) => refusal))).toEqual(new Set([undefined, 'capacity']));
-  // Otherwise one of the two ways was not in the race at all.
+  // Otherwise one of the two ways did not take part in the race.
   for (const way of ['api', 'scheduler']) {
     const won = claims.filter(({ by, refusal }) => by === way && refusal === undefined);
     expect(won.length).toBeGreaterThan(ROUNDS / 4);
@@ -74,8 +74,8 @@ function tookMsOf(claims: readonly Claim[]): number[] {
 }
 
 /**
- * Each claimant asks again and again, so that those of the APIs alone would fill the host: a scheduler that has not yet
- * seen the last round's release says no, and may.
+ * Each claimant retries, so that claims by the APIs alone would fill the host: a scheduler that has not yet seen the
+ * last round's release may refuse.
  */
 async function oneRound(claimants: number): Promise<Claim[]> {
   const tries = Math.ceil((2 * ROOM) / claimants);
@@ -112,7 +112,7 @@ async function holders(): Promise<string[]> {
   return consumers.map(({ uuid }) => uuid);
 }
 
-/** Each is released in the name of who owns it: the store refuses others. */
+/** Releases each under its owner: the store refuses others. */
 async function release(uuids: readonly string[]): Promise<void> {
   const held = await cell.store.consumers(uuids);
   const consumers = held.map((one) => ({ ...one, allocations: {}, mappings: {}, expect: { kind: 'any' } as const }));

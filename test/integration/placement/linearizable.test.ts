@@ -7,8 +7,8 @@ import { consumerBody } from '../../../services/placement-api/testing/state';
 import { eventually, TestCell } from '../test-cell';
 
 /*
- * Two placement APIs on one Redis answer as one: what was written through either, or by a scheduler, is in what is read
- * next through the other.
+ * Two placement APIs on one Redis answer as one: a read through one sees every earlier write through the other,
+ * or by a scheduler.
  */
 
 jest.setTimeout(120_000);
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => cell.stop());
 
-/** What must be so of an answer. */
+/** Requires the status of an answer, and returns its body. */
 async function must<T>(answered: Promise<Answered>, status: number): Promise<T> {
   const { status: got, text, body } = await answered;
   expect({ status: got, text }).toEqual({ status, text: got === status ? text : '' });
@@ -28,7 +28,7 @@ async function must<T>(answered: Promise<Answered>, status: number): Promise<T> 
 }
 
 describe('a write through one API is seen at once through the other', () => {
-  /** Eight at a time, so that there is always something on its way; each is nine writes and eleven reads. */
+  /** Eight at a time, so that some are always in progress; each makes nine writes and eleven reads. */
   const [LIVES, AT_ONCE] = [240, 8];
 
   it('by thousands of reads, whatever was written', async () => {
@@ -47,14 +47,14 @@ describe('a write through one API is seen at once through the other', () => {
     const [uuid, consumer, aggregate] = [randomUUID(), randomUUID(), randomUUID()];
     const path = `/resource_providers/${uuid}`;
     let generation = 0;
-    /** Writes through one and reads through the other. */
+    /** Writes through one API and reads through the other. */
     const alternate = async (write: (api: Client) => Promise<Answered>, status: number, seen: string, what: object) => {
       const [writer, reader] = twoApis();
       alternations++;
       await must(write(writer), status);
       expect(await must(reader.get(seen), 200)).toMatchObject(what);
     };
-    /** A write that raises the generation, read back where it was written. */
+    /** A write that raises the generation, read back through the same API. */
     const raise = async (what: string, body: object) => {
       const before = { ...body, resource_provider_generation: generation++ };
       const write = (api: Client) => api.put(`${path}/${what}`, before);
@@ -94,12 +94,12 @@ it('counts on through either API, whoever reads and writes: a generation never g
     readonly resource_provider_generation: number;
     readonly inventories: { readonly VCPU: { readonly total: number } };
   }
-  /** The newest that any answer has told so far, and how much was asked. */
+  /** The newest generation in any answer so far, and the number of requests. */
   const seen = { generation: 1, reads: 0, writes: 1 };
   const isOn = () => seen.writes <= 50 || seen.reads <= 500;
   const learn = ({ resource_provider_generation: generation, inventories: { VCPU } }: Inventories, atLeast: number) => {
     expect(generation).toBeGreaterThanOrEqual(atLeast);
-    // What is told belongs together: the n-th write wrote n.
+    // Parts of one answer belong together: the n-th write wrote n.
     expect(VCPU.total).toBe(generation);
     seen.generation = Math.max(seen.generation, generation);
     return generation;

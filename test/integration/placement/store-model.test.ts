@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-/** A store that begins where the memory store does, which takes the first command's time and not the server's. */
+/** A store that begins like the memory store, which uses the first command's time instead of the server's. */
 async function openStore(): Promise<RedisPlacementStore> {
   const cell = randomUUID();
   await client.run(async (redis) => {
@@ -61,7 +61,7 @@ it('decides what is committed at once as if one came after the other', async () 
   const takes = dictionary(constantFrom(...providers), amounts, { noNullPrototype: true });
   const groups = option(constantFrom('affinity' as const, 'anti-affinity' as const), { nil: undefined });
   const guards = constantFrom({ kind: 'any' } as const, { kind: 'any' } as const, { kind: 'absent' } as const);
-  // Few consumers, so that many stand in a batch more than once; taking nothing releases.
+  // Few consumers, so that a batch often has several writes of one; an empty claim releases.
   const uuids = constantFrom(...[1, 2, 3, 4].map((n) => `00000000-0000-4000-8000-00000000000${n}`));
   const write = {
     takes,
@@ -130,7 +130,7 @@ it('gives a mirror that follows the same rows as a snapshot', async () => {
   );
 });
 
-/** What all that were committed at once do not share. */
+/** An outcome without the fields that differ within a combined commit. */
 function outcomeOf(result: CommitResult | undefined): object {
   return { ...result, change: undefined, usage: undefined };
 }

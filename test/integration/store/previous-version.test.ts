@@ -29,8 +29,8 @@ import { schedulerOptions } from '../../../services/scheduler/options';
 import { sharedServer } from '../../shared-servers';
 
 /*
- * What the version before stored and sent: `previous-version.json` was made by its code, all keys of a cell and one message
- * of each type. A release that changes a stored form or a message adds a file of its own here before it does.
+ * Rows and messages of the previous version: its code made `previous-version.json`, all keys of a cell and one message of
+ * each type. A release that changes a stored form or a message first adds a file of its own here.
  */
 
 type Row =
@@ -81,10 +81,10 @@ it('goes on with the providers, hosts and claims of the version before', async (
   const cell = randomUUID();
   await load(cell);
   const { placement, around } = await open(cell);
-  // The stream is followed from before its first entry of this version.
+  // The stream is followed from before this version's first entry.
   const mirror = await Mirror.open(placement, around);
   opened.push(mirror);
-  // The version before did not count what projects hold: a scheduler does it once.
+  // The previous version did not count projects' usage: a scheduler does it once.
   const config = { ...readConfig(schedulerOptions, {}), usageDays: 1 };
   await settleProjects({ ...around, placement, mirror, config });
   const contents = await contentsOf(placement);
@@ -94,11 +94,11 @@ it('goes on with the providers, hosts and claims of the version before', async (
     [ACTIVE, 'project-1', 'conductor'],
     [SCHEDULING, 'pröjekt', 'api'],
   ]);
-  // A host that goes on reporting, with the next sequence of its run.
+  // A host that continues reporting, with the next sequence of its run.
   const reported = await placement.reportHost(aReport({ sequence: 3, atMs: systemClock().now() }));
   expect(['committed', 'unchanged']).toContain(reported.kind);
   expect((await placement.reportHost(aReport({ sequence: 3, atMs: systemClock().now() }))).kind).toBe('stale');
-  // A claim that is given back with the token that it was given.
+  // A claim released with its original token.
   const consumerUuid = ACTIVE ?? '';
   const released = await commit(placement, { kind: 'release_claim', consumerUuid, claimToken: previous.claimToken });
   expect(released.kind).toBe('committed');

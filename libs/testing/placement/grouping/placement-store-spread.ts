@@ -91,7 +91,7 @@ export function describeSpread(open: () => PlacementStoreWorld): void {
       expect(await claim(store, member('r1'))).toEqual(refused);
       expect(await claim(store, member('r2'))).toEqual(refused);
       expect(await claim(store, member('r 3'))).toEqual(committed);
-      // Whichever of the two racks it leaves in the end has none.
+      // In either outcome one of the two racks becomes empty.
       expect(await claim(store, member('r 3'))).toEqual(refused);
       expect(await claim(store, { ...left, allocations: {} })).toEqual(committed);
       expect(await claim(store, member('r2'))).toEqual(refused);
@@ -114,7 +114,7 @@ export function describeSpread(open: () => PlacementStoreWorld): void {
       const perRack = 20;
       const claimant = async (n: number) => {
         let joined = 0;
-        // Each goes on wherever it is let in, in an order of its own.
+        // Each continues with the racks that accept it, in its own order.
         for (let turn = n; joined < (RACKS.length * perRack) / clients.length; turn += 1 + (n % 2)) {
           const result = await claim(clients[n] as PlacementStore, member(RACKS[turn % RACKS.length]));
           if (result.kind === 'committed') joined += 1;

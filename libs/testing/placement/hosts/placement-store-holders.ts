@@ -4,10 +4,10 @@ import { AT_MS, anAcquisition, aReport, commit, mustAcquire, mustCommit, mustRep
 import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const LEASE_MS = 500;
-/** A store with a clock of its own needs real time to pass; the others go by `atMs`. */
+/** A store with its own clock needs real time to pass; the others use `atMs`. */
 const LATER_MS = 800;
 
-/** Each host has one holder at a time, and only its reports are taken. */
+/** Each host has one holder at a time, and only its reports are accepted. */
 export function describeHolders(open: () => PlacementStoreWorld): void {
   describe('hosts and their holders', () => {
     let store: PlacementStore;

@@ -6,7 +6,7 @@ import { AT_MS, aReport, aWrite, mustAcquire, mustReport } from '../placement';
 import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const LEASE_MS = 500;
-/** A store with a clock of its own needs real time to pass; the others go by `atMs`. */
+/** A store with its own clock needs real time to pass; the others use `atMs`. */
 const LATER_MS = 800;
 
 function aMember(serviceHost: string, fields: Partial<JoinPool> = {}): JoinPool {
@@ -14,7 +14,7 @@ function aMember(serviceHost: string, fields: Partial<JoinPool> = {}): JoinPool 
   return { atMs: AT_MS, pool: 'metal', serviceHost, agentRun, weight: 1, leaseMs: 60_000, ...fields };
 }
 
-/** Pools have members for as long as their leases; a node is written by its present holder alone. */
+/** Pools keep members as long as their leases; only its present holder writes a node. */
 export function describePools(open: () => PlacementStoreWorld): void {
   describe('pools of nodes', () => {
     let store: PlacementStore;

@@ -22,7 +22,7 @@ export function setQuota(
   return commit(store, { kind: 'write_quota', projectId, ...nothing, ...fields });
 }
 
-/** Claims as schedulers and conductors do. */
+/** Claims within the quota, like schedulers and conductors. */
 export function claimWithin(store: PlacementStore, ...consumers: readonly ConsumerWrite[]): Promise<CommitResult> {
   return commit(store, { kind: 'write_allocations', withinQuota: true, consumers });
 }
@@ -128,7 +128,7 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
         const uuid = randomUUID();
         const write = (allocations: Allocations, fields: Partial<ConsumerWrite> = {}) =>
           aWrite(allocations, { uuid, projectId, ...fields });
-        // It is there whatever the quota says: its limit was lowered.
+        // It exists above its quota: the limit was lowered.
         let at: 0 | 1 = 0;
         let size = first;
         await mustCommit(store, { kind: 'write_allocations', consumers: [write({ [hosts[at]]: size })] });
@@ -380,7 +380,7 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
       const write = aWrite({});
       await hold(write, 2, noonMs);
       await hold(write, 3, noonMs + 1_000);
-      // A clock that is behind counts nothing twice.
+      // A clock that lags counts nothing twice.
       await hold(write, 4, noonMs);
       await hold(write, 0, noonMs + DAY_MS);
       const [usage] = await store.projectUsages();
