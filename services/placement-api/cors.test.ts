@@ -10,7 +10,7 @@ afterEach(async () => {
   await Promise.all(apps.splice(0).map((app) => app.close()));
 });
 
-/** An app that refuses requests without a token, and knows one route. */
+/** An app that refuses requests without a token, with one route. */
 async function openApp(env: Record<string, string> = { BERTH_PLACEMENT_CORS_ALLOWED_ORIGIN: VALID }) {
   const app = Fastify();
   apps.push(app);

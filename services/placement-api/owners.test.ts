@@ -31,7 +31,7 @@ it('refuses whoever would replace, move or remove the allocations of an instance
     }),
     await api.delete(`/allocations/${write.uuid}`),
   ]) {
-    // Not a concurrent update, which clients try again.
+    // Not a concurrent update, which clients retry.
     expect(errorOf(answered).detail).toContain('belongs to an instance of Berth');
     expect(errorOf(answered)).toMatchObject({ status: 409, code: 'placement.undefined_code' });
   }

@@ -63,7 +63,7 @@ afterEach(async () => {
   await closed;
 });
 
-/** What the cell's schedulers send for some seconds. */
+/** Sends the events of the cell's schedulers for some seconds. */
 async function sends(seconds: number): Promise<void> {
   for (let n = 0; n < seconds; n++) {
     const event = { digest: summary.digest, summary: n === 0 ? summary : undefined, nextWithinMs: 3_000 };

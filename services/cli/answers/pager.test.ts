@@ -12,7 +12,7 @@ const paged = join(folder, 'paged');
 afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(() => rmSync(paged, { force: true }));
 
-/** What went to a terminal of 10 lines, or to a pipe, and what a pager got. */
+/** The output to a terminal of 10 lines, or to a pipe, and the input of a pager. */
 async function shown(text: string, env: Record<string, string>, isTTY = true) {
   const out = Object.assign(new PassThrough(), isTTY ? { isTTY, rows: 10, columns: 80 } : {});
   await showLong(createTerminal(out, new PassThrough(), { TERM: 'xterm' }), text, { PATH: '/usr/bin:/bin', ...env });

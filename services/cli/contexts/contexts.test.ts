@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-/** What is set, by `berth config`. */
+/** The settings that `berth config` lists as set. */
 async function settings(line = 'config --set --json', more: Readonly<Record<string, string>> = {}) {
   const { out, err } = await runLine(line, { ...env, ...more });
   expect(err).toBe('');

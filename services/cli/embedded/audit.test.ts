@@ -37,7 +37,7 @@ function consumer(uuid: string, vcpus: number): Revised<Consumer> {
   };
 }
 
-/** A store that holds one host and these consumers; nothing else of it is used. */
+/** A store with one host and these consumers, just enough for an audit. */
 function storeOf(...consumers: Revised<Consumer>[]): PlacementStore {
   const store: Pick<PlacementStore, 'snapshot'> = {
     async snapshot(onRows) {

@@ -6,7 +6,7 @@ import type { Moved, MovingClient } from './looks';
 
 const KIND = 'live_migrate';
 
-/** Instances whose moves are claimed, and which get where they go at once; but those of `stuck`, which come back. */
+/** Instances whose moves are claimed and arrive at once, except those in `stuck`, which come back. */
 class FakeClient implements MovingClient {
   readonly all: Map<string, InstanceView>;
   readonly asked: string[] = [];

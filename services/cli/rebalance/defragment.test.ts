@@ -7,7 +7,7 @@ const CAPACITY = { VCPU: 8, MEMORY_MB: 32 };
 const SMALL = { VCPU: 1, MEMORY_MB: 4 };
 const LARGE = { VCPU: 8, MEMORY_MB: 32 };
 
-/** Hosts with so many small instances, and a full one with a large: that is asked for, too. */
+/** Hosts with so many small instances each, and a full host with a large one, so that large requests count too. */
 function fleetOf(smallOn: readonly number[], isMovable = true): Fleet {
   const names = ['large', ...smallOn.map((_, n) => `h${n}`)];
   const hosts = names.map((name) => ({ name, isOpen: true, free: CAPACITY, capacity: CAPACITY }));
@@ -22,7 +22,7 @@ function fleetOf(smallOn: readonly number[], isMovable = true): Fleet {
   return instances.reduce((fleet, { uuid, host: to }) => afterMove(fleet, { uuid, from: 'elsewhere', to }), empty);
 }
 
-/** The fleet after moves; throws where one does not fit though nothing has left yet. */
+/** The fleet after moves; throws when one does not fit before any has left. */
 function carriedOut(fleet: Fleet, moves: ReturnType<typeof defragmenting>['moves']): Fleet {
   const before = new Map(fleet.hosts.map(({ name, free }) => [name, { name, isOpen: true, free, capacity: free }]));
   return moves.reduce((now, { instanceUuid, targetHost: to }) => {

@@ -4,7 +4,7 @@ import { afterMove, emptying, evening, type Fleet, fits, fullness, type PlanInst
 
 const CAPACITY = { VCPU: 8, MEMORY_MB: 32 };
 
-/** Hosts of 8 VCPUs, and what runs there; what does not fit is left out. */
+/** Hosts of 8 VCPUs with their instances; those that do not fit are left out. */
 function fleetOf(
   placed: readonly { readonly on: number; readonly vcpus: number; readonly isMovable: boolean }[],
   hosts = 4,
@@ -37,7 +37,7 @@ const fleets = fc
   })
   .map((placed) => fleetOf(placed));
 
-/** The fleet after moves with targets; throws where one does not fit though nothing has left yet. */
+/** The fleet after moves with targets; throws when one does not fit before any has left. */
 function carriedOut(fleet: Fleet, { moves }: ReturnType<typeof evening>): Fleet {
   const room = new Map(fleet.hosts.map(({ name, free }) => [name, free]));
   return moves.reduce((now, { instanceUuid: uuid, targetHost: to }) => {

@@ -4,7 +4,7 @@ import { createTerminal } from './terminal';
 
 const WORDS = 'the quick brown fox jumps over the lazy dog';
 
-/** A table on a terminal of so many columns; on a pipe without. */
+/** A table on a terminal of this width; on a pipe without. */
 function drawn(columns?: number): string[] {
   const out = Object.assign(new PassThrough(), columns === undefined ? {} : { isTTY: true, columns });
   const terminal = createTerminal(out, new PassThrough(), { NO_COLOR: '1' });

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** An instance that cell a said is ACTIVE, at version 7. */
+/** An instance that cell a reported ACTIVE, at version 7. */
 async function activeInA(): Promise<Instance> {
   await world.request();
   await world.a.says(await world.only(), { version: 7 });
@@ -38,7 +38,7 @@ it('finds what cells do not know any more by reading its own records once for al
   for (const cell of [world.a, world.b]) cell.records.clear();
   await world.clock.advance(60_000);
   expect((await world.all()).map(({ state }) => state)).toEqual(['unknown', 'unknown']);
-  // Every 20 s for its cells and for those that are not named, every 30 s for reservations.
+  // Every 20 s for cells, named and unnamed ones, every 30 s for reservations.
   expect(scan.mock.calls.length).toBeLessThanOrEqual(3 * 2 + 2);
 });
 
@@ -80,7 +80,7 @@ it('what was terminated and the cell does not have is DELETED, and ended again s
 it('what was terminated before its cell was told of it is DELETED when the cell does not have it', async () => {
   await world.request();
   const instance = await world.only();
-  // As when the cell's broker did not confirm the request.
+  // Simulates that the cell's broker did not confirm the request.
   const cell = { name: 'a', version: 0, isHandedOver: false, isEnding: false };
   await world.instances.update({ ...instance, cell, version: instance.version + 1 });
   await world.terminate(instance.uuid);

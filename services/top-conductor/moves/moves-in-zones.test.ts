@@ -13,7 +13,7 @@ const WEB = { group: { id: 'web', policy: undefined, maxPerHost: 0 } } as const;
 
 let world: TopWorld;
 let client: Client;
-/** Where the scheduler has members go that are not moved, and those that are. */
+/** The scheduler's zones for new members, and for moved ones. */
 let zoneOfNew: string;
 let zoneOfMoved: string;
 let mover: Instance;
@@ -182,7 +182,7 @@ it('is refused by the commit when it was undone after what it holds was read', a
   expect(await counted()).toEqual(['a z1']);
 });
 
-/** The first conductor that counts a member in z3 stands still before its commit, or after. */
+/** Pauses the first conductor that counts a member in z3 before its commit, or after. */
 function slowArrival(when: 'before' | 'after') {
   const commit = world.placement.commit.bind(world.placement);
   let goesOn = () => {};
@@ -203,7 +203,7 @@ function slowArrival(when: 'before' | 'after') {
   return { goesOn };
 }
 
-/** Another conductor finds that the move is undone, and takes it further. */
+/** Another conductor finds the move undone, and continues it. */
 async function undoneByAnother(): Promise<void> {
   const now = await record();
   if (!now?.cell?.move) throw new Error('it is not moved');

@@ -139,10 +139,10 @@ it('is not started where it was when the other cell had it and has forgotten it'
   const inDoubt = await world.only();
   expect(inDoubt).toMatchObject({ state: 'migrating', fault: { reason: 'forgotten_by_cell' } });
   expect(stateIn(world.a)).toBe('stopped');
-  // Said once, however long it lasts.
+  // Reported once, however long it lasts.
   await world.clock.advance(100_000);
   expect((await world.only()).version).toBe(inDoubt.version);
-  // A store that was wiped numbers anew.
+  // A wiped store numbers anew.
   await world.b.says(instance, { state: 'active', version: 1 });
   await world.clock.advance(1_000);
   expect(stateIn(world.a)).toBe('stopped');
@@ -231,7 +231,7 @@ it('ends in both cells when it is terminated on its way', async () => {
   expect(stateIn(world.a)).toBe('deleted');
 });
 
-/** Why an operation is refused. */
+/** The reason of a refused operation. */
 async function refusal(operation: 'migrate' | 'stop', options = {}): Promise<string> {
   const refused = client.operate(instance.uuid, operation, options).then(
     () => 'nothing',

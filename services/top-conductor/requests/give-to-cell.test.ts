@@ -120,7 +120,7 @@ it('an instance that was left apart from the others of its request comes to thei
   await world.request(2);
   const [first, second] = await world.all();
   if (!first || !second) throw new Error('there are no instances');
-  // As if a conductor had died before it wrote down the cell of the second, and another had gone on with the first.
+  // Simulates that a conductor died before it recorded the cell of the second, and another continued with the first.
   const apart = { cell: undefined, dueAtMs: world.clock.now(), version: second.version + 1 };
   await world.instances.update({ ...second, ...apart });
   await world.clock.advance(2_000);

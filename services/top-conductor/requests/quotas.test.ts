@@ -17,7 +17,7 @@ afterEach(() => world.close());
 
 const vcpu = (amount: number) => ({ resources: { VCPU: amount } });
 
-/** An instance with so many VCPUs that cell a says is as told. */
+/** An instance with this many VCPUs, reported by cell a. */
 async function inA(amount: number): Promise<Instance> {
   const requestId = await world.request(1, vcpu(amount));
   const [instance] = await world.instances.list({ requestId }, undefined, 1);

@@ -93,7 +93,7 @@ it('a failure that nobody has settled is settled when it is due', async () => {
   await world.request(4, {}, { minCount: 4 });
   const [inB] = await membersIn('b');
   if (!inB) throw new Error('there is no instance');
-  // As if its conductor had died with the failure on record.
+  // Simulates that its conductor died after recording the failure.
   const fault = { reason: 'hosts_exhausted', message: 'no host left' };
   await world.instances.update({ ...inB, state: 'error', fault, dueAtMs: world.clock.now(), version: inB.version + 1 });
   await world.clock.advance(2_000);

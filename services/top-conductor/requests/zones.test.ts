@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Hosts in z1, z2, z3, z1, ... of any request. */
+/** Hosts in z1, z2, z3, z1, ... for any request. */
 function inTurn() {
   return ({ instanceUuids }: SelectDestinationsRequest) =>
     into(
@@ -36,14 +36,14 @@ function into(zones: readonly string[], uuids: readonly string[]) {
   return chosenInZones(ZONES, Object.fromEntries(uuids.map((uuid, n) => [uuid, placeIn(zones[n] ?? '')])));
 }
 
-/** A scheduler that answers once each; the last answer stands. */
+/** A scheduler with these answers in order; the last one repeats. */
 function answers(...zones: readonly string[]): void {
   const left = [...zones];
   world.select = ({ instanceUuids, cell }) =>
     cell ? chosen(cell, instanceUuids) : into([(left.length > 1 ? left.shift() : left[0]) ?? ''], instanceUuids);
 }
 
-/** The zones that are counted in the top's store. */
+/** The zones counted in the top's store. */
 async function counted(): Promise<string[]> {
   const consumers = await world.placement.consumers((await world.all()).map(({ uuid }) => uuid));
   return consumers.flatMap(({ groupDomain }) => groupDomain?.domain ?? []).sort();
@@ -280,7 +280,7 @@ it('of two conductors that choose zones for the same instance the one that write
     });
   const instance = await requestOne();
   const answerFirst = answerLate;
-  // Meanwhile it is due, and another conductor asks for it.
+  // Meanwhile it is due, and another conductor handles it.
   answers('z1');
   await world.instances.update({ ...instance, dueAtMs: world.clock.now(), version: instance.version + 1 });
   await world.start();

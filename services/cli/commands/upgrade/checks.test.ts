@@ -20,7 +20,7 @@ function flavor(name: string, resources: Flavor['resources'], extraSpecs: Flavor
   return { name, version: 1, description: '', resources, extraSpecs, createdAtMs: 0, updatedAtMs: 0 };
 }
 
-/** What the checks say that do not succeed. */
+/** The messages of failed checks. */
 async function problems(...flavors: readonly Flavor[]): Promise<readonly string[]> {
   const mirror = await Mirror.open(store, { clock: fakeClock(), random: seededRandom(1), log: silentLog });
   const usages = await store.projectUsages();
