@@ -161,7 +161,7 @@ describe('trace replay', () => {
 
   it('places VMs and lets them go in the order of the trace', async () => {
     const file = join(folder, 'vms.csv');
-    // b fits only after a has gone; c never fits.
+    // b fits only once a has left; c never fits.
     const rows = ['a,t,8,8,0,-1,2', 'b,t,8,8,0,3,4', 'c,t,9,1,0,5,6', 'd,t,4,4,0,7,inf'];
     writeFileSync(file, ['vmId,tenantId,cores,ram,vmTypeId,starttime,endtime', ...rows, ''].join('\n'));
     const { code, out } = await berth(`trace replay ${file} --hosts 1 --shape 8/8 --in-flight 1 --json`);

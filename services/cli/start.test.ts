@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The packages and services whose code a command line loads: `amqplib`, `services/scheduler`. */
+/** The packages and services that a command line loads: `amqplib`, `services/scheduler`. */
 function loadedBy(...args: readonly string[]): Set<string> {
   const hooks = ['--require', join(ROOT, 'libs/testing/typescript.cjs'), '--require', printer];
   const berth = ['--conditions=berth-source', ...hooks, join(ROOT, 'services/cli/main.ts'), ...args];

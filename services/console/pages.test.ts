@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 
-/** What a browser loads of the console at most. */
+/** Limit of the console's total download. */
 const BUDGET_BYTES = 250_000;
 
 it('sends browsers less than it may, gzipped', () => {

@@ -83,7 +83,7 @@ describe('a stranger', () => {
     });
     const ann = new Browse(own.url);
     const { headers } = await ann.ask('POST', '/api/session', { token: 'token-of-the-admin' });
-    // A proxy serves HTTPS, the console says so.
+    // A proxy serves HTTPS, and the console's setting says so.
     for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; Secure/);
     const guess = (n: number) => new Browse(own.url).ask('POST', '/api/session', { token: `guess-${n}` });
     const answers = [];
@@ -178,7 +178,7 @@ describe('an action', () => {
     const browse = new Browse(world.url);
     await browse.signIn('token-of-the-admin');
     expect(await browse.ask(...DISABLE)).toMatchObject({ status: 403, body: { reason: 'csrf' } });
-    // Not that of another session, even with the same secret in its cookie.
+    // Another session's token is refused, even with the same secret in its cookie.
     const other = await browse.signIn('token-of-the-reader');
     await browse.signIn('token-of-the-admin');
     expect(await browse.ask(...DISABLE, { 'x-csrf-token': other })).toMatchObject({

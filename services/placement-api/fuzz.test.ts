@@ -9,7 +9,7 @@ import { beginFuzz } from './testing/fuzzed-state';
 import { errorOf } from './testing/state';
 
 const ANSWER_LIMIT_MS = 30_000;
-/** All of the 100 000 candidates that an answer may have take longer to write down than a fuzz has time. */
+/** An answer may have 100 000 candidates, which take too long to write in a fuzz test. */
 const SETTINGS = { BERTH_PLACEMENT_MAX_CANDIDATES: '1000' };
 
 it('answers whatever comes with what was asked, or says why not and has changed nothing', async () => {
@@ -35,7 +35,7 @@ it('answers whatever comes with what was asked, or says why not and has changed 
     }),
     { seed: 20_261_121, numRuns: 30 },
   );
-  // Else it is no fuzz.
+  // Otherwise the fuzz proves nothing.
   expect(requestCount).toBeGreaterThan(300);
 });
 
@@ -51,7 +51,7 @@ async function sent(api: Api, { method, path, headers, body }: WireRequest): Pro
   }
 }
 
-/** What is wrong with an answer; undefined when it is as it should be. */
+/** The defect of an answer; undefined for a correct one. */
 function problemOf(request: WireRequest, answered: Answered, hasChanged: boolean): string | undefined {
   const { status } = answered;
   if (status === 0) return 'it hangs';
@@ -89,7 +89,7 @@ function told(problem: string, request: WireRequest, { status, text }: Answered,
   return lines.join('\n  ');
 }
 
-/** Remembers what the service takes for a defect of its own. */
+/** Collects the service's own reports of defects. */
 function recording(defects: string[]): Log {
   return {
     ...silentLog,

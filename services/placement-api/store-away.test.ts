@@ -3,7 +3,7 @@ import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { type Api, openApi } from './testing/api';
 import { aProvider, errorOf } from './testing/state';
 
-/** A store that can be taken away and come back. */
+/** A store with outages. */
 class UnsteadyStore extends MemoryPlacementStore {
   isAway = false;
 

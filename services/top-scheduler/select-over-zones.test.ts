@@ -29,7 +29,7 @@ it('what members there are decides where the next one goes, and those that are o
   await clock.advance(10_000);
   const [next] = (await select({}, evenly(1))).destinations;
   expect(next?.zone).toBe(left);
-  // Not written down yet.
+  // Not recorded yet.
   const two = await select({ instanceUuids: uuids(3) }, evenly(1));
   expect(zonesOf(two)).toEqual(['a z1', 'a z2', 'b z3']);
 });
@@ -52,7 +52,7 @@ it('what a full zone would leave uneven is given back, and nothing is selected',
   expect(response.noValidHost?.filters.map(({ filter }) => filter)).toEqual(['cell_spread', 'cell_asked']);
   expect(Object.fromEntries(room)).toEqual({ 'a z1': 9, 'a z2': 9, 'b z3': 0 });
   expect(asked).toContain('b z3');
-  // One in each of the other two leaves it as even as it may be.
+  // One in each of the other two keeps it within its skew.
   expect((await select({ instanceUuids: uuids(2) }, evenly(1))).destinations).toHaveLength(2);
 });
 

@@ -25,7 +25,7 @@ const context: Context = {
   exit() {},
 };
 
-/** Every command without subcommands, by what is typed. */
+/** Every command without subcommands, by its full name. */
 async function leaves(): Promise<ReadonlyMap<string, CommandUnknownOpts>> {
   const found = new Map<string, CommandUnknownOpts>();
   const walk = (command: CommandUnknownOpts, name: string) => {
@@ -83,7 +83,7 @@ it.each([60, 80, 100])('has berth config fit a terminal of %i columns, with ever
   }[];
   const flat = text.replaceAll(/\s+/g, '');
   const cut = settings.filter(
-    // The password of those that are secret is not shown.
+    // Secret defaults hide their password.
     (setting) => setting.value !== '***' && !flat.includes(setting.default.replaceAll(/\s+/g, '')),
   );
   expect(cut.map(({ name }) => name)).toEqual([]);

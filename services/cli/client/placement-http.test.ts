@@ -9,7 +9,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-/** A client of a server that answers as the test wishes. */
+/** A client of a server with the test's answers. */
 async function clientOf(listener: RequestListener, fields: { timeoutMs?: number; interrupted?: AbortSignal } = {}) {
   const server = createServer(listener);
   await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -19,14 +19,14 @@ import { type EmbeddedFleet, startEmbedded } from './fleet';
 
 const TENANT = 'curious';
 const OTHER = 'planted-project';
-/** Amounts that stand nowhere else. */
+/** An amount that occurs nowhere else. */
 const OTHERS_MEMORY = 7_411;
 const clock = systemClock();
 
 let fleet: EmbeddedFleet;
-/** All that the tenant was told: as bytes, and as its client reads them. */
+/** Everything sent to the tenant: as bytes, and as its client reads it. */
 const told: string[] = [];
-/** The types that it has sent. */
+/** The types of its messages. */
 const sent = new Set<string>();
 let tenant: Client;
 let heard: Bus;
@@ -83,7 +83,7 @@ afterAll(async () => {
   await fleet.close();
 });
 
-/** Bytes as text, each byte a character. */
+/** Bytes as text, one character each. */
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1');
 }
@@ -226,7 +226,7 @@ it("a tenant hears nothing of another project's in all that it may send", async 
       .filter((type) => !sent.has(type))
       .sort(),
   ).toEqual(inOthers);
-  // What it named itself it may be told again.
+  // Its own words may come back to it.
   const unnamed = [
     'planted-user',
     'planted-name',

@@ -25,7 +25,7 @@ it('counts hosts in use at the time when they are most, and what is free there b
     CAPACITIES,
   );
   expect(most).toBe(2);
-  // Of 20: on h1 5 of ram all the time, on h2 5 of cores for half of it.
+  // Out of 20: 5 of ram on h1 all the time, 5 of cores on h2 half of it.
   expect(stranded.ram).toBeCloseTo(0.25, 5);
   expect(stranded.cores).toBeCloseTo(0.125, 1);
 });

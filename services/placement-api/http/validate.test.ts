@@ -2,7 +2,7 @@ import type { Schema } from '../schemas/parts';
 import { exactly, integer, keyed, text, uuid } from '../schemas/parts';
 import { whyInvalid } from './validate';
 
-/** The first line of what is told. */
+/** The first line of the message. */
 function told(value: unknown, schema: Schema): string | undefined {
   return whyInvalid(value, schema)?.split('\n')[0];
 }

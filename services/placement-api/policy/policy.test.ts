@@ -10,7 +10,7 @@ const secure: PolicyConfig = { ...legacy, enforceNewDefaults: true };
 const open: PolicyConfig = { ...legacy, policy: 'open' };
 const allRules = Object.keys(RULES) as RuleName[];
 
-/** What each role may do, in its own project. */
+/** The rights of each role in its own project. */
 const table: readonly [profile: string, PolicyConfig, role: string, may: readonly RuleName[]][] = [
   ['legacy', legacy, 'admin', allRules],
   ['legacy', legacy, 'service', allRules],

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { runLine } from '../../testing/run-line';
 import { SCRIPTS, SHELLS } from './scripts';
 
-/** What the last word of a line may become. */
+/** The completions of a line's last word. */
 async function completed(line: string): Promise<string[]> {
   const { code, out, err } = await runLine(`__complete -- ${line}`);
   expect({ code, err }).toEqual({ code: 0, err: '' });

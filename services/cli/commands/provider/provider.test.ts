@@ -13,7 +13,7 @@ function berth(line: string, env: Record<string, string> = {}) {
   return runLine(line, { BERTH_PLACEMENT_URL: cloud.url, ...env });
 }
 
-/** What a command answers when it goes well. */
+/** The answer of a successful command. */
 async function answer(line: string): Promise<string> {
   const { code, out, err } = await berth(line);
   expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -24,7 +24,7 @@ async function answerJson(line: string): Promise<unknown> {
   return JSON.parse(await answer(`${line} --json`));
 }
 
-/** A drawing as it stands in a test: without the lines around it and their indentation. */
+/** A drawing in a test, without its surrounding lines and indentation. */
 function drawing(text: string): string {
   const lines = text.split('\n').slice(1, -1);
   const indent = Math.min(...lines.filter((line) => line !== '').map((line) => line.search(/\S/)));
