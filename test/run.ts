@@ -17,6 +17,7 @@ const FIRST_SEED_BY_DATE = 100_000;
 const DRAINS = 'drain a host,undrain a host,delete a host,delete dead hosts,move together';
 const LOSSES = 'store loses its last second,older copy of builds,store forgets a move';
 const MAKING_ROOM = 'tenants lend each other,several make room,build that preempts';
+const MOVES_AND_THE_DEAD = 'move,decide on a move,kill,evacuate a dead host,drain a host,build beside a move';
 
 /** Seeds that once broke an invariant, by world: see `test/sim/README.md`. */
 const FAILED_SEEDS = {
@@ -24,6 +25,10 @@ const FAILED_SEEDS = {
   ring: [63, 1089, 1138, 1597, 2505, 2574, 2644, 3041, 3060, 3119, 3386, 3592],
   cells: [1063, 1220],
 };
+
+/** And those that broke one with a focus. */
+const FAILED_DRAINS = [12, 76, 78, 86];
+const FAILED_MOVES = [9, 11, 39, 63, 99, 104, 146];
 
 /** Tests that need root and more of the machine than others do; `test:all` runs them unless they are turned off. */
 const COSTLY_TESTS = {
@@ -51,6 +56,8 @@ const PROCESSOR_LANE: readonly Step[] = [
   jest('simulation'),
   ...seeds('fleet', isWhole ? 200 : 60, 20),
   sim('seeds of drains', '--seeds', isWhole ? '40' : '10', '--focus', DRAINS),
+  sim('drains, once failed', '--seed', FAILED_DRAINS.join(','), '--focus', DRAINS),
+  sim('moves, once failed', '--seed', FAILED_MOVES.join(','), '--focus', MOVES_AND_THE_DEAD),
   sim('seeds of preemption', '--seeds', isWhole ? '40' : '10', '--focus', MAKING_ROOM),
   sim('losses, once failed', '--seed', '12,61,148', '--focus', LOSSES),
   ...seeds('ring', isWhole ? 60 : 20, 6),

@@ -359,6 +359,17 @@ it('is destroyed by all claims from before on its dead host, before its deletion
   expect(later?.claimToken).toBeLessThanOrEqual(upTo);
 });
 
+it('is destroyed on a host that was deleted since, before its record is forgotten', async () => {
+  const attempts = [{ ...OPEN, outcome: 'evacuated' as const }];
+  await restored({ state: 'error', host: 'h2', updatedAtMs: 1, dueAtMs: undefined, attempts });
+  await world.setUp('h1', false);
+  await world.placement.commit({ kind: 'delete_host', atMs: world.clock.now(), host: 'h1' });
+  expect(await world.placement.hosts(['h1'])).toEqual([]);
+  await world.clock.advance(120_000);
+  expect(await world.instances.get([uuid])).toEqual([]);
+  expect(world.destroys).toMatchObject([{ host: 'h1', attempt: 1 }]);
+});
+
 describe('a host that shows again what was sealed for instances that ended', () => {
   const RETENTION_MS = 3_600_000;
   const lostAtMs = 10 * RETENTION_MS;

@@ -16,16 +16,9 @@ const FORGETTING_MS = 12_000;
 /** The states in which an instance may rest. */
 const RESTING: readonly string[] = ['active', 'stopped', 'shelved_offloaded', 'verify_resize', 'error', 'deleted'];
 /** And of a host that is gone for good: nobody knows what runs there, and nobody stops or starts it. */
-const WAITING: readonly string[] = [
-  'unknown',
-  'stopping',
-  'starting',
-  'preempting',
-  'shelving',
-  'resize',
-  'migrating',
-  'revert_resize',
-];
+const WAITING: readonly string[] = ['unknown', 'stopping', 'starting', 'preempting', 'shelving'];
+/** And where nobody is heard any more of what a store may have forgotten: an operator decides. */
+const UNCERTAIN: readonly string[] = ['building', 'resize', 'migrating', 'revert_resize'];
 
 /** What must be true once no fault has happened for a while and nobody asks for anything. */
 export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void> {
@@ -75,8 +68,7 @@ function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Insta
     }
     if (isUnheard(instance)) continue;
     const hosts = [host, migration?.source.host, migration?.destination.host];
-    // What may have been built where nobody is heard any more waits for an operator.
-    const forgotten = checker.forgiven.has(uuid) ? ['building'] : [];
+    const forgotten = checker.forgiven.has(uuid) ? UNCERTAIN : [];
     const isSeenElsewhere = [...fleet.machines.values()].some(
       ({ name, running }) => running.has(uuid) && checker.isInDoubt(uuid, name),
     );

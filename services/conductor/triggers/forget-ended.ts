@@ -27,8 +27,8 @@ export async function forgetEnded(c: Conductor, beforeMs: number): Promise<numbe
 /**
  * Of records that are about to be forgotten: tells the dead hosts that they were on, or where an attempt was given up without
  * their word, once more to destroy what they come back with. The first order may have been lost, with the conductor that was
- * to give it too, and once the record is gone no report brings it out. A host that has come back meanwhile has shown what it
- * runs. What a record from before the store went back does not know of, a later attempt on its host, is to go with it: by all
+ * to give it too, and once the record is gone no report brings it out. A host that was deleted may come back as well, and finds the order in
+ * its queue, if that was left. A host that has come back meanwhile has shown what it runs. What a record from before the store went back does not know of, a later attempt on its host, is to go with it: by all
  * claims from before then.
  */
 export async function destroyBeforeForgetting(c: Conductor, records: readonly Instance[], beforeMs: number) {
@@ -38,9 +38,9 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
   const left = ended.flatMap((record) => Array.from(leftOn(record), ([host, number]) => ({ ...record, host, number })));
   if (left.length === 0) return;
   const hosts = await c.placement.hosts([...new Set(left.map(({ host }) => host))]);
-  const dead = new Set(hosts.filter(({ up }) => !up).map(({ name }) => name));
+  const alive = new Set(hosts.filter(({ up }) => up).map(({ name }) => name));
   const lost = await readLostWrites(c);
-  for (const { number, ...record } of left.filter(({ host }) => dead.has(host))) {
+  for (const { number, ...record } of left.filter(({ host }) => !alive.has(host))) {
     await orderDestroyed(c, record, { attempt: number, claimToken: 0 });
     const mayBeLater = record.state === 'deleted' && record.createdAtMs <= lost.upToMs;
     if (mayBeLater) await orderDestroyed(c, record, { attempt: 0, claimToken: lost.beforeToken - 1 });

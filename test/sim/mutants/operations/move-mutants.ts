@@ -2,6 +2,9 @@ import * as moveClaim from '../../../../services/scheduler/decision/move-claim';
 import { type Mutant, mutant, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
 
+/** A host of a move dies. */
+const WITH_THE_DEAD = ['move', 'decide on a move', 'evacuate a dead host'] as const;
+
 export const MOVE_MUTANTS: readonly Mutant[] = [
   withFocus(
     withRule('returns-at-once', 'destroying it at its destination before it goes back', ({ record }, step) =>
@@ -32,5 +35,19 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
       record?.formerState === 'stopped' && step.kind === 'record_returned' ? { ...step, isStopped: false } : undefined,
     ),
     'move',
+  ),
+  withFocus(
+    withRule('dead-destination-awaited', 'going back from a destination that is dead', ({ record }, step) =>
+      record?.migration && step.kind === 'fence_host' ? { kind: 'wait', untilMs: record.dueAtMs } : undefined,
+    ),
+    ...WITH_THE_DEAD,
+    'agent stays away',
+  ),
+  withFocus(
+    withRule('dead-source-awaited', 'the end of a move whose source is dead', ({ record }, step) =>
+      step.kind === 'record_return_awaited' ? { kind: 'wait', untilMs: record?.dueAtMs } : undefined,
+    ),
+    ...WITH_THE_DEAD,
+    'agent stays away',
   ),
 ];
