@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../domain/clock';
+import type { IncomingHttpHeaders } from 'node:http';
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Authenticate, Principal } from './auth';
+import { AuthError } from './auth-error';
+import { headerOf } from './header';
 
 /** Tokens that are not known, from one address, within the time; then further ones wait. */
 const MOST_GUESSES = 20;
@@ -7,49 +12,38 @@ const WITHIN_MS = 60_000;
 /** Addresses, and tokens that were good, that a process remembers; the oldest are forgotten. */
 const MAX_KEPT = 10_000;
 
-/** Slows down whoever tries tokens; a token that was good before passes, whoever else guesses from the same address. */
-export interface GuessLimit {
-  /** How long the address has to wait before its next guess; 0 for not at all. */
-  waitMs(address: string, token: string): number;
-  /** The token was good. */
-  passed(token: string): void;
-  /** The token was not known. */
-  failed(address: string): void;
-}
+/** As `Authenticate`, of a request: its sender has the headers given. */
+export type AuthenticateRequest = (request: FastifyRequest, headers: IncomingHttpHeaders) => Promise<Principal>;
 
-interface Guesses {
-  readonly sinceMs: number;
-  readonly count: number;
-}
-
-export function guessLimit(clock: Pick<Clock, 'elapsed'>): GuessLimit {
-  const guesses = new Map<string, Guesses>();
+/**
+ * Slows down whoever tries tokens. Only those that are not known count, of each address, and of IPv6 of each /64, for so much is one
+ * sender's; a token that was good before passes, whoever else guesses from the same address.
+ *
+ * @throws AuthError  also 429, with `retry-after`, before the token is looked at
+ */
+export async function limitGuesses(app: FastifyInstance, authenticate: Authenticate): Promise<AuthenticateRequest> {
+  await app.register(rateLimit, { global: false, max: MOST_GUESSES, timeWindow: WITHIN_MS, cache: MAX_KEPT });
+  const guesses = app.createRateLimit();
   const good = new Set<string>();
-  const present = (address: string) => {
-    const one = guesses.get(address);
-    return one !== undefined && clock.elapsed() - one.sinceMs < WITHIN_MS ? one : undefined;
-  };
-  return {
-    waitMs(address, token) {
-      const one = present(address);
-      if (one === undefined || one.count < MOST_GUESSES || good.has(hashOf(token))) return 0;
-      return one.sinceMs + WITHIN_MS - clock.elapsed();
-    },
-    passed(token) {
-      const hash = hashOf(token);
-      if (good.has(hash)) return;
-      if (good.size >= MAX_KEPT) good.delete(good.keys().next().value as string);
+  return async (request, headers) => {
+    const token = headerOf(headers, 'x-auth-token') ?? '';
+    if (token === '') return authenticate(headers);
+    const hash = createHash('sha256').update(token).digest('base64');
+    const before = await guesses(request, { increment: false });
+    if (!before.isAllowed && before.remaining === 0 && !good.has(hash)) throw tooManyGuesses(before.ttlInSeconds);
+    try {
+      const principal = await authenticate(headers);
+      if (good.size >= MAX_KEPT && !good.has(hash)) good.delete(good.keys().next().value as string);
       good.add(hash);
-    },
-    failed(address) {
-      const one = present(address) ?? { sinceMs: clock.elapsed(), count: 0 };
-      guesses.delete(address);
-      if (guesses.size >= MAX_KEPT) guesses.delete(guesses.keys().next().value as string);
-      guesses.set(address, { ...one, count: one.count + 1 });
-    },
+      return principal;
+    } catch (thrown) {
+      if (thrown instanceof AuthError && thrown.status === 401) await guesses(request);
+      throw thrown;
+    }
   };
 }
 
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64');
+function tooManyGuesses(waitS: number): AuthError {
+  const message = `too many unknown tokens came from this address: try again in ${waitS} s`;
+  return new AuthError(429, message, { 'retry-after': String(waitS) });
 }

@@ -215,7 +215,12 @@ export const RULES: readonly Rule[] = [
     ),
     'npm:pino': ['libs/runtime/pino-log.ts'],
     'npm:pino-pretty': ['libs/runtime/pino-log.ts'],
-    'npm:fastify': ['services/placement-api/', 'services/console/http/', 'libs/runtime/http.ts'],
+    'npm:fastify': [
+      'services/placement-api/',
+      'services/console/http/',
+      'libs/runtime/http.ts',
+      'libs/auth/guess-limit',
+    ],
     'npm:preact': ['services/console/web/'],
     'npm:preact/hooks': ['services/console/web/'],
     'npm:commander': ['services/cli/'],

@@ -80,7 +80,7 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance & { cl
     csrfOpts: { hmacKey: 'berth-console' },
     getToken: (request) => String(request.headers['x-csrf-token'] ?? ''),
   });
-  const access = registerSession(app, parts);
+  const access = await registerSession(app, parts);
   const closeStreams = registerStream(app, live, access, config);
   registerActions(app, parts, access);
   registerQuestions(app, parts, access);

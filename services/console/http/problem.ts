@@ -22,12 +22,16 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   internal: 500,
 };
 
+const NOT_AUTHENTICATED: Readonly<Record<AuthError['status'], Pick<Problem, 'code' | 'reason'>>> = {
+  401: { code: 'permission_denied', reason: 'not_signed_in' },
+  429: { code: 'resource_exhausted', reason: 'too_many_guesses' },
+  503: { code: 'unavailable', reason: 'identity_away' },
+};
+
 /** The answer to any error of a handler; a defect without its details. */
 export function refusalOf(thrown: unknown): Refusal {
   if (thrown instanceof AuthError) {
-    const code = thrown.status === 401 ? 'permission_denied' : 'unavailable';
-    const reason = thrown.status === 401 ? 'not_signed_in' : 'identity_away';
-    return { status: thrown.status, problem: { code, reason, message: thrown.message } };
+    return { status: thrown.status, problem: { ...NOT_AUTHENTICATED[thrown.status], message: thrown.message } };
   }
   if (thrown instanceof BerthError && thrown.code !== 'internal') {
     return { status: STATUS[thrown.code], problem: problemOf(thrown) };

@@ -1,9 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticate, Principal } from '#libs/auth/auth';
-import { AuthError } from '#libs/auth/auth-error';
-import { guessLimit } from '#libs/auth/guess-limit';
+import { limitGuesses } from '#libs/auth/guess-limit';
 import type { AuthConfig } from '#libs/auth/options';
-import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Session } from '../api/session';
 import type { ConsoleConfig } from '../options';
@@ -16,7 +14,6 @@ const MAX_TOKEN_LENGTH = 2_048;
 
 export interface SessionDeps {
   readonly authenticate: Authenticate;
-  readonly clock: Clock;
   readonly config: ConsoleConfig & AuthConfig;
 }
 
@@ -36,19 +33,12 @@ export interface Access {
  * checks it again: so any console accepts it, a restart signs nobody out, and a revoked token ends with the next
  * request.
  */
-export function registerSession(app: FastifyInstance, deps: SessionDeps): Access {
-  const { authenticate, config } = deps;
-  const guesses = guessLimit(deps.clock);
+export async function registerSession(app: FastifyInstance, { authenticate, config }: SessionDeps): Promise<Access> {
+  const authenticateLimited = await limitGuesses(app, authenticate);
   const cookie = { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure(config) } as const;
 
-  const principalOf = async (token: string, { ip }: FastifyRequest): Promise<Principal> => {
-    const waitMs = guesses.waitMs(ip, token);
-    if (waitMs > 0) throw tooManyGuesses(waitMs);
-    const principal = await authenticate({ 'x-auth-token': token }).catch((thrown: unknown) => {
-      if (token !== '' && thrown instanceof AuthError && thrown.status === 401) guesses.failed(ip);
-      throw thrown;
-    });
-    guesses.passed(token);
+  const principalOf = async (token: string, request: FastifyRequest): Promise<Principal> => {
+    const principal = await authenticateLimited(request, { 'x-auth-token': token });
     if (!hasAny(principal, [...config.actRoles, ...config.readRoles])) throw noRole(principal, config);
     return principal;
   };
@@ -97,11 +87,6 @@ export function registerSession(app: FastifyInstance, deps: SessionDeps): Access
 /** True when browsers reach the console by HTTPS only. */
 export function isSecure({ tlsCertFile, secureCookies }: ConsoleConfig): boolean {
   return tlsCertFile !== '' || secureCookies;
-}
-
-function tooManyGuesses(waitMs: number): BerthError {
-  const message = `too many unknown tokens came from this address: try again in ${Math.ceil(waitMs / 1_000)} s`;
-  return new BerthError('resource_exhausted', 'too_many_guesses', message);
 }
 
 /** From its header, else from its cookie. */

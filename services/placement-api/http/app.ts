@@ -1,6 +1,7 @@
 import accepts from '@fastify/accepts';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Authenticate, Principal } from '#libs/auth/auth';
+import { limitGuesses } from '#libs/auth/guess-limit';
 import { headerOf } from '#libs/auth/header';
 import { BerthError } from '#libs/domain/errors';
 import type { Surroundings } from '#libs/runtime/service';
@@ -62,6 +63,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   };
 
   await app.register(accepts);
+  const authenticate = await limitGuesses(app, deps.authenticate);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-openstack-request-id', request.id);
   });
@@ -69,7 +71,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     const here: Known = {};
     known.set(request, here);
-    here.principal = isPublic(request) ? NOBODY : await deps.authenticate(request.headers);
+    here.principal = isPublic(request) ? NOBODY : await authenticate(request, request.headers);
     here.version = requestedVersion(headerOf(request.headers, VERSION_HEADER));
     reply.header(VERSION_HEADER, `placement 1.${here.version}`).header('vary', VERSION_HEADER);
     if (mediaTypeOf(request.headers) === undefined && Number(headerOf(request.headers, 'content-length') ?? 0) > 0) {

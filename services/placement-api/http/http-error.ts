@@ -37,6 +37,7 @@ const EXPLANATIONS = {
   413: 'The body of your request was too large for this server.',
   414: 'The request URI was too long for this server.',
   415: 'The request media type {mediaType} is not supported by this server.',
+  429: 'Too many requests.',
   431: 'The request line and headers were too long for this server.',
   500: 'The server has either erred or is incapable of performing the requested operation.',
   503: 'The server is currently unavailable. Please try again at a later time.',
