@@ -1,17 +1,17 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
-import { aNovaSpec } from '../testing/nova-spec';
+import { aNovaSpec, type SpecFields } from '../testing/nova-spec';
 import { aWorld, instance, uuidOf } from '../testing/world';
 import { outcomeOf, shadowCall } from './shadow';
 
 let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.close());
 
-async function shadowOf(host: number | undefined, settings = {}) {
+async function shadowOf(host: number | undefined, settings = {}, fields: SpecFields = {}) {
   world = await aWorld([{}, {}, {}, { isUp: false }], settings);
   const logged: Record<string, unknown>[] = [];
   const log = { ...world.deps.log, info: (fields: object) => void logged.push(fields as Record<string, unknown>) };
   const call = shadowCall({ ...world.deps, log }, new AbortController().signal);
-  const args = { spec_obj: aNovaSpec(), instance_uuids: [instance(1)], return_objects: true };
+  const args = { spec_obj: aNovaSpec(fields), instance_uuids: [instance(1)], return_objects: true };
   const request = { method: 'select_destinations', version: '4.5', context: {}, namespace: undefined };
   const done = call(args, { ...request, args, uniqueId: undefined, replyTo: undefined });
   // It has decided, and waits for the other's claim.
@@ -46,6 +46,10 @@ it.each([
   [undefined, 'only_berth', 'Nova claimed nothing'],
 ])('says why when Nova chooses host %s', async (host, outcome, why) => {
   expect(await shadowOf(host)).toEqual([expect.objectContaining({ outcome, why: expect.stringContaining(why) })]);
+});
+
+it('says nothing where neither finds a host', async () => {
+  expect(await shadowOf(undefined, {}, { vcpus: 1_000 })).toEqual([]);
 });
 
 it('tells apart who found a host', () => {

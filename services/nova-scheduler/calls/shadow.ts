@@ -32,7 +32,7 @@ export function shadowCall(deps: SelectCallDeps, closing: AbortSignal): RpcMetho
       const outcome = outcomeOf(ours, nova);
       measured.shadowed.inc({ outcome });
       const fields = { event: 'nova_shadow', outcome, instanceUuid, berth: ours, nova, tookMs };
-      if (outcome === 'same') log.debug(fields, 'both schedulers chose the same host');
+      if (outcome === 'same' || outcome === 'neither') log.debug(fields, 'both schedulers chose alike');
       else log.info({ ...fields, why: await why(call, decided, nova, deps) }, 'the schedulers chose differently');
     }
     return { kind: 'result', value: null };
