@@ -1,5 +1,5 @@
-import { projectShare } from '../../domain/project-share';
 import { MAX_LEASES, type PlaceLease } from '../../domain/queueing/place-lease';
+import { projectShare } from '../../domain/quotas/project-share';
 import type { EndLeases, WriteLease } from '../port/placement-store';
 import { counters, type NominatedAmounts } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { projectShare } from '../../domain/project-share';
 import { MAX_LEASES, type PlaceLease } from '../../domain/queueing/place-lease';
+import { projectShare } from '../../domain/quotas/project-share';
 import { MemoryPlacementStore } from './placement-store';
 
 const aLease = (projectId: string): PlaceLease => {

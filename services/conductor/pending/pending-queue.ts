@@ -1,7 +1,7 @@
 import type { Clock } from '#libs/domain/clock';
 import type { Instance } from '#libs/domain/instance';
-import { projectShare } from '#libs/domain/project-share';
 import { inQueueOrder, type Waiter } from '#libs/domain/queueing/queue-order';
+import { projectShare } from '#libs/domain/quotas/project-share';
 import type { InstanceStore } from '#libs/instances/store';
 import type { ConductorConfig } from '../options';
 import { groupByRequest } from '../steps/select-destinations';

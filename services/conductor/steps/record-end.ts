@@ -6,8 +6,8 @@ import type { Fault, Look } from '../observation';
 import type { Step } from '../step';
 import { after } from './after';
 import { release, releaseHeld } from './claims';
-import { releaseMigration } from './migration-claims';
-import { attemptsWhenTerminated, destroyOtherSide } from './moves';
+import { releaseMigration } from './moves/migration-claims';
+import { attemptsWhenTerminated, destroyOtherSide } from './moves/moves';
 import { noteDoubt } from './note-doubt';
 import { orderDestroy } from './orders';
 

@@ -15,9 +15,9 @@ import { groupBy } from '#libs/runtime/group-by';
 import type { Conductor } from '../context';
 import type { ClaimedHost, Observation } from '../observation';
 import { isMoving, type Moving } from '../reconcile/moves';
-import { affinityGroupOf } from './affinity-mates';
 import { callScheduler } from './call-scheduler';
 import { fenceOf, releaseFence } from './fence-host';
+import { affinityGroupOf } from './moves/affinity-mates';
 import { triedBy } from './next-alternate';
 import { membersOf } from './settle-gangs';
 

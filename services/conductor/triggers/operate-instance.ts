@@ -14,9 +14,9 @@ import { reconcile } from '../reconcile';
 import { isMoving } from '../reconcile/moves';
 import { isDoneWhileUncertain } from '../reconcile/while-uncertain';
 import { reconcileLoop } from '../reconcile-loop';
-import { matesOf } from '../steps/affinity-mates';
 import { fenceHost } from '../steps/fence-host';
-import { readEnds } from '../steps/moves';
+import { matesOf } from '../steps/moves/affinity-mates';
+import { readEnds } from '../steps/moves/moves';
 import { wantedMove } from './wanted-move';
 
 /**

@@ -6,12 +6,12 @@ import { outcomeOf, shadowCall } from './shadow';
 let world: Awaited<ReturnType<typeof aWorld>>;
 afterEach(() => world.close());
 
-async function shadowOf(host: number | undefined, settings = {}, fields: SpecFields = {}) {
+async function shadowOf(host: number | undefined, settings = {}, asked: SpecFields = {}) {
   world = await aWorld([{}, {}, {}, { isUp: false }], settings);
   const logged: Record<string, unknown>[] = [];
   const log = { ...world.deps.log, info: (fields: object) => void logged.push(fields as Record<string, unknown>) };
   const call = shadowCall({ ...world.deps, log }, new AbortController().signal);
-  const args = { spec_obj: aNovaSpec(fields), instance_uuids: [instance(1)], return_objects: true };
+  const args = { spec_obj: aNovaSpec(asked), instance_uuids: [instance(1)], return_objects: true };
   const request = { method: 'select_destinations', version: '4.5', context: {}, namespace: undefined };
   const done = call(args, { ...request, args, uniqueId: undefined, replyTo: undefined });
   // It has decided, and waits for the other's claim.

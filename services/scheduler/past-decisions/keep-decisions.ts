@@ -1,7 +1,7 @@
 import { decisionCodec } from '#libs/contracts/diagnosis';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { projectShare } from '#libs/domain/project-share';
+import { projectShare } from '#libs/domain/quotas/project-share';
 import type { KeptDecision, PlacementStore } from '#libs/placement/port/placement-store';
 import type { Log } from '#libs/runtime/log';
 import type { PastDecision } from '../decision/select-destinations';

@@ -3,7 +3,7 @@ import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import { listQuotasMethod } from '#libs/contracts/quotas';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
-import { projectShare } from '#libs/domain/project-share';
+import { projectShare } from '#libs/domain/quotas/project-share';
 import { INSTANCES, type QuotaExcess, sentenceOf, UNLIMITED } from '#libs/domain/quotas/quota';
 import { readSpec } from '#libs/flavors/fill-in-flavor';
 import type { Conductor } from '../../context';

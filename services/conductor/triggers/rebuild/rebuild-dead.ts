@@ -2,8 +2,8 @@ import { BUILT_STATES, type Instance, isAttemptOpen, isBuiltElsewhere } from '#l
 import type { Conductor } from '../../context';
 import { lookAt } from '../../observation';
 import { reconcileLoop } from '../../reconcile-loop';
-import { matesOf } from '../../steps/affinity-mates';
 import { isFenced, releaseFence } from '../../steps/fence-host';
+import { matesOf } from '../../steps/moves/affinity-mates';
 import { wantsRebuild } from './wants-rebuild';
 
 /** The lease of the conductor that evacuates by itself: two at once would exceed the bound, and do no other harm. */

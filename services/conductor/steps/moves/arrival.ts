@@ -1,9 +1,9 @@
 import type { Instance } from '#libs/domain/instance';
-import type { Conductor } from '../context';
-import { attemptOn, MAX_ATTEMPTS_KEPT } from '../lifecycle';
-import type { Look } from '../observation';
-import { isReturnOrdered, type Moving } from '../reconcile/moves';
-import { orderArrival } from './orders';
+import type { Conductor } from '../../context';
+import { attemptOn, MAX_ATTEMPTS_KEPT } from '../../lifecycle';
+import type { Look } from '../../observation';
+import { isReturnOrdered, type Moving } from '../../reconcile/moves';
+import { orderArrival } from '../orders';
 
 /** A new attempt on a host. */
 export function begun(c: Conductor, { attempts }: Instance, host: string, number: number) {

@@ -1,17 +1,17 @@
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import { bytesOf, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
-import type { Conductor } from '../context';
-import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
-import type { ClaimedHost, Look, Observation, WantedMove } from '../observation';
-import { isKeptStopped, type Moving } from '../reconcile/moves';
-import { isChanging } from '../reconcile/power';
-import type { Step } from '../step';
+import type { Conductor } from '../../context';
+import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../../lifecycle';
+import type { ClaimedHost, Look, Observation, WantedMove } from '../../observation';
+import { isKeptStopped, type Moving } from '../../reconcile/moves';
+import { isChanging } from '../../reconcile/power';
+import type { Step } from '../../step';
+import { after } from '../after';
+import { noteDoubt } from '../note-doubt';
+import { orderAnswer, orderDestroy, orderHandOver } from '../orders';
 import { groupGoingBack } from './affinity-mates';
-import { after } from './after';
 import { begun, order } from './arrival';
 import { giveBack, holdSource, releaseMigration } from './migration-claims';
-import { noteDoubt } from './note-doubt';
-import { orderAnswer, orderDestroy, orderHandOver } from './orders';
 
 /** What is done for moves alone. */
 export type MoveStep = Extract<Step, { kind: (typeof MOVE_STEPS)[number] }>;

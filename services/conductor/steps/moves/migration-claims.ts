@@ -6,14 +6,14 @@ import { bytesOf, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
-import type { Conductor } from '../context';
-import { readRecord, writeRecord } from '../lifecycle';
-import type { Look } from '../observation';
-import type { Moving } from '../reconcile/moves';
-import { after } from './after';
+import type { Conductor } from '../../context';
+import { readRecord, writeRecord } from '../../lifecycle';
+import type { Look } from '../../observation';
+import type { Moving } from '../../reconcile/moves';
+import { after } from '../after';
+import { openRequest, release } from '../claims';
+import { noteDoubt } from '../note-doubt';
 import { begun, order } from './arrival';
-import { openRequest, release } from './claims';
-import { noteDoubt } from './note-doubt';
 
 /** What a migration holds goes, if it is still what this move put there. */
 export async function releaseMigration(c: Conductor, { projectId, migration }: Instance): Promise<void> {

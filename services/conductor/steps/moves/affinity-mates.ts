@@ -1,10 +1,10 @@
 import type { Instance } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import { groupKey } from '#libs/domain/server-group';
-import type { Conductor } from '../context';
-import { type Look, lookAt } from '../observation';
-import { isYetToLeave, type Moving } from '../reconcile/moves';
-import { openRequest } from './claims';
+import type { Conductor } from '../../context';
+import { type Look, lookAt } from '../../observation';
+import { isYetToLeave, type Moving } from '../../reconcile/moves';
+import { openRequest } from '../claims';
 
 type Placed = Pick<Instance, 'uuid' | 'projectId' | 'host' | 'allocationRequest'>;
 
