@@ -204,30 +204,47 @@ it.each<[string, (other: RunningInstance) => Partial<HostDiscrepancy>]>([
   expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h2`], [`${uuid} h2`]]);
 });
 
+/** From h1 to h2, by the claim 5; overdue. */
+function onItsWay(phase: 'claimed' | 'handing_over'): Partial<Instance> {
+  const spec = { allocationRequest: '', requestSpec: '' };
+  const source = { host: 'h1', attempt: 1, ...spec, claimToken: 1, activeAt: undefined };
+  const migration = {
+    uuid: migrationUuidOf(uuid),
+    kind: 'migrate',
+    phase,
+    source,
+    destination: { host: 'h2', attempt: 0, ...spec },
+    targetHost: '',
+    claimToken: 5,
+    handover: '',
+    confirmAfterMs: 0,
+    confirmAtMs: undefined,
+  } as const;
+  const attempts = [{ ...OPEN, outcome: 'active' as const }];
+  return { ...AT_SOURCE, state: 'resize', claimToken: 5, attempts, migration, dueAtMs: 1 };
+}
+
 it.each(['claimed', 'handing_over'] as const)(
   'is followed to the destination of its move, whose claim its record knows, though its %s is overdue',
   async (phase) => {
-    const spec = { allocationRequest: '', requestSpec: '' };
-    const source = { host: 'h1', attempt: 1, ...spec, claimToken: 1, activeAt: undefined };
-    const migration = {
-      uuid: migrationUuidOf(uuid),
-      kind: 'migrate',
-      phase,
-      source,
-      destination: { host: 'h2', attempt: 0, ...spec },
-      targetHost: '',
-      claimToken: 5,
-      handover: '',
-      confirmAfterMs: 0,
-      confirmAtMs: undefined,
-    } as const;
-    const attempts = [{ ...OPEN, outcome: 'active' as const }];
-    await restored({ ...AT_SOURCE, state: 'resize', claimToken: 5, attempts, migration, dueAtMs: 1 });
+    await restored(onItsWay(phase));
     await world.clock.advance(20_000);
     await runsOn('h2', 2, 'h2', 5);
     await world.clock.advance(60_000);
     expect(await world.only()).toMatchObject({ state: 'active', host: 'h2', attempts: [{ outcome: 'moved' }, {}] });
     expect([world.runs(), world.orders]).toEqual([[`${uuid} h2`], []]);
+  },
+);
+
+it.each(['claimed', 'handing_over'] as const)(
+  'is followed back to the source of its move, which the store has gone back to as %s',
+  async (phase) => {
+    await restored(onItsWay(phase));
+    await world.clock.advance(20_000);
+    await runsOn('h1', 3, 'h1', 7);
+    await world.clock.advance(60_000);
+    expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', migration: undefined });
+    expect([world.runs(), await world.claims(), world.orders]).toEqual([[`${uuid} h1`], [`${uuid} h1`], []]);
   },
 );
 

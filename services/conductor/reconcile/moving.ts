@@ -27,7 +27,7 @@ export function moving(record: Moving, observed: Observation, nowMs: number): St
   if (observed.kind === 'terminate_requested') return { kind: 'record_deleting' };
   if (observed.kind === 'running' && isAtSource(record, observed)) return none('its move holds it');
   // What a host says comes before a deadline that has passed: a store may have forgotten that it has left, or arrived.
-  if (observed.kind === 'running' && record.migration.phase !== 'arriving') return adoptOrElsewhere(record, observed);
+  if (observed.kind === 'running' && record.migration.phase !== 'arriving') return seenOnItsWay(record, observed);
   switch (record.migration.phase) {
     case 'selecting':
       return selecting(record, observed, nowMs);
@@ -38,6 +38,12 @@ export function moving(record: Moving, observed: Observation, nowMs: number): St
     default:
       return arriving(record, observed, nowMs);
   }
+}
+
+/** A later attempt at its source proves that it came back from this move, and that the store has forgotten that. */
+function seenOnItsWay(record: Moving, observed: RunningAt): Step {
+  if (!isLaterWhereItBelongs(record, observed)) return adoptOrElsewhere(record, observed);
+  return isKeptStopped(record) || !isYetToRun(observed) ? adopt(observed) : wait(record);
 }
 
 /** Nothing is changed but the record, and perhaps the claims. */

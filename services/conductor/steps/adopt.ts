@@ -43,7 +43,7 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
     dueAtMs: asked?.dueAtMs,
     formerState: undefined,
     // What a forgotten move holds an audit gives back.
-    ...(older && older.host !== host ? { migration: undefined } : {}),
+    ...(older && !keepsMove(older, host) ? { migration: undefined } : {}),
   } as const;
   if (older) return after(look, await writeRecord(c, older, active), look.observed);
   if (!voucher) return undefined;
@@ -70,6 +70,11 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
   };
   const { instances } = await createRecords(c, uuid, [record]);
   return { ...look, record: instances[0] };
+}
+
+/** A move that has not arrived by its record is over: the instance is elsewhere, or is back. */
+function keepsMove({ host: own, state }: Instance, host: string): boolean {
+  return own === host && state !== 'resize' && state !== 'migrating';
 }
 
 /** What another host keeps of it was left there by a move, or on a dead host: it is superseded. */
