@@ -59,7 +59,7 @@ const PROCESSOR_LANE: readonly Step[] = [
   sim('drains, once failed', '--seed', FAILED_DRAINS.join(','), '--focus', DRAINS),
   sim('moves, once failed', '--seed', FAILED_MOVES.join(','), '--focus', MOVES_AND_THE_DEAD),
   sim('seeds of preemption', '--seeds', isWhole ? '40' : '10', '--focus', MAKING_ROOM),
-  sim('losses, once failed', '--seed', '12,61,148,390', '--focus', LOSSES),
+  sim('losses, once failed', '--seed', '12,61,148,348,390', '--focus', LOSSES),
   ...seeds('ring', isWhole ? 60 : 20, 6),
   ...seeds('cells', isWhole ? 40 : 10, 4),
   isWhole ? sim('mutants', '--mutants') : sim('mutants of today', '--mutants', '--part', `${day}/${MUTANT_PARTS}`),

@@ -269,6 +269,24 @@ it('is left where it runs, whoever says that a later attempt runs elsewhere', as
   expect([(await world.only()).host, world.destroys]).toEqual(['h1', []]);
 });
 
+it.each<[string, number, string]>([
+  ['ends in ERROR', 1, 'error'],
+  ['is left', 2, 'active'],
+])('%s when its host lost it and another runs it by attempt %i of two', async (_, attempt, state) => {
+  const attempts = [
+    { ...OPEN, host: 'h2' },
+    { ...OPEN, number: 2, outcome: 'active' as const },
+  ];
+  await restored({ ...AT_SOURCE, claimToken: 5, attempts });
+  await world.hearInFull('h1', { missing: [uuid] });
+  await world.hearInFull('h2');
+  await world.clock.advance(20_000);
+  await runsOn('h2', attempt, 'h2', 1);
+  await world.sendDiscrepancy(world.discrepancy('h1', { missing: [uuid] }));
+  await world.clock.advance(0);
+  expect([(await world.only()).state, world.runs(), world.destroys]).toEqual([state, [`${uuid} h2`], []]);
+});
+
 it.each(['evacuate', 'migrate', 'start', 'shelve'] as const)(
   'is not asked to %s before all hosts were heard',
   async (what) => {

@@ -6,6 +6,7 @@ import type { Conductor } from '../context';
 import { isFromBefore } from '../lost-writes';
 import type { Observation } from '../observation';
 import { keepDoubt } from '../steps/note-doubt';
+import { attemptsOfStrays, mayBeFollowed } from './strays';
 
 /** What was found is used again for so long, while something is lacking: it is only found later that nothing is. */
 const FOUND_FOR_MS = 300;
@@ -23,8 +24,8 @@ interface Found {
   readonly atMs: number;
   readonly upToMs: number;
   readonly unheard: readonly string[];
-  /** Instances that were seen where their records do not have them. */
-  readonly strays: ReadonlySet<string>;
+  /** `attemptsOfStrays` of what was seen since the loss. */
+  readonly strays: ReadonlyMap<string, number>;
 }
 
 /**
@@ -83,7 +84,7 @@ export class Hearing {
           host: silent,
           message: `${why}; evacuate it, if the host is dead`,
         });
-      } else if (strays.has(uuid))
+      } else if (mayBeFollowed(record, strays.get(uuid)))
         uncertain.set(uuid, { why: 'it runs where its record does not have it', isOfItsHost: false });
     }
     return uncertain;
@@ -93,8 +94,8 @@ export class Hearing {
     const nowMs = c.clock.elapsed();
     if (this.#found && this.#found.upToMs === upToMs && nowMs - this.#found.atMs < FOUND_FOR_MS) return this.#found;
     const [unheard, doubts] = await Promise.all([c.placement.unheardHosts(upToMs), c.instances.listDoubts()]);
-    const strays = doubts.filter(({ finding, seenAtMs }) => finding === 'stray' && seenAtMs > upToMs);
-    this.#found = { atMs: nowMs, upToMs, unheard, strays: new Set(strays.map(({ instanceUuid }) => instanceUuid)) };
+    const strays = attemptsOfStrays(doubts.filter(({ seenAtMs }) => seenAtMs > upToMs));
+    this.#found = { atMs: nowMs, upToMs, unheard, strays };
     await this.#show(c, unheard);
     return this.#found;
   }
