@@ -1,6 +1,7 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Cluster, Redis, RedisCommander } from 'ioredis';
 import { BerthError, invalidArgument } from '../domain/errors';
+import { type BackoffLimits, backoffMs } from '../runtime/backoff';
 import type { Log } from '../runtime/log';
 import { parseStoreUrl, type StoreAddress } from './address';
 import { type ClientSettings, openClient } from './open-client';
@@ -81,6 +82,11 @@ export class RedisClient {
     });
     this.#redis.on('close', () => this.#onClose());
     this.#redis.on('ready', () => this.#onReady());
+  }
+
+  /** Waits before the try after `failures` in a row, so that clients that met don't meet again (`backoffMs`). */
+  pause(failures: number, limits: BackoffLimits): Promise<void> {
+    return delay(backoffMs(failures, limits, this.#options.random));
   }
 
   /** Runs one operation. @throws BerthError of `storeError`. */

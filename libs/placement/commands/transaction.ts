@@ -164,7 +164,7 @@ export type Decided = Promise<RefusedCommit | undefined>;
 export type Timed<C> = C & { readonly atMs: number };
 
 /** Each conflict means that another transaction got through, so this many in a row mean that something is wrong. */
-export const MAX_ATTEMPTS = 1_000;
+const MAX_ATTEMPTS = 1_000;
 
 /**
  * Decides a transaction and commits it; again on fresh rows as long as others change what it has read.

@@ -1,10 +1,11 @@
 import { BerthError } from '../../domain/errors';
+import type { BackoffLimits } from '../../runtime/backoff';
 import { batchPerTick } from '../../runtime/batch-per-tick';
 import { type AllocationCommand, asReleased, asWrite } from '../commands/allocation-command';
 import { decideAllocations } from '../commands/allocations';
 import { failedGuard } from '../commands/claims/check-guards';
 import type { ClaimTerms } from '../commands/claims/draft';
-import { type Guard, MAX_ATTEMPTS, type Proposal, type Reader } from '../commands/transaction';
+import type { Guard, Proposal, Reader } from '../commands/transaction';
 import type { MirroredRows } from '../port/mirrored-rows';
 import type { CommitResult, ConsumerWrite } from '../port/placement-store';
 import { ClaimRows } from './claim-rows';
@@ -15,6 +16,16 @@ const MAX_CONSUMERS = 128;
 
 /** Providers of one consumer up to which it counts as one. */
 const PROVIDERS_OF_ONE = 4;
+
+/**
+ * Claims of one cohort, in several processes, fail each other. One of those that meet gets through, so with pauses this many
+ * tries, two seconds, mean that something is wrong.
+ */
+const MAX_ATTEMPTS = 50;
+const RETRY: BackoffLimits = { firstMs: 2, maxMs: 50 };
+
+/** Waits before another try, as `RedisClient.pause`. */
+type Pause = (failures: number, limits: BackoffLimits) => Promise<void>;
 
 /** A command and what it writes. */
 interface Claim {
@@ -39,10 +50,11 @@ export function groupCommit(
   commit: CommitBatch,
   reader: Reader,
   mirror: () => MirroredRows | undefined,
+  pause: Pause,
 ): (command: AllocationCommand) => Promise<CommitResult> {
   const sizeOf = ({ consumers }: Claim) => consumers.reduce((sum, one) => sum + weightOf(one), 0);
   const commitInBatch = batchPerTick(MAX_CONSUMERS, sizeOf, (batch: readonly Claim[]) =>
-    commitAll(batch, commit, reader, mirror()),
+    commitAll(batch, commit, (isFirst) => new ClaimRows(reader, isFirst ? mirror() : undefined), pause),
   );
   return (command) => {
     const { consumers, force = false, withinTotal = false, withinQuota = false } = asWrite(command);
@@ -54,14 +66,16 @@ export function groupCommit(
 async function commitAll(
   batch: readonly Claim[],
   commit: CommitBatch,
-  reader: Reader,
-  mirror: MirroredRows | undefined,
+  rowsFor: (isFirst: boolean) => ClaimRows,
+  pause: Pause,
 ): Promise<CommitResult[]> {
   const results: Outcome[] = Array.from({ length: batch.length }, () => ({ kind: 'conflict' }));
   let waiting = [...batch.keys()];
   for (let attempt = 0; attempt < MAX_ATTEMPTS && waiting.length > 0; attempt++) {
+    // The rows of a mirror are often out of date, those that were read seldom.
+    if (attempt > 1) await pause(attempt - 1, RETRY);
     const claims = waiting.map((i) => batch[i] as Claim);
-    const proposals = await decideAll(claims, new ClaimRows(reader, attempt === 0 ? mirror : undefined));
+    const proposals = await decideAll(claims, rowsFor(attempt === 0));
     for (const [n, outcome] of (await commit(proposals)).entries()) results[waiting[n] as number] = outcome;
     waiting = waiting.filter((i) => results[i]?.kind === 'conflict');
   }

@@ -85,7 +85,12 @@ export class RedisPlacementStore implements PlacementStore {
     this.#reader = new RedisReader(client, keys);
     this.#pools = redisPools(client, keys);
     const commit = batchCommitter(client, scripts.commit, keys, { streamLength, seen: this.#seen });
-    this.#commitAllocations = groupCommit(commit, this.#reader, () => this.#mirror);
+    this.#commitAllocations = groupCommit(
+      commit,
+      this.#reader,
+      () => this.#mirror,
+      (failures, limits) => client.pause(failures, limits),
+    );
     this.#commitTransaction = commitPerTick(commit);
     this.#reportHost = reportHosts(client, scripts.heartbeat, keys, this.#reader, this.#commitTransaction);
   }

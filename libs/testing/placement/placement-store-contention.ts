@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { inventory } from '../../domain/inventory';
-import type { PlacementStore } from '../../placement/port/placement-store';
-import { aProvider, aWrite, claim, commit, contentsOf } from './placement';
+import type { ConsumerWrite, PlacementStore } from '../../placement/port/placement-store';
+import { aProvider, aWrite, claim, commit, contentsOf, mustCommit } from './placement';
 import type { PlacementStoreWorld } from './placement-store-contract';
+import { claimWithin, setQuota } from './projects/placement-store-quotas';
 
 export function describeContention(world: () => PlacementStoreWorld): void {
   describe('under contention', () => {
@@ -29,6 +30,33 @@ export function describeContention(world: () => PlacementStoreWorld): void {
         expect(claimed).toBe(10);
         const { usages } = await contentsOf(client(0));
         expect(usages.find((usage) => usage.providerUuid === host)?.used).toEqual({ VCPU: 10 });
+      }
+    });
+
+    it('lends what a cohort has, and no more, to members that claim and give back at once', async () => {
+      const projects = ['a', 'b', 'c'];
+      for (const projectId of projects) await setQuota(client(0), projectId, { limits: { VCPU: 4 }, cohort: 'cohort' });
+      const host = await aProvider(client(0), { VCPU: inventory(1_000) });
+      const held: ConsumerWrite[] = [];
+      const claimant = async (n: number) => {
+        for (let tries = 0; tries < 6; tries++) {
+          const write = aWrite({ [host]: { VCPU: 1 } }, { projectId: projects[n % projects.length] as string });
+          const result = await claimWithin(client(n), write);
+          if (result.kind === 'committed') held.push(write);
+          else expect(result).toMatchObject({ kind: 'quota', excess: [{ scope: 'cohort', limit: 12 }] });
+          const given = tries % 3 === 2 ? held.shift() : undefined;
+          if (given)
+            await mustCommit(client(n), { kind: 'write_allocations', consumers: [{ ...given, allocations: {} }] });
+          // Each of them is held until its release begins.
+          expect(held.length).toBeLessThanOrEqual(12);
+        }
+      };
+      await Promise.all(Array.from({ length: 16 }, (_, n) => claimant(n)));
+      // Nobody else claims any more: what is left goes to the first who asks.
+      const left = 12 - held.length;
+      for (let n = 0; n <= left; n++) {
+        const result = await claimWithin(client(n), aWrite({ [host]: { VCPU: 1 } }, { projectId: 'a' }));
+        expect(result.kind).toBe(n < left ? 'committed' : 'quota');
       }
     });
 

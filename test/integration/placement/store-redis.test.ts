@@ -1,11 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import { inventory } from '#libs/domain/inventory';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import type { Change, PlacementStore } from '#libs/placement/port/placement-store';
 import { RedisPlacementStore } from '#libs/placement/redis/placement-store';
 import { connectRedis, RedisClient } from '#libs/redis/connect';
 import { silentLog } from '#libs/runtime/log';
-import { systemRandom } from '#libs/runtime/system';
-import { anAcquisition, aProvider, aReport, aWrite, claim, mustReport } from '#libs/testing/placement/placement';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import {
+  anAcquisition,
+  aProvider,
+  aReport,
+  aWrite,
+  claim,
+  mustCommit,
+  mustReport,
+} from '#libs/testing/placement/placement';
 import { describePlacementStore } from '#libs/testing/placement/placement-store-contract';
+import { claimWithin, setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import { sharedServer } from '../../shared-servers';
 
 jest.setTimeout(60_000);
@@ -59,6 +70,32 @@ describe('on Redis', () => {
     expect(answers).toEqual([1, 2, 3].map(() => ({ kind: 'unchanged' })));
     expect(runScript.mock.calls.map(([script]) => script.name)).toEqual(['heartbeat']);
     runScript.mockRestore();
+  });
+
+  it('lets a project claim what its cohort gave back, when the mirror does not show it yet', async () => {
+    const store = await open();
+    const host = await aProvider(store, { VCPU: inventory(100) });
+    for (const projectId of ['a', 'b']) await setQuota(store, projectId, { limits: { VCPU: 4 }, cohort: 'cohort' });
+    const held = aWrite({ [host]: { VCPU: 8 } }, { projectId: 'a' });
+    expect(await claimWithin(store, held)).toMatchObject({ kind: 'committed' });
+    // Opening it makes the store use it, and nothing follows once it is closed.
+    await (await Mirror.open(store, { clock: systemClock(), random: systemRandom, log: silentLog })).close();
+    await mustCommit(store, { kind: 'write_allocations', consumers: [{ ...held, allocations: {} }] });
+    const wanted = aWrite({ [host]: { VCPU: 4 } }, { projectId: 'b' });
+    expect(await claimWithin(store, wanted)).toMatchObject({ kind: 'committed' });
+  });
+
+  it('ends a claim that conflicts for ever, after pauses', async () => {
+    const store = await open();
+    const host = await aProvider(store, { VCPU: inventory(100) });
+    const runScript = jest.spyOn(RedisClient.prototype, 'runScript').mockResolvedValue(['', '', [], [1, '']]);
+    const pause = jest.spyOn(RedisClient.prototype, 'pause').mockResolvedValue();
+    await expect(claim(store, aWrite({ [host]: { VCPU: 1 } }))).rejects.toMatchObject({ reason: 'contention' });
+    expect(runScript.mock.calls.length).toBeLessThan(100);
+    // A second try is the rule where a mirror was out of date.
+    expect(pause).toHaveBeenCalledTimes(runScript.mock.calls.length - 2);
+    runScript.mockRestore();
+    pause.mockRestore();
   });
 
   it('gives a follower the changes that its own process committed as they were answered, and the same to others', async () => {

@@ -13,10 +13,12 @@ import { heldOf } from './use-over-time';
 
 /**
  * Holds projects to their quotas: of each class of which a project is to hold more, it stays within its limit and what it may
- * borrow. In a cohort, each member holds at most what was read of it. Why it is refused, or undefined.
+ * borrow. What a cohort has left follows from the use of all its members, so each holds at most what was read of it; exactly
+ * that where it refuses. Why it is refused, or undefined.
  */
 export function holdToQuotas(draft: Draft, growth: Growth): RefusedCommit | undefined {
   const state = quotaStateOf(draft);
+  const decisive: Amount[] = [];
   let isInCohort = false;
   for (const [project, by] of growth) {
     const classes = Object.keys(by)
@@ -28,9 +30,14 @@ export function holdToQuotas(draft: Draft, growth: Growth): RefusedCommit | unde
       if (limit === UNLIMITED) continue;
       if (cohort !== undefined) {
         isInCohort = true;
-        holdCohort(draft, state.members(cohort), name);
+        const amounts = state.members(cohort).map((key) => ({ key, name }));
+        for (const one of amounts) {
+          draft.guards.push({ kind: 'amount', table: 'project_usage', ...one, most: heldNow(draft, one) });
+        }
+        decisive.push(...amounts);
         continue;
       }
+      decisive.push({ key: project, name });
       draft.guards.push({
         kind: 'amount',
         table: 'project_usage',
@@ -41,15 +48,25 @@ export function holdToQuotas(draft: Draft, growth: Growth): RefusedCommit | unde
       });
     }
   }
-  return isInCohort ? refusalOf(growth, state) : undefined;
+  const refusal = isInCohort ? refusalOf(growth, state) : undefined;
+  // What was read may be out of date: a project that has given back meanwhile may have room.
+  if (refusal) for (const one of decisive) holdAtLeast(draft, one);
+  return refusal;
 }
 
-/** What a cohort has left follows from the use of all its members: none may hold more than it does. */
-function holdCohort(draft: Draft, members: readonly string[], name: string): void {
-  for (const key of members) {
-    const held = draft.glance('project_usage', key)?.row.amounts[name] ?? 0;
-    draft.guards.push({ kind: 'amount', table: 'project_usage', key, name, most: held });
-  }
+/** What a project holds of a class. */
+interface Amount {
+  readonly key: string;
+  readonly name: string;
+}
+
+function holdAtLeast(draft: Draft, amount: Amount): void {
+  const least = heldNow(draft, amount);
+  if (least > 0) draft.guards.push({ kind: 'amount', table: 'project_usage', ...amount, least });
+}
+
+function heldNow(draft: Draft, { key, name }: Amount): number {
+  return draft.glance('project_usage', key)?.row.amounts[name] ?? 0;
 }
 
 function refusalOf(growth: Growth, state: QuotaState): RefusedCommit | undefined {
