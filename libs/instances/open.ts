@@ -24,7 +24,7 @@ const memoryStores = new Map<string, CellStores>();
  * store, waiting until it is there. On Redis they have a connection of their own.
  *
  * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`,
- *   `failed_precondition / store_too_new`.
+ *   `failed_precondition / store_too_new`, `/ store_too_old`.
  */
 export async function openInstanceStore(
   config: Pick<PlacementConfig, 'cell' | 'storeUrl' | 'storeTimeoutMs' | 'storeReplicas'>,

@@ -26,7 +26,7 @@ export type OpenedPlacementStore = PlacementStore & { readonly clock: Clock };
  * Opens the placement store that the configuration names, waiting until it is there, and watches it until it is closed.
  *
  * @throws BerthError `permission_denied / store_credentials`, `aborted / cancelled`,
- *   `failed_precondition / store_too_new`.
+ *   `failed_precondition / store_too_new`, `/ store_too_old`.
  */
 export async function openPlacementStore(
   config: PlacementConfig,

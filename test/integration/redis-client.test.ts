@@ -74,7 +74,7 @@ it('waits for a server that goes away while a cell is opened', async () => {
   const patience = { clock: systemClock(), commandTimeoutMs: 200 };
   const opened = await connectToCell(server.url, 'slow', { ...options, ...patience, log });
   expect(said).toContain('store unavailable, asking it again');
-  expect(await opened.run((redis) => redis.get('{slow}:schema'))).toBe('1');
+  expect(await opened.run((redis) => redis.get('{slow}:schema'))).toBe('2');
   await opened.close();
 });
 

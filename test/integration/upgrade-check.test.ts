@@ -36,7 +36,6 @@ async function report(): Promise<void> {
 
 it('succeeds with 0, and writes nothing', async () => {
   await report();
-  await redis.del(`{${env['BERTH_CELL']}}:schema`);
   const before = await redis.keys(`{${env['BERTH_CELL']}}*`);
   expect(await check()).toMatchObject({ code: 0, result: 'success' });
   expect((await redis.keys(`{${env['BERTH_CELL']}}*`)).sort()).toEqual(before.sort());
@@ -45,12 +44,16 @@ it('succeeds with 0, and writes nothing', async () => {
 
 it('warns with 1 of a store without hosts', async () => {
   expect(await check()).toMatchObject({ code: 1, result: 'warning' });
+  expect(await redis.keys(`{${env['BERTH_CELL']}}*`)).toEqual([]);
 });
 
-it('fails with 2 for rows of a later release', async () => {
-  await redis.set(`{${env['BERTH_CELL']}}:schema`, 99);
+it.each([
+  [99, 'a later release'],
+  [1, 'a release too long ago'],
+])('fails with 2 for rows of form %i, of %s', async (form) => {
+  await redis.set(`{${env['BERTH_CELL']}}:schema`, form);
   const { code, checks } = await check();
-  expect([code, checks?.flatMap(({ details }) => details)]).toEqual([2, [expect.stringContaining('form 99')]]);
+  expect([code, checks?.flatMap(({ details }) => details)]).toEqual([2, [expect.stringContaining(`form ${form}`)]]);
 });
 
 it('ends with 255 when the store can not be read', async () => {

@@ -22,7 +22,6 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-hosts',
   'instance-take-due',
   'instance-forget',
-  'instance-index-errors',
   'instance-outbox',
 ]);
 
@@ -31,9 +30,6 @@ const PENDING = 'state:pending\0';
 
 /** Instances that one command reads at most. */
 const PAGE = 500;
-
-/** Redis does nothing else meanwhile: about a millisecond. */
-const INDEXED_AT_ONCE = 100;
 
 /** Records in one run of the script that writes, beyond those of its first operation: Redis does nothing else meanwhile. */
 const MAX_WRITES = 128;
@@ -125,16 +121,6 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     const atRest = await listIndex(filter, marker, limit);
     const byUuid = new Map([...found, ...atRest].map((instance) => [instance.uuid, instance]));
     return [...byUuid.values()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).slice(0, limit);
-  };
-
-  /** Once in a process: what an older version recorded meanwhile is indexed when the next begins. */
-  let oldErrors: Promise<void> | undefined;
-  const indexOldErrors = async () => {
-    for (let marker = ''; ; ) {
-      const keys = [index, records, ended];
-      marker = (await client.runScript(scripts['instance-index-errors'], keys, [marker, INDEXED_AT_ONCE])) as string;
-      if (marker === '') return;
-    }
   };
 
   return {
@@ -242,11 +228,6 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     },
 
     async forget(beforeMs, limit) {
-      oldErrors ??= indexOldErrors().catch((thrown: unknown) => {
-        oldErrors = undefined;
-        throw thrown;
-      });
-      await oldErrors;
       const keys = [ended, records, index, requests, due, outbox, forgotten, specs];
       return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
     },

@@ -1,4 +1,5 @@
 import type { RedisClient } from '../../redis/connect';
+import { WRITES } from '../../redis/schema';
 import type { LuaScript } from '../../redis/scripts';
 import { batchPerTick } from '../../runtime/batch-per-tick';
 import { meaningOf } from '../commands/claims/check-guards';
@@ -49,9 +50,11 @@ export function batchCommitter(
     k.heartbeats,
     k.counters,
     ...tables.map(([name]) => k[name]),
+    k.schema,
   ];
   return async (proposals) => {
-    const reply = (await client.runScript(script, keys, [streamLength, encodeBatch(proposals), seen.highest])) as Reply;
+    const args = [streamLength, encodeBatch(proposals), seen.highest, WRITES];
+    const reply = (await client.runScript(script, keys, args)) as Reply;
     return outcomesOf(proposals, reply);
   };
 }

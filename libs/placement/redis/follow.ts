@@ -86,9 +86,7 @@ async function readChanges(client: RedisClient, keys: Keys, from: number, own: O
   await pendingReplies();
   return entries.map(([id, fields]) => {
     const revision = Number.parseInt(id, 10);
-    // `rows`, and `new-rows` where there are any.
-    const texts = [fields[1], fields[3]].filter((text) => text);
-    return own.take(revision) ?? decodeChange(revision, texts.join('\n'));
+    return own.take(revision) ?? decodeChange(revision, fields[1] ?? '');
   });
 }
 

@@ -1,3 +1,4 @@
+import { formKeysOf } from '../../redis/schema';
 import type { TableName } from '../commands/tables';
 
 /** All keys of a cell share its hash tag, so that a cell lives on one shard of a Redis Cluster. */
@@ -5,6 +6,7 @@ export type Keys = Readonly<
   Record<
     | TableName
     | 'revision'
+    | 'schema'
     | 'claimToken'
     | 'birth'
     | 'changes'
@@ -26,7 +28,7 @@ export type Keys = Readonly<
 export function keysOf(cell: string): Keys {
   const key = (name: string) => `{${cell}}:${name}`;
   return {
-    revision: key('revision'),
+    ...formKeysOf(cell),
     claimToken: key('claim-token'),
     /** Which store this is, and where it may have lost writes (`lua/include/change.lua`). */
     birth: key('birth'),

@@ -54,8 +54,6 @@ export type Sealer = (claimant: Claimant) => (place: ClaimablePlace) => Uint8Arr
 
 /** First byte of a sealed request. A new layout gets a new number, and the one before is opened for a release. */
 const VERSION = 3;
-/** Without the id of its key and its expiry. */
-const VERSION_BEFORE = 2;
 const KEY_ID_BYTES = 4;
 const EXPIRY_BYTES = 4;
 /** The version, the id of the key, and the second in which it expires; 0 for never. */
@@ -111,31 +109,17 @@ export function sealer(claimKey: string, stamp: () => Stamp = () => ({})): Seale
 export function open(sealed: Uint8Array, claimKey: string, nowMs?: number): AllocationRequest {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   const macAt = bytes.length - MAC_BYTES;
-  const contentAt = contentOf(bytes);
+  if (bytes[0] !== VERSION) throw ofAnotherVersion(bytes[0]);
   const isGenuine = ({ prefix }: Key) =>
     timingSafeEqual(
       Buffer.from(macOf(Buffer.concat([prefix, bytes.subarray(0, macAt)])), 'latin1'),
       bytes.subarray(macAt),
     );
-  const isPossible = ({ id }: Key) => bytes[0] === VERSION_BEFORE || id.equals(bytes.subarray(1, 1 + KEY_ID_BYTES));
-  if (macAt < contentAt || !keysOf(claimKey).some((key) => isPossible(key) && isGenuine(key))) throw forged();
-  const expiresAtS = bytes[0] === VERSION ? bytes.readUInt32BE(1 + KEY_ID_BYTES) : 0;
+  const isPossible = ({ id }: Key) => id.equals(bytes.subarray(1, 1 + KEY_ID_BYTES));
+  if (macAt < HEAD_BYTES || !keysOf(claimKey).some((key) => isPossible(key) && isGenuine(key))) throw forged();
+  const expiresAtS = bytes.readUInt32BE(1 + KEY_ID_BYTES);
   if (nowMs !== undefined && expiresAtS > 0 && nowMs > expiresAtS * 1_000) throw expired();
-  return fromWire(wire.decode(bytes.subarray(contentAt, macAt)));
-}
-
-/** Where the protobuf begins. */
-function contentOf(bytes: Uint8Array): number {
-  switch (bytes[0]) {
-    case VERSION:
-      return HEAD_BYTES;
-    case VERSION_BEFORE:
-      return 1;
-    default: {
-      const message = `an allocation request of version ${bytes[0] ?? 'none'} can't be opened here; ask for destinations again`;
-      throw invalidArgument('allocation_request_version', message, 'allocation_request');
-    }
-  }
+  return fromWire(wire.decode(bytes.subarray(HEAD_BYTES, macAt)));
 }
 
 interface Key {
@@ -229,6 +213,11 @@ function macOf(bytes: Uint8Array): string {
 /** The key after its length, so that no key with what follows it reads as another key. */
 function prefixOf(key: string): Uint8Array {
   return Buffer.from(`${key.length}:${key}`);
+}
+
+function ofAnotherVersion(version: number | undefined): BerthError {
+  const message = `an allocation request of version ${version ?? 'none'} can't be opened here; ask for destinations again`;
+  return invalidArgument('allocation_request_version', message, 'allocation_request');
 }
 
 function expired(): BerthError {

@@ -24,14 +24,14 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { ROOT, SOURCES_FILE } from '../../upgrade/fixtures';
 
 /*
  * Processes of the version before beside those of this one, on one broker and one store, with builds going on. The version
- * before is what `previous-version.json` (`test/integration/store`) was made by: `previous-version.tar.gz` has the sources of
- * its services, without their tests.
+ * before is what wrote `previous-version.json` (`test/integration/store`): `previous-version.tar.gz` has the sources of its
+ * services, without their tests (`npm run upgrade-fixtures`).
  */
 
-const ROOT = join(__dirname, '../../..');
 const KINDS = ['scheduler', 'conductor', 'compute-agent'] as const;
 type Kind = (typeof KINDS)[number];
 const HOSTS = 3;
@@ -53,7 +53,7 @@ const clock: Clock = systemClock();
 
 beforeAll(() => {
   previousRoot = mkdtempSync(join(tmpdir(), 'berth-previous-'));
-  execFileSync('tar', ['-xzf', join(__dirname, 'previous-version.tar.gz'), '-C', previousRoot]);
+  execFileSync('tar', ['-xzf', SOURCES_FILE, '-C', previousRoot]);
   symlinkSync(join(ROOT, 'node_modules'), join(previousRoot, 'node_modules'));
   mkdirSync(join(previousRoot, 'libs/contracts/generated'), { recursive: true });
   execFileSync('npm', ['run', '--silent', 'proto'], { cwd: previousRoot });

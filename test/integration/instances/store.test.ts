@@ -56,23 +56,6 @@ it('notes which hosts were heard in full since a time', async () => {
   await placement.close();
 });
 
-it('forgets what an older version recorded in ERROR, and did not index', async () => {
-  const [client, cell] = [await connect(), randomUUID()];
-  const store = redisInstanceStore(client, cell);
-  const many = Array.from({ length: 250 }, () =>
-    anInstance({ state: 'error', dueAtMs: undefined, updatedAtMs: 1_000 }),
-  );
-  const recent = anInstance({ state: 'error', dueAtMs: undefined, updatedAtMs: 3_000 });
-  for (const one of [...many, recent]) {
-    await store.create(one.requestId, [one]);
-    await store.markPublished(one.uuid, one.version);
-  }
-  await client.run((redis) => redis.del(`{${cell}}:instances:deleted`));
-  expect(await redisInstanceStore(client, cell).forget(2_000, 1_000)).toBe(250);
-  expect(await store.list({}, undefined, 10)).toEqual([recent]);
-  await store.close();
-});
-
 describe('what it costs', () => {
   let server: TestServer;
   let client: RedisClient;

@@ -30,6 +30,7 @@
 --- KEYS[22] server_group
 --- KEYS[23] lease
 --- KEYS[24] nomination
+--- KEYS[25] schema      the form of rows
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] batch        MessagePack: { rows, counters, words }. Rows are listed by table, { KEYS index, key, key, ... }, and
 ---                      named by KEYS index * 16777216 + place in the list; counters by their place. The words are those of
@@ -56,18 +57,21 @@
 ---     10 host ms            beat: notes a heartbeat, and renews the lease of the host's holder
 ---     11 host               mute: forgets it
 --- ARGV[3] seen         the highest revision that the writer has seen
+--- ARGV[4] form         of the rows that it writes
 --- @return { revision, claim token, rows of amounts that are in the change, outcome, ... }; revision '' when mirrors see nothing of
 ---         it; the claim token is that of the first transaction that was made, the next one's is one higher; an outcome is 0, or
 ---         { number of the guard that failed, the row of amounts it is on now or '' }
 --- @include change
 --- @include holder
 
-local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4] }
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[25] }
 local heartbeats_key, counters_key = KEYS[5], KEYS[6]
 local USAGE, HOLDER = 8, 16
--- Tables in the change, by the words of its lines; those that mirrors of the release before do not know.
-local mirrored = { [7] = 'provider ', [8] = 'usage ', [9] = 'host ', [10] = 'consumer ', [11] = 'resource_class ', [12] = 'trait ' }
-local new_mirrored = { [17] = 'quota ', [21] = 'aggregate ', [22] = 'server_group ', [23] = 'lease ' }
+-- Tables in the change, by the words of its lines.
+local mirrored = {
+  [7] = 'provider ', [8] = 'usage ', [9] = 'host ', [10] = 'consumer ', [11] = 'resource_class ', [12] = 'trait ',
+  [17] = 'quota ', [21] = 'aggregate ', [22] = 'server_group ', [23] = 'lease ',
+}
 local ROWS_PER_TABLE = 16777216
 local DAY_MS = 86400000
 -- As many as one command takes.
@@ -249,7 +253,7 @@ local function write_all(command, key, all)
   end
 end
 
-local puts, deletes, lines, new_lines, brief = {}, {}, {}, {}, {}
+local puts, deletes, lines, brief = {}, {}, {}, {}
 local function show(row, text)
   local name = table_of[row]
   local word = mirrored[name]
@@ -257,8 +261,6 @@ local function show(row, text)
     local line = word .. key_of[row] .. ' ' .. text
     lines[#lines + 1] = line
     if name == USAGE then brief[#brief + 1] = line end
-  elseif new_mirrored[name] then
-    new_lines[#new_lines + 1] = new_mirrored[name] .. key_of[row] .. ' ' .. text
   end
 end
 local function list_of(lists, name)
@@ -315,7 +317,7 @@ for counter in pairs(moved_counters) do
 end
 write_all('HSET', counters_key, set_counts)
 write_all('HDEL', counters_key, gone_counts)
-if revision then append_change(keys, ARGV[1], revision, next_token, lines, new_lines) end
+if revision then append_change(keys, { max_length = ARGV[1], form = ARGV[4] }, revision, next_token, lines) end
 
 local reply = { revision or '', first_token or '', brief }
 for i = 1, transaction do

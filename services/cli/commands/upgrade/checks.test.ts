@@ -75,9 +75,10 @@ it('warns of counts of projects that are not what they hold', async () => {
 
 it.each([
   [0, 'success'],
-  [1, 'success'],
-  [3, 'failure'],
+  [1, 'failure'],
+  [2, 'success'],
+  [3, 'warning'],
+  [4, 'failure'],
 ] as const)('tells whether rows of form %i can be read: %s', (present, result) => {
-  expect(checkForm({ present, reads: 2, writes: 1 }).result).toBe(result);
-  expect(checkForm({ present: 1, reads: 2, writes: 2 }).result).toBe('warning');
+  expect(checkForm({ present, readsFrom: 2, reads: 3, writes: 2 }).result).toBe(result);
 });

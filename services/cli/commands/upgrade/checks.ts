@@ -10,7 +10,7 @@ import type { PlacementView, ProviderForest } from '#libs/placement/port/placeme
 import { candidatesInTree } from '#libs/placement/search/find-candidates';
 import { planOf } from '#libs/placement/search/plan';
 import { queryFromRequestSpec } from '#libs/placement/search/query';
-import type { StoredForm } from '#libs/redis/schema';
+import { formProblem, type StoredForm } from '#libs/redis/schema';
 
 /** Results of `nova-status upgrade check`: a `failure` must be fixed before the upgrade, a `warning` needs a look. */
 export type CheckResult = 'success' | 'warning' | 'failure';
@@ -34,11 +34,11 @@ export interface CellContents {
 const MOST_DETAILS = 20;
 
 /** Checks that this release reads the store's row format. */
-export function checkForm({ present, reads, writes }: StoredForm): Check {
+export function checkForm(form: StoredForm): Check {
   const check = 'Form of the store';
-  if (present > reads) {
-    return failure(check, [`its rows have form ${present}, this release reads up to ${reads}: upgrade Berth first`]);
-  }
+  const problem = formProblem(form);
+  if (problem) return failure(check, [problem.message]);
+  const { present, writes } = form;
   return present === writes || present === 0
     ? success(check)
     : warning(check, [`its rows have form ${present}, this release writes ${writes}`]);

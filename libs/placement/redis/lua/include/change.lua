@@ -30,18 +30,14 @@ local function next_numbers(keys, seen)
 end
 
 -- Makes revision and claim token the last ones and appends the one change of this revision to the stream: a line for each
--- row, '<table> <key> <row>', the row empty when it is gone. Lines of tables that the release before does not know stand
--- in a field of their own, which its mirrors do not read.
-local function append_change(keys, max_length, revision, claim_token, lines, new_lines)
-  local rows = table.concat(lines, '\n')
+-- row, '<table> <key> <row>', the row empty when it is gone. A store that was emptied under its processes has lost the form
+-- of its rows as well.
+local function append_change(keys, options, revision, claim_token, lines)
   redis.call('SET', keys.revision, revision)
-  if keys.new_birth then redis.call('SET', keys.birth, keys.new_birth) end
-  redis.call('SET', keys.claim_token, text_of(claim_token))
-  local fields = { 'rows', rows }
-  if new_lines and #new_lines > 0 then
-    fields[3], fields[4] = 'new-rows', table.concat(new_lines, '\n')
-    rows = rows == '' and fields[4] or rows .. '\n' .. fields[4]
+  if keys.new_birth then
+    redis.call('SET', keys.birth, keys.new_birth)
+    redis.call('SET', keys.schema, options.form, 'NX')
   end
-  redis.call('XADD', keys.changes, 'MAXLEN', '~', max_length, revision .. '-0', unpack(fields))
-  return rows
+  redis.call('SET', keys.claim_token, text_of(claim_token))
+  redis.call('XADD', keys.changes, 'MAXLEN', '~', options.max_length, revision .. '-0', 'rows', table.concat(lines, '\n'))
 end
