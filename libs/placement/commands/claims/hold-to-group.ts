@@ -52,8 +52,8 @@ function holdToPolicy(draft: Draft, key: string, { group, host }: Membership, re
 }
 
 /**
- * Spread: no domain has fewer members than `least`, and this one at most `least` and the allowed skew. False when what is known
- * forbids it.
+ * Spread: once the consumer has joined, no domain has fewer members than `least`, and its own no more than `least` and the
+ * allowed skew, however the moves under way end. False when what is known forbids it.
  */
 function holdToSpread(draft: Draft, key: string, { group, spread: place }: Membership): boolean {
   if (!group.spread) return true;
@@ -65,27 +65,23 @@ function holdToSpread(draft: Draft, key: string, { group, spread: place }: Membe
   const unsettled = (name: string) => (hasKept ? exactly(draft, name, key) : 0);
   const read = (domain: string) => {
     const name = counters.membersIn(key, { by, domain });
-    const [members, returning, leaving] = [
-      draft.count(name, key),
-      unsettled(counters.keptIn(key, { by, domain })),
-      unsettled(counters.passingIn(key, { by, domain })),
-    ];
-    return { name, members, returning, leaving, most: members + returning, least: members - leaving };
+    const members = draft.count(name, key);
+    const returning = unsettled(counters.keptIn(key, { by, domain }));
+    const leaving = unsettled(counters.passingIn(key, { by, domain }));
+    return { name, returning, leaving, most: members + returning, least: members - leaving };
   };
   const here = read(place.domain);
-  const others = place.among.filter((domain) => domain !== place.domain).map(read);
-  const counts = new Map([
-    [place.domain, here],
-    ...place.among.filter((d) => d !== place.domain).map((d, n) => [d, others[n] as typeof here] as const),
-  ]);
-  if (isSkewed(group.spread, place, (domain) => counts.get(domain) as typeof here)) {
-    for (const one of counts.values()) draft.bound(key, one.name, { least: one.members, most: one.members });
+  const elsewhere = place.among.filter((domain) => domain !== place.domain);
+  const others = new Map(elsewhere.map((domain) => [domain, read(domain)]));
+  if (isSkewed(group.spread, place, (domain) => others.get(domain) ?? here)) {
+    for (const { name } of [here, ...others.values()]) exactly(draft, name, key);
     return false;
   }
-  const fewest = Math.min(here.least + 1, ...others.map((one) => one.least));
+  const fewest = Math.min(here.least + 1, ...[...others.values()].map((one) => one.least));
   const least = Math.min(fewest, here.most + SPARE_MEMBERS - maxSkew);
-  draft.bound(key, here.name, { least: least - 1 + here.leaving, most: least + maxSkew - 1 - here.returning });
-  if (least > 0) for (const one of others) draft.bound(key, one.name, { least: least + one.leaving });
+  const most = least + maxSkew;
+  draft.bound(key, here.name, { least: least - 1 + here.leaving, most: most - 1 - here.returning });
+  if (least > 0) for (const one of others.values()) draft.bound(key, one.name, { least: least + one.leaving });
   return true;
 }
 
