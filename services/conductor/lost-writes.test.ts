@@ -378,12 +378,15 @@ it.each(['terminate', 'shelve'] as const)(
   },
 );
 
+/** Records of before a loss are kept for a day. */
+const LONG_AFTER_MS = 25 * 3_600_000;
+
 it('is destroyed by all claims from before on its dead host, before its deletion is forgotten', async () => {
   const attempts = [{ ...OPEN, outcome: 'active' as const }];
   await restored({ state: 'deleted', host: 'h1', updatedAtMs: 1, dueAtMs: undefined, attempts });
   const upTo = world.clock.now() * 1_000;
   await world.setUp('h1', false);
-  await world.clock.advance(120_000);
+  await world.clock.advance(LONG_AFTER_MS);
   expect(await world.instances.get([uuid])).toEqual([]);
   expect(world.destroys).toMatchObject([
     { host: 'h1', attempt: 1, claimToken: 0 },
@@ -400,7 +403,7 @@ it('is destroyed on a host that was deleted since, before its record is forgotte
   await world.setUp('h1', false);
   await world.placement.commit({ kind: 'delete_host', atMs: world.clock.now(), host: 'h1' });
   expect(await world.placement.hosts(['h1'])).toEqual([]);
-  await world.clock.advance(120_000);
+  await world.clock.advance(LONG_AFTER_MS);
   expect(await world.instances.get([uuid])).toEqual([]);
   expect(world.destroys).toMatchObject([{ host: 'h1', attempt: 1 }]);
 });

@@ -1,5 +1,6 @@
 import type { RunningInstance } from '#libs/contracts/stats';
 import { attemptNumber, BUILT_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
+import type { KeptEnded } from '#libs/instances/store';
 import type { Sealing } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from './context';
 
@@ -49,12 +50,25 @@ export function mayBeForgotten(
 ): boolean {
   return losses.some(({ last, next }) => {
     const lostAtMs = next / 1_000;
-    if (nowMs - lostAtMs > Math.max(retentionMs, HEAL_MS)) return false;
+    if (nowMs - lostAtMs > healMs(retentionMs)) return false;
     if (sealedAtMs === undefined) return last === undefined;
     if ((storeRevision ?? 0) >= next || sealedAtMs > lostAtMs + CLOCKS_APART_MS) return false;
     const isLost = last === undefined || (storeRevision ?? 0) > last;
     return isLost || sealedAtMs > lostAtMs - retentionMs;
   });
+}
+
+/**
+ * Ended records that are kept after a loss, until seals prove nothing any more: those of instances from before it. A forgotten
+ * record can't tell its instance from one that the store lost, so its host could have it made again by showing its seal.
+ */
+export function keptAfterLoss({ upToMs }: LostWrites, retentionMs: number): KeptEnded {
+  return { createdUpToMs: upToMs + CLOCKS_APART_MS, untilMs: upToMs + healMs(retentionMs) };
+}
+
+/** Time after a loss in which seals prove what was lost. */
+function healMs(retentionMs: number): number {
+  return Math.max(retentionMs, HEAL_MS);
 }
 
 /** How long after a loss hosts are heard of what was lost, at least. */

@@ -157,12 +157,13 @@ export function memoryInstanceStore(
       if (records.size > 0) await onRows([...records.values()]);
     },
 
-    async forget(beforeMs, limit) {
+    async forget(beforeMs, limit, kept) {
       const old: Instance[] = [];
       for (const instance of records.values()) {
         if (old.length === limit) break;
         const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
-        if (isOld && !outbox.has(instance.uuid)) old.push(instance);
+        const isKept = kept !== undefined && instance.createdAtMs <= kept.createdUpToMs;
+        if (isOld && !isKept && !outbox.has(instance.uuid)) old.push(instance);
       }
       for (const { uuid, requestId, createdAtMs } of old) {
         forgottenUpToMs = Math.max(forgottenUpToMs, createdAtMs);

@@ -227,9 +227,14 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       }
     },
 
-    async forget(beforeMs, limit) {
+    async forget(beforeMs, limit, kept) {
       const keys = [ended, records, index, requests, due, outbox, forgotten, specs];
-      return (await client.runScript(scripts['instance-forget'], keys, [beforeMs, limit])) as number;
+      return (await client.runScript(scripts['instance-forget'], keys, [
+        beforeMs,
+        limit,
+        kept?.createdUpToMs ?? -1,
+        kept?.untilMs ?? 0,
+      ])) as number;
     },
 
     close: () => client.close(),

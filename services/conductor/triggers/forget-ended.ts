@@ -1,8 +1,9 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import type { KeptEnded } from '#libs/instances/store';
 import type { Conductor } from '../context';
-import { readLostWrites } from '../lost-writes';
+import { keptAfterLoss, type LostWrites, readLostWrites } from '../lost-writes';
 import { orderDestroy } from '../steps/orders';
 
 /** The store does nothing else meanwhile: about a millisecond. */
@@ -13,15 +14,22 @@ const FORGET_PAUSE = 4;
 /** Attempts that were given up without the word of their host. */
 const WITHOUT_WORD: readonly Attempt['outcome'][] = ['evacuated', 'timed_out', 'rolled_back', 'moved', 'reverted'];
 
-/** Forgets what ended before a time, whose hosts were told. Answers how many. */
+/** Forgets what ended before a time, whose hosts were told; after a loss only what was created since. Answers how many. */
 export async function forgetEnded(c: Conductor, beforeMs: number): Promise<number> {
+  const kept = keptNow(c, await readLostWrites(c));
   for (let forgotten = 0; ; ) {
     const startedAtMs = c.clock.elapsed();
-    const batch = await c.instances.forget(beforeMs, FORGET_BATCH);
+    const batch = await c.instances.forget(beforeMs, FORGET_BATCH, kept);
     forgotten += batch;
     if (batch < FORGET_BATCH || c.stopping.aborted) return forgotten;
     await sleep(c.clock, FORGET_PAUSE * (c.clock.elapsed() - startedAtMs), c.stopping);
   }
+}
+
+/** Ended records that a loss keeps at present. */
+function keptNow(c: Conductor, lost: LostWrites): KeptEnded | undefined {
+  const kept = keptAfterLoss(lost, c.config.retentionMs);
+  return c.clock.now() < kept.untilMs ? kept : undefined;
 }
 
 /**
@@ -35,11 +43,15 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
   const ended = records.filter(({ state, updatedAtMs }) => {
     return (state === 'error' || state === 'deleted') && updatedAtMs < beforeMs;
   });
-  const left = ended.flatMap((record) => Array.from(leftOn(record), ([host, number]) => ({ ...record, host, number })));
+  if (ended.length === 0) return;
+  const lost = await readLostWrites(c);
+  const kept = keptNow(c, lost);
+  const left = ended
+    .filter(({ createdAtMs }) => kept === undefined || createdAtMs > kept.createdUpToMs)
+    .flatMap((record) => Array.from(leftOn(record), ([host, number]) => ({ ...record, host, number })));
   if (left.length === 0) return;
   const hosts = await c.placement.hosts([...new Set(left.map(({ host }) => host))]);
   const alive = new Set(hosts.filter(({ up }) => up).map(({ name }) => name));
-  const lost = await readLostWrites(c);
   for (const { number, ...record } of left.filter(({ host }) => !alive.has(host))) {
     await orderDestroyed(c, record, { attempt: number, claimToken: 0 });
     const mayBeLater = record.state === 'deleted' && record.createdAtMs <= lost.upToMs;

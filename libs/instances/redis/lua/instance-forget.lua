@@ -10,14 +10,22 @@
 --- KEYS[8] specs     hash: request id to the spec that its records refer to
 --- ARGV[1] before    time, not included
 --- ARGV[2] limit
---- @return how many
+--- ARGV[3] kept      those created up to this time are kept, -1 for none
+--- ARGV[4] until     and looked at again at this time
+--- @return how many were forgotten or put off
 --- @include record
 local uuids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
 local touched, count = {}, 0
 local forgotten_ms = tonumber(redis.call('GET', KEYS[7]) or 0)
+local kept_up_to_ms = tonumber(ARGV[3])
 local function forget(uuid)
   local record = redis.call('HGET', KEYS[2], uuid)
   local rest = cjson.decode(string.match(record, '\n(.*)$'))
+  if rest.createdAtMs <= kept_up_to_ms then
+    redis.call('ZADD', KEYS[1], ARGV[4], uuid)
+    count = count + 1
+    return
+  end
   touched[rest.requestId] = true
   forgotten_ms = math.max(forgotten_ms, rest.createdAtMs)
   redis.call('HDEL', KEYS[2], uuid)
