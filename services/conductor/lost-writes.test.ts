@@ -27,14 +27,14 @@ afterEach(async () => {
 });
 
 /** The store goes on from a copy that has this record. */
-async function restored(fields: Partial<Instance> = {}): Promise<void> {
+async function restored(fields: Partial<Instance> = {}, settings: Record<string, string> = {}): Promise<void> {
   const nowMs = world.clock.now();
   const times = { createdAtMs: nowMs, updatedAtMs: nowMs, dueAtMs: nowMs + 1 };
   const requestSpec = anEncodedSpec({ resources: { VCPU: 1 } });
   await world.instances.create(uuid, [anInstance({ ...times, uuid, requestId: uuid, requestSpec, ...fields })]);
   await world.clock.advance(100);
   world.placement.goOn(world.clock.now());
-  conductor = await world.conductor();
+  conductor = await world.conductor(undefined, settings);
   await world.clock.advance(1);
 }
 
@@ -380,10 +380,11 @@ it.each(['terminate', 'shelve'] as const)(
 
 /** Records of before a loss are kept for a day. */
 const LONG_AFTER_MS = 25 * 3_600_000;
+const SELDOM = { BERTH_CONDUCTOR_AUDIT_INTERVAL_MS: '3600000' };
 
 it('is destroyed by all claims from before on its dead host, before its deletion is forgotten', async () => {
   const attempts = [{ ...OPEN, outcome: 'active' as const }];
-  await restored({ state: 'deleted', host: 'h1', updatedAtMs: 1, dueAtMs: undefined, attempts });
+  await restored({ state: 'deleted', host: 'h1', updatedAtMs: 1, dueAtMs: undefined, attempts }, SELDOM);
   const upTo = world.clock.now() * 1_000;
   await world.setUp('h1', false);
   await world.clock.advance(LONG_AFTER_MS);
@@ -399,7 +400,7 @@ it('is destroyed by all claims from before on its dead host, before its deletion
 
 it('is destroyed on a host that was deleted since, before its record is forgotten', async () => {
   const attempts = [{ ...OPEN, outcome: 'evacuated' as const }];
-  await restored({ state: 'error', host: 'h2', updatedAtMs: 1, dueAtMs: undefined, attempts });
+  await restored({ state: 'error', host: 'h2', updatedAtMs: 1, dueAtMs: undefined, attempts }, SELDOM);
   await world.setUp('h1', false);
   await world.placement.commit({ kind: 'delete_host', atMs: world.clock.now(), host: 'h1' });
   expect(await world.placement.hosts(['h1'])).toEqual([]);

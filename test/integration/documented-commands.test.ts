@@ -28,6 +28,7 @@ const LEFT_OUT: readonly (readonly [typed: RegExp, why: string])[] = [
     'goes on: deploy/readme.test.ts starts each service',
   ],
   [/^top-(scheduler|conductor)\b/, 'goes on: deploy/readme.test.ts starts each service'],
+  [/^nova-scheduler\b/, 'goes on, and needs a Nova: test/integration/nova'],
   [/^(cell |build --cell top)/, 'needs a fleet of cells: cells/compose.test.ts'],
   [/^(agent enrol|project credentials)/, 'needs users of a deployment: deploy/enrol.test.ts'],
   [/^events /, 'goes on until Ctrl-C: up.test.ts'],

@@ -47,7 +47,7 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   }
   checkForeign(checker, rows);
   checkDecisions(checker, rows);
-  checkBounds(fleet, checker, instances);
+  await checkBounds(fleet, checker, instances);
   checkEvents(checker);
   checkMirrors(fleet, checker, rows);
   checkHosts(fleet, checker, rows, instances);
@@ -224,11 +224,14 @@ function checkDecisions(checker: Checker, rows: readonly Rows[]): void {
   }
 }
 
-/** Records of what has ended go after a while. */
-function checkBounds(fleet: Fleet, checker: Checker, instances: readonly Instance[]): void {
+/** Records of what has ended go after a while; after a loss those of before it stay for a day. */
+async function checkBounds(fleet: Fleet, checker: Checker, instances: readonly Instance[]): Promise<void> {
   const beforeMs = fleet.time.nowMs - Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS) - FORGETTING_MS;
-  for (const { uuid, state, updatedAtMs } of instances) {
-    const isOld = (state === 'deleted' || state === 'error') && updatedAtMs < beforeMs;
+  const { jumps } = await fleet.server.stores.placement.identify();
+  const lostAtMs = (jumps.at(-1)?.[1] ?? 0) / 1_000;
+  for (const { uuid, state, updatedAtMs, createdAtMs } of instances) {
+    const isKept = createdAtMs <= lostAtMs + 1_000;
+    const isOld = !isKept && (state === 'deleted' || state === 'error') && updatedAtMs < beforeMs;
     if (isOld) checker.fail('nothing grows without bound', `${uuid} is still on record, ${state} for long`);
   }
 }

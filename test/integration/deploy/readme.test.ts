@@ -12,8 +12,10 @@ import { CATALOGUE } from '../../../services/cli/catalogue';
 jest.setTimeout(120_000);
 
 const README = readFileSync(join(__dirname, '../../../README.md'), 'utf8');
-const SERVICES =
-  CATALOGUE.find(({ heading }) => heading === 'Run its services:')?.commands.map(({ name }) => name) ?? [];
+/** All but the one that needs a Nova (`test/integration/nova`). */
+const SERVICES = (CATALOGUE.find(({ heading }) => heading === 'Run its services:')?.commands ?? [])
+  .map(({ name }) => name)
+  .filter((name) => name !== 'nova-scheduler');
 /** Free ports, whatever else runs on this machine. */
 const PORTS = { BERTH_HTTP_PORT: '0', BERTH_PLACEMENT_PORT: '0', BERTH_CONSOLE_PORT: '0' };
 

@@ -1,6 +1,7 @@
 import type { Bus, CastHandler, OutgoingMessage } from '#libs/bus/port';
 import { buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { type QueueAddress, queueName } from '#libs/contracts/queues';
+import { listQuotasMethod } from '#libs/contracts/quotas';
 import type { Instance } from '#libs/domain/instance';
 import { seededRandom } from '#libs/domain/random';
 import type { LeaseStore } from '#libs/instances/store';
@@ -146,6 +147,9 @@ function stepName(method: string, [first]: readonly unknown[]): string | undefin
   }
 }
 
+/** Nobody has a quota here. */
+const NO_QUOTAS = listQuotasMethod.response.encode({ projects: [], defaultLimits: {} });
+
 function busOf(world: TaskWorld, handlers: Map<string, CastHandler>): Bus {
   const subscription = { cancel: async () => {} };
   const bus: Partial<Bus> = {
@@ -154,7 +158,8 @@ function busOf(world: TaskWorld, handlers: Map<string, CastHandler>): Bus {
       handlers.set(queue.name, handler);
       return subscription;
     },
-    call: (_queue, { body }) => world.pass('asks a scheduler', () => world.select(body)),
+    call: async (_queue, { type, body }) =>
+      type === listQuotasMethod.request.type ? NO_QUOTAS : world.pass('asks a scheduler', () => world.select(body)),
     cast: (queue, message) =>
       world.pass(`orders ${orderName(message)}`, async () => world.order(hostIn(queue), message)),
     publish: async () => {},
