@@ -227,8 +227,8 @@ function checkDecisions(checker: Checker, rows: readonly Rows[]): void {
 /** Records of what has ended go after a while; after a loss those of before it stay for a day. */
 async function checkBounds(fleet: Fleet, checker: Checker, instances: readonly Instance[]): Promise<void> {
   const beforeMs = fleet.time.nowMs - Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS) - FORGETTING_MS;
-  const { jumps } = await fleet.server.stores.placement.identify();
-  const lostAtMs = (jumps.at(-1)?.[1] ?? 0) / 1_000;
+  const { bornAtMs, jumps } = await fleet.server.stores.placement.identify();
+  const lostAtMs = Math.max(bornAtMs, (jumps.at(-1)?.[1] ?? 0) / 1_000);
   for (const { uuid, state, updatedAtMs, createdAtMs } of instances) {
     const isKept = createdAtMs <= lostAtMs + 1_000;
     const isOld = !isKept && (state === 'deleted' || state === 'error') && updatedAtMs < beforeMs;
