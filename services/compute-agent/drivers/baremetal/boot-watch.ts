@@ -27,8 +27,6 @@ export type BootVerdict =
   | { readonly kind: 'booted' }
   /** The power is off: switch it on. */
   | { readonly kind: 'off' }
-  /** Ordered on, and shown as off for a while: order the power again, and nothing else. */
-  | { readonly kind: 'still_off' }
   /** The power is on by no order of this run, with an unknown boot device: switch it off and boot again. */
   | { readonly kind: 'unseen' }
   /** `doubt` is the reason for operators; '' while nothing is unusual. */
@@ -48,8 +46,6 @@ export interface BootWatchParts {
   readonly proof?: BootProof | undefined;
 }
 
-/** The time from a power-on order until the power must be shown as on. */
-export const MAX_SWITCH_ON_MS = 120_000;
 /** Polls until a machine without boot progress, or a boot without a beginning, is no longer believed. */
 const DOUBT_LOOKS = 12;
 /** Polls of a machine that another agent switched on, until an up system is not the one from before. */
@@ -76,7 +72,6 @@ export function watchBoot(
   const untilMs = clock.elapsed() + bootTimeoutMs;
   const expectation = proof?.expect({ node: host, systemId: () => node.record.systemId, device });
   let isOrdered = false;
-  let switchesOnUntilMs = 0;
   let wasOn = false;
   let looks = 0;
   let hasBegun = false;
@@ -86,10 +81,9 @@ export function watchBoot(
     looks++;
     if (!status.isOn) {
       if (isOrdered && clock.elapsed() >= untilMs) throw bootFailed(`node ${host} does not switch on`);
-      if (status.isSwitching) return wait('waits for it to switch on');
-      // A slow machine may have used up its one-time boot: until its time is over only the power is ordered again.
-      if (!isOrdered || wasOn || clock.elapsed() >= switchesOnUntilMs) return { kind: 'off' };
-      return looks % DOUBT_LOOKS === 0 ? { kind: 'still_off' } : wait('waits for it to switch on');
+      if (status.isSwitching || (isOrdered && !wasOn && looks <= DOUBT_LOOKS)) return wait('waits for it to switch on');
+      // It may have lost its power: a boot without the device armed again would be the disk's.
+      return { kind: 'off' };
     }
     // Off when this work began, and on by an earlier order: a slow power-on was shown as off.
     if (!isBegun && !isOrdered) return { kind: 'unseen' };
@@ -137,7 +131,6 @@ export function watchBoot(
     judge,
     switchedOn() {
       isOrdered = true;
-      switchesOnUntilMs = clock.elapsed() + Math.min(bootTimeoutMs, MAX_SWITCH_ON_MS);
       wasOn = false;
       hasBegun = false;
       looks = 0;

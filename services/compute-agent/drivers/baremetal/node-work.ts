@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { type BootProof, MAX_SWITCH_ON_MS, watchBoot } from './boot-watch';
+import { type BootProof, watchBoot } from './boot-watch';
 import type { NodeController } from './node-controller';
 import type { RememberedNode } from './remembered-node';
 
@@ -21,6 +21,8 @@ export interface NodeWorkParts {
 
 /** Polls without effect before an order is repeated. */
 const REORDER_POLLS = 6;
+/** Time limit of a power-on; a user waits for the instance to start. */
+const MAX_SWITCH_ON_MS = 120_000;
 
 /**
  * Work on a node that takes minutes, in steps recorded before they are taken: the node's next manager continues at the
@@ -50,10 +52,6 @@ export async function bootOnce(work: NodeWorkParts, device: 'Pxe' | 'Utilities',
       if (verdict.kind === 'wait') {
         note(verdict.doubt);
         await sleep(clock, pollMs, signal);
-        continue;
-      }
-      if (verdict.kind === 'still_off') {
-        await patiently(work, signal, () => controller.setPower('on'));
         continue;
       }
       if (verdict.kind === 'unseen') await powerOff(work, signal);

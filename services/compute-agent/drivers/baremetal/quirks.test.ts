@@ -38,7 +38,6 @@ const SERVED: Readonly<Record<string, ControllerQuirks>> = {
   'connections cut': { cutEach: 7 },
   'slow to switch off': { slowOffMs: 80 },
   'slow to switch on': { slowOnMs: 60 },
-  'very slow to switch on': { slowOnMs: 1_200 },
   tasks: { tasks: true },
   'reset types by ActionInfo': { actionInfo: true },
 };
