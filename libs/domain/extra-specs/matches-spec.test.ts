@@ -25,6 +25,8 @@ it.each([
   ['aes avx', '<all-in> aes sse', false],
   ['r2', '<or> r1 <or> r2', true],
   ['r', '<or> r1 <or> r2', false],
+  ['x', 'constructor 8', false],
+  ['toString x', 'toString x', true],
 ])('a fact %j answers the extra spec %j with %s', (value, wanted, expected) => {
   expect(matchesSpec(value, wanted)).toBe(expected);
 });

@@ -9,27 +9,31 @@ export function matchesSpec(value: string, wanted: string): boolean {
   if (operator === '<or>') return rest.split('<or>').some((one) => one.trim() === value);
   if (operator === '<all-in>') return words.length > 0 && words.every((word) => value.includes(word));
   if (operator === '<in>') return rest !== '' && value.includes(rest);
-  const compare = NUMBERS[operator];
+  const compare = NUMBERS.get(operator);
   if (compare) return rest !== '' && compare(Number(value), Number(rest));
-  const order = TEXTS[operator];
+  const order = TEXTS.get(operator);
   if (order) return order(value, rest);
   return value === wanted;
 }
 
 /* A text that is no number is NaN, which compares as false but for `!=`: there both must be numbers. */
-const NUMBERS: Readonly<Record<string, (a: number, b: number) => boolean>> = {
-  '=': (a, b) => a >= b,
-  '==': (a, b) => a === b,
-  '!=': (a, b) => a < b || a > b,
-  '>=': (a, b) => a >= b,
-  '<=': (a, b) => a <= b,
-};
+const NUMBERS: ReadonlyMap<string, (a: number, b: number) => boolean> = new Map(
+  Object.entries({
+    '=': (a, b) => a >= b,
+    '==': (a, b) => a === b,
+    '!=': (a, b) => a < b || a > b,
+    '>=': (a, b) => a >= b,
+    '<=': (a, b) => a <= b,
+  }),
+);
 
-const TEXTS: Readonly<Record<string, (a: string, b: string) => boolean>> = {
-  's==': (a, b) => a === b,
-  's!=': (a, b) => a !== b,
-  's<': (a, b) => a < b,
-  's<=': (a, b) => a <= b,
-  's>': (a, b) => a > b,
-  's>=': (a, b) => a >= b,
-};
+const TEXTS: ReadonlyMap<string, (a: string, b: string) => boolean> = new Map(
+  Object.entries({
+    's==': (a, b) => a === b,
+    's!=': (a, b) => a !== b,
+    's<': (a, b) => a < b,
+    's<=': (a, b) => a <= b,
+    's>': (a, b) => a > b,
+    's>=': (a, b) => a >= b,
+  }),
+);

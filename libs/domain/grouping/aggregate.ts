@@ -38,7 +38,8 @@ export function ownZoneOf(aggregates: readonly Aggregate[]): string | undefined 
 
 /** All values of a metadata name. A comma separates values, as in Nova. */
 export function metadataOf(aggregates: readonly Aggregate[], name: string): readonly string[] {
-  return aggregates.flatMap(({ metadata }) => valuesIn(metadata[name]));
+  // The name may be a tenant's: `constructor` is no metadata.
+  return aggregates.flatMap(({ metadata }) => (Object.hasOwn(metadata, name) ? valuesIn(metadata[name]) : []));
 }
 
 /** The projects that may use hosts in these aggregates; empty when all may. */

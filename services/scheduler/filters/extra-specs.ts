@@ -38,6 +38,6 @@ function has(name: string, wanted: string): Check {
 }
 
 function valuesOf(name: string, { host, aggregates }: HostState): readonly string[] {
-  const own = host.capabilities[name] ?? [];
+  const own = (Object.hasOwn(host.capabilities, name) && host.capabilities[name]) || [];
   return aggregates.length === 0 ? own : [...own, ...metadataOf(aggregates, name)];
 }

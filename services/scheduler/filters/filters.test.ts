@@ -189,6 +189,9 @@ describe('aggregate_extra_specs', () => {
   it('takes what the host itself reports as well', async () => {
     await world.report('own', { capabilities: { ssd: ['true'] } });
     expect((await judge({ extraSpecs: { ssd: 'true' } })).passed).toEqual(['own']);
+    for (const name of ['constructor', 'toString']) {
+      expect((await judge({ extraSpecs: { [name]: 'true' } })).passed).toEqual([]);
+    }
   });
 });
 
