@@ -1,4 +1,5 @@
 import type { Clock } from '#libs/domain/clock';
+import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { type Random, seededRandom, seedOf } from '#libs/domain/random';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -184,7 +185,7 @@ async function hostsFor(
 
 function selectionOf({ node, candidate }: Pick, { facts, settings }: SelectDeps): Selection {
   const aggregates = facts.aggregatesOf(node.host);
-  const [zone = settings.defaultAvailabilityZone] = metadataOf({ aggregates }, 'availability_zone');
+  const [zone = settings.defaultAvailabilityZone] = metadataOf({ aggregates }, ZONE_KEY);
   return {
     computeNodeUuid: node.uuid,
     serviceHost: node.host,

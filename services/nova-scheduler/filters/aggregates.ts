@@ -1,23 +1,20 @@
 import { matchesSpec } from '#libs/domain/extra-specs/matches-spec';
+import { AGGREGATE_SCOPE } from '#libs/domain/extra-specs/parse';
+import { TENANT_KEY, valuesIn, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { HostState } from '../decision/host-state';
 import type { HostFilter } from './filter';
 
 /** Values of a name in the metadata of a host's aggregates; a value with commas is several. */
 export function metadataOf({ aggregates }: Pick<HostState, 'aggregates'>, name: string): string[] {
-  return aggregates.flatMap(({ metadata }) => {
-    const value = metadata.get(name);
-    return value === undefined ? [] : value.split(',').map((one) => one.trim());
-  });
+  return aggregates.flatMap(({ metadata }) => valuesIn(metadata.get(name)));
 }
-
-const SCOPE = 'aggregate_instance_extra_specs:';
 
 export const aggregateExtraSpecsFilter: HostFilter = {
   name: 'AggregateInstanceExtraSpecsFilter',
   runsOnRebuild: false,
   prepare({ request: { extraSpecs } }) {
     const asked = [...extraSpecs].flatMap(([key, wanted]) => {
-      const name = key.startsWith(SCOPE) ? key.slice(SCOPE.length) : key;
+      const name = key.startsWith(AGGREGATE_SCOPE) ? key.slice(AGGREGATE_SCOPE.length) : key;
       return name.includes(':') ? [] : { name, wanted };
     });
     if (asked.length === 0) return undefined;
@@ -35,9 +32,7 @@ export const multiTenancyFilter: HostFilter = {
     ({ request: { projectId } }) =>
     ({ aggregates }) => {
       const tenants = aggregates.flatMap(({ metadata }) =>
-        [...metadata]
-          .filter(([key]) => key.startsWith('filter_tenant_id'))
-          .flatMap(([, value]) => value.split(',').map((one) => one.trim())),
+        [...metadata].flatMap(([key, value]) => (key.startsWith(TENANT_KEY) ? valuesIn(value) : [])),
       );
       return tenants.length === 0 || tenants.includes(projectId) ? undefined : 'it is for other projects';
     },
@@ -51,7 +46,7 @@ export const availabilityZoneFilter: HostFilter = {
     const wanted = spec.availability_zone;
     if (wanted === undefined) return undefined;
     return (host) => {
-      const zones = metadataOf(host, 'availability_zone');
+      const zones = metadataOf(host, ZONE_KEY);
       const isIn = zones.length === 0 ? wanted === defaultAvailabilityZone : zones.includes(wanted);
       return isIn ? undefined : `it is not in the availability zone ${wanted}`;
     };

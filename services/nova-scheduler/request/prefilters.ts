@@ -1,3 +1,4 @@
+import { TENANT_KEY, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { NovaAggregate } from '../facts/nova-facts';
 import { NoHost } from './no-host';
 import type { NovaRequest } from './nova-request';
@@ -37,7 +38,7 @@ export function aggregateNeeds(
     throw new NoHost('No hosts available for tenant');
   }
   const zone = request.spec.availability_zone;
-  const inZone = aggregates.filter(({ metadata }) => zone !== undefined && metadata.get('availability_zone') === zone);
+  const inZone = aggregates.filter(({ metadata }) => zone !== undefined && metadata.get(ZONE_KEY) === zone);
   const isolated = settings.enableIsolatedAggregateFiltering
     ? aggregates.filter((one) => isIsolatedFrom(one, requiredTraits))
     : [];
@@ -49,7 +50,7 @@ export function aggregateNeeds(
 
 function tenantAggregates({ projectId }: NovaRequest, aggregates: readonly NovaAggregate[]): NovaAggregate[] {
   return aggregates.filter(({ metadata }) =>
-    [...metadata].some(([key, value]) => key.startsWith('filter_tenant_id') && value === projectId),
+    [...metadata].some(([key, value]) => key.startsWith(TENANT_KEY) && value === projectId),
   );
 }
 

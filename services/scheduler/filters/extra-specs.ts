@@ -1,4 +1,5 @@
 import { matchesSpec } from '#libs/domain/extra-specs/matches-spec';
+import { AGGREGATE_SCOPE } from '#libs/domain/extra-specs/parse';
 import { metadataOf } from '#libs/domain/grouping/aggregate';
 import type { HostState } from '../fleet/host-state';
 import type { Check, ClassFilter, Reason } from './filter';
@@ -21,10 +22,8 @@ export const extraSpecsFilter: ClassFilter = {
     }),
 };
 
-const SCOPE = 'aggregate_instance_extra_specs:';
-
 function nameIn(key: string): string | undefined {
-  if (key.startsWith(SCOPE)) return key.slice(SCOPE.length);
+  if (key.startsWith(AGGREGATE_SCOPE)) return key.slice(AGGREGATE_SCOPE.length);
   return key.includes(':') ? undefined : key;
 }
 
