@@ -77,18 +77,21 @@ export interface InstanceStore extends DoubtStore {
 
   /**
    * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and
-   * requests with no instance left, but none that is in the outbox. Answers how many it forgot or put off: kept instances are
-   * looked at again when their time has come.
+   * requests with no instance left, but none that is in the outbox. Answers how many it forgot or put off.
    */
   forget(beforeMs: number, limit: number, kept?: KeptEnded): Promise<number>;
 
   close(): Promise<void>;
 }
 
-/** Ended instances that are not forgotten yet: those created up to a time, until another. */
+/** Ended instances that are not forgotten yet: those created up to a time, until `beforeMs` is past another. */
 export interface KeptEnded {
   readonly createdUpToMs: number;
   readonly untilMs: number;
+}
+
+export function isKept({ createdAtMs }: Instance, beforeMs: number, kept: KeptEnded | undefined): boolean {
+  return kept !== undefined && createdAtMs <= kept.createdUpToMs && beforeMs <= kept.untilMs;
 }
 
 export interface UpdateGuards {

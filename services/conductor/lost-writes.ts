@@ -63,7 +63,7 @@ export function mayBeForgotten(
  * record can't tell its instance from one that the store lost, so its host could have it made again by showing its seal.
  */
 export function keptAfterLoss({ upToMs }: LostWrites, retentionMs: number): KeptEnded {
-  return { createdUpToMs: upToMs + CLOCKS_APART_MS, untilMs: upToMs + healMs(retentionMs) };
+  return { createdUpToMs: upToMs + CLOCKS_APART_MS, untilMs: upToMs + healMs(retentionMs) - retentionMs };
 }
 
 /** Time after a loss in which seals prove what was lost. */

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Instance, type PowerState, powerStateToBuild } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
+import { lostUpToMs } from '#libs/placement/port/store-identity';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import { agentOf } from './actions/common';
 import { LIE_POSITION } from './actions/liars';
@@ -227,8 +228,8 @@ function checkDecisions(checker: Checker, rows: readonly Rows[]): void {
 /** Records of what has ended go after a while; after a loss those of before it stay for a day. */
 async function checkBounds(fleet: Fleet, checker: Checker, instances: readonly Instance[]): Promise<void> {
   const beforeMs = fleet.time.nowMs - Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS) - FORGETTING_MS;
-  const { bornAtMs, jumps } = await fleet.server.stores.placement.identify();
-  const lostAtMs = Math.max(bornAtMs, (jumps.at(-1)?.[1] ?? 0) / 1_000);
+  const identity = await fleet.server.stores.placement.identify();
+  const lostAtMs = Math.max(identity.bornAtMs, lostUpToMs(identity));
   for (const { uuid, state, updatedAtMs, createdAtMs } of instances) {
     const isKept = createdAtMs <= lostAtMs + 1_000;
     const isOld = !isKept && (state === 'deleted' || state === 'error') && updatedAtMs < beforeMs;

@@ -6,6 +6,7 @@ import {
   type InstanceFilter,
   type InstanceStore,
   instanceExists,
+  isKept,
   MAX_OUTBOX,
   matches,
   outboxFull,
@@ -162,8 +163,7 @@ export function memoryInstanceStore(
       for (const instance of records.values()) {
         if (old.length === limit) break;
         const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
-        const isKept = kept !== undefined && instance.createdAtMs <= kept.createdUpToMs;
-        if (isOld && !isKept && !outbox.has(instance.uuid)) old.push(instance);
+        if (isOld && !isKept(instance, beforeMs, kept) && !outbox.has(instance.uuid)) old.push(instance);
       }
       for (const { uuid, requestId, createdAtMs } of old) {
         forgottenUpToMs = Math.max(forgottenUpToMs, createdAtMs);

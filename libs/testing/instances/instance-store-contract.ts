@@ -542,6 +542,17 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         expect(await store.forget(2_000, 10)).toBe(1);
       });
 
+      it('keeps those created up to a time, until its own time is past another', async () => {
+        const old = await deleted(1_000, { createdAtMs: 100 });
+        const young = await deleted(1_000, { createdAtMs: 101 });
+        const kept = { createdUpToMs: 100, untilMs: 5_000 };
+        await store.forget(5_000, 10, kept);
+        expect(await store.get([old.uuid, young.uuid])).toEqual([old]);
+        expect(await store.forget(5_000, 10, kept)).toBe(0);
+        expect(await store.forget(5_001, 10, kept)).toBe(1);
+        expect(await store.get([old.uuid])).toEqual([]);
+      });
+
       it('forgets at most as many as asked', async () => {
         for (let n = 0; n < 3; n++) await deleted(1_000);
         expect(await store.forget(5_000, 2)).toBe(2);

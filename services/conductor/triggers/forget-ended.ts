@@ -1,9 +1,9 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
-import type { KeptEnded } from '#libs/instances/store';
+import { isKept } from '#libs/instances/store';
 import type { Conductor } from '../context';
-import { keptAfterLoss, type LostWrites, readLostWrites } from '../lost-writes';
+import { keptAfterLoss, readLostWrites } from '../lost-writes';
 import { orderDestroy } from '../steps/orders';
 
 /** The store does nothing else meanwhile: about a millisecond. */
@@ -16,7 +16,7 @@ const WITHOUT_WORD: readonly Attempt['outcome'][] = ['evacuated', 'timed_out', '
 
 /** Forgets what ended before a time, whose hosts were told; after a loss only what was created since. Answers how many. */
 export async function forgetEnded(c: Conductor, beforeMs: number): Promise<number> {
-  const kept = keptNow(c, await readLostWrites(c));
+  const kept = keptAfterLoss(await readLostWrites(c), c.config.retentionMs);
   for (let forgotten = 0; ; ) {
     const startedAtMs = c.clock.elapsed();
     const batch = await c.instances.forget(beforeMs, FORGET_BATCH, kept);
@@ -26,18 +26,12 @@ export async function forgetEnded(c: Conductor, beforeMs: number): Promise<numbe
   }
 }
 
-/** Ended records that a loss keeps at present. */
-function keptNow(c: Conductor, lost: LostWrites): KeptEnded | undefined {
-  const kept = keptAfterLoss(lost, c.config.retentionMs);
-  return c.clock.now() < kept.untilMs ? kept : undefined;
-}
-
 /**
- * Of records that are about to be forgotten: tells the dead hosts that they were on, or where an attempt was given up without
- * their word, once more to destroy what they come back with. The first order may have been lost, with the conductor that was
- * to give it too, and once the record is gone no report brings it out. A host that was deleted may come back as well, and finds the order in
- * its queue, if that was left. A host that has come back meanwhile has shown what it runs. What a record from before the store went back does not know of, a later attempt on its host, is to go with it: by all
- * claims from before then.
+ * Orders dead hosts once more to destroy what they may come back with, before its record is forgotten: hosts that the record
+ * names, and those of attempts given up without their word. The first order may be lost with its conductor, and without the
+ * record no report leads to another. A deleted host that comes back finds the order in its queue, if that was left; a host
+ * that came back meanwhile has shown what it runs. A record from before a loss does not know of later attempts on its host:
+ * these go by all claims from before the loss.
  */
 export async function destroyBeforeForgetting(c: Conductor, records: readonly Instance[], beforeMs: number) {
   const ended = records.filter(({ state, updatedAtMs }) => {
@@ -45,9 +39,9 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
   });
   if (ended.length === 0) return;
   const lost = await readLostWrites(c);
-  const kept = keptNow(c, lost);
+  const kept = keptAfterLoss(lost, c.config.retentionMs);
   const left = ended
-    .filter(({ createdAtMs }) => kept === undefined || createdAtMs > kept.createdUpToMs)
+    .filter((record) => !isKept(record, beforeMs, kept))
     .flatMap((record) => Array.from(leftOn(record), ([host, number]) => ({ ...record, host, number })));
   if (left.length === 0) return;
   const hosts = await c.placement.hosts([...new Set(left.map(({ host }) => host))]);
@@ -71,7 +65,7 @@ async function orderDestroyed(
   });
 }
 
-/** Where something of it may be that is to go, and its last attempt there: what is destroyed is all up to it. */
+/** Hosts that may still run an ended instance, with its last attempt there: everything up to that is destroyed. */
 function leftOn(record: Instance): ReadonlyMap<string, number> {
   const unconfirmed = record.attempts.filter(({ outcome }) => WITHOUT_WORD.includes(outcome));
   const left = new Map(unconfirmed.map(({ host, number }) => [host, number]));

@@ -11,13 +11,13 @@
 --- ARGV[1] before    time, not included
 --- ARGV[2] limit
 --- ARGV[3] kept      those created up to this time are kept, -1 for none
---- ARGV[4] until     and looked at again at this time
+--- ARGV[4] until     as long as `before` is not past this time
 --- @return how many were forgotten or put off
 --- @include record
 local uuids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1], 'LIMIT', 0, ARGV[2])
 local touched, count = {}, 0
 local forgotten_ms = tonumber(redis.call('GET', KEYS[7]) or 0)
-local kept_up_to_ms = tonumber(ARGV[3])
+local kept_up_to_ms = tonumber(ARGV[1]) <= tonumber(ARGV[4]) and tonumber(ARGV[3]) or -1
 local function forget(uuid)
   local record = redis.call('HGET', KEYS[2], uuid)
   local rest = cjson.decode(string.match(record, '\n(.*)$'))
