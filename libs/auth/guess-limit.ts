@@ -2,17 +2,18 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Authenticate, Principal } from './auth';
 import { AuthError } from './auth-error';
 import { headerOf } from './header';
 
-/** Tokens that are not known, from one address, within the time; then further ones wait. */
+/** Limit of the unknown tokens from one address within {@link WITHIN_MS}; then further ones wait. */
 const MOST_GUESSES = 20;
 const WITHIN_MS = 60_000;
-/** Addresses, and tokens that were good, that a process remembers; the oldest are forgotten. */
+/** Limit of the addresses, and of the good tokens, that a process remembers. */
 const MAX_KEPT = 10_000;
 
-/** As `Authenticate`, of a request: its sender has the headers given. */
+/** Like `Authenticate`, for a request: its address is counted. */
 export type AuthenticateRequest = (request: FastifyRequest, headers: IncomingHttpHeaders) => Promise<Principal>;
 
 /**
@@ -24,7 +25,7 @@ export type AuthenticateRequest = (request: FastifyRequest, headers: IncomingHtt
 export async function limitGuesses(app: FastifyInstance, authenticate: Authenticate): Promise<AuthenticateRequest> {
   await app.register(rateLimit, { global: false, max: MOST_GUESSES, timeWindow: WITHIN_MS, cache: MAX_KEPT });
   const guesses = app.createRateLimit();
-  const good = new Set<string>();
+  const good = new LRUCache<string, true>({ max: MAX_KEPT });
   return async (request, headers) => {
     const token = headerOf(headers, 'x-auth-token') ?? '';
     if (token === '') return authenticate(headers);
@@ -33,8 +34,7 @@ export async function limitGuesses(app: FastifyInstance, authenticate: Authentic
     if (!before.isAllowed && before.remaining === 0 && !good.has(hash)) throw tooManyGuesses(before.ttlInSeconds);
     try {
       const principal = await authenticate(headers);
-      if (good.size >= MAX_KEPT && !good.has(hash)) good.delete(good.keys().next().value as string);
-      good.add(hash);
+      good.set(hash, true);
       return principal;
     } catch (thrown) {
       if (thrown instanceof AuthError && thrown.status === 401) await guesses(request);

@@ -172,9 +172,8 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
   }
 
   #stamp(project: string, atMs: number, revision: number): void {
-    const { amounts } = this.get('project_usage', project)?.row ?? { amounts: {} };
-    const { atMs: before } = this.get('project_usage', project)?.row ?? { atMs: 0 };
-    this.maps.project_usage.set(project, { row: { atMs: laterOf(before, atMs), amounts }, revision });
+    const row = this.get('project_usage', project)?.row ?? { atMs: 0, amounts: {} };
+    this.maps.project_usage.set(project, { row: { ...row, atMs: laterOf(row.atMs, atMs) }, revision });
   }
 
   #raise(providerUuid: string, revision: number): void {

@@ -6,7 +6,7 @@ import { meaningOf } from '../commands/claims/check-guards';
 import { addRow, type RowLists, type Stored, type TableName } from '../commands/tables';
 import { type Conflict, isCommit, type Proposal } from '../commands/transaction';
 import type { Change, CommitResult } from '../port/placement-store';
-import { encodeBatch, TABLE_KEYS } from './encode-batch';
+import { encodeBatch, guardsOfScript, TABLE_KEYS } from './encode-batch';
 import type { Keys } from './keys';
 import { decodeRow } from './row-format';
 import type { SeenRevisions } from './seen-revisions';
@@ -91,12 +91,11 @@ function failureOf({ guards }: Proposal, [number, text]: Exclude<OutcomeReply, 0
   return meaningOf(guard, usage);
 }
 
-/** A guard with two bounds is two of the script's. */
+/** The guard that became the script's guard of this number. */
 function indexOfGuard(guards: Proposal['guards'], number: number): number {
   let seen = 0;
   return guards.findIndex((guard) => {
-    const isRange = guard.kind === 'count' || guard.kind === 'amount';
-    seen += isRange ? (guard.most === undefined ? 0 : 1) + (guard.least === undefined ? 0 : 1) : 1;
+    seen += guardsOfScript(guard);
     return seen >= number;
   });
 }

@@ -33,6 +33,12 @@ export function encodeBatch(proposals: readonly Proposal[]): Buffer {
   return batch.pack();
 }
 
+/** The number of the script's guards that a guard becomes: one for each of its bounds. */
+export function guardsOfScript(guard: Guard): number {
+  if (guard.kind === 'row' || guard.kind === 'silent') return 1;
+  return (guard.most === undefined ? 0 : 1) + (guard.least === undefined ? 0 : 1);
+}
+
 class BatchEncoder {
   readonly #rows = new Map<TableName, { readonly list: Packable[]; readonly places: Map<string, number> }>();
   readonly #counters: string[] = [];
@@ -44,7 +50,10 @@ class BatchEncoder {
     const made = refusal === undefined ? writes : [];
     this.#words.push(0, isCommit(made) ? 1 : 0, 0);
     let guardCount = 0;
-    for (const guard of guards) guardCount += this.#addGuard(guard);
+    for (const guard of guards) {
+      this.#addGuard(guard);
+      guardCount += guardsOfScript(guard);
+    }
     for (const write of made) this.#addWrite(write);
     this.#words[start] = this.#words.length - start - 1;
     this.#words[start + 2] = guardCount;
@@ -54,11 +63,11 @@ class BatchEncoder {
     return packMessage([[...this.#rows.values()].map(({ list }) => list), this.#counters, this.#words]);
   }
 
-  #addGuard(guard: Guard): number {
+  #addGuard(guard: Guard): void {
     switch (guard.kind) {
       case 'row':
         this.#words.push(1, this.#row(guard.table, guard.key), headOfGuard(guard), 0);
-        return 1;
+        break;
       case 'amount': {
         const row = this.#row(guard.table, guard.key);
         if (guard.most !== undefined) this.#words.push(2, row, guard.name, guard.most);
@@ -73,9 +82,7 @@ class BatchEncoder {
       }
       case 'silent':
         this.#words.push(6, guard.host, guard.silentSinceMs, 0);
-        return 1;
     }
-    return (guard.most === undefined ? 0 : 1) + (guard.least === undefined ? 0 : 1);
   }
 
   #addWrite(write: Write): void {

@@ -30,11 +30,6 @@ export interface NodeFields extends Partial<NovaNode> {
   readonly isDisabled?: boolean;
 }
 
-export interface SelectionView {
-  readonly host: string;
-  readonly claims: Readonly<Record<string, unknown>> | null;
-}
-
 /** A Nova of some nodes and a store, and a scheduler on both. */
 export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Record<string, string>> = {}) {
   const store = new MemoryPlacementStore();

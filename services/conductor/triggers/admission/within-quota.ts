@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { BuildRequest } from '#libs/contracts/conductor';
 import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import { listQuotasMethod } from '#libs/contracts/quotas';
@@ -9,14 +10,14 @@ import { readSpec } from '#libs/flavors/fill-in-flavor';
 import type { Conductor } from '../../context';
 import { callScheduler } from '../../steps/call-scheduler';
 
-/** So long a conductor goes by what it was told of a project, where that lets one instance more in. */
+/** Age up to which a known standing may admit one more instance. */
 const BELIEVED_MS = 1_000;
-/** Projects of which it knows that. */
+/** Limit of the projects with a known standing. */
 const MAX_KNOWN = 1_000;
-/** Instances that a conductor takes while no scheduler can judge them; of one project its share. */
+/** Limit of the instances taken while no scheduler can judge them; each project has its share of it. */
 const MAX_UNJUDGED = 1_000;
 
-/** What a project holds and may hold, with what it may borrow. */
+/** Amounts that a project holds, and its limits with what it may borrow. */
 interface Standing {
   readonly used: Resources;
   readonly limits: Resources;
@@ -25,7 +26,7 @@ interface Standing {
 
 /** Judges requests by the quotas of their projects before anything of them is written. */
 export class QuotaJudge {
-  readonly #known = new Map<string, Standing>();
+  readonly #known = new LRUCache<string, Standing>({ max: MAX_KNOWN });
   readonly #unjudged = new Map<string, number>();
 
   /**
@@ -43,20 +44,15 @@ export class QuotaJudge {
     if (isBelieved && excessOf(request, known).length === 0) return;
     const standing = await readStanding(c, projectId);
     const excess = standing ? excessOf(request, standing) : undefined;
-    if (standing) this.#note(projectId, standing);
+    if (standing) {
+      this.#known.set(projectId, standing);
+      this.#unjudged.clear();
+    }
     if (excess?.length === 0 || (await c.instances.list({ requestId: request.requestId }, undefined, 1)).length > 0)
       return;
     if (excess === undefined) return this.#takeUnjudged(projectId, request.count);
     const message = `${sentenceOf(excess)}: ask for fewer instances, end some, or have the quota of project '${projectId}' raised`;
     throw new BerthError('failed_precondition', 'quota_exceeded', message);
-  }
-
-  #note(projectId: string, standing: Standing): void {
-    this.#unjudged.clear();
-    this.#known.delete(projectId);
-    const [oldest] = this.#known.size < MAX_KNOWN ? [] : this.#known.keys();
-    if (oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(projectId, standing);
   }
 
   #takeUnjudged(projectId: string, count: number): void {
@@ -86,7 +82,7 @@ function excessOf(request: BuildRequest, standing: Standing): readonly QuotaExce
   return excess;
 }
 
-/** Undefined while nobody can say. */
+/** The standing by a scheduler's word; undefined while none answers. */
 async function readStanding(c: Conductor, projectId: string): Promise<Standing | undefined> {
   try {
     const request = { projectId, marker: '', limit: 1 };
