@@ -1,8 +1,7 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
-import { instanceEventCodec } from '#libs/contracts/instance';
-import type { InstanceEvent, InstanceView } from '#libs/contracts/messages';
+import { type InstanceEvent, type InstanceView, instanceEventCodec } from '#libs/contracts/instance';
 import { instanceTopic, refusalTopic } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';

@@ -1,4 +1,4 @@
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import { NewerEvents } from './newer-events';
 
 const event = (version: number, instanceUuid = 'one', requestId = 'r') =>

@@ -1,8 +1,7 @@
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
 import { ACK, type Bus } from '#libs/bus/port';
-import type { NodeView } from '#libs/contracts/messages';
-import { operateNodeCodec } from '#libs/contracts/nodes';
+import { type NodeView, operateNodeCodec } from '#libs/contracts/nodes';
 import { agentQueue } from '#libs/contracts/queues';
 import type { LastOrder } from '#libs/domain/nodes/node';
 import { seededRandom } from '#libs/domain/random';

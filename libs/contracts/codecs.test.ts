@@ -13,8 +13,14 @@ import {
 } from './aggregates';
 import { checkedAllocations } from './allocations';
 import type { Codec } from './codec';
-import { buildInstanceCodec, buildReportCodec, destroyInstanceCodec, hostDiscrepancyCodec } from './compute';
-import { buildRequestCodec, terminateInstanceCodec } from './conductor';
+import {
+  type BuildInstance,
+  buildInstanceCodec,
+  buildReportCodec,
+  destroyInstanceCodec,
+  hostDiscrepancyCodec,
+} from './compute';
+import { type BuildRequest, buildRequestCodec, terminateInstanceCodec } from './conductor';
 import { explainMethod } from './diagnosis';
 import { decodeError, encodeError } from './error';
 import { createFlavorMethod, flavorEventCodec, listFlavorsMethod, updateFlavorMethod } from './flavors';
@@ -22,7 +28,6 @@ import { createGroupMethod, listGroupsMethod } from './groups';
 import { listHostsMethod } from './hosts';
 import { instanceEventCodec, listInstancesMethod } from './instance';
 import { MAX_INSTANCES_PER_REQUEST } from './limits';
-import type { BuildInstance, BuildRequest } from './messages';
 import { nodeCodec } from './nodes';
 import { requestSpecCodec } from './request-spec';
 import { alternatesCodec, selectDestinationsMethod } from './selection';

@@ -1,8 +1,7 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
-import { listDoubtsMethod, settleDoubtMethod } from '#libs/contracts/doubts';
+import { type DoubtView, listDoubtsMethod, type SettleDoubtRequest, settleDoubtMethod } from '#libs/contracts/doubts';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
-import type { DoubtView, SettleDoubtRequest } from '#libs/contracts/messages';
 import { BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Running } from '#libs/runtime/service';
 import { ConductorWorld, providerOf } from './testing/conductor-world';

@@ -1,5 +1,5 @@
 import { DEAD_LETTERS } from '#libs/bus/port';
-import type { BuildReport, HostDiscrepancy } from '#libs/contracts/messages';
+import type { BuildReport, HostDiscrepancy } from '#libs/contracts/compute';
 import { agentQueue } from '#libs/contracts/queues';
 import { ConductorWorld } from './testing/conductor-world';
 

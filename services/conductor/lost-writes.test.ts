@@ -1,4 +1,5 @@
-import type { HostDiscrepancy, RunningInstance } from '#libs/contracts/messages';
+import type { HostDiscrepancy } from '#libs/contracts/compute';
+import type { RunningInstance } from '#libs/contracts/stats';
 import type { Attempt, Instance } from '#libs/domain/instance';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { claimWrite } from '#libs/placement/sealed/claim-write';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { BuildReport } from '#libs/contracts/messages';
+import type { BuildReport } from '#libs/contracts/compute';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { eventGaps } from '#libs/testing/instances/event-gaps';

@@ -4,24 +4,23 @@ import { openBus } from '#libs/bus/open';
 import { ACK, type Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import type { Method } from '#libs/contracts/codec';
-import { hostDiscrepancyCodec } from '#libs/contracts/compute';
+import { type HostDiscrepancy, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { explainMethod } from '#libs/contracts/diagnosis';
-import { acquireHostsMethod, releaseHostsMethod } from '#libs/contracts/host-leases';
+import {
+  type AcquireHostsRequest,
+  acquireHostsMethod,
+  type ReleaseHostsRequest,
+  releaseHostsMethod,
+} from '#libs/contracts/host-leases';
 import {
   clearHostFailuresMethod,
   listHostsMethod,
   listOverAllocatedMethod,
   setHostEnabledMethod,
 } from '#libs/contracts/hosts';
-import type {
-  AcquireHostsRequest,
-  HostDiscrepancy,
-  ReleaseHostsRequest,
-  UpdateResourceStatsRequest,
-} from '#libs/contracts/messages';
 import { BUILD_RESULTS, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
-import { updateResourceStatsMethod } from '#libs/contracts/stats';
+import { type UpdateResourceStatsRequest, updateResourceStatsMethod } from '#libs/contracts/stats';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { inventory } from '#libs/domain/inventory';

@@ -1,5 +1,5 @@
 import type { CellView } from '#libs/contracts/cell-methods';
-import type { InstanceView } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
 import { BerthError } from '#libs/domain/errors';
 import { type DrainedFromCell, drainCell } from './drain-cell';
 

@@ -1,4 +1,5 @@
-import type { InstanceView, MoveInstancesResponse } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
+import type { MoveInstancesResponse } from '#libs/contracts/moves';
 import { BerthError } from '#libs/domain/errors';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { type DrainClient, type Drained, drainHost } from './drain-host';

@@ -1,4 +1,6 @@
-import type { InstanceOperation, InstanceView, PlannedMove } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
+import type { PlannedMove } from '#libs/contracts/moves';
+import type { InstanceOperation } from '#libs/contracts/operations';
 import { BerthError } from '#libs/domain/errors';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { carryOut } from './carry-out';

@@ -1,4 +1,4 @@
-import type { InstanceView } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
 import { nextBack } from './undo';
 
 const MOVE = { sourceHost: 'h1' };

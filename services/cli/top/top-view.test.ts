@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
-import type { HostSummary, InstanceEvent } from '#libs/contracts/messages';
+import type { HostSummary } from '#libs/contracts/hosts';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import { inventory } from '#libs/domain/inventory';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { createTerminal, type Keyboard } from '../views/terminal';

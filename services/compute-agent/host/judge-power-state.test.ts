@@ -1,4 +1,4 @@
-import type { SetPowerState } from '#libs/contracts/messages';
+import type { SetPowerState } from '#libs/contracts/power';
 import { judgePowerState } from './judge-power-state';
 import type { TrackedInstance } from './ledger';
 

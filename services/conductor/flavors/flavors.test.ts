@@ -1,15 +1,15 @@
 import { callMethod, castTyped } from '#libs/bus/typed-calls';
 import { buildAcceptedCodec, buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor';
 import {
+  type CreateFlavorRequest,
   createFlavorMethod,
   deleteFlavorMethod,
   flavorEventCodec,
   listFlavorsMethod,
+  type UpdateFlavorRequest,
   updateFlavorMethod,
 } from '#libs/contracts/flavors';
-import type { Identity } from '#libs/contracts/identity';
-import { SERVICE } from '#libs/contracts/identity';
-import type { CreateFlavorRequest, UpdateFlavorRequest } from '#libs/contracts/messages';
+import { type Identity, SERVICE } from '#libs/contracts/identity';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';

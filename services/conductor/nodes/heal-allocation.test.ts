@@ -1,6 +1,5 @@
 import { callMethod } from '#libs/bus/typed-calls';
-import type { NodeView } from '#libs/contracts/messages';
-import { healAllocationMethod, nodeCodec } from '#libs/contracts/nodes';
+import { healAllocationMethod, type NodeView, nodeCodec } from '#libs/contracts/nodes';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';

@@ -1,7 +1,6 @@
-import type { SelectDestinationsRequest } from '#libs/contracts/messages';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { type SelectDestinationsRequest, selectDestinationsMethod } from '#libs/contracts/selection';
 import type { Attempt, Instance } from '#libs/domain/instance';
 import { type MigrationKind, textOf } from '#libs/domain/moves/migration';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';

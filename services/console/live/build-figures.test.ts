@@ -1,4 +1,4 @@
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import { BerthError } from '#libs/domain/errors';
 import type { Attempt } from '#libs/domain/instance';
 import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';

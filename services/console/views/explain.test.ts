@@ -1,6 +1,5 @@
 import { answer } from '#libs/bus/typed-calls';
-import { explainMethod } from '#libs/contracts/diagnosis';
-import type { ExplainRequest, ExplainResponse } from '#libs/contracts/messages';
+import { type ExplainRequest, type ExplainResponse, explainMethod } from '#libs/contracts/diagnosis';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { Browse } from '../testing/browse';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RunningInstance } from '#libs/contracts/messages';
+import type { RunningInstance } from '#libs/contracts/stats';
 import { inventory } from '#libs/domain/inventory';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { MirrorState } from '#libs/placement/mirror/mirror-state';

@@ -1,4 +1,4 @@
-import type { NestedProvider, UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { NestedProvider, UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { inventory } from '#libs/domain/inventory';
 import { aStatsReport, running } from '../testing/stats';
 import { validateStats } from './validate';

@@ -1,6 +1,6 @@
 import type { Client } from '#libs/client/client';
-import type { SelectDestinationsRequest } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { SelectDestinationsRequest } from '#libs/contracts/selection';
 import type { Instance } from '#libs/domain/instance';
 import { groupOf } from '../requests/reservations';
 import { chosenInZones, refusedBy, TopWorld } from '../testing/top-world';

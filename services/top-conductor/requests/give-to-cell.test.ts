@@ -1,4 +1,4 @@
-import type { SelectDestinationsResponse } from '#libs/contracts/messages';
+import type { SelectDestinationsResponse } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { MAX_SCHEDULING_MS } from '#libs/domain/instance';
 import { chosen, refusedBy, TopWorld } from '../testing/top-world';

@@ -1,5 +1,5 @@
-import type { SelectDestinationsRequest } from '#libs/contracts/messages';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { SelectDestinationsRequest } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { hasBeenActive, type Instance } from '#libs/domain/instance';
 import { chosen, chosenInZones, refusedBy, TopWorld } from '../testing/top-world';

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import type { Client } from '#libs/client/client';
-import type { NodeView } from '#libs/contracts/messages';
+import type { NodeView } from '#libs/contracts/nodes';
 import { percentile } from '#libs/runtime/percentiles';
 import { systemClock } from '#libs/runtime/system';
 import { runLine } from '../../../services/cli/testing/run-line';

@@ -1,5 +1,4 @@
-import type { NodeView } from '#libs/contracts/messages';
-import { nodeCodec } from '#libs/contracts/nodes';
+import { type NodeView, nodeCodec } from '#libs/contracts/nodes';
 import { runLine } from '../../../services/cli/testing/run-line';
 import { PoolFleet } from '../../fleet/pool-fleet';
 

@@ -1,6 +1,6 @@
 import type { Client } from '#libs/client/client';
 import { connect } from '#libs/client/connect';
-import type { InstanceView } from '#libs/contracts/messages';
+import type { InstanceView } from '#libs/contracts/instance';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import type { InstanceEvent } from '#libs/contracts/messages';
+import type { InstanceEvent } from '#libs/contracts/instance';
 import { BerthError } from '#libs/domain/errors';
 import { createTerminal } from '../../views/terminal';
 import { ended, requested, showOutcome } from './show-outcome';

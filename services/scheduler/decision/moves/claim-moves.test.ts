@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ClaimMovesResponse } from '#libs/contracts/messages';
+import type { ClaimMovesResponse } from '#libs/contracts/moves';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';

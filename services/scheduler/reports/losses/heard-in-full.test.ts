@@ -1,4 +1,4 @@
-import type { UpdateResourceStatsRequest } from '#libs/contracts/messages';
+import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { aStatsReport, running } from '../../testing/stats';
 import { hearingOf, lossKeeper } from './heard-in-full';
