@@ -1,6 +1,6 @@
 import { BerthError } from '../domain/errors';
 
-/** How long the broker may keep a question about a queue or a channel open. */
+/** Time limit of the broker's answer about a queue or a channel. */
 export const ANSWER_TIMEOUT_MS = 10_000;
 
 export function connectionLost(cause?: unknown): BerthError {

@@ -3,7 +3,7 @@ export class AuthError extends Error {
   constructor(
     readonly status: 401 | 429 | 503,
     message: string,
-    /** Of the answer: where to get a token, or when to try again. */
+    /** Headers of the answer: where to get a token, or when to try again. */
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);

@@ -20,7 +20,7 @@ export interface KeystoneCall {
   readonly body?: unknown;
 }
 
-/** Where Keystone is. */
+/** Keystone's address and the time limit of its answers. */
 export type KeystoneConfig = Pick<AuthConfig, 'keystoneUrl' | 'keystoneTimeoutMs'>;
 
 /** Calls to Keystone, each with a deadline. Logs when Keystone becomes unavailable and available, not each failed call. */

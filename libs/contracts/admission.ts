@@ -7,7 +7,7 @@ import { count, enumOf, flag, list, omittable, optional } from './fields';
 import { MAX_NAMES } from './limits';
 import { message, type PlainOf } from './message';
 
-/** What holds alternates; nothing when not given. */
+/** The hold on an instance's alternates; none when not given. */
 export const alternatesHeld = enumOf(berth.scheduler.v1.AlternatesHeld, 'ALTERNATES_HELD');
 
 /** Who comes first. */
@@ -16,7 +16,7 @@ export function priority(value: number, path: string): number {
   throw invalidArgument('bad_number', `${path} must be from -${MAX_PRIORITY} to ${MAX_PRIORITY}, not ${value}`, path);
 }
 
-/** How a request waits, gives way and ends. */
+/** Rules by which a request waits, gives way and ends. */
 export const admission = message(
   berth.conductor.v1.Admission,
   {
@@ -54,7 +54,7 @@ export type WaitingView = PlainOf<typeof waiting>;
 const victim = message(berth.scheduler.v1.Victim, { instanceUuid: uuid, priority });
 export type Victim = PlainOf<typeof victim>;
 
-/** Whose place a request could take. */
+/** Instances whose place a request could take. */
 export const preemption = message(berth.scheduler.v1.Preemption, {
   host: hostName,
   victims: list(victim, MAX_VICTIMS),

@@ -82,13 +82,13 @@ export function checkedMappings(wire: WireMappings, allocations: Allocations, fi
   return mappingsFromWire(wire, allocations);
 }
 
-/** What was claimed, by provider. */
+/** Claimed amounts, by provider. */
 export const claimedAllocations: Conversion<Allocations, readonly berth.placement.v1.IProviderAllocation[]> = {
   fromWire: checkedAllocations,
   toWire: allocationsToWire,
 };
 
-/** Which of the providers in the message's `allocations` meet which request groups. */
+/** Providers in the message's `allocations` by the request group that they meet. */
 export const claimedMappings = {
   fromWire(wire: WireMappings, path: string, message: { readonly allocations: WireAllocations }): Mappings {
     const providers = (message.allocations as readonly WireAllocation[]).map((one) => uuidText(one.providerUuid));

@@ -20,7 +20,7 @@ export const describeCellMethod = {
     wire.DescribeCellRequest,
     {
       knownDigest: whole,
-      /** Whether later summaries are to be published for a while (`LISTENING_MS`). */
+      /** True when the cell is to publish its summaries for a while (`LISTENING_MS`). */
       listens: flag,
     },
     { rule: ofServices(FEW) },

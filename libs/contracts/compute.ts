@@ -11,7 +11,7 @@ import { runningFields } from './stats';
 
 const wire = berth.compute.v1;
 
-/** Of an instance that is moved, not built anew. */
+/** The part of an order for an instance that is moved, not built anew. */
 const arrival = message(wire.Arrival, { inPlace: flag, handover });
 export type Arrival = PlainOf<typeof arrival>;
 
@@ -62,7 +62,7 @@ export const destroyInstanceCodec = message(
 );
 export type DestroyInstance = PlainOf<typeof destroyInstanceCodec>;
 
-/** What was claimed for the instance that an order is about, by provider; empty when the conductor does not say. */
+/** Amounts claimed for the order's instance, by provider; empty when the conductor does not say. */
 export type Claimed = Pick<DestroyInstance, 'allocations' | 'mappings'>;
 
 /** To `build.results`: how an attempt, or an instance, ended. */
@@ -79,7 +79,7 @@ export const buildReportCodec = message(
     alternates: selections,
     epoch: whole,
     position: whole,
-    /** Of an order to destroy: by what the instance is here all the same; 0 when it is not. */
+    /** On an order to destroy: the claim by which the instance stays here all the same; 0 when it is gone. */
     keptClaimToken: omittable(whole),
   },
   { rule: ofAgents(1_024 * KIB, MANY) },
@@ -121,11 +121,11 @@ export const hostDiscrepancyCodec = message(
     atMs: whole,
     present: runningInstances,
     refusal: optional(hostRefusal),
-    /** Who reported, as the broker knows it. */
+    /** The reporting agent, as the broker knows it. */
     reporter: optional(name),
     /** Above 0: the others are all that is there, as it was after this time by the store's clock. */
     saidAfterMs: omittable(whole),
-    /** What is being built or destroyed there, when all is said. */
+    /** Instances being built or destroyed there, in a full report. */
     changing: omittable(runningInstances),
   },
   { rule: ofServices(MOST) },

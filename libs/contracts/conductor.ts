@@ -72,7 +72,7 @@ export const terminateInstanceCodec = message(
 );
 export type TerminateInstance = PlainOf<typeof terminateInstanceCodec>;
 
-/** What a build request asks for in numbers. */
+/** Counts of a build request. */
 interface Wanted {
   readonly count: number;
   readonly requestSpec: Uint8Array;

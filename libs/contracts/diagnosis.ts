@@ -49,7 +49,7 @@ const relaxation = message(wire.Relaxation, {
 });
 export type Relaxation = PlainOf<typeof relaxation>;
 
-/** Which instances would have to be moved away. */
+/** Instances that would have to be moved away. */
 const displacement = message(wire.Displacement, { host: hostName, instanceUuids: list(uuid, MAX_VICTIMS) });
 export type Displacement = PlainOf<typeof displacement>;
 
@@ -95,7 +95,7 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
   response: explainResponse,
 };
 
-/** What was decided for the instances of a request: how the store keeps it. */
+/** The stored form of a decision for the instances of a request. */
 export const decisionCodec = message(
   wire.Decision,
   {

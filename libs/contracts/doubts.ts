@@ -7,7 +7,7 @@ import { FEW, ofServices } from './message-rules';
 
 const wire = berth.conductor.v1;
 
-/** What is kept and shown, because it is not certain enough to act on. */
+/** A finding that is kept and shown, because it is too uncertain to act on. */
 const doubt = message(wire.Doubt, {
   instanceUuid: uuidOrEmpty,
   host: hostNameOrEmpty,

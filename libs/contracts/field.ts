@@ -7,7 +7,7 @@ export interface Conversion<T, W> {
   readonly toWire?: ((value: T, message: unknown) => unknown) | undefined;
 }
 
-/** How a field of a message is checked or converted: what it is as plain data, and as the generated code reads it. */
+/** The check and conversion of a field: its plain form, and the form of the generated code. */
 export type Field<T, W> = Check<T, W> | Conversion<T, W>;
 
 /** Marks a field that its sender may leave out. */

@@ -13,7 +13,7 @@ import {
 import { MAX_PAIRS } from './limits';
 
 /*
- * What a field of a message can be, besides the checks of `checks.ts`: parts of the tables that `message()` takes.
+ * Kinds of fields for the tables that `message()` takes, besides the checks of `checks.ts`.
  */
 
 /** Bounded by its type in the schema alone. */
@@ -196,7 +196,7 @@ export function bytes(max: number) {
   };
 }
 
-/** How many rows are wanted: `whenZero` when the sender did not say. */
+/** A limit of rows: `whenZero` when the sender did not say. */
 export function pageLimit(whenZero: number, max: number) {
   return (value: number, path: string): number => {
     if (value > max) throw tooMany(path, max);

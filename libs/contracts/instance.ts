@@ -80,7 +80,7 @@ export const instanceView = message(wire.Instance, {
   updatedAtMs: whole,
   requestSpec,
   version: whole,
-  /** Of its request, when it is a gang. */
+  /** The `min_count` of its request, when it is a gang. */
   minCount: omittable(count),
   gangSize: omittable(count),
   admission: optional(admission),

@@ -50,11 +50,11 @@ export type Plain<F> = Flat<
 >;
 
 export interface MessageOptions<T> {
-  /** Who may send it, and how large; of a message that is consumed. */
+  /** Allowed senders and sizes of a message that is consumed. */
   readonly rule?: MessageRule;
-  /** What its fields must be together; throws BerthError `invalid_argument`. */
+  /** Checks fields that depend on each other; throws BerthError `invalid_argument`. */
   readonly check?: (value: T, path: string) => void;
-  /** What errors call it, where it is a whole body; nothing unless given. */
+  /** Its name in errors, where it is a whole body; none unless given. */
   readonly path?: string;
 }
 

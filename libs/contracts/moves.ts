@@ -30,7 +30,7 @@ export const moveInstancesMethod = {
       moves: requiredList(instanceMove, MAX_MOVES),
       leaveHosts: hostNames,
       dryRun: flag,
-      /** What they are for, by any name. */
+      /** A name for the moves together. */
       plan: optional(name),
     },
     { rule: ofServices(MANY) },

@@ -20,13 +20,13 @@ export const operateInstanceMethod = {
       operation: instanceOperation,
       /** The one that the client has seen; 0 for any. */
       version: whole,
-      /** Of a resize: it names a flavor, or says resources and extra specs. */
+      /** For a resize: a flavor, or resources and extra specs. */
       resizeTo: optional(requestSpec),
-      /** Of a migration; '' for any host. */
+      /** For a migration; '' for any host. */
       targetHost: omittable(hostNameOrEmpty),
-      /** Of a migration, to the top: the cell where it is to be built anew; within its cell when not given. */
+      /** For a migration, to the top: the cell to build it in anew; its own cell when not given. */
       targetCell: optional(name),
-      /** Of a resize or a cold migration; 0: as the conductor is set. */
+      /** For a resize or a cold migration; 0 for the conductor's setting. */
       confirmAfterMs: omittable(whole),
     },
     { rule: ofTenants(512 * KIB, MANY) },

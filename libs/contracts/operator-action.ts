@@ -5,7 +5,7 @@ import { map, orUndefined } from './fields';
 import { message, type PlainOf } from './message';
 import { FEW, ofServices } from './message-rules';
 
-/** As an event: an operator acted by the console, or was refused for `error`. */
+/** Event: an operator acted by the console, or was refused for `error`. */
 export const operatorActionCodec = message(
   berth.console.v1.OperatorAction,
   {

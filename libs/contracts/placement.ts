@@ -23,7 +23,7 @@ const spread = message(wire.GroupSpread, {
   countUnavailable: optional(flag),
 });
 
-/** What a group's members keep to: a policy, and what they spread over. */
+/** The policy of a group, and the domains over which its members spread. */
 export const groupRules = {
   policy,
   maxPerHost: (value: number, path: string) => whole(value, path) || 1,

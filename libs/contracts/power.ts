@@ -10,7 +10,7 @@ import { KIB, MANY, ofAgents } from './message-rules';
 
 const wire = berth.compute.v1;
 
-/** What a driver hands over with an instance, which only drivers read. */
+/** Bytes that a driver hands over with an instance; only drivers read them. */
 export const handover = bytes(MAX_HANDOVER_BYTES);
 
 const SHUTDOWN: number = berth.scheduler.v1.PowerState.POWER_STATE_SHUTDOWN;
@@ -19,7 +19,7 @@ const UNSPECIFIED: number = berth.scheduler.v1.PowerState.POWER_STATE_UNSPECIFIE
 /** Only what does not run is said. */
 const toWire = (state: PowerState | undefined) => (state === 'shutdown' ? SHUTDOWN : UNSPECIFIED);
 
-/** How an instance comes up. */
+/** The way in which an instance starts. */
 export const runningOrShutdown: Conversion<PowerState, number> = {
   fromWire: (value) => (value === SHUTDOWN ? 'shutdown' : 'running'),
   toWire,
@@ -65,7 +65,7 @@ export const powerReportCodec = message(
   wire.PowerReport,
   {
     ...aboutPower,
-    /** Of what was stopped to be moved. */
+    /** The handover of an instance that was stopped to be moved. */
     handover: omittable(handover),
     reason: name,
     message: text,

@@ -13,10 +13,10 @@ import { FEW, KIB, MANY, ofServices, ofTenants } from './message-rules';
 const wire = berth.quota.v1;
 type Limits = Readonly<Record<string, number>>;
 
-/** What a limit may be on besides resource classes. */
+/** Things that a limit may be on besides resource classes. */
 export const OTHER_LIMITS: readonly string[] = [INSTANCES, PRIORITY_LIMIT, RECLAIM_LIMIT];
 
-/** What a decision would exceed. */
+/** A limit that a decision would exceed. */
 export const quotaExcess = message(wire.QuotaExcess, {
   scope: oneOf(['project', 'cohort']),
   name,

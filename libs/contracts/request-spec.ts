@@ -51,7 +51,7 @@ const groupPolicy: Conversion<RequestSpec['groupPolicy'], boolean> = {
 
 const flavorVersion = message(wire.FlavorVersion, { name: requiredName, version: whole });
 
-/** What is asked for, per instance: by itself in records and where a conductor fills a flavor in, else inside of requests. */
+/** The request of one instance: by itself in records and where a conductor fills a flavor in, else inside of requests. */
 export const requestSpec = message(
   wire.RequestSpec,
   {

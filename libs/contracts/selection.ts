@@ -44,7 +44,7 @@ export const destination = message(wire.Destination, {
 });
 export type Destination = PlainOf<typeof destination>;
 
-/** What an instance holds passes to a migration. */
+/** The passing of an instance's claim to a migration. */
 export const move = message(wire.Move, { migrationUuid: uuid, claimToken: whole, sourceHost: hostNameOrEmpty });
 export type Move = PlainOf<typeof move>;
 
@@ -78,11 +78,11 @@ const selectDestinationsRequest = message(
 );
 export type SelectDestinationsRequest = PlainOf<typeof selectDestinationsRequest>;
 
-/** As many destinations as instances, or fewer or none and why. */
+/** A destination for each instance, or fewer or none and why. */
 const selectDestinationsResponse = message(wire.SelectDestinationsResponse, {
   destinations: list(destination, MAX_INSTANCES_PER_REQUEST),
   noValidHost: orUndefined(diagnosis),
-  /** Whose place the request could take, where there was no host. */
+  /** Instances whose place the request could take, where there was no host. */
   preemption: optional(preemption),
   /** By the top: the cell that was chosen, or of those that may get room for it the best. */
   cell: optional(name),

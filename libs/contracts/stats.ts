@@ -11,7 +11,7 @@ const wire = berth.scheduler.v1;
 type Texts = readonly string[];
 type Amounts = Readonly<Record<string, number>>;
 
-/** What an agent says of an instance. Only the shape is checked here. */
+/** An agent's word on an instance. Only the shape is checked here. */
 export const runningFields = {
   instanceUuid: anyText,
   projectId: anyText,
@@ -48,7 +48,7 @@ const nestedProvider = message(wire.NestedProvider, {
 });
 export type NestedProvider = PlainOf<typeof nestedProvider>;
 
-/** That an operator disabled a host, and why. */
+/** The disabling of a host by an operator, with its reason. */
 const hostDisabled = message(wire.HostDisabled, { reason: anyText });
 export type HostDisabled = PlainOf<typeof hostDisabled>;
 

@@ -3,7 +3,7 @@ import type { OsloRequest } from './envelope';
 import { noSuchMethod, RemoteError, unsupportedVersion } from './remote-error';
 import { isCompatible } from './versions';
 
-/** How a call ends: with a result, or by another server of the exchange, which gets the message as it came. */
+/** The end of a call: a result, or another server of the exchange that gets the message as it came. */
 export type RpcOutcome =
   | { readonly kind: 'result'; readonly value: unknown }
   | { readonly kind: 'hand_over'; readonly topic: string };

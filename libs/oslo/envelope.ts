@@ -14,7 +14,7 @@ export interface OsloRequest {
   readonly replyTo: ReplyAddress | undefined;
 }
 
-/** Who waits for an answer. */
+/** The address of a caller that waits for an answer. */
 export interface ReplyAddress {
   readonly queue: string;
   readonly messageId: string;

@@ -4,7 +4,7 @@ import { ReopeningChannel } from '../amqp/reopening-channel';
 import { sleep } from '../domain/clock';
 import type { Surroundings } from '../runtime/service';
 
-/** Where a message goes; '' is the default exchange, whose routing keys are names of queues. */
+/** The way of a message; '' is the default exchange, whose routing keys are names of queues. */
 export interface Route {
   readonly exchange: string;
   readonly routingKey: string;

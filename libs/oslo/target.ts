@@ -1,6 +1,6 @@
 import type { Channel } from 'amqplib';
 
-/** What a server listens to, as oslo.messaging names it. */
+/** A target of a server, in the words of oslo.messaging. */
 export interface OsloTarget {
   /** The topic exchange: `nova`. */
   readonly exchange: string;
@@ -8,7 +8,7 @@ export interface OsloTarget {
   readonly topic: string;
   /** The server's name among those of the topic. */
   readonly host: string;
-  /** How the services' configuration has its queues: `amqp_durable_queues` and `rabbit_quorum_queue`. All must agree. */
+  /** Kind of queues in the services' configuration (`amqp_durable_queues`, `rabbit_quorum_queue`). All must agree. */
   readonly queueKind: QueueKind;
   /** `serve` shares the topic's queue with other servers; `listen` gets a copy of every message and answers none. */
   readonly mode: 'serve' | 'listen';

@@ -1,4 +1,4 @@
-/** What a script reads with `cmsgpack.unpack`. */
+/** A value that a script reads with `cmsgpack.unpack`. */
 export type Packable = number | string | boolean | readonly Packable[];
 
 let buffer = Buffer.allocUnsafe(65_536);

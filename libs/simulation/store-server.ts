@@ -25,7 +25,7 @@ interface Done {
   readonly effect: (stores: ServedStores) => Promise<unknown>;
 }
 
-/** Who asks for an effect, and when it was sent: it may be under way for long. Of a host's report, when a scheduler heard it. */
+/** The process that asks for an effect, and the time of sending, which may be long ago; for a host's report, the time at which a scheduler heard it. */
 export interface Asking {
   readonly name: string;
   readonly atMs: number;

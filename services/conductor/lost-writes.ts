@@ -71,9 +71,9 @@ function healMs(retentionMs: number): number {
   return Math.max(retentionMs, HEAL_MS);
 }
 
-/** How long after a loss hosts are heard of what was lost, at least. */
+/** Least time after a loss in which hosts are believed about what was lost. */
 const HEAL_MS = 86_400_000;
-/** So far the clocks of a scheduler and of the store may be from each other. */
+/** Largest difference between the clocks of a scheduler and of the store. */
 const CLOCKS_APART_MS = 1_000;
 
 /**

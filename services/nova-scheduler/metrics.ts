@@ -3,7 +3,7 @@ import type { FactKind, NovaFacts } from './facts/nova-facts';
 
 const KINDS: readonly FactKind[] = ['services', 'nodes', 'aggregates', 'instances'];
 
-/** What a scheduler for Nova counts. */
+/** Metrics of a scheduler for Nova. */
 export function novaMetrics(metrics: Metrics, facts: NovaFacts) {
   const help = "Age of what was read last from Nova's API.";
   metrics.gauge('berth_nova_facts_age_seconds', help, ['kind'], (gauge) => {

@@ -3,7 +3,7 @@ import { FILTERS } from './filters/registry';
 import type { NovaConfig } from './options';
 import { WEIGHERS, type WeigherName } from './weighers/registry';
 
-/** What decisions are made by, of the configuration. */
+/** The part of the configuration that decisions use. */
 export function selectSettings(config: NovaConfig): SelectSettings {
   const multipliers: Readonly<Record<WeigherName, number>> = {
     cpu: config.weightCpu,

@@ -31,7 +31,7 @@ interface Said {
   readonly message: string;
 }
 
-/** As much as is read of a node of the syntax tree. */
+/** The part of a syntax tree's node that is read. */
 interface Node {
   readonly type?: string;
   readonly value?: unknown;

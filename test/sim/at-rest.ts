@@ -100,7 +100,7 @@ function isUnheard({ activeAt }: Instance): boolean {
 const NONE = /^$/;
 const ANY = /./;
 
-/** What an instance is of which something was not done; and the faults that may say why not: none, any, or that a source was silent. */
+/** States of an instance whose operation was not done, with the faults that explain it: none, any, or a silent source. */
 const UNDONE: Readonly<Record<string, { readonly states: readonly string[]; readonly mayFailBy: RegExp }>> = {
   stop: { states: ['active'], mayFailBy: NONE },
   start: { states: ['stopped'], mayFailBy: ANY },

@@ -73,7 +73,7 @@ export const FORGED = 'forged';
 /** A doubt is shown with each report of its host: this is three of them. */
 const DOUBT_SHOWN_EVERY_MS = 13_000;
 
-/** What one agent may have said, of doubts. */
+/** Doubts that one agent's words may raise. */
 const MOST_SAID = 200;
 
 /** After so many a host is left out, whoever's builds fail: the default of `BERTH_SCHEDULER_QUARANTINE_FAILURES`. */
@@ -146,7 +146,7 @@ export class Checker {
   readonly #servesSinceMs = new Map<string, number>();
   /** How often the store had gone back when an instance came to its end. */
   readonly #endedIn = new Map<string, number>();
-  /** What runs on a host that was dead when the record of it was written last: it is destroyed there when the host is back. */
+  /** Instances on a host that was dead when their records were written last: they are destroyed there when it is back. */
   readonly #leftOnDead = new Set<string>();
   /** Attempts that records gave up. */
   readonly #givenUp = new Set<string>();
@@ -804,7 +804,7 @@ export class Checker {
     }
   }
 
-  /** Where the members of groups are, by group and instance. One of an affinity group that is on a move is at either end of it. */
+  /** Hosts of group members, by group and instance. A moving member of an affinity group is at either end. */
   #placesByGroup(): ReadonlyMap<string, Map<string, readonly string[]>> {
     const places = new Map<string, Map<string, readonly string[]>>();
     for (const consumer of this.#consumers.values()) {
@@ -823,7 +823,7 @@ export class Checker {
     return places;
   }
 
-  /** Whether an instance was ordered elsewhere than on some hosts, or is settled there: it does not go back with another by itself. */
+  /** True when an instance was ordered elsewhere than on some hosts, or is settled there: it does not go back with another. */
   #isLeavingFrom(uuid: string, hosts: readonly string[]): boolean {
     const places = this.#placesByGroup();
     const ends = [...places.values()].flatMap((ofGroup) => ofGroup.get(uuid) ?? []);

@@ -33,7 +33,7 @@ export class TakeOvers {
     return this.fleet.time.nowMs - (this.#reportedAtMs.get(host) ?? 0) < LEASE_MS - CLOCK_TOLERANCE_MS;
   }
 
-  /** Whether a host is dead to the store: a conductor has fenced it, and its agent is not back. */
+  /** True when a host is dead to the store: a conductor has fenced it, and its agent is not back. */
   isFenced(host: string): boolean {
     return this.#fenced.has(host);
   }

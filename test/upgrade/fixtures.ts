@@ -17,9 +17,9 @@ export type Row =
 
 /** The content of `ROWS_FILE`. */
 export interface RecordedCell {
-  /** Of the claim of `ACTIVE` (`scripted-cell.ts`). */
+  /** Token of the claim of `ACTIVE` (`scripted-cell.ts`). */
   readonly claimToken: number;
-  /** Of the lease that a conductor holds. */
+  /** Epoch of the lease that a conductor holds. */
   readonly epoch: number;
   /** By key, of the cell `cell1`. */
   readonly rows: Readonly<Record<string, Row>>;

@@ -15,7 +15,7 @@ import {
 import { memoryDoubtStore } from './doubt-store';
 import { memoryOutbox } from './outbox';
 
-/** Who holds hosts. */
+/** The present holders of hosts. */
 export interface HostHolders {
   isHeldBy(host: string, epoch: number, atMs: number): boolean;
 }

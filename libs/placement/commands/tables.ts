@@ -84,7 +84,7 @@ export interface LastReport {
   readonly digest: string;
 }
 
-/** What a project holds, and how that changed day by day (`holdMore` in `project-usage.ts`); of the last change at `atMs`. */
+/** A project's amounts, and their changes day by day (`claims/use-over-time.ts`), as of the last change at `atMs`. */
 export interface StoredUsage {
   readonly atMs: number;
   readonly amounts: Resources;

@@ -14,7 +14,7 @@ export interface Reader {
 }
 
 /**
- * What must be so when the transaction is committed; the first guard that fails stops it. One with a `refusal` says why the
+ * A condition at the commit of the transaction; the first guard that fails stops it. One with a `refusal` says why the
  * command is refused then; any other means that what was read is out of date, and the command is decided again.
  *
  * - `row`     a row is as it was read, or still absent

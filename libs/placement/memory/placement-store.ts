@@ -235,7 +235,7 @@ export class MemoryPlacementStore implements PlacementStore {
     return { kind: 'committed', change, claimToken: this.#claimToken };
   }
 
-  /** As `redis/lua/include/change.lua`. */
+  /** Like `redis/lua/include/change.lua`. */
   #nextNumbers(atMs: number): void {
     const last = this.#revision;
     const leastUs = last === 0 ? firstNumber(atMs) : firstNumber(this.#goesOnAtMs ?? 0);

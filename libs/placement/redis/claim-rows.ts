@@ -9,7 +9,7 @@ import type { AmountsTable, Guard, Reader, Write } from '../commands/transaction
 import type { MirroredRows } from '../port/mirrored-rows';
 
 type Table = keyof ClaimTables & TableName;
-/** What the claims of a batch add to a row of amounts; the last is the row's writer. */
+/** Additions of a batch's claims to a row of amounts; the last claim is the row's writer. */
 interface Moved {
   readonly amounts: Record<string, number>;
   revision: number;

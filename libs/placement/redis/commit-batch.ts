@@ -11,7 +11,7 @@ import type { Keys } from './keys';
 import { decodeRow } from './row-format';
 import type { SeenRevisions } from './seen-revisions';
 
-/** What became of a proposal. */
+/** The outcome of a proposal. */
 export type Outcome = CommitResult | Conflict;
 
 /** Commits proposals, one after the other; it throws BerthError as `RedisClient.runScript`. */
@@ -30,7 +30,7 @@ export interface WriterFacts {
 /** Guards and writes in one run of the script, beyond those of its first transaction: Redis does nothing else meanwhile. */
 const MAX_WORK = 1_000;
 
-/** What `lua/commit.lua` returns. */
+/** The reply of `lua/commit.lua`. */
 type Reply = [revision: string, firstClaimToken: string, usages: string[], ...outcomes: OutcomeReply[]];
 type OutcomeReply = 0 | [guard: number, amounts: string];
 

@@ -148,7 +148,7 @@ class BatchEncoder {
 }
 
 /**
- * How the row text must begin: with the revision that was read. Sequences have none, so all that was read counts. A row that
+ * The beginning that a row's text must have: the revision that was read. Sequences have none, so all that was read counts. A row that
  * an earlier transaction of the batch makes has its number, negative, as its revision.
  */
 function headOfGuard({ table, stored }: Extract<Guard, { kind: 'row' }>): string | number | false {

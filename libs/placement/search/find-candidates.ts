@@ -53,7 +53,7 @@ export interface Turns {
 }
 
 /**
- * As `findCandidates`, with pauses, in which others have a turn and the view may change: candidates of trees looked at later are
+ * Like `findCandidates`, with pauses in which others have a turn and the view may change: candidates of trees looked at later are
  * of the later state, and those whose providers are gone are left out.
  */
 export async function findCandidatesInTurns(

@@ -2,7 +2,7 @@ import { setImmediate as othersTurn } from 'node:timers/promises';
 import type { Clock } from '../../domain/clock';
 import type { Turns } from './find-candidates';
 
-/** So long one request may keep all others waiting. */
+/** Time for which one request may keep all others waiting. */
 const TURN_MS = 20;
 
 /** Turns of some milliseconds, and pauses between them, in which the view may change. */

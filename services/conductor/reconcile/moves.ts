@@ -55,7 +55,7 @@ export function groupGoesBack(record: Instance, { host, mateUuid }: GroupGoesBac
 
 type GroupGoesBack = Extract<Observation, { kind: 'group_goes_back' }>;
 
-/** Whether it is to move from a host, both sides are claimed, and its destination was not ordered. */
+/** True when it is to move from a host, both sides are claimed, and its destination was not ordered. */
 export function isYetToLeave({ state, migration }: Instance, host: string): boolean {
   const isOnItsWay = state === 'resize' || state === 'migrating';
   const isClaimed = migration?.phase === 'claimed' || migration?.phase === 'handing_over';

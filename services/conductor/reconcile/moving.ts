@@ -26,7 +26,7 @@ import {
 export function moving(record: Moving, observed: Observation, nowMs: number): Step {
   if (observed.kind === 'terminate_requested') return { kind: 'record_deleting' };
   if (observed.kind === 'running' && isAtSource(record, observed)) return none('its move holds it');
-  // What a host says comes before a deadline that has passed: a store may have forgotten that it has left, or arrived.
+  // A host's word comes before a deadline that has passed: a store may have forgotten that it has left, or arrived.
   if (observed.kind === 'running' && record.migration.phase !== 'arriving') return seenOnItsWay(record, observed);
   switch (record.migration.phase) {
     case 'selecting':

@@ -56,7 +56,7 @@ export function selectDestinationsCall(deps: SelectCallDeps): RpcMethod {
   };
 }
 
-/** What a call asks for. @throws RemoteError */
+/** The request of a call. @throws RemoteError */
 export function readArguments(args: Readonly<Record<string, unknown>>, userId: unknown, maxInstances: number) {
   if (args['spec_obj'] === undefined || args['spec_obj'] === null)
     throw malformed(
@@ -112,7 +112,7 @@ function remoteErrorOf(thrown: unknown, { facts, config }: SelectCallDeps): Remo
   return new RemoteError('NovaException', 'nova.exception', `${error.message} (${error.reason})`, { code: 500 });
 }
 
-/** That facts are old, for whoever reads the fault. */
+/** A sentence for the fault when facts are old. */
 function staleness(facts: NovaFacts, maxAgeMs: number): string {
   const old = (['services', 'nodes'] as const).flatMap((kind) => {
     const ageMs = facts.ageMs(kind) ?? 0;

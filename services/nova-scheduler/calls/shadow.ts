@@ -5,7 +5,7 @@ import { type Asked, selectDestinations } from '../decision/select-destinations'
 import { NoHost } from '../request/no-host';
 import { readArguments, type SelectCallDeps } from './select-destinations';
 
-/** What a shadow finds for an instance: `alternate` is Nova's choice among Berth's alternates. */
+/** The shadow's finding for an instance: `alternate` when Nova chose one of Berth's alternates. */
 export type ShadowOutcome = 'same' | 'alternate' | 'different' | 'neither' | 'only_nova' | 'only_berth';
 
 /**

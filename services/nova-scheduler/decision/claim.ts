@@ -12,7 +12,7 @@ export interface InstanceClaim {
   readonly candidate: Candidate;
 }
 
-/** How a claim ended. After a conflict the mirror is as new as what was in the way, and a new decision may find other hosts. */
+/** The end of a claim. After a conflict the mirror knows what was in the way, and a new decision may find other hosts. */
 export type Claimed =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'conflict'; readonly refusedRoot: string | undefined };

@@ -18,7 +18,7 @@ export interface FoundHosts {
 /** A request of many instances may put several on a host that has several providers to choose from. */
 const MOST_PER_HOST = 8;
 
-/** What hosts are found with. */
+/** Dependencies of the search for hosts. */
 export interface FindDeps {
   readonly view: PlacementView;
   readonly facts: NovaFacts;

@@ -9,7 +9,7 @@ export type WeighedClass = 'VCPU' | 'MEMORY_MB' | 'DISK_GB';
 /** Amounts of a root provider that nobody holds. */
 export type FreeAmounts = Readonly<Record<WeighedClass, number>>;
 
-/** What hosts are read from. */
+/** Sources of a host's state. */
 export interface HostSources {
   readonly view: PlacementView;
   readonly facts: NovaFacts;
@@ -35,7 +35,7 @@ export class HostState {
   get aggregates(): readonly NovaAggregate[] {
     return this.sources.facts.aggregatesOf(this.node.host);
   }
-  /** Of the root provider. */
+  /** Traits of the root provider. */
   get traits(): readonly string[] {
     return this.sources.view.provider(this.node.uuid)?.traits ?? [];
   }

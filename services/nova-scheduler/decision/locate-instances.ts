@@ -3,8 +3,8 @@ import type { NovaFacts } from '../facts/nova-facts';
 import type { LocateInstances } from '../filters/filter';
 
 /**
- * Where instances are: on the hosts that Nova says, and on those where they hold allocations, which is known sooner. One that moves is on
- * both sides.
+ * Locates instances: on the hosts that Nova names, and on those where they hold allocations, which is known sooner. A moving
+ * instance is on both sides.
  */
 export function locateInstances(
   view: PlacementView,

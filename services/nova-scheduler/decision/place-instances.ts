@@ -19,7 +19,7 @@ export interface PlaceSettings extends FilterSettings {
   readonly shuffleBestSameWeighedHosts: boolean;
 }
 
-/** What a decision is made on. */
+/** Input of a decision. */
 export interface PlaceInput {
   readonly request: NovaRequest;
   /** An instance for each place; undefined for callers that name none, for which nothing is claimed. */

@@ -21,14 +21,14 @@ import { type Pick, type Placed, type PlaceSettings, placeInstances } from './pl
 import type { UsageOverlay } from './usage-overlay';
 
 export interface SelectSettings extends PlaceSettings, QuerySettings {
-  /** How often a request is decided again when others took the hosts first. */
+  /** Limit of further decisions when others took the hosts first. */
   readonly claimAttempts: number;
   /** Nova's `[scheduler] max_attempts`: a host and its alternates. */
   readonly maxAttempts: number;
   readonly catchUpMs: number;
   /** Providers tried for one query, at most. */
   readonly maxSearchSteps: number;
-  /** Whether pinned processors may be VCPU of hosts that report no PCPU (not `disable_fallback_pcpu_query`). */
+  /** True when pinned processors may be VCPU of hosts without PCPU (not `disable_fallback_pcpu_query`). */
   readonly fallbackPcpuQuery: boolean;
 }
 
@@ -63,7 +63,7 @@ export interface Selected {
 /**
  * Selects a host for each instance of a request, claims all of them in one commit, and names alternates.
  *
- * As Berth's own scheduler does: a decision is one synchronous piece on a mirror that may be stale, the commit checks it, and after a
+ * Like Berth's own scheduler, it decides in one synchronous piece on a mirror that may be stale, the commit checks it, and after a
  * conflict everything is decided again on what was learned. Where nothing is claimed (a rebuild, a caller that names no instances) the
  * decision is the answer.
  *
@@ -128,7 +128,7 @@ async function decide(
   const keeps = claims && !isDryRun;
   const held = keeps ? heldClaims(request, instanceUuids, queries, { view, facts }) : new Map<string, Pick>();
   const alternateCount = withAlternates && claims ? settings.maxAttempts - 1 : 0;
-  // Where nothing is claimed the search has said which hosts have capacity, and that is all.
+  // Without a claim the search only tells which hosts have capacity.
   const hosts = claims ? found.hosts : found.hosts.map(({ node }) => ({ node, candidates: [] }));
   const input = { request, instanceUuids: places, hosts, held, view, facts, inFlight, freeAmounts, alternateCount };
   return { result: placeInstances(input, random, settings), queries, found };

@@ -31,7 +31,7 @@ export class UsageOverlay {
     return own + (this.below?.of(providerUuid, resourceClass) ?? 0);
   }
 
-  /** Whether allocations fit beside all that is taken. */
+  /** True when allocations fit beside all that is taken. */
   fits(allocations: Allocations, view: Pick<ProviderForest, 'provider' | 'usage'>): boolean {
     if (this.isEmpty) return true;
     return Object.entries(allocations).every(([uuid, resources]) => {

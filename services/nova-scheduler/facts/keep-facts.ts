@@ -4,7 +4,7 @@ import type { Surroundings } from '#libs/runtime/service';
 import type { FactKind, FactSource, NovaFacts } from './nova-facts';
 
 export interface KeepFactsSettings {
-  /** How often each kind is asked for; 0 asks once, at start. */
+  /** Interval of asking for each kind; 0 asks once, at start. */
   readonly intervalMs: Readonly<Record<FactKind, number>>;
   readonly timeoutMs: number;
 }

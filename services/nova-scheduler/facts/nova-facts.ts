@@ -14,7 +14,7 @@ export interface NovaNode {
   readonly hypervisorVersion: number;
   /** Instances in the middle of an operation, as the node says (`current_workload`). */
   readonly ioOps: number;
-  /** What `capabilities:` extra specs can ask for, by name; objects are nested. */
+  /** Facts for `capabilities:` extra specs, by name; objects are nested. */
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
@@ -33,7 +33,7 @@ export interface NovaAggregate {
   readonly metadata: ReadonlyMap<string, string>;
 }
 
-/** Where facts come from. Each answers with all there is, or rejects. */
+/** A source of facts. Each method answers with all there is, or rejects. */
 export interface FactSource {
   services(signal: AbortSignal): Promise<readonly NovaService[]>;
   nodes(signal: AbortSignal): Promise<readonly NovaNode[]>;
@@ -47,7 +47,7 @@ export type FactKind = keyof FactSource;
 const NOTHING: ReadonlySet<string> = new Set();
 
 /**
- * What Nova knows and placement does not: nodes, services, host aggregates, instances. Whole answers replace what was known of a kind;
+ * Facts that Nova knows and placement does not: nodes, services, host aggregates, instances. Whole answers replace what was known of a kind;
  * fanouts change single rows in between. A decision reads it synchronously.
  */
 export class NovaFacts {

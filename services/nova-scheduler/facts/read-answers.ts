@@ -29,7 +29,7 @@ export function readNode(row: Row, cellOf: CellOfHost): NovaNode {
   };
 }
 
-/** What the API tells of a node that `capabilities:` extra specs may ask for. */
+/** Facts of a node that `capabilities:` extra specs may ask for. */
 const CAPABILITIES = ['cpu_info', 'hypervisor_type', 'hypervisor_version', 'hypervisor_hostname', 'host_ip'] as const;
 
 export function readAggregate(row: Row): NovaAggregate {

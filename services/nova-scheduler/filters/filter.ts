@@ -12,7 +12,7 @@ export interface FilterSettings {
   readonly defaultAvailabilityZone: string;
 }
 
-/** What a filter may look at. */
+/** Input of a filter besides the host. */
 export interface FilterContext {
   readonly request: NovaRequest;
   /** The instance that is placed now. */
@@ -30,7 +30,7 @@ export type LocateInstances = (uuids: Iterable<string>) => (host: HostState) => 
 export interface HostFilter {
   /** Its class in Nova: `ComputeFilter`. */
   readonly name: string;
-  /** Whether a rebuild on the same host must pass it. */
+  /** True when a rebuild on the same host must pass it. */
   readonly runsOnRebuild: boolean;
   /** The check for one request; undefined when the request asks nothing of it. */
   prepare(context: FilterContext): CheckHost | undefined;

@@ -2,7 +2,7 @@ import type { HostState } from '../decision/host-state';
 import { CHECK_TYPE, type NovaRequest } from '../request/nova-request';
 import type { Refusal } from './filter';
 
-/** What a request says of hosts by name, which is no filter of Nova's and holds before them. */
+/** Hosts that a request names or ignores: no filter of Nova's; it holds before them. */
 export interface NamedHosts {
   readonly check: (host: Pick<HostState, 'node'>) => Refusal;
   /** A forced host passes unfiltered, unless Nova itself asks whether it suits. */

@@ -4,7 +4,7 @@ import { amount, type Field, flag, identifier, list, mapOf, object, type Read, t
 /* Objects in a call of the scheduler, of Nova 26 to 33: a line for each field, with the version that brought it. */
 
 const ignored: Field<undefined> = { read: unused };
-/** What Nova's database adds to a row. */
+/** Columns that Nova's database adds to a row. */
 const PERSISTENT = { created_at: ignored, updated_at: ignored, deleted_at: ignored, deleted: ignored };
 const texts = list(text);
 
@@ -158,7 +158,7 @@ const readLimits = object({
   fields: { numa_topology: ignored, vcpu: ignored, disk_gb: ignored, memory_mb: ignored },
 });
 
-/** What a call asks for. */
+/** The request of a call. */
 export const readRequestSpec = object({
   name: 'RequestSpec',
   newest: '1.15',

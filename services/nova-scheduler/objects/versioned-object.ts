@@ -16,7 +16,7 @@ export interface Field<T> {
  */
 export interface ObjectTable<F extends Fields> {
   readonly name: string;
-  /** Of one major; the last is the newest that is understood. */
+  /** Versions of one major; the last is the newest that is understood. */
   readonly newest: string;
   readonly fields: F;
   /** True where few of its fields matter: those that the table does not have are left out instead of refused. */
@@ -25,7 +25,7 @@ export interface ObjectTable<F extends Fields> {
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 
-/** What a table reads as. */
+/** The type that a table reads. */
 export type ObjectOf<F extends Fields> = {
   readonly [K in keyof F]: F[K] extends Field<infer T> ? T | undefined : never;
 };
@@ -110,7 +110,7 @@ export const flag: Read<boolean> = (value, path) => {
   throw malformed(path, 'is not true or false');
 };
 
-/** What is carried and not used. */
+/** A field that is carried and not used. */
 export const unused: Read<undefined> = () => undefined;
 
 /** A value of an image property: texts, numbers and booleans as text. */

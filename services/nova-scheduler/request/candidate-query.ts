@@ -13,13 +13,13 @@ export interface QuerySettings extends ImageTraitSettings, PrefilterSettings {
   readonly maxRequestGroups: number;
 }
 
-/** What a request is translated with. */
+/** Context of a request's translation. */
 export interface QueryContext {
   readonly aggregates: readonly NovaAggregate[];
   /** The provider of the one compute node that the request names; undefined for any. */
   readonly inTree: string | undefined;
   readonly settings: QuerySettings;
-  /** Whether pinned processors are PCPU; false for hosts that report none, where they are VCPU. */
+  /** True when pinned processors are PCPU; false for hosts that report none, where they are VCPU. */
   readonly isPinningTranslated: boolean;
 }
 

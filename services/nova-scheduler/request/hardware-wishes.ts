@@ -53,7 +53,7 @@ const MEMORY_ENCRYPTION: Readonly<Record<string, string>> = {
   'amd-sev-snp': 'HW_CPU_X86_AMD_SEV_SNP',
 };
 
-/** Whether the request wants processors of its own: such a request may also be met in VCPU, by hosts that report no PCPU. */
+/** True when the request wants processors of its own: hosts without PCPU may meet it in VCPU. */
 export function wantsPinning(request: NovaRequest): boolean {
   return wishOf(request, 'cpu_policy') === 'dedicated';
 }

@@ -2,7 +2,7 @@ import { isStandardTrait } from '#libs/domain/standard-names';
 import { isTrue, type NovaRelease, wishOf } from './hardware-wishes';
 import type { ImageProperty, NovaRequest } from './nova-request';
 
-/** Which of Nova's options for asking Placement are on, by their names in nova.conf. */
+/** Nova's options for asking Placement, by their names in nova.conf. */
 export interface ImageTraitSettings {
   readonly queryPlacementForImageTypeSupport: boolean;
   readonly imageMetadataPrefilter: boolean;

@@ -1,7 +1,7 @@
 import type { SpecObject } from '../objects/tables';
 import { type ServerGroup, serverGroupOf } from './server-group';
 
-/** What Nova asks for, of a spec that was read: what is not set is empty. */
+/** Nova's request, read of a spec; fields that are not set are empty. */
 export interface NovaRequest {
   readonly spec: SpecObject;
   readonly projectId: string;

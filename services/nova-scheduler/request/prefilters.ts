@@ -3,14 +3,14 @@ import type { NovaAggregate } from '../facts/nova-facts';
 import { NoHost } from './no-host';
 import type { NovaRequest } from './nova-request';
 
-/** Which of Nova's options about host aggregates are on, by their names in nova.conf. */
+/** Nova's options about host aggregates, by their names in nova.conf. */
 export interface PrefilterSettings {
   readonly limitTenantsToPlacementAggregate: boolean;
   readonly placementAggregateRequiredForTenants: boolean;
   readonly enableIsolatedAggregateFiltering: boolean;
 }
 
-/** What host aggregates add to a query, as placement aggregates. */
+/** Placement aggregates that host aggregates add to a query. */
 export interface AggregateNeeds {
   /** Each inner list is any-of. */
   readonly memberOf: readonly (readonly string[])[];

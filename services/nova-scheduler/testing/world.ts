@@ -82,7 +82,7 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
       await store.commit({ kind: 'create_name', catalogue, name, atMs: AT_MS } as Command);
   }
 
-  /** What is answered, by instance. */
+  /** Answers, by instance. */
   async function select(fields: SpecFields = {}, args: Readonly<Record<string, unknown>> = {}) {
     const asked = { instance_uuids: [instance(1)], return_objects: true, return_alternates: true, ...args };
     const request = { method: 'select_destinations', version: '4.5', context: {}, namespace: undefined };

@@ -67,7 +67,7 @@ async function counted(metric: string): Promise<number> {
   return lines.filter((line) => line.startsWith(metric)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-/** How much a process has said so far. */
+/** Bytes of a process's output so far. */
 const said = (name: string) => children.get(name)?.stdout().length ?? 0;
 
 /** The most memory that a process has had. */

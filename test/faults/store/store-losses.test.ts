@@ -108,7 +108,7 @@ it.each(Object.keys(losses))(
     await lose?.();
     const lostByMs = ((await store.identify()).nowMs ?? 0) - 1;
 
-    // As many as were lost, so that the numbers would be the same if they only went on.
+    // The number of lost commits, so that plain counting would give the same numbers again.
     const later = [await mustClaim(provider), await mustClaim(provider), await mustClaim(provider)];
     for (const { token, revision } of later) {
       expect(lost.map((one) => one.token)).not.toContain(token);

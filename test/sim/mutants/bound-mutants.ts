@@ -6,7 +6,7 @@ import * as quarantining from '../../../services/scheduler/fleet/quarantine';
 import { Machine } from '../machine';
 import { type Mutant, mutant, withFocus } from './mutant';
 
-/** What bounds what is kept, and what one of many may do to the others. */
+/** Bounds on what is kept, and on what one of many may do to the others. */
 export const BOUND_MUTANTS: readonly Mutant[] = [
   mutant('journal-keeps-all', 'removing what is gone from the journal', Machine.prototype, 'journal', (original) => {
     return function journal(this: Machine) {

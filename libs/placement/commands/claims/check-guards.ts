@@ -2,7 +2,7 @@ import type { RefusedCommit } from '../../port/placement-store';
 import type { Stored, Tables } from '../tables';
 import type { Guard } from '../transaction';
 
-/** What guards are checked on. */
+/** The rows that guards are checked on. */
 export interface GuardedRows {
   /** A row is as it was read. */
   isSame(guard: Extract<Guard, { kind: 'row' }>): boolean;
@@ -34,7 +34,7 @@ function isWithin(number: number, { least = -Infinity, most = Infinity }: { leas
   return number >= least && number <= most;
 }
 
-/** What a failed guard means for the command: why it is refused, or that it is to be decided again. */
+/** Consequence of a failed guard for the command: its refusal, or a conflict that has it decided again. */
 export function meaningOf(
   guard: Guard,
   usage: Stored<Tables['usage']> | undefined,

@@ -9,7 +9,7 @@ export interface ClaimTerms {
   readonly atMs: number;
   /** Takes what does not fit, and where a group's policy forbids. */
   readonly force: boolean;
-  /** Of what is forced, refuses what no provider can have run. */
+  /** Refuses forced amounts above the total of a provider. */
   readonly withinTotal?: boolean;
   /** Refuses what would exceed a quota, unless forced. */
   readonly withinQuota: boolean;
@@ -47,12 +47,12 @@ export class Draft {
     return this.view.get(table, key);
   }
 
-  /** How many a group counts under a name, with what this claim changes so far. */
+  /** A group's count under a name, with the changes of this claim so far. */
   count(name: string, group: string): number {
     return this.view.count(name, group) + (this.#counts.get(name) ?? 0);
   }
 
-  /** Must be so of a counter, with what this claim changes so far. */
+  /** Bounds a counter, with the changes of this claim so far. */
   bound(
     group: string,
     name: string,
@@ -71,7 +71,7 @@ export class Draft {
     });
   }
 
-  /** Must be at most so much of an amount in use, with what this claim moves so far. */
+  /** Bounds an amount in use, with the changes of this claim so far. */
   boundUsage(
     providerUuid: string,
     name: string,
@@ -114,7 +114,7 @@ export class Draft {
   }
 }
 
-/** Whether a consumer is to hold nothing any more. */
+/** True when a consumer is to hold nothing any more. */
 export function isEmpty({ allocations }: Pick<ConsumerWrite, 'allocations'>): boolean {
   for (const _ in allocations) return false;
   return true;

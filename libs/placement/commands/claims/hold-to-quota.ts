@@ -49,12 +49,12 @@ export function holdToQuotas(draft: Draft, growth: Growth): RefusedCommit | unde
     }
   }
   const refusal = isInCohort ? refusalOf(growth, state) : undefined;
-  // What was read may be out of date: a project that has given back meanwhile may have room.
+  // The rows may be out of date: a project that has given back meanwhile may have room.
   if (refusal) for (const one of decisive) holdAtLeast(draft, one);
   return refusal;
 }
 
-/** What a project holds of a class. */
+/** A project's amount of a class. */
 interface Amount {
   readonly key: string;
   readonly name: string;

@@ -79,7 +79,7 @@ function holdToCapacity(draft: Draft, take: Take, inventory: Inventory): void {
   }));
 }
 
-/** How much of a provider is for instances of the same or a higher priority, for which others make room. */
+/** Amount of a provider that is nominated for instances of the same or a higher priority. */
 function nominatedFor(draft: Draft, { write, providerUuid, resourceClass }: Take): number {
   let amount = 0;
   for (const [uuid, one] of Object.entries(draft.read('nomination', providerUuid) ?? {})) {

@@ -10,8 +10,8 @@ const MAX_COUNTED_DAYS = 32;
 export const SINCE = 'since';
 
 /**
- * What a project holds more or less from a time on, as sums that commute: nobody reads the row before adding to it. By class,
- * what it holds; and for the day of the change, `<day>+<class>`, how much more it holds at the day's end than at its start,
+ * Changes what a project holds from a time on, by sums that commute: nobody reads the row before adding to it. By class,
+ * the amount held; and for the day of the change, `<day>+<class>`, how much more it holds at the day's end than at its start,
  * and `<day> <class>`, the unit-milliseconds that the change makes until the day's end. `daysOf` reads the use of each day
  * from these.
  */
@@ -53,7 +53,7 @@ export function laterOf(lastMs: number, atMs: number): number {
   return lastMs > atMs && lastMs - atMs <= DAY_MS ? lastMs : atMs;
 }
 
-/** What a project holds. */
+/** Amounts that a project holds. */
 export function heldOf({ amounts }: Pick<StoredUsage, 'amounts'>): Resources {
   const held: Record<string, number> = {};
   for (const name in amounts) if (isHeld(name)) held[name] = amounts[name] as number;

@@ -28,7 +28,7 @@ export async function matesOf(c: Conductor, record: Placed): Promise<readonly In
 /** More of a group than one host has. */
 const MAX_MATES = 1_000;
 
-/** Of the group of an instance that goes back to the source of its move, what was to leave there with it. */
+/** Members of the affinity group that are yet to leave the host to which an instance goes back. */
 export async function groupGoingBack(c: Conductor, record: Moving): Promise<readonly Look[]> {
   const { uuid, projectId, migration } = record;
   const { host } = migration.source;

@@ -9,7 +9,7 @@ import { orderArrival } from '../orders';
 export function begun(c: Conductor, { attempts }: Instance, host: string, number: number) {
   const nowMs = c.clock.now();
   const kept = [...attempts, attemptOn(host, number, nowMs)].slice(-MAX_ATTEMPTS_KEPT);
-  // What another host said of it has no place in the order of what this one says.
+  // Reports of different hosts have no common order.
   const place = { host, activeAt: undefined, missingIn: undefined };
   return { ...place, attempts: kept, dueAtMs: nowMs + c.config.buildTimeoutMs };
 }

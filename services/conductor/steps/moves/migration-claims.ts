@@ -15,7 +15,7 @@ import { openRequest, release } from '../claims';
 import { noteDoubt } from '../note-doubt';
 import { begun, order } from './arrival';
 
-/** What a migration holds goes, if it is still what this move put there. */
+/** Releases a migration's claim, if it is still the one that this move made. */
 export async function releaseMigration(c: Conductor, { projectId, migration }: Instance): Promise<void> {
   if (migration === undefined) return;
   const { uuid, claimToken } = migration;
@@ -53,7 +53,7 @@ export async function giveBack(c: Conductor, look: Look, record: Moving): Promis
     const back = request
       ? claimWrite(request, guard(held))
       : { ...migrationWrite(record, allocations, guard(held)), uuid, consumerType: 'INSTANCE' };
-    // Of another kind or project it is not this move's to release, and must not hold it up.
+    // A consumer of another kind or project is not this move's to release, and must not hold it up.
     const isOthers = !kept && claims.some((one) => one.uuid === migration.uuid);
     const consumers = isOthers ? [back] : [migrationWrite(record, {}, guard(kept)), back];
     const result = await c.placement.commit({
