@@ -8,7 +8,7 @@ import type { Fleet } from './fleet/fleet';
 import type { Quarantines } from './fleet/quarantine';
 import type { KeptRanks } from './ranking/ranked-hosts';
 
-/** What a scheduler counts. */
+/** Metrics of a scheduler. */
 export type SchedulerMetrics = ReturnType<typeof schedulerMetrics>;
 
 export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRanks, mirror: Mirror, clock: Clock) {

@@ -5,7 +5,7 @@ import type { RankingSettings } from './ranking/judgement';
 import type { ConstraintSettings } from './ranking/request-constraints';
 import { withProfile } from './weighers/profiles';
 
-/** What decisions are made by: the configuration, with the filters that it names. */
+/** Settings of decisions: the configuration, with the filters that it names. */
 export interface SelectSettings extends RankingSettings, ConstraintSettings {
   readonly hostSubsetSize: number;
   readonly claimAttempts: number;

@@ -133,7 +133,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
 /** Each may have 4 MiB, and any agent may send as many as it likes. */
 const MAX_REPORTS_IN_HAND = 64;
 
-/** How long a request waits until the mirror shows what it must have seen. */
+/** Longest wait until the mirror shows what a request must have seen. */
 const CATCH_UP_MS = 3_000;
 
 /** The handlers of a scheduler: each call logged and counted. */

@@ -23,7 +23,7 @@ export function decideAsMany(
   const { instanceUuids, minCount = 0, mayPreempt = false } = request;
   if (minCount === 0 || minCount >= instanceUuids.length) return decide(request, nowMs, random, parts, refusedClaims);
 
-  // Whose place it could take is told, and looked for, only for as many as are enough.
+  // Preemption is searched for only at the smallest count that is enough.
   const decideFor = (uuids: readonly string[]) => {
     const some = { ...request, instanceUuids: uuids, mayPreempt: mayPreempt && uuids.length === minCount };
     return decide(some, nowMs, random, parts, refusedClaims);

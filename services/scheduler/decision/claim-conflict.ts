@@ -11,16 +11,16 @@ export type ClaimConflict = Extract<
   { kind: 'capacity' | 'nominated' | 'group' | 'generation' | 'not_found' }
 >;
 
-/** What tells a stale decision. */
+/** The part of the mirror that shows whether a decision was stale. */
 export type ConflictMirror = Pick<
   Mirror,
   'revision' | 'provider' | 'consumer' | 'groupMembers' | 'hasResourceClass' | 'nominations'
 >;
 
 /**
- * Whether somebody wrote what the refusal is about after the revision of the decision, so that another decision will see
- * it. If not, filters and store contradict each other, and deciding again would come to the same. The mirror has caught up
- * with the store.
+ * True if the rows of the refusal were written after the decision's revision, so that deciding again can succeed. False
+ * if filters and store contradict each other: another decision would end the same. The mirror has caught up with the
+ * store.
  */
 export function wasStale(
   conflict: ClaimConflict,
@@ -42,7 +42,7 @@ export function wasStale(
         : isNewer(mirror.consumer(conflict.uuid));
     case 'group': {
       const members = group ? mirror.groupMembers(groupKey(projectId, group.id)) : [];
-      // Of a group that spreads, one that left made the others uneven, and is not seen any more.
+      // A member that left a spread group skewed the others, and the mirror shows it no longer.
       const mayHaveLeft = group?.spread !== undefined && mirror.revision > decidedAtRevision;
       return mayHaveLeft || [...members].some((uuid) => isNewer(mirror.consumer(uuid)));
     }

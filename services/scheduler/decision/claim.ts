@@ -13,7 +13,7 @@ import type { CompleteSpec } from './complete-request';
 import { migrationWrite } from './move-claim';
 import type { PickedHost } from './pick-hosts';
 
-/** What a claim needs of the mirror: to read its own writes, and to catch up after a conflict. */
+/** The part of the mirror that a claim needs: to read its own writes, and to catch up after a conflict. */
 export type ClaimMirror = ConflictMirror & Pick<Mirror, 'apply' | 'applyRows' | 'waitFor'>;
 
 /**
@@ -51,14 +51,14 @@ export async function claimAll(
   return judgeCommit(result, { picks, specs: [spec], decidedAtRevision }, caller, { placement, mirror });
 }
 
-/** What was committed: the picks, what was asked for them, and the revision that the decision saw. */
+/** A commit: its picks, their specs, and the revision that the decision saw. */
 interface Committed {
   readonly picks: readonly PickedHost[];
   readonly specs: readonly Pick<CompleteSpec, 'projectId' | 'group'>[];
   readonly decidedAtRevision: number;
 }
 
-/** What the answer to a commit of claims means. After a conflict, brings the mirror up to date. @throws as `claimAll`. */
+/** Judges the answer to a commit of claims; after a conflict the mirror catches up. @throws as `claimAll`. */
 export async function judgeCommit(
   result: CommitResult,
   { picks, specs, decidedAtRevision }: Committed,
@@ -103,7 +103,7 @@ export async function judgeCommit(
 }
 
 /**
- * What claims some picks: with a move, what its instance holds passes to its migration.
+ * The writes that claim some picks. In a move the instance's holdings pass to its migration.
  *
  * @throws BerthError `failed_precondition / foreign_consumer`, `/ migration_uuid_taken`.
  */

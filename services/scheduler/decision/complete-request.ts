@@ -32,7 +32,7 @@ export function completeRequest({ spec, equivalenceClass }: ClassifiedSpec, flee
   };
 }
 
-/** Whether the request names a group that the mirror does not show, or not yet. */
+/** True if the mirror does not (yet) show the group that the request names. */
 export function lacksGroup({ spec: { group, projectId } }: ClassifiedSpec, { view }: Fleet): boolean {
   return group?.policy === undefined && group !== undefined && !view.serverGroup(storedGroupKey(projectId, group.id));
 }

@@ -26,7 +26,7 @@ import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
 import { decidePreemption } from './preemption/decide-preemption';
 import type { FoundPreemption, NominatedPlace } from './preemption/find-preemption';
 
-/** What is to be decided: a host for each instance, and alternates. */
+/** A request to decide: a host for each instance, and alternates. */
 export interface SelectRequest extends CompleteRequest {
   readonly requestId: string;
   readonly instanceUuids: readonly string[];
@@ -37,9 +37,9 @@ export interface SelectRequest extends CompleteRequest {
   readonly isProtected?: boolean | undefined;
   /** When there is no host: say whose place it could take. */
   readonly mayPreempt?: boolean | undefined;
-  /** What is to hold its alternates. */
+  /** How alternates are held. */
   readonly alternatesHeld?: AlternatesHeld | undefined;
-  /** Of one instance, which holds a claim already: it passes to a migration. */
+  /** For one instance that holds a claim already: the claim passes to a migration. */
   readonly move?: Move | undefined;
   /** Members of its affinity group, itself among them, that leave their host in one commit. */
   readonly together?: ReadonlySet<string> | undefined;
@@ -73,18 +73,18 @@ export type Decision =
       readonly preemption: DecidedPreemption | undefined;
     };
 
-/** Who is to make room, and for which instances: each has its place. */
+/** The preemption decided on, with a nominated place for each instance. */
 export interface DecidedPreemption extends Pick<FoundPreemption, 'view'> {
   readonly places: ReadonlyMap<string, NominatedPlace>;
 }
 
-/** What decisions are made with. */
+/** Dependencies of a decision. */
 export interface DecisionParts {
   readonly fleet: Fleet;
   readonly pricing: Pricing;
   readonly rankHosts: RankHosts;
   readonly settings: SelectSettings;
-  /** Whether a decision that finds its hosts is kept now. */
+  /** True while successful decisions are recorded. */
   readonly keepsSelected: () => boolean;
 }
 
@@ -141,12 +141,12 @@ export function decide(
   const spreadAmong = located.members?.spread?.among;
   const grounds = groundsOf(destinations.map(({ selected }) => selected.host));
   const { picks } = picked;
-  // What was left out of sight for this request is there for the next.
+  // The next request sees what was hidden from this one only.
   const assumed = snapshot === present ? picked.snapshot : picks.reduce((one, { claim }) => one.assume(claim), present);
   return { kind: 'decided', destinations, toClaim: picks, assumed, spreadAmong, grounds };
 }
 
-/** What the instances prefer of resources is taken only if all of it is within the quota: it refuses nobody. */
+/** Preferred resources are taken only if all of them are within the quota; they never refuse an instance. */
 function affordable(
   { spec, equivalenceClass }: SelectRequest,
   unclaimed: readonly string[],

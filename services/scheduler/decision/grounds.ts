@@ -12,16 +12,16 @@ import type { DecisionParts } from './decide';
 import { diagnose } from './diagnose';
 import { verdictOn } from './verdict';
 
-/** What a decision was made on: the fleet as it was before anything was placed. */
+/** The basis of a decision: the fleet before anything was placed. */
 export interface Grounds {
-  /** Of the store, as the mirror showed it. */
+  /** The store's revision that the mirror showed. */
   readonly revision: number;
   readonly diagnosis: Diagnosis;
   /** The best, and after them those that were selected and are not among them. */
   readonly hosts: readonly HostVerdict[];
 }
 
-/** What a decision begins with. */
+/** The start of a decision. */
 interface Start {
   readonly snapshot: FleetSnapshot;
   readonly constraints: RequestConstraints;
@@ -61,7 +61,7 @@ export function noteGrounds(
   };
 }
 
-/** Of the classes that were decided lately, which are objects of their own: to prepare filters takes longer than to ask them. */
+/** Judgements of recent classes, by identity: preparing filters costs more than asking them. */
 const judgements = new WeakMap<
   EquivalenceClass,
   { readonly settings: RankingSettings; readonly prices: Prices; readonly judgement: Judgement }

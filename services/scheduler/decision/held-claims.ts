@@ -27,7 +27,7 @@ export interface ClaimsHeld {
  * of the fleet or on one that the spec ignores, are replaced by the claim that is made; what another owner holds is no claim, and the store refuses to
  * replace it.
  *
- * What is moved holds a claim from the beginning: it keeps it only when that was made by this move.
+ * An instance that moves holds a claim from the beginning; it keeps that claim only if this move made it.
  *
  * @throws BerthError `failed_precondition / claim_changed` when what is to be moved holds another claim than its move knows.
  */
@@ -75,7 +75,7 @@ function isInItsZone({ groupDomain }: Consumer, { group, availabilityZone }: Req
   return groupDomain?.by !== ZONE_KEY || groupDomain.domain === availabilityZone;
 }
 
-/** What is required, and of what is preferred any classes, each whole: those that the host had when it was claimed. */
+/** True if the claim holds all required resources and each preferred class wholly or not at all: what the host had then. */
 function holdsWhatIsAsked(consumer: Consumer, spec: RequestSpec): boolean {
   const required = sum([spec.resources, ...spec.requestGroups.map((group) => group.resources)]);
   const has = sum(Object.values(consumer.allocations));

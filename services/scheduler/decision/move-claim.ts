@@ -11,9 +11,9 @@ import type { Candidate } from '#libs/placement/search/query';
 type Consumers = Pick<PlacementView, 'consumer'>;
 
 /**
- * How far the claims of a move are: not begun, as the instance holds what it held when the move was asked for; made, as the
- * migration holds its part; or neither, and what the instance holds is not what was to be moved. Made in place, a move may
- * leave its migration nothing to hold: then a later claim at its source, `isWanted` as it is, is its own.
+ * The stage of a move's claims: `not begun` (the instance holds what it held when the move was asked for), `made` (the
+ * migration holds its part), or neither (the instance's claim is not the one to be moved). A move made in place may leave
+ * its migration nothing to hold; then a later claim at its source that `isWanted` is the move's own.
  */
 export function stageOf(
   move: Move,
@@ -69,7 +69,7 @@ function keptMembership(held: Consumer, to: Membership | undefined): Membership 
   return { group: to.group, host: groupHost, kept: { movedTo: to.spread?.domain ?? '' }, ...(spread && { spread }) };
 }
 
-/** What is to be moved is held by another claim than the caller knows, or by none: an audit settles it. */
+/** The instance holds another claim than its move knows, or none: an audit settles it. */
 export function claimChanged(instanceUuid: string): BerthError {
   const message = `what instance ${instanceUuid} holds is not what was to be moved; try again after the next audit`;
   return new BerthError('failed_precondition', 'claim_changed', message);

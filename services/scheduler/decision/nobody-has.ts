@@ -49,7 +49,7 @@ function noAggregates(wanted: RequestSpec['memberOf'], { view }: Fleet): string[
   return none.map((anyOf) => `nothing is in aggregate ${anyOf.join(' or ')}`);
 }
 
-/** What every host was refused for. */
+/** Resource classes, traits and the like for which every host was refused. */
 function nobodyOffers(spec: RequestSpec, { filters, hostsConsidered }: Diagnosis): string[] {
   const counts = new Map(filters.flatMap(({ reasons }) => Object.entries(reasons)));
   const isNowhere = (symbol: string) => counts.get(symbol) === hostsConsidered;

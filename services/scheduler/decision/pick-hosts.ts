@@ -13,7 +13,7 @@ import type { DecisionParts } from './decide';
 export interface HostForInstance {
   readonly host: HostState;
   readonly candidate: Candidate;
-  /** Of an alternate with preferred resources: what the instance takes there without them. */
+  /** For an alternate with preferred resources: the claim there without them. */
   readonly required?: Candidate | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface Picks extends Assumed {
   readonly picks: readonly PickedHost[];
 }
 
-/** What hosts are picked with. */
+/** Dependencies of picking hosts. */
 export type PickParts = Pick<DecisionParts, 'rankHosts' | 'settings'>;
 
 /** Hosts are drawn among the best as long as they weigh no less than the best by this: a tenth of one usual weight. */
@@ -144,7 +144,7 @@ function placeEach(
   let snapshot = before;
   for (const instanceUuid of batch) {
     const host = snapshot.at(index) as HostState;
-    // What was found first may be taken by the instances before.
+    // Earlier instances may have taken the candidate that was found first.
     const isFirst = picks.length === 0 || !needsSearch(equivalenceClass, host);
     const candidate = isFirst ? first : searchOn(forBatch(equivalenceClass, 1), host);
     if (!candidate) return undefined;

@@ -8,7 +8,7 @@ import type { SchedulerConfig } from '../options';
 /** Replaces what alternates may claim by references to the store. */
 export type Refer = (destinations: readonly Destination[]) => Promise<readonly Destination[]>;
 
-/** What a process that refers works with. */
+/** Dependencies of allocation requests by reference. */
 export interface ReferParts {
   readonly placement: Pick<PlacementStore, 'keepAllocationRequests'>;
   readonly clock: Clock;

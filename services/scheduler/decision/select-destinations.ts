@@ -19,7 +19,7 @@ import type { Nominate } from './preemption/nominate';
 import type { Refer } from './refer';
 import { sealDestination } from './seal-destination';
 
-/** What selecting takes. */
+/** Dependencies of `selectDestinations`. */
 export interface SelectDeps extends DecisionParts {
   readonly placement: PlacementStore;
   readonly mirror: ClaimMirror;
@@ -38,7 +38,7 @@ export interface PastDecision {
   readonly decision: KeptDecision;
 }
 
-/** What is asked for. */
+/** A selection as the caller asks for it. */
 export type AskedSelection = Omit<SelectRequest, keyof CompleteRequest> & ClassifiedSpec;
 
 /** The caller, and whether it still waits for the answer. */
@@ -83,7 +83,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
         keep(decision.grounds, claimed.destinations);
-        // What was kept for them is theirs now.
+        // The claim replaces the nomination.
         await deps.nominate(request, undefined);
         await deps.holdAlternates(claimed.instances, request);
         const destinations = await deps.refer(claimed.destinations);

@@ -8,7 +8,7 @@ import type { Judgement } from '../ranking/judgement';
 import type { RequestConstraints } from '../ranking/request-constraints';
 import type { EquivalenceClass } from '../request/equivalence-class';
 
-/** How a host stands to a request: every refusal; or what each weigher gives it, and what it costs of the room that is priced. */
+/** A host's verdict: every refusal; or each weigher's share, and the cost in priced capacity. */
 export function verdictOn(
   host: HostState,
   equivalenceClass: EquivalenceClass,

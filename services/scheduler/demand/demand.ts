@@ -7,13 +7,13 @@ export interface AskedShape extends Shape {
 
 /** After so many instances more an instance counts half. */
 const HALF_LIFE_INSTANCES = 20_000;
-/** Of more the one asked for least is forgotten. */
+/** Beyond this number the least requested shape is forgotten. */
 const MAX_SHAPES = 128;
 /** Counts are brought down again before they leave what a number holds. */
 const LARGEST_UNIT = 1e100;
 
 /**
- * How often each shape is asked for, what was asked lately counting more. Instead of fading every count with each request,
+ * Frequency of each requested shape; recent requests count more. Instead of fading every count with each request,
  * the unit in which a new one counts grows.
  */
 export class Demand {

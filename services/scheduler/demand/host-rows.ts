@@ -2,7 +2,7 @@ import { capacityOf } from '#libs/domain/inventory';
 import type { HostState } from '../fleet/host-state';
 
 /**
- * What each host has free, as one row of numbers that is read from its state once, and again when the state has changed. Every class
+ * Free amounts of each host, as a row of numbers that is read from its state once, and again after a change. Every class
  * of requests weighs the same hosts; reading adjacent numbers is cheaper than looking amounts up by name each time.
  */
 export class HostRows {

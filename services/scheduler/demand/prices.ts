@@ -12,12 +12,12 @@ export interface PricedShape extends Shape {
   readonly price: number;
 }
 
-/** What the room of a fleet is worth, as of one snapshot. Immutable. */
+/** Prices of a fleet's free capacity, as of one snapshot. Immutable. */
 export interface Prices {
   readonly shapes: readonly PricedShape[];
   /** The classes that are asked for, with the shares of the fleet's capacity that are free: 0 to 1. */
   readonly freeShares: readonly (readonly [resourceClass: string, share: number])[];
-  /** What hosts have free of the classes of the shapes, and what the room on them is worth. */
+  /** Free amounts and price of each host, for the classes of the shapes. */
   readonly rows: HostRows;
   /** The sum of the prices of all that fits less on a host once so much is taken there. */
   readonly costOf: (taken: Resources) => (host: HostState) => number;

@@ -16,12 +16,12 @@ const OF_HOSTS = 1;
 const MAX_COUNTED = 50_000;
 
 /**
- * What this scheduler is asked for, and the prices that follow from it. Prices are kept for some time; what a host would lose
+ * The demand seen by this scheduler, and the prices that follow from it. Prices are kept for some time; a host's loss
  * is always the host's own.
  */
 export class Pricing {
   private readonly demand = new Demand();
-  /** Of the classes that are asked for again and again, which are objects of their own. */
+  /** Shapes of classes that recur, by identity. */
   private readonly shapes = new WeakMap<EquivalenceClass, Shape | undefined>();
   /** Instances with the shape that they were counted as; those counted longest ago go first. */
   private readonly counted = new LRUCache<string, string>({ max: MAX_COUNTED });

@@ -1,10 +1,10 @@
 import type { Shape } from './shape';
 
 /**
- * How many of each of some shapes fit: `countOf` for all of them at once. It is asked for every host of a fleet, so amounts lie
- * in columns of numbers, one a resource class, and are multiplied with instead of divided by; what fits exactly fits still,
+ * Counts of how many of each shape fit: `countOf` for all of them at once. It runs for every host of a fleet, so amounts lie
+ * in columns of numbers, one a resource class, and are multiplied with instead of divided by; an exact fit still fits,
  * because each number is a little more than one over the amount, by less than what one unit of up to a million millions makes.
- * Shapes stand in the order of what they ask of the first class, so that none is looked at that is too large for what is free: on
+ * Shapes are ordered by what they ask of the first class, so that shapes too large for the free amount are never read: on
  * a full host, most of them.
  */
 export class ShapeColumns<S extends Shape> {
@@ -16,7 +16,7 @@ export class ShapeColumns<S extends Shape> {
   private readonly columns: readonly Float64Array[];
   /** Amounts of the first class, least first; 0 for shapes that do not ask for it. */
   private readonly amounts: Float64Array;
-  /** How many fit, while they are counted. */
+  /** Scratch: the counts. */
   private readonly fits: Float64Array;
 
   /** `scarcest`: the class to stand first, of which hosts have least left. */
@@ -71,7 +71,7 @@ export class ShapeColumns<S extends Shape> {
     return count;
   }
 
-  /** How many shapes ask no more than that of the first class. */
+  /** The number of shapes that ask at most `most` of the first class. */
   private countUpTo(most: number): number {
     const { amounts } = this;
     let [count, tooMany] = [0, amounts.length];

@@ -10,7 +10,7 @@ export interface Shape {
   readonly resources: Resources;
 }
 
-/** What one instance of a class requires; undefined when it asks for nothing. */
+/** Required resources of one instance of a class; undefined when it asks for nothing. */
 export function shapeOf(equivalenceClass: EquivalenceClass): Shape | undefined {
   return shapeFrom(Object.entries(requiredAmounts({ ...equivalenceClass, batchSize: 1 })));
 }
@@ -20,7 +20,7 @@ export function wholeHost({ inventories }: Pick<HostState, 'inventories'>): Shap
   return shapeFrom(Object.entries(inventories).map(([name, inventory]) => [name, Math.floor(capacityOf(inventory))]));
 }
 
-/** How many instances of a shape fit into what is free. */
+/** The number of instances of a shape that fit into `free`. */
 export function countOf({ resources }: Shape, free: Resources): number {
   let count = Number.POSITIVE_INFINITY;
   for (const name in resources) {
@@ -29,7 +29,7 @@ export function countOf({ resources }: Shape, free: Resources): number {
   return Math.max(0, count);
 }
 
-/** How many fit less once an instance has taken its part. */
+/** The number of instances that no longer fit once `taken` is gone. */
 export function lossOf(shape: Shape, free: Resources, taken: Resources): number {
   const left = Object.fromEntries(Object.entries(free).map(([name, amount]) => [name, amount - (taken[name] ?? 0)]));
   return countOf(shape, free) - countOf(shape, left);

@@ -3,7 +3,7 @@ import type { Check, ClassFilter, Reason } from './filter';
 /**
  * aggregates: only hosts in one aggregate of each `member_of` list, and in none of the forbidden aggregates.
  *
- * What counts are the aggregates of the host's root provider. Reasons: `not_in_aggregate`, `in_forbidden_aggregate`.
+ * The aggregates of the host's root provider count. Reasons: `not_in_aggregate`, `in_forbidden_aggregate`.
  */
 export const aggregatesFilter: ClassFilter = {
   kind: 'class',

@@ -15,7 +15,7 @@ export interface Reason {
 export interface Check {
   /** Why the host is refused; undefined when it passes. It runs for every host of the fleet. */
   refuse(host: HostState): Reason | undefined;
-  /** How the host stands to the check, with the facts: "wants 8 VCPU, 2 of 16 free". Only for people who ask. */
+  /** The host's facts beside the request's: "wants 8 VCPU, 2 of 16 free". For diagnoses asked for by people. */
   describe(host: HostState): string;
 }
 
@@ -23,7 +23,7 @@ export interface Check {
 export interface ClassFilter {
   readonly kind: 'class';
   readonly name: string;
-  /** Whether what it refuses is no place for the request at all, room or not: such hosts make no domain to spread over. */
+  /** True if a refused host is no place for the request, free or not: such hosts form no domain to spread over. */
   readonly saysWhere?: true;
   /** The checks that this class needs; none when it asks for nothing that the filter looks at. */
   prepare(equivalenceClass: EquivalenceClass, settings: FilterSettings): readonly Check[];
@@ -47,13 +47,13 @@ export interface Constraint {
   describe(host: HostState): string;
 }
 
-/** What operators set for filters. */
+/** Filter settings of operators. */
 export interface FilterSettings {
   readonly maxInstancesPerHost: number;
   readonly maxBuildsPerHost: number;
 }
 
-/** Whether a constraint lets a host through. */
+/** True if a constraint lets a host through. */
 export function allows(constraint: Constraint, index: number): boolean {
   return constraint.hosts.has(index) === (constraint.kind === 'only');
 }

@@ -17,7 +17,7 @@ export const ignoredHostsFilter = namedFilter('ignore_hosts', 'ignoreHosts', {
     host.name === leaves ? 'it is to leave the host' : 'the request ignores the host',
 });
 
-/** Who has asked for a move has ignored no host: the host that it leaves is called so. */
+/** A move ignores the host that it leaves; the phrase says so. */
 function ignoredPhrase(ignored: readonly string[], leaves: string | undefined): string {
   if (!leaves || !ignored.includes(leaves)) return 'are ignored by the request';
   return ignored.length === 1 ? `are left by the move (${leaves})` : `are left by the move (${leaves}), or ignored`;

@@ -84,7 +84,7 @@ export class Fleet {
     return this.newest;
   }
 
-  /** Who is in quarantine, and who is spared it because they would be too many. */
+  /** Hosts in quarantine, and hosts spared because too many would be. */
   quarantines(nowMs: number): Quarantines {
     this.snapshot(nowMs);
     return this.judged;
@@ -109,7 +109,7 @@ export class Fleet {
     return undefined;
   }
 
-  /** Whether there are host aggregates that are for this project. */
+  /** True if a host aggregate belongs to this project. */
   isTenant(projectId: string): boolean {
     this.tenants ??= new Set(tenantsOf([...this.view.aggregates()]));
     return this.tenants.has(projectId);
@@ -149,7 +149,7 @@ export class Fleet {
     }
   }
 
-  /** Who is in quarantine depends on all hosts that fail: one that is, or is not any more, is read again. */
+  /** Quarantine depends on all failing hosts: a host that enters or leaves it is read again. */
   private judgeFailing(): void {
     for (const root of this.stale) {
       const host = this.view.hostOfRoot(root);
@@ -231,7 +231,7 @@ export class Fleet {
 /** Names by which hosts are kept divided, at some 40 bytes a host each: clients choose them. */
 const MAX_DIVIDED = 8;
 
-/** What the next snapshot has otherwise than the newest, by index; undefined for a host that is gone. */
+/** Changes from the newest snapshot to the next, by index; undefined for a host that is gone. */
 type Changes = Map<number, HostState | undefined>;
 
 interface DueHost {

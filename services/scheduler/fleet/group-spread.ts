@@ -60,7 +60,7 @@ export function spreadOver(
   return { spread, domains, among, unavailable };
 }
 
-/** How many members a domain may come to have once the request is there. A member that moves there may leave again. */
+/** The counts that a domain may reach once the request is there. A member that moves there may leave again. */
 export function countsIn(members: GroupMembers, domain: string, isDestination: boolean): DomainCounts {
   const { spread } = members;
   const here = membersIn(members, domain);
@@ -69,7 +69,7 @@ export function countsIn(members: GroupMembers, domain: string, isDestination: b
   return { most: here + (spread?.kept.get(domain) ?? 0), least };
 }
 
-/** How many members are in a domain. */
+/** The number of members in a domain. */
 export function membersIn({ spread }: GroupMembers, domain: string): number {
   return spread?.perDomain.get(domain) ?? 0;
 }

@@ -2,7 +2,7 @@ import type { CapacityRefusal, Resources } from '#libs/domain/inventory';
 import type { EquivalenceClass } from '../request/equivalence-class';
 import type { HostState } from './host-state';
 
-/** What is asked of a class: of one provider at once, and in all. */
+/** Demand for a class: from one provider at once, and in all. */
 export interface ClassDemand {
   readonly resourceClass: string;
   readonly atOnce: number;
@@ -37,7 +37,7 @@ export function lacksOn(host: HostState, demands: readonly ClassDemand[]): Resou
   return lacks;
 }
 
-/** What a class of requests requires, resource class by resource class: of its own group and all others together. */
+/** Required amounts of a class of requests, by resource class: its own group and all others together. */
 export function requiredDemands({ resources, requestGroups, batchSize }: EquivalenceClass): readonly ClassDemand[] {
   const parts = new Map<string, number[]>();
   for (const group of [resources, ...requestGroups.map((one) => one.resources)]) {
@@ -58,8 +58,8 @@ export function requiredAmounts(equivalenceClass: EquivalenceClass): Resources {
 }
 
 /**
- * What each preferred class asks beside what is required. Each is met by itself: the whole amount, for all instances of a
- * batch.
+ * The demand of each preferred class beside the required ones. Each is met or not by itself: the whole amount, for all
+ * instances of a batch.
  */
 export function preferredDemands(equivalenceClass: EquivalenceClass): readonly ClassDemand[] {
   const { resources, preferredResources, batchSize } = equivalenceClass;

@@ -41,7 +41,7 @@ export class HostProviders implements ProviderForest {
     return new HostProviders(this.ownTree, this.sharing, this.others, used);
   }
 
-  /** What all of them have and have free, class by class; what is over-committed on one is not taken from another's. */
+  /** Total and free amounts of all providers, by class; over-commitment on one provider is not taken from another. */
   amounts(): {
     readonly inventories: Inventories;
     readonly free: Resources;
@@ -62,7 +62,7 @@ export class HostProviders implements ProviderForest {
     return { inventories, free, freeAtOnce };
   }
 
-  /** Whether the others are the same providers with the same in use. */
+  /** True if both have the same providers with the same usage. */
   isSame(other: HostProviders): boolean {
     return (
       this.all.length === other.all.length &&

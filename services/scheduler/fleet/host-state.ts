@@ -99,7 +99,7 @@ function freeOn({ free, root, providers }: HostState, uuid: string, name: string
   return inventory ? capacityOf(inventory) - (providers.usage(uuid)[name] ?? 0) : 0;
 }
 
-/** Whether two states of one host say the same to every filter, weigher and search. */
+/** True if two states of a host are equal to every filter, weigher and search. */
 export function isSameState(a: HostState, b: HostState): boolean {
   return (
     a.host === b.host &&
@@ -118,12 +118,12 @@ export function isSameState(a: HostState, b: HostState): boolean {
 
 const NOTHING: Resources = {};
 
-/** Whether two lists have the same rows. */
+/** True if two lists have the same rows. */
 export function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
   return a.length === b.length && a.every((one, i) => one === b[i]);
 }
 
-/** Whether two rows of a provider say the same, whatever their generation, which rises with each claim. */
+/** True if two rows of a provider are equal but for the generation, which rises with each claim. */
 export function isSameProvider(a: Provider, b: Provider): boolean {
   return (
     a.uuid === b.uuid &&
@@ -134,7 +134,7 @@ export function isSameProvider(a: Provider, b: Provider): boolean {
   );
 }
 
-/** Whether two amounts of the same classes are equal. */
+/** True if two amounts are equal in every class. */
 export function isSameAmounts(a: Resources, b: Resources): boolean {
   for (const name in a) if (a[name] !== b[name]) return false;
   for (const name in b) if (!(name in a)) return false;

@@ -11,7 +11,7 @@ import type { HostState } from './host-state';
 import { nominatedHosts } from './leases/nominations';
 import { quotaExceeded } from './quota-exceeded';
 
-/** How many members of a server group are on each host, by index, and how many in all. */
+/** Members of a server group by host index, and in all. */
 export interface GroupMembers {
   readonly group: ServerGroup;
   readonly perHost: ReadonlyMap<number, number>;
@@ -54,7 +54,7 @@ export type NamedHosts = Readonly<
   Record<'forceHosts' | 'ignoreHosts' | 'sameHost' | 'differentHost', readonly HostState[]>
 >;
 
-/** What most requests do not have. */
+/** Rare terms of a request. */
 interface LocateTerms {
   readonly refusedClaims?: RefusedClaims | undefined;
   readonly isMove?: boolean;

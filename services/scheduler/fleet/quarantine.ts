@@ -8,7 +8,7 @@ export interface QuarantineOptions {
   readonly quarantineFailures: number;
   /** After builds of so many projects have failed there in a row, and run elsewhere. */
   readonly quarantineProjects: number;
-  /** Of all hosts at most this share, in percent, is left out at once. */
+  /** Largest share of all hosts in quarantine at once, in percent. */
   readonly quarantineMaxPercent: number;
   /** The first pause; each further failure doubles it. */
   readonly quarantinePauseMs: number;

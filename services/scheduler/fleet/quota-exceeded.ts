@@ -14,13 +14,13 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 const NOTHING: readonly QuotaExcess[] = [];
 const NO_GROWTH: Growth = new Map();
 
-/** What counts besides the instances. */
+/** Amounts that count besides the instances. */
 interface QuotaTerms {
-  /** What each instance takes beyond what it requires. */
+  /** Amounts of each instance beyond the required ones. */
   readonly more?: Resources;
   /** They count as held. */
   readonly nominations?: readonly PlaceLease[];
-  /** What others do not hold any more, by project. */
+  /** Amounts given back, by project. */
   readonly givenBack?: Growth;
 }
 
@@ -46,7 +46,7 @@ export function quotaExceeded(
   return excessOf(new Map([[projectId, growth]]), withOthers(quotas, nominations, givenBack));
 }
 
-/** What so many instances count for in a quota. */
+/** Amounts that so many instances count in a quota. */
 export function askedOf(
   { resources, requestGroups }: Pick<RequestSpec, 'resources' | 'requestGroups'>,
   instanceCount: number,

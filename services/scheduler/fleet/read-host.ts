@@ -14,11 +14,11 @@ import type { UnreportedClaims } from './unreported-claims';
 export interface ReadOptions extends QuarantineOptions {
   /** Half of a build failure is forgotten after this time. */
   readonly failureHalfLifeMs: number;
-  /** How long a claim counts as a build in progress when the host has not reported since. */
+  /** Time for which a claim counts as a build in progress when the host has not reported since. */
   readonly claimSettleMs: number;
 }
 
-/** What is read of a host, and how. */
+/** Sources of a host's state. */
 export interface HostSources {
   readonly view: PlacementView;
   readonly pending: PendingClaims;
@@ -133,7 +133,7 @@ function countConsumers(view: PlacementView, tree: readonly Provider[]): number 
   return uuids.size;
 }
 
-/** What a flat host has free. */
+/** Free amounts of a flat host. */
 function rootFree(view: PlacementView, pending: PendingClaims, { uuid, inventories }: Provider): Resources {
   const used = view.usage(uuid);
   const onTheWay = pending.usedOn(uuid);

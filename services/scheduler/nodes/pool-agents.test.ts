@@ -49,7 +49,7 @@ afterEach(async () => {
   for (const thing of opened.splice(0).toReversed()) await thing.close();
 });
 
-/** What an agent of a pool does, whatever its rights. */
+/** A pool's agent, whatever its rights. */
 async function agent(pool: string, serviceHost: string) {
   const bus = await busOf(pool === '' ? '' : `pool-${pool}.${serviceHost}`);
   const agentRun = `run of ${serviceHost}`;

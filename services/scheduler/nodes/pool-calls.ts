@@ -16,7 +16,7 @@ export interface PoolDeps {
   readonly clock: Clock;
 }
 
-/** What agents that share a pool of nodes call on the queue `stats`. */
+/** Calls of agents that share a pool of nodes, on the queue `stats`. */
 export function poolCalls({ placement, clock }: PoolDeps) {
   return {
     ...answer(joinPoolMethod, (request, { identity }) => join(request, identity, placement, clock.now())),
@@ -43,7 +43,7 @@ export function poolCalls({ placement, clock }: PoolDeps) {
   };
 }
 
-/** What operators call about nodes on the queue `rpc.scheduler`. */
+/** Operators' calls about nodes, on the queue `rpc.scheduler`. */
 export function nodeCalls({ placement }: Pick<PoolDeps, 'placement'>) {
   return answer(listNodesMethod, async ({ host, marker, limit }) => {
     const names = host === '' ? await pageOf(placement, marker, limit) : [host];

@@ -56,13 +56,13 @@ export async function requireHolder(
   if (!isPoolAgent(sender)) return requireHost(sender, host);
   const [holder] = await placement.holders([host]);
   if (holder?.serviceHost === sender.host && holder.epoch === epoch) return;
-  // Of another's epoch it learns no more than that there is one.
+  // An agent learns only that another's epoch exists, not its number.
   throw holder && holder.serviceHost !== sender.host
     ? epochRefusal(host, epoch, Math.max(holder.epoch, epoch + 1))
     : epochRefusal(host, epoch, holder?.epoch);
 }
 
-/** Of what is remembered of nodes, that which the sender may read: an agent of a pool reads that of its pool. */
+/** True if the sender may read the record: an agent of a pool reads that pool's nodes only. */
 export function isReadable(sender: Identity, pool: string): boolean {
   return !isPoolAgent(sender) || sender.pool === pool;
 }

@@ -6,8 +6,8 @@ import { SHARING_TRAIT } from '#libs/domain/provider';
 type Reported = Pick<UpdateResourceStatsRequest, 'host' | 'traits' | 'nestedProviders' | 'aggregates'>;
 
 /**
- * What others draw from is for operators to say: a provider that shares, in an aggregate of many hosts, is taken from by all of them,
- * and a host in another tenant's aggregate is given its instances. So an agent reports neither, unless its host is granted it.
+ * Sharing is an operator's decision: a provider that shares, in an aggregate of many hosts, serves all of them, and a host
+ * in another tenant's aggregate gets that tenant's instances. So an agent reports neither unless its host is granted it.
  *
  * @param grants  `HOST` and `HOST=UUID` (`BERTH_SCHEDULER_REPORT_GRANTS`)
  * @throws BerthError `permission_denied / sharing_not_granted`

@@ -5,7 +5,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { diagnosisFor } from '../decision/explain/shown-to';
 
 /**
- * What was decided for an instance last; of a tenant's own instances only.
+ * The last decision for an instance; tenants see those of their own instances only.
  *
  * @throws BerthError `not_found / no_such_decision`: nothing was decided, it is not kept any more, or it is another's.
  */

@@ -10,18 +10,18 @@ import type { PastDecision } from '../decision/select-destinations';
 const MAX_BATCH = 64;
 /** Decisions that wait or are on their way to the store; beyond it, as while the store is away, they are not kept. */
 const MOST_UNDER_WAY = 1_024;
-/** How long a decision may wait for others. */
+/** Time for which a decision waits for others. */
 const COLLECT_MS = 50;
 /** So far back goes at least what one scheduler keeps, by keeping no more of what found its hosts; of a short burst it keeps all. */
 const REACH_SECONDS = 60;
-/** Of all that are kept, the part that may come in one burst. */
+/** Share of all kept decisions that one burst may fill. */
 const BURST_SHARE = 0.2;
 /** Projects whose share is counted. */
 const MAX_PROJECTS = 1_000;
 
 /** Keeps decisions in the store. */
 export interface DecisionKeeper {
-  /** Whether one more that finds its hosts is kept now. */
+  /** True if one more successful decision is kept now. */
   readonly hasRoom: () => boolean;
   keep(decision: PastDecision): void;
   /** Sends what waits; resolves when the store has all that was to be kept, or did not take it. */

@@ -86,7 +86,7 @@ interface Entry {
   readonly node: number;
   readonly weight: number;
   readonly tie: number;
-  /** Whether the host was put in by itself, with a weight of its own. */
+  /** True if the host was put in by itself, with a weight of its own. */
   readonly isByItself: boolean;
 }
 

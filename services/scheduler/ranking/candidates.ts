@@ -11,13 +11,13 @@ import { HostProviders } from '../fleet/host-providers';
 import type { HostState } from '../fleet/host-state';
 import { type EquivalenceClass, withoutPreferred } from '../request/equivalence-class';
 
-/** What an instance takes from a host: what it requires, and what it prefers as far as the host has it. */
+/** Allocations of an instance on a host: required ones, and preferred ones as far as the host has them. */
 export interface HostCandidate extends Candidate {
   /** The preferred classes that are in it. */
   readonly preferred: readonly string[];
 }
 
-/** What stands for the candidate search in a diagnosis, beside the filters. It has the last word. */
+/** Name of the candidate search in a diagnosis, beside the filters. It decides last. */
 export const CANDIDATES = 'candidates';
 
 /** Why the search refuses a host that passes all filters. */
@@ -55,15 +55,15 @@ export function noCandidateSentence(equivalenceClass: EquivalenceClass, host: Ho
   return `${CANDIDATES}: no providers of the host give all groups what they ask: ${why}`;
 }
 
-/** Whether more than one provider, or more than one group, is in play: then passing the filters is not enough. */
+/** True if more than one provider or group is in play: then passing the filters is not enough. */
 export function needsSearch({ requestGroups }: EquivalenceClass, { providers }: HostState): boolean {
   return providers !== undefined || requestGroups.length > 0;
 }
 
 /**
- * What an instance of the class would take from a host that passes the filters: the first way that the search finds.
- * When that one turns out to be taken, the next search, on what the store answered, finds the next way. A way that takes
- * all that is required from shared providers is none: nothing would say on which host the instance is.
+ * Allocations of an instance of the class on a host that passes the filters: the first candidate of the search. If that
+ * one turns out to be taken, the next search, on what the store answered, finds the next. A candidate that takes all that
+ * is required from sharing providers does not count: nothing would say on which host the instance is.
  *
  * Preferred classes are taken all at once if there is a way, else one after the other as long as there is one and it is
  * found soon.
@@ -83,7 +83,7 @@ export function searchOn(equivalenceClass: EquivalenceClass, host: HostState): H
   return best;
 }
 
-/** What an instance takes from a host without what it prefers. */
+/** Allocations of an instance on a host without its preferred resources. */
 export function requiredOn(equivalenceClass: EquivalenceClass, host: HostState): HostCandidate | undefined {
   return needsSearch(equivalenceClass, host)
     ? searchOn(withoutPreferred(equivalenceClass), host)
@@ -152,9 +152,9 @@ function amountsWith(preferred: readonly string[], equivalenceClass: Equivalence
 const amountsMade = new WeakMap<Resources, { resources: Resources; byClasses: Map<string, Resources> }>();
 
 /**
- * What instances take from flat hosts: all from the root, as the capacity and traits filters have said already that it can
- * give. The last one of each host is kept: requests of one class come in a row, and an object with a key of its own is
- * dear to make, and to keep with each claim.
+ * Allocations of instances on flat hosts: all from the root, as capacity and traits filters ensure that it fits. The last
+ * one of each host is kept: requests of one class come in a row, and an object with keys of its own is dear to make, and to
+ * keep with each claim.
  */
 export class FlatCandidates {
   private readonly last = new Map<number, KeptCandidate>();

@@ -35,12 +35,12 @@ export class IncrementalRanks {
   private judgement: Judgement;
   private snapshot = NO_HOSTS;
   private tournament = new Tournament(SMALLEST);
-  /** What hosts that pass weigh by weighers that do not look at prices; undefined until there are prices. */
+  /** Weights of feasible hosts by weighers that ignore prices; undefined until there are prices. */
   private unpriced: Float64Array | undefined;
   private readonly refusals = new RefusalCounts();
   /** Hosts that pass the filters. */
   private passedCount = 0;
-  /** Of these, those that the search must look at yet, those it found a candidate on, and those without one. */
+  /** Feasible hosts by state of the search: not searched, candidate found, no candidate. */
   private readonly unsearched = new Set<number>();
   private readonly candidates = new Map<number, HostCandidate>();
   private readonly withoutCandidate = new Set<number>();
@@ -184,7 +184,7 @@ export class IncrementalRanks {
     return this.tournament.of(index) !== NOTHING || this.withoutCandidate.has(index);
   }
 
-  /** Whether there is a way to take what an instance would from a host that passes the filters. */
+  /** True if the search finds a candidate on a host that passes the filters. */
   private hasCandidate(host: HostState): boolean {
     const { equivalenceClass, candidates } = this;
     if (!needsSearch(equivalenceClass, host)) return true;

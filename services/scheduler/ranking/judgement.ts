@@ -5,13 +5,13 @@ import type { EquivalenceClass } from '../request/equivalence-class';
 import type { Weights } from '../weighers/registry';
 import { Weighing } from './weighing';
 
-/** What operators set for ranking. */
+/** Ranking settings of operators. */
 export interface RankingSettings extends FilterSettings, Weights {
   /** The filters in use, in order. */
   readonly classFilters: readonly ClassFilter[];
 }
 
-/** That a filter refuses a host, and why. */
+/** A filter's refusal of a host, and its reason. */
 export interface Refusal {
   readonly filter: string;
   readonly reason: Reason;
@@ -20,7 +20,7 @@ export interface Refusal {
 /** The filters and weighers that an equivalence class needs, ready to run on any host. Pure. */
 export class Judgement {
   private readonly checks: readonly NamedCheck[];
-  /** What a host weighs is the sum of what it weighs by these, whatever room is worth, and by prices. */
+  /** A host's weight is the sum of `unpriced`, which ignores prices, and `priced`. */
   readonly unpriced: Weighing;
   readonly priced: Weighing;
 

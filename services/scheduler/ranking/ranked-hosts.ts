@@ -20,7 +20,7 @@ export interface RankedHost extends WeighedHost {
   readonly candidate: HostCandidate;
 }
 
-/** How many hosts of a snapshot are feasible for a request, and why the others are not. */
+/** The number of feasible hosts of a snapshot, and why the others are not. */
 export interface Feasibility {
   readonly hostCount: number;
   readonly feasibleCount: number;

@@ -1,16 +1,16 @@
 import type { Reason } from '../filters/filter';
 import type { Refusal } from './judgement';
 
-/** How many hosts a filter refuses, and for which reasons. */
+/** Hosts that a filter refuses, by reason. */
 export interface FilterRefusals {
   hostCount: number;
   readonly reasons: Map<string, { readonly phrase: string; hostCount: number }>;
 }
 
 /**
- * How many hosts are refused, by filter and by the symbol of the reason: the whole diagnosis, kept up to date by adding
- * and taking away one host's refusals, so that refusing costs no more than placing. It holds what hosts have now, and
- * nothing of the reasons but symbol and phrase.
+ * Counts of refused hosts, by filter and symbol of the reason: the whole diagnosis, kept current by adding and removing one
+ * host's refusals, so that refusing costs no more than placing. It holds current counts, and of each reason only its symbol
+ * and phrase.
  */
 export class RefusalCounts {
   readonly byFilter = new Map<string, FilterRefusals>();

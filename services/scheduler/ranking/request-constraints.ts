@@ -4,7 +4,7 @@ import { type LocatedRequest, type RefusedClaims, withMembers } from '../fleet/l
 import { WEIGHERS, type WeigherEntry, type Weights } from '../weighers/registry';
 import { normalise, type RequestMeasure, type RequestWeigher } from '../weighers/weigher';
 
-/** What operators set for constraints. */
+/** Constraint settings of operators. */
 export interface ConstraintSettings extends Weights {
   /** The filters in use, in order. */
   readonly requestFilters: readonly RequestFilter[];
@@ -16,8 +16,8 @@ export interface NamedConstraint extends Constraint {
 }
 
 /**
- * What one request asks beyond its equivalence class: hosts that it must have or must not have, and weights that members
- * of its group give to some hosts. Immutable.
+ * The part of a request beyond its equivalence class: hosts that it must or must not have, and weights that members of
+ * its group give to some hosts. Immutable.
  */
 export class RequestConstraints {
   readonly constraints: readonly NamedConstraint[];
@@ -25,7 +25,7 @@ export class RequestConstraints {
   readonly only: HostSet | undefined;
   /** Hosts whose weight differs from the usual. */
   readonly weighted: ReadonlyMap<number, number>;
-  /** What request weighers give to every other host. */
+  /** Weight that request weighers give to every other host. */
   readonly usualWeight: number;
   private readonly measures: readonly WeightedMeasure[];
 
@@ -55,7 +55,7 @@ export class RequestConstraints {
     return true;
   }
 
-  /** What request weighers add to a host's weight. */
+  /** A host's weight by request weighers. */
   weight(index: number): number {
     return this.weighted.get(index) ?? this.usualWeight;
   }

@@ -13,7 +13,7 @@ export class Weighing {
   /** Those with a weight on a host that is in no aggregate, as most are. */
   private readonly usualMeasures: readonly WeightedMeasure[];
 
-  /** Of the weighers that look at prices, or of those that do not. */
+  /** Takes the weighers that use prices, or the others. */
   constructor(which: 'priced' | 'unpriced', equivalenceClass: EquivalenceClass, weights: Weights, prices: Prices) {
     this.measures = (which === 'priced' ? PRICED : UNPRICED).flatMap(([weigher, setting, multiplier]) => {
       const measure = weigher.prepare(equivalenceClass, prices);
@@ -34,7 +34,7 @@ export class Weighing {
     return sum;
   }
 
-  /** What each weigher gives that has a weight there. */
+  /** The share of each weigher that has a weight there. */
   parts(host: HostState, found?: readonly string[]): readonly (readonly [weigher: string, weight: number])[] {
     const weighing = this.measures.filter((part) => weightOn(part, host) !== 0);
     return weighing.map((part) => [part.weigher, shareOf(part, host, found)]);
@@ -54,7 +54,7 @@ const CLASS_WEIGHERS = WEIGHERS.filter((entry): entry is WeigherEntry<ClassWeigh
 const PRICED = CLASS_WEIGHERS.filter(([weigher]) => weigher.usesPrices);
 const UNPRICED = CLASS_WEIGHERS.filter(([weigher]) => !weigher.usesPrices);
 
-/** Whether some host of a fleet is weighed by prices of its room. */
+/** True if prices weigh on some host of a fleet. */
 export function weighsByPrices(weights: Weights): (fleet: FleetSnapshot) => boolean {
   const parts = PRICED.map(([, setting, multiplier]) => ({ weight: weights[setting], setting, multiplier }));
   const isConfigured = parts.some(({ weight }) => weight !== 0);

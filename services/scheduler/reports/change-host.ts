@@ -13,8 +13,8 @@ export interface HostChangeDeps {
 }
 
 /**
- * What an operator decides of a host: that it gets no new instances, or gets them again; that it can build again. What runs
- * there is not touched. Another scheduler may still select the host, or not, until its mirror shows the change.
+ * An operator's decision on a host: disable or enable it for new instances, or clear its failures. Instances there are not
+ * touched. Another scheduler may still select the host, or not, until its mirror shows the change.
  *
  * @throws BerthError `not_found / no_such_host`, `unavailable`.
  */

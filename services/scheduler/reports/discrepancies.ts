@@ -14,7 +14,7 @@ export interface DifferenceDeps {
   readonly view: PlacementView;
   readonly placement: PlacementStore;
   readonly nowMs: number;
-  /** How old a claim must be before its instance can be missing. */
+  /** Smallest age of a claim whose instance can be missing. */
   readonly graceMs: number;
   /** Above 0: all that is there is told, as it was after this time (`losses/heard-in-full.ts`). */
   readonly saidAfterMs?: number;
@@ -83,7 +83,7 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
     const instance = onOwnProviders(said, stats);
     reported.add(instance.instanceUuid);
     if (instance.unreadable) stays.push(instance);
-    // What is being built or destroyed there is reported by itself.
+    // Builds and destroys in progress are reported by themselves.
     if (!instance.running) continue;
     const consumer = view.consumer(instance.instanceUuid);
     if (consumer && holdsOn(consumer, stats, view)) present.push(instance);
@@ -96,7 +96,7 @@ function suspectsOf(stats: UpdateResourceStatsRequest, view: PlacementView, oldM
   for (const { uuid: providerUuid } of view.tree(stats.providerUuid)) {
     for (const uuid of view.consumersOn(providerUuid)) {
       const consumer = reported.has(uuid) ? undefined : view.consumer(uuid);
-      // What a migration holds is what is kept of its instance, and what is reserved is not to run.
+      // A migration's holdings are kept for its instance, and reservations do not run.
       if (consumer && (reported.has(instanceOfConsumer(consumer)) || isReservation(consumer))) continue;
       if (consumer && isOldClaim(consumer, oldMs)) missing.add(uuid);
     }

@@ -4,7 +4,7 @@ import { suspectedUntilMs } from '../fleet/quarantine';
 import { holdsOn } from './discrepancies';
 import type { ReportDeps } from './take-reports';
 
-/** Whether a host that failed runs an instance that was claimed there since: it can build again. */
+/** True if a host that failed runs an instance claimed there since: it can build again. */
 export function hasBuiltSince(stats: UpdateResourceStatsRequest, view: PlacementView): boolean {
   const host = view.host(stats.host);
   if (!host || host.failuresInARow === 0) return false;

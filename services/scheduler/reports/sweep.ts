@@ -12,7 +12,7 @@ export interface SweepDeps {
   readonly random: Random;
   readonly log: Log;
   readonly hostTimeoutMs: number;
-  /** Whether reports can arrive now. */
+  /** True while reports can arrive. */
   readonly isListening: () => boolean;
 }
 

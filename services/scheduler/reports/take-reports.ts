@@ -35,7 +35,7 @@ export interface ReportDeps extends Pick<Surroundings, 'clock' | 'log'> {
   readonly config: SchedulerConfig;
 }
 
-/** What agents call on the queue `stats`, each call logged and counted. */
+/** Calls of agents on the queue `stats`, each logged and counted. */
 export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
   const { placement, clock, log } = deps;
   const countNew = newNames();
@@ -151,12 +151,12 @@ async function takeReport(
   }
 }
 
-/** Who answers for what is said of a host: the agent, by the name that the broker knows, or the host where that is a service. */
+/** The reporter of a host: the agent, by its name at the broker, or the host itself where a service reports for it. */
 function reporterOf(sender: Identity, host: string): string {
   return sender.kind === 'agent' ? sender.host : host;
 }
 
-/** Whether a report is refused again and again until somebody mends something. */
+/** True if a report is refused again and again until an operator acts. */
 function isForOperators({ code, reason }: BerthError): boolean {
   return code === 'invalid_argument' || FOR_OPERATORS.includes(reason);
 }

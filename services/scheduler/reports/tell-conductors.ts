@@ -51,7 +51,7 @@ export async function tellRefusal(
   await tell(deps, { host: name, providerUuid, serviceHost, ...nothing, atMs, reporter, refusal: { reason, message } });
 }
 
-/** What can't be sent is told by the next report, or the next try to take the host, which finds the same. */
+/** A discrepancy that can't be sent is found again by the next report or take-over. */
 async function tell({ bus, log }: TellDeps, discrepancy: HostDiscrepancy): Promise<void> {
   try {
     await castTyped(bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);

@@ -10,7 +10,7 @@ import { updateResourceStats } from './update-resource-stats';
 
 const TRAITS = ['HW_CPU_X86_AVX2'];
 
-/** What a mirror shows that stopped following now. */
+/** A mirror that stopped following the store. */
 async function stoppedMirror(store: MemoryPlacementStore) {
   const state = new MirrorState();
   await store.snapshot((rows) => state.applyRows(rows));

@@ -38,7 +38,7 @@ export async function updateResourceStats(
   },
 ): Promise<UpdateResourceStatsResponse> {
   const { placement, mirror, nowMs, unclaimed, reportGrants = [], reporter = stats.host } = deps;
-  // What is said of this report alone would make it another than the last.
+  // Fields of this one report would make it differ from the last.
   const { instances: _instances, position: _position, answeredAtMs: _answeredAtMs, nestedProviders, ...said } = stats;
   const { providerUuid } = stats;
   const providers = [
@@ -58,7 +58,7 @@ export async function updateResourceStats(
   return { sequence: stats.sequence, wantsAllocationRequests, atMs: nowMs, disabled };
 }
 
-/** What the agent is to remember; as before while the mirror does not show the host. */
+/** The disabled state that the agent remembers; unchanged while the mirror does not show the host. */
 function disabledOf(host: Host | undefined, { disabled }: UpdateResourceStatsRequest): HostDisabled | undefined {
   if (!host) return disabled;
   return host.enabled ? undefined : { reason: host.disabledReason };
@@ -66,7 +66,7 @@ function disabledOf(host: Host | undefined, { disabled }: UpdateResourceStatsReq
 
 const NOTHING = { inventories: {}, externalUsage: {} };
 
-/** What one provider of a host has, with all of it that is not for claims. */
+/** A provider's inventories and usage outside claims. */
 interface ProviderStats {
   readonly uuid: string;
   readonly inventories: Inventories;
@@ -74,9 +74,9 @@ interface ProviderStats {
 }
 
 /**
- * What workloads use that Berth does not manage is reserved, so that claims leave it free; so is what instances use that
- * run there and hold no claim, whatever the reason. Whether they are claimed for is a conductor's to decide: an agent's
- * word alone takes no more than its own inventory.
+ * Usage of workloads that Berth does not manage is reserved, so that claims leave it free; so is usage of running instances
+ * without a claim, whatever the reason. Whether to claim for them is the conductor's decision: an agent's word alone takes
+ * no more than its own inventory.
  */
 function withExternalUsage(
   { inventories, externalUsage }: ProviderStats,
@@ -93,7 +93,7 @@ function withExternalUsage(
   return { inventories: result, externalUsage: growthOfReserved(inventories, result) };
 }
 
-/** What unclaimed instances use of each provider of the host; where they do not say of which, of those that have the class. */
+/** Usage of unclaimed instances by provider of the host; without a named provider, those with the class share it. */
 function unclaimedUsage(unclaimed: readonly RunningInstance[], providers: readonly ProviderStats[]): Resources[] {
   const said = (uuid: string) => {
     return unclaimed.reduce<Resources>((sum, { allocations = {} }) => addResources(sum, allocations[uuid] ?? {}), {});

@@ -39,7 +39,7 @@ export interface ClassifiedSpec {
 const MAX_KEPT_CLASSES = 1_000;
 
 /**
- * What specs are and which class they are of: one object for equal bytes, one class for equal keys. It throws BerthError
+ * Specs and their classes: one object for equal bytes, one class for equal keys. It throws BerthError
  * `invalid_argument` for a spec that is malformed or has extra specs that are not understood, with the path of the field in
  * `details.field`.
  */

@@ -9,11 +9,11 @@ import { summariseHosts } from './summarise-hosts';
 /** So long a refusal is told: by then hosts may have room again, and asking costs one call. */
 const REFUSAL_MS = 5_000;
 
-/** What a scheduler tells the top of its cell. */
+/** Reports of a scheduler to the top about its cell. */
 export interface CellSummaries {
   /** The newest; it is made anew at most once in an interval, however often it is asked for. */
   newest(): CellSummary;
-  /** What came of a request, for so many instances of one spec. */
+  /** The outcome of a request for `count` instances of a spec. */
   note(spec: ResolvedSpec, count: number, isSelected: boolean): void;
 }
 

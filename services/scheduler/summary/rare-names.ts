@@ -1,6 +1,6 @@
 import { MAX_TOLD_RESOURCES, MAX_TOLD_TRAITS } from '#libs/domain/cells/cell-summary';
 
-/** What rare names are left out of. */
+/** An entry from which rare names are removed. */
 interface Named {
   readonly signature: string;
   readonly all: ReadonlySet<string>;

@@ -12,7 +12,7 @@ import type { HostState } from '../fleet/host-state';
 import { signatureOf, withoutRareNames } from './rare-names';
 
 /**
- * What hosts have free, in at most {@link MAX_HOST_CLASSES} classes of hosts that are alike.
+ * Free amounts of hosts, in at most {@link MAX_HOST_CLASSES} classes of similar hosts.
  *
  * Hosts are alike that are of one zone, have the same traits, and whose free amounts are between the same steps. When that makes
  * too many classes, small amounts are put together, as hosts that take small requests are many; traits are not told apart where zones
@@ -99,7 +99,7 @@ function coarsened(finest: readonly Group[]): readonly Group[] {
 
 const KINDS: readonly ((one: Group) => string)[] = [kindOfGroup, ({ zone }) => zone];
 
-/** What is told apart besides amounts: zones and traits, or zones alone, or neither, where these alone are too many. */
+/** The distinctions kept besides amounts: zone and traits, or zone, or none, when there would be too many classes. */
 function kindsApart(groups: readonly Group[]): (one: Group) => string {
   return KINDS.find((kindOf) => new Set(groups.map(kindOf)).size <= MAX_HOST_CLASSES) ?? (() => '');
 }
@@ -108,7 +108,7 @@ function kindOfGroup({ zone, signature }: Group): string {
   return `${zone}|${signature}`;
 }
 
-/** Of each resource class the bucket with which all smaller ones are put together, when `count` are told apart. */
+/** For each resource class the bucket below which smaller ones are merged when `count` are distinguished. */
 function leastApart(groups: readonly Group[], count: number): ReadonlyMap<string, number> {
   const names = new Set(groups.flatMap(({ free }) => Object.keys(free)));
   return new Map(

@@ -39,7 +39,7 @@ import { selectSettings } from '../settings';
 export interface TestScheduler {
   /** Writes the decisions that wait to be kept. */
   flushDecisions(): Promise<void>;
-  /** What could not be held: of what, for whom, and why. */
+  /** Holdings that failed: kind, instance, reason. */
   readonly unheld: readonly string[];
   readonly mirror: Mirror;
   readonly fleet: Fleet;
@@ -68,7 +68,7 @@ export interface TestScheduler {
 
 type MoveOfTest = Pick<AskedMove, 'instanceUuid' | 'move'> & { readonly spec: Partial<RequestSpec> };
 
-/** Who comes first, and whether it may take others' places. */
+/** Priority, protection and preemption of a request. */
 type Rank = Pick<SelectRequest, 'minCount' | 'priority' | 'isProtected' | 'mayPreempt' | 'alternatesHeld'>;
 type ExplainedMore = Omit<ExplainedRequest, keyof ClassifiedSpec | 'host' | 'limit'>;
 
@@ -227,7 +227,7 @@ export function hostsOf({ response }: Selected): string[] {
   return response.destinations.map(({ selected }) => selected.host);
 }
 
-/** What a sealed allocation request says. */
+/** An opened allocation request. */
 export function opened(scheduler: TestScheduler, sealed: Uint8Array) {
   return open(sealed, scheduler.config.claimKey);
 }

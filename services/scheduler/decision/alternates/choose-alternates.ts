@@ -24,7 +24,7 @@ export function alternatesChooser(
     const withoutIt = picked.constraints.withMembers(own.index, -1);
     const isWanted = (other: HostState) => other.index !== own.index && other.host.cell === own.host.cell;
     const found = best(numAlternates, rankHosts(equivalenceClass, snapshot).bestFirst(withoutIt, random, isWanted));
-    // What is reserved for one is not there for the next.
+    // An alternate reserved for one instance is taken for the next.
     if (alternatesHeld === 'reserved') snapshot = withReserved(found, snapshot);
     return found.map(({ host, candidate }) =>
       candidate.preferred.length === 0

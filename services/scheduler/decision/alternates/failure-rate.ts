@@ -2,9 +2,9 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { HostState } from '../../fleet/host-state';
 
 /**
- * How likely a build on a host fails, as far as the store knows: recent failures, which fade, against what was claimed there
- * within the same time and is still there. A host of which little is known fails as hosts do at large (one build in twenty;
- * a beta prior that weighs as ten builds).
+ * Likelihood that a build on a host fails, from what the store knows: recent failures, which fade, over the claims
+ * made there in the same time that still hold. A host with little history fails at the usual rate (one build in
+ * twenty; a beta prior with the weight of ten builds).
  *
  * @param halfLifeMs  of failures; builds count for twice as long, so that both stand for about the same time
  */

@@ -1,7 +1,7 @@
 import type { Log } from '#libs/runtime/log';
 import type { SchedulerMetrics } from '../../metrics';
 
-/** What could not be held for an instance: leased alternates, reserved ones, or the room that others make. */
+/** Holdings that can fail: leased alternates, reserved alternates, a nomination for preempted capacity. */
 export type Unheld = 'alternates' | 'reservation' | 'nomination';
 
 /** Takes what could not be held for an instance and why: the `kind` of the store's refusal, or the reason of an error. */

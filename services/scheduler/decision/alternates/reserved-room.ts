@@ -52,7 +52,7 @@ export function withReserved(alternates: readonly RankedHost[], snapshot: FleetS
   }, snapshot);
 }
 
-/** What one consumer holds on several hosts, as a claim on each; what is shared with hosts goes with one of them. */
+/** A consumer's holdings on several hosts, as one claim a host; shares of sharing providers go with one of them. */
 function claimsByHost(
   consumerUuid: string,
   allocations: Allocations,

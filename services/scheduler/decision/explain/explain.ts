@@ -20,7 +20,7 @@ import { findPreemption } from '../preemption/find-preemption';
 import { verdictOn } from '../verdict';
 import { type RefusedHost, relaxationsOf } from './relaxations';
 
-/** What is to be explained. */
+/** A request to explain. */
 export interface ExplainedRequest extends ClassifiedSpec {
   /** '' for the best hosts, at most `limit`. */
   readonly host: string;

@@ -14,7 +14,7 @@ export interface RefusedHost {
   readonly lacks: Resources;
 }
 
-/** What would have to give so that a request fits. */
+/** Changes to the request that would make it fit. */
 export interface Relaxations {
   readonly relaxations: readonly Relaxation[];
   /** Symbols: each host is refused for one of these at least, and none of them could be left out. */
@@ -59,7 +59,7 @@ function patternsOf(refused: Iterable<RefusedHost>): readonly Pattern[] {
   return [...patterns.values()];
 }
 
-/** How much a host lacks, as the sum of its shares of what it has of each class. */
+/** A host's lack, as the sum over classes of lack divided by total. */
 function lacking({ host, lacks }: RefusedHost): number {
   return Object.entries(lacks).reduce((sum, [name, amount]) => sum + amount / (host.inventories[name]?.total || 1), 0);
 }

@@ -40,7 +40,7 @@ export async function claimMoves(
   deps: SelectDeps,
 ): Promise<ClaimMovesResponse> {
   const { fleet, mirror, placement, clock, settings } = deps;
-  // What is moved may have been claimed just now, by another scheduler.
+  // Another scheduler may have claimed a moving instance just now.
   await catchUp(deps, caller);
   const refusedClaims = new Map<number, string>();
   for (let conflicts = 0; conflicts < settings.claimAttempts; conflicts++) {
@@ -182,7 +182,7 @@ function affinityKeyOf({ spec: { group, projectId } }: SelectRequest): string | 
 }
 
 function requestOf({ instanceUuid, move, ...asked }: AskedMove, { fleet }: SelectDeps): SelectRequest {
-  // Who comes before it, and whether it makes room for others, stays as it is.
+  // Priority and protection stay as the claim has them.
   const { priority, isProtected } = fleet.view.consumer(instanceUuid) ?? {};
   const rank = {
     ...(priority === undefined ? {} : { priority }),

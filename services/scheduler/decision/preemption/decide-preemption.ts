@@ -25,7 +25,7 @@ export interface RefusedDecision {
   readonly picked: Picks;
 }
 
-/** Who could make room for a request that is refused: where a quota refuses it, whoever has borrowed what it needs. */
+/** Finds a preemption for a refused request; if a quota refused it, among those who borrowed that quota. */
 export function decidePreemption(
   refused: RefusedDecision,
   random: Random,

@@ -17,7 +17,7 @@ async function runs(host: string, vcpus: number, fields: Partial<ConsumerWrite> 
   return uuid;
 }
 
-/** Who has to leave where for a request. */
+/** The displacement that `explain` names for a request. */
 async function displaced(vcpus: number, requiredTraits: readonly string[] = [], stayingInstanceUuids: string[] = []) {
   const scheduler = await world.scheduler();
   const more = { mayDisplace: true, stayingInstanceUuids };

@@ -33,7 +33,7 @@ it('names no more than has to go, of the lowest priorities', async () => {
   const [low, lower] = [await runs('h1', 2, { priority: 1 }), await runs('h1', 2)];
   await runs('h1', 4, { priority: 2 });
   expect(await found({ resources: { VCPU: 2 } })).toEqual(['h1', [lower]]);
-  // What is nominated for one of its own priority it would leave alone.
+  // It would not touch a nomination of its own priority.
   expect(await found({ resources: { VCPU: 4 } }, { ...HIGH, priority: 51 })).toEqual(['h1', [lower, low]]);
 });
 

@@ -19,7 +19,7 @@ const NEVER_KEY = 'preemption';
 /** And of one of which so many members stay, at least: a disruption budget. */
 const MIN_AVAILABLE_KEY = 'min_available';
 
-/** What a search for room that others could make goes by. */
+/** Input of a search for preemptible capacity. */
 export interface PreemptionSearch {
   readonly priority: number;
   readonly equivalenceClass: EquivalenceClass;
@@ -30,7 +30,7 @@ export interface PreemptionSearch {
   readonly random: Random;
 }
 
-/** Who is to make room, and what is to be claimed where: a place for each instance that has none yet. */
+/** The preemption found: a place for each instance that has none yet. */
 export interface FoundPreemption {
   readonly view: PreemptionView;
   readonly places: readonly NominatedPlace[];
@@ -109,7 +109,7 @@ function onOneHost(search: PreemptionSearch, gone: ReadonlyMap<string, Consumer>
   for (let n = 0; n < length && dryRuns < MAX_DRY_RUNS; n++) {
     const host = snapshot.at((first + n) % length);
     const leaving = host && search.constraints.allows(host.index) ? whoMayGo(host, search, gone) : [];
-    // Of several instances one may find room that was made for another.
+    // With several instances, one may fit into capacity freed for another.
     if (host === undefined || (leaving.length === 0 && gone.size === 0)) continue;
     dryRuns++;
     const found = onHost(host, leaving.toSorted(byImportance), (state) => fits(state, search), search);
@@ -126,7 +126,7 @@ export interface HostPreemption {
 }
 
 /**
- * Who of those who may leave a host has to, so that the instance is placed; undefined when it is not, or too many have to.
+ * The fewest of `leaving` whose departure places the instance; undefined if none suffice, or too many have to go.
  *
  * @param leaving   those who matter most first: they are the first to be put back
  * @param isEnough  whether the host as it is then, and who has left by then, will do
@@ -182,7 +182,7 @@ export function instancesOn({ root }: HostState, view: PlacementView): Consumer[
   return consumers.filter((one) => one !== undefined).filter(isInstance);
 }
 
-/** Of consumers as many of each group as it can spare, the least important first, when some are to go already. */
+/** The consumers that each group can spare, least important first, given that some go already. */
 export function asGroupsCanSpare(
   consumers: readonly Consumer[],
   view: PlacementView,
@@ -204,17 +204,17 @@ export function asGroupsCanSpare(
   });
 }
 
-/** What migrations and reservations hold is no instance that could go. */
+/** False for holdings of migrations and reservations: no instance stands behind them. */
 export function isInstance({ owner, consumerType }: Consumer): boolean {
   return owner === 'conductor' && consumerType === 'INSTANCE';
 }
 
-/** How many members a group can do without. */
+/** The number of members that a group can lose. */
 function sparesOf(projectId: string, groupId: string, view: PlacementView): number {
   const { metadata = {} } = view.serverGroup(storedGroupKey(projectId, groupId)) ?? {};
   if (metadata[NEVER_KEY] === 'never') return 0;
   const least = Number(metadata[MIN_AVAILABLE_KEY] ?? 0);
-  // What can not be read protects.
+  // An unreadable minimum protects all members.
   return Number.isFinite(least) ? view.groupMembers(groupKey(projectId, groupId)).size - least : 0;
 }
 

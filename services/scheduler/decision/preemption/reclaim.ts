@@ -19,11 +19,11 @@ import {
   viewOf,
 } from './find-preemption';
 
-/** What a search for what was lent goes by. */
+/** Input of a search for lent quota. */
 export interface ReclaimSearch extends PreemptionSearch {
   readonly projectId: string;
   readonly fleet: Fleet;
-  /** What the instances take that have none yet, and their number. */
+  /** Resources and number of the instances that have no claim yet. */
   readonly asked: Resources;
   readonly instanceCount: number;
   /** Where they would go if there were no quota; undefined when there is no room for all of them. */
@@ -33,8 +33,8 @@ export interface ReclaimSearch extends PreemptionSearch {
 }
 
 /**
- * Whom a project may take back from what others of its cohort have borrowed, so that its instances are within its quota;
- * undefined when there is nothing, or not enough. Only for what the project needs within its own limits, only from projects
+ * Instances of the cohort that a project may evict to get back its own quota; undefined if there are none, or too few.
+ * Reclaim covers only what the project needs within its own limits, only from projects
  * that hold more than theirs and only as long as they do, and only from instances of a lower priority, or of one that the
  * borrower's quota gives up (`RECLAIM_LIMIT`). (Kueue's reclaimWithinCohort: LowerPriority, and Any.)
  *
@@ -85,7 +85,7 @@ function borrowing(excess: readonly QuotaExcess[], { projectId, view, priority }
   });
 }
 
-/** What a project holds beyond its limits of the classes that are lacking, by class. */
+/** Holdings of a project beyond its limits, by lacking class. */
 type Lent = Map<string, number>;
 
 function lentOf(project: string, excess: readonly QuotaExcess[], quotas: ProjectQuotas): Lent {

@@ -11,7 +11,7 @@ export interface LeasedRoom {
 
 const NONE: LeasedRoom = { wanted: undefined, endsAtMs: undefined };
 
-/** What leases want of a host now: of instances that have a claim there already, nothing. */
+/** Capacity of a host that leases hold now; leases of instances that hold a claim there count for nothing. */
 export function leasedRoom(tree: readonly Provider[], view: PlacementView, nowMs: number): LeasedRoom {
   const [root] = tree;
   if (root === undefined) return NONE;

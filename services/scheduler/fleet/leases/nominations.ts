@@ -5,7 +5,7 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Fleet } from '../fleet';
 import type { FleetSnapshot } from '../fleet-snapshot';
 
-/** Who asks: nominations for the same instances, and those of lower priorities, are not in its way. */
+/** The asker: nominations for the same instances, and those of lower priorities, do not block it. */
 export interface Asker {
   readonly instanceUuids: readonly string[];
   readonly priority?: number | undefined;

@@ -49,6 +49,6 @@ export async function hearingOf(
   const isShown = stats.instances.length === 0 || stats.instances.some((one) => one.allocationRequest.length > 0);
   // Journals of older versions have none to show: by then every scheduler has asked for them.
   const isAsked = isShown || beforeMs > upToMs + 2 * KNOWN_FOR_MS;
-  // What it says of times to come would count after the next loss, too.
+  // A report of times to come would count after the next loss, too.
   return { isOwed, saidAfterMs: beforeMs > upToMs && isAsked ? Math.min(beforeMs, nowMs) : 0 };
 }
