@@ -7,7 +7,7 @@ import type { Surroundings } from '../runtime/service';
 import { surviveUndecodableHeaders } from './undecodable-headers';
 import { userOfUrl } from './user-of-url';
 
-/** What is set up anew on each connection. `attach` never rejects: what fails is tried again later. */
+/** State that each new connection is given. `attach` never rejects: a failure is tried again later. */
 export interface Attachment {
   attach(model: ChannelModel): Promise<void>;
 }
@@ -80,7 +80,7 @@ export class Connection {
     return this.#isSetUp;
   }
 
-  /** Whether this is the present connection. */
+  /** True if this is the present connection. */
   holds(model: ChannelModel): boolean {
     return this.#model === model;
   }

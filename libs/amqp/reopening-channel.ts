@@ -5,7 +5,7 @@ import type { Surroundings } from '../runtime/service';
 import { ANSWER_TIMEOUT_MS, connectionLost, noAnswer } from './broker-errors';
 import type { Attachment, Connection } from './connection';
 
-/** What a reopening channel is for. */
+/** Purpose of a reopening channel. */
 export interface ChannelRole<C extends Channel> {
   readonly name: string;
   create(model: ChannelModel): Promise<C>;

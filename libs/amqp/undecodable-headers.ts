@@ -8,7 +8,7 @@ const HEADER_FRAME = 2;
 
 /** The part of amqplib's connection that takes frames, which its types leave out. */
 interface FrameSource {
-  /** What was read and is no frame yet. */
+  /** Bytes read that form no whole frame yet. */
   readonly rest: Buffer;
   recvFrame(): unknown;
 }

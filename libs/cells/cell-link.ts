@@ -62,7 +62,7 @@ export class CellLink {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    // Who waits for a broker that is not there has nothing to close.
+    // A link that still waits for its broker has nothing to close.
     if (this.#bus !== undefined) await this.#opening;
     await this.#bus?.close();
   }

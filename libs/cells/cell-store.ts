@@ -1,7 +1,7 @@
 import type { CellRecord } from '../domain/cells/cell-summary';
 import type { RedisClient } from '../redis/connect';
 
-/** What operators said of cells, as the top keeps it. A cell that is not there is enabled. Throws `unavailable`. */
+/** Operators' settings of cells, as the top keeps them. A cell without a record is enabled. Throws `unavailable`. */
 export interface CellStore {
   listCells(): Promise<CellRecord[]>;
   /** The last word counts. */

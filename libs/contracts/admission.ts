@@ -10,7 +10,7 @@ import { message, type PlainOf } from './message';
 /** The hold on an instance's alternates; none when not given. */
 export const alternatesHeld = enumOf(berth.scheduler.v1.AlternatesHeld, 'ALTERNATES_HELD');
 
-/** Who comes first. */
+/** Priority: the higher first. */
 export function priority(value: number, path: string): number {
   if (Math.abs(value) <= MAX_PRIORITY) return value;
   throw invalidArgument('bad_number', `${path} must be from -${MAX_PRIORITY} to ${MAX_PRIORITY}, not ${value}`, path);
@@ -37,7 +37,7 @@ export const admission = message(
   },
 );
 
-/** What an instance waits for. */
+/** The reasons for which an instance waits. */
 export const waiting = message(berth.conductor.v1.Waiting, {
   sinceMs: whole,
   untilMs: whole,

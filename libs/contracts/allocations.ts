@@ -13,7 +13,7 @@ type WireMappings = Readonly<Record<string, berth.placement.v1.IProviderIndexes>
 /** Suffixes of request groups to the uuids of the providers that meet them. */
 export type Mappings = Readonly<Record<string, readonly string[]>>;
 
-/** What is claimed, by provider: uuids as their 16 bytes, amounts in the order of the classes. */
+/** Allocations by provider: uuids as their 16 bytes, amounts in the order of the classes. */
 export function allocationsToWire(allocations: Allocations): berth.placement.v1.IProviderAllocation[] {
   return Object.entries(allocations).map(([uuid, resources]) => ({
     providerUuid: uuidBytes(uuid),

@@ -35,7 +35,7 @@ function boundedText(value: string, field: string, maxBytes: number): string {
 /** Half of a surrogate pair: it could be stored and never be found again. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** Whose an instance is; may be empty. It is counted as it stands in routing keys, where a dot takes three bytes. */
+/** An instance's project; may be empty. Its length counts as encoded in routing keys, where a dot takes three bytes. */
 export function projectId(value: string, field: string): string {
   return keyWord(boundedText(value, field, MAX_PROJECT_ID_BYTES), field);
 }

@@ -1,4 +1,4 @@
-/** How one message type becomes bytes and comes back. `decode` throws `invalid_argument` for what is malformed. */
+/** Bytes of one message type, both ways. `decode` throws `invalid_argument` for malformed bytes. */
 export interface Codec<T> {
   /** Full protobuf name. */
   readonly type: string;

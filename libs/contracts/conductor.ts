@@ -11,7 +11,7 @@ import { cutField } from './opaque-field';
 import { destination, distinctUuids } from './selection';
 
 const wire = berth.conductor.v1;
-/** Of `BuildRequest.request_id`. */
+/** Number of `BuildRequest.request_id`. */
 const REQUEST_ID_FIELD = 1;
 const NO_BYTES = new Uint8Array();
 

@@ -4,7 +4,7 @@ import { anyText, enumOf, unchecked } from './fields';
 import { mapped, message } from './message';
 
 /**
- * How errors travel. `cause` and the stack stay at home. A code that this version does not know reads as `internal`:
+ * Errors on the wire. `cause` and the stack stay behind. A code that this version does not know reads as `internal`:
  * an error must never be lost because it is new.
  */
 export const errorCodec = mapped(

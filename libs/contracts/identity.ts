@@ -4,7 +4,7 @@ import { cellOf, inCell, withoutCell } from './cells';
 import { MAX_HOSTS_PER_AGENT } from './limits';
 
 /**
- * Who sent a message, as the broker knows it: the name of its user says for whom it may speak.
+ * Sender of a message, as the broker knows it: the user's name says for whom it may speak.
  *
  * - `service`  one of Berth's own processes, or an operator: may act for everybody. Any user whose name says nothing else
  * - `agent`    the compute agent of a host; with `carriesOthers` also of the hosts `<host>-<number>` that it carries
@@ -22,7 +22,7 @@ export type Identity =
 export const SERVICE: Identity = { kind: 'service' };
 export const NOBODY: Identity = { kind: 'nobody' };
 
-/** Who has a user of its own, with rights to match; a service's user may do more. */
+/** Senders with restricted users of their own; a service's user may do more. */
 export type RestrictedIdentity = Extract<Identity, { kind: 'agent' | 'project' }>;
 
 /** An agent of a pool. */
@@ -30,7 +30,7 @@ export type PoolAgent = Extract<Identity, { kind: 'agent' }> & { readonly pool: 
 
 /** The names of hosts and projects that can have a user: they stand, twice, in routing keys of 255 bytes. */
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
-/** Of pools whose agents can have one: a word of such a key, before the agent's name. */
+/** Names of pools whose agents can have users: one word of such a user's name, before the agent's. */
 const POOL = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 const POOL_PREFIX = 'pool-';
 
@@ -52,8 +52,8 @@ export const CONSOLE_USER = 'console';
 const SERVICE_USERS: readonly string[] = ['scheduler', 'conductor', CONSOLE_USER];
 
 /**
- * Whom the broker's user of this name speaks for in a cell. A user of another cell speaks for nobody there, but services of
- * the top do, who hand builds to all cells, and users that carry the name of no cell's service: `guest`, `operator`.
+ * Identity of the broker's user of this name in a cell. A user of another cell speaks for nobody there. Exceptions: services
+ * of the top, who hand builds to all cells, and users named after no cell's service, such as `guest` and `operator`.
  */
 export function identityOf(user: string, cell = DEFAULT_CELL): Identity {
   const [its, name] = [cellOf(user), withoutCell(user)];
@@ -81,40 +81,40 @@ function identityByName(user: string): Identity {
   }
 }
 
-/** Whether it is an agent's or a tenant's. */
+/** True for agents and tenants. */
 export function isRestricted(identity: Identity): identity is RestrictedIdentity {
   return identity.kind === 'agent' || identity.kind === 'project';
 }
 
 /**
- * Whether a user of this name declares nothing but its private queues, and sends by the entrances of queues, because the broker
- * does not let it write to queues themselves.
+ * True if a user of this name declares only its private queues, and sends through the entrances of queues because the
+ * broker does not let it write to queues themselves.
  */
 export function sendsByEntrances(user: string): boolean {
   return withoutCell(user) === CONSOLE_USER || isRestricted(identityOf(user, cellOf(user)));
 }
 
-/** Whether a host or project of this name can have a user. */
+/** True if a host or project of this name can have a user. */
 export function canHaveUser(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Whether the agents of a pool of this name can have users. */
+/** True if the agents of a pool of this name can have users. */
 export function canHaveAgents(pool: string): boolean {
   return POOL.test(pool);
 }
 
-/** Whether it is an agent of a pool. */
+/** True for an agent of a pool. */
 export function isPoolAgent(identity: Identity): identity is PoolAgent {
   return identity.kind === 'agent' && identity.pool !== undefined;
 }
 
-/** Whether a service host is the sender's to act as: its orders, its place in a pool. */
+/** True if the sender may act as a service host: take its orders, its place in a pool. */
 export function speaksForServiceHost(identity: Identity, serviceHost: string): boolean {
   return isPoolAgent(identity) ? serviceHost === identity.host : speaksForHost(identity, serviceHost);
 }
 
-/** Whether a host is, by its name, the sender's to report for. */
+/** True if a host is, by its name, the sender's to report for. */
 export function speaksForHost(identity: Identity, host: string): boolean {
   switch (identity.kind) {
     case 'service':
@@ -128,7 +128,7 @@ export function speaksForHost(identity: Identity, host: string): boolean {
   }
 }
 
-/** Whether a project is the sender's to act for. */
+/** True if the sender may act for a project. */
 export function speaksForProject(identity: Identity, projectId: string): boolean {
   return identity.kind === 'service' || (identity.kind === 'project' && identity.projectId === projectId);
 }
@@ -155,7 +155,7 @@ export function requireServiceHost(identity: Identity, serviceHost: string): voi
   if (!speaksForServiceHost(identity, serviceHost)) throw wrongHost(identity, serviceHost);
 }
 
-/** Of who would report for a host that is not its own. */
+/** The refusal of a report for another's host. */
 export function wrongHost(identity: Identity, host: string): BerthError {
   const message = `${nameOf(identity)} may not report for host ${host}${hintFor(identity, host)}`;
   return new BerthError('permission_denied', 'wrong_host', message, { details: { field: 'host' } });
@@ -184,7 +184,7 @@ export function requireService(identity: Identity, type: string): void {
   throw new BerthError('permission_denied', 'services_only', `${nameOf(identity)} may not send ${type}`);
 }
 
-/** Who it is, for people. */
+/** The identity in words. */
 export function nameOf(identity: Identity): string {
   switch (identity.kind) {
     case 'service':

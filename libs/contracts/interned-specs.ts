@@ -8,9 +8,9 @@ const MAX_SPEC_BYTES = 2_048;
 const MAX_KEPT_SPECS = 1_000;
 
 /**
- * What a process makes of request specs, the same immutable object for equal bytes: a fleet is asked for a few flavors a
- * million times, and to decode, check and sort what they say takes longer than to place one more instance of them.
- * `make` gets the checked spec; what it answers is frozen, all the way down. Those not asked for lately are forgotten.
+ * Results made from request specs, one immutable object for equal bytes: a fleet is asked for a few flavors a million
+ * times, and decoding, checking and sorting a spec takes longer than placing one more instance of it.
+ * `make` gets the checked spec; its result is frozen deeply. The least recently used are forgotten.
  *
  * The function that it answers throws BerthError `invalid_argument` for a spec that is malformed, with the path of the
  * field, `request_spec....`, in `details.field`.

@@ -1,5 +1,5 @@
 /*
- * What one message may carry at most. Above these a message is refused `invalid_argument / too_many` or `too_long`:
+ * Limits of one message. Above these a message is refused `invalid_argument / too_many` or `too_long`:
  * no sender can make a service hold or walk more than it is built for. Part of the wire contract (`proto/README.md`).
  */
 

@@ -1,7 +1,7 @@
 import { BerthError } from '../domain/errors';
 import { type Identity, nameOf } from './identity';
 
-/** Who may send a message: an identity's kind, but for nobody. */
+/** Senders of a message: an identity's kind, except nobody. */
 export type Sender = Exclude<Identity['kind'], 'nobody'>;
 
 /** A rule of a message, judged before a byte of it is decoded, and how much decoding may make of it. */

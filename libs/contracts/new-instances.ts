@@ -3,9 +3,9 @@ import type { Random } from '../domain/random';
 import type { EncodedRequestSpec } from './codec';
 import type { BuildRequest } from './conductor';
 
-/** Of the instances of a request, what is not the same everywhere. */
+/** The fields of a request's instances that differ between paths. */
 export interface NewInstancesOptions extends Pick<Instance, 'projectId' | 'userId'> {
-  /** What the records keep: as it came, or with its flavor filled in. */
+  /** The spec that records keep: as it came, or with its flavor filled in. */
   readonly requestSpec: EncodedRequestSpec;
   readonly nowMs: number;
   /** In which state they begin, and when they are to be looked after. */

@@ -2,7 +2,7 @@ import { Reader, type Writer } from 'protobufjs/minimal';
 import { tooMany } from './checks';
 
 const LENGTH_DELIMITED = 2;
-/** How often a field may stand in a message: each costs an object, and two bytes on the wire. */
+/** Most occurrences of a field in a message: each costs an object, and two bytes on the wire. */
 const MAX_PIECES = 64;
 
 /** A message without one of its fields, and that field, still encoded; undefined when the message has none. */

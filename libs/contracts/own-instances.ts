@@ -24,7 +24,7 @@ export function requireOwnInstance(
 }
 
 /**
- * That the instances on record for a request are of the project that asks now.
+ * Requires the instances on record for a request to be of the project that asks.
  *
  * @throws BerthError `already_exists / request_exists`.
  */

@@ -20,7 +20,7 @@ export interface QueueSpec {
    * the bus's `depth`, count a frame as one message. Only for queues that nobody but Berth's own processes consumes from.
    */
   readonly batching?: boolean;
-  /** How agents and tenants, who may not write to queues themselves, reach it. */
+  /** The exchange through which agents and tenants, who may not write to queues, reach it. */
   readonly entrance?: Entrance;
 }
 
@@ -34,9 +34,9 @@ export interface Entrance {
   readonly pattern: string;
 }
 
-/** What tenants may publish to. */
+/** Tenants publish to this exchange only. */
 export const REQUESTS_EXCHANGE = 'berth.requests';
-/** What agents may publish to. */
+/** Agents publish to this exchange only. */
 export const REPORTS_EXCHANGE = 'berth.reports';
 /** The topic exchange of events. */
 export const EVENTS_EXCHANGE = 'berth.events';
@@ -49,7 +49,7 @@ export function queueName(queue: QueueAddress): string {
   return typeof queue === 'string' ? queue : queue.name;
 }
 
-/** Whether messages to this address may share frames. */
+/** True if messages to this address may share frames. */
 export function isBatching(queue: QueueAddress): boolean {
   return typeof queue !== 'string' && queue.batching === true;
 }
@@ -113,7 +113,7 @@ export function agentQueue(serviceHost: string): QueueSpec {
   return { name, kind: 'host', maxLength: 10_000, batching: true, entrance };
 }
 
-/** How an agent signs what it sends, so that one host can't report for another. */
+/** The sender name of an agent; it keeps one host from reporting for another. */
 export function agentSender(host: string): string {
   return `compute-agent.${host}`;
 }

@@ -117,7 +117,7 @@ function checkSubject({ projectId: id, isDefault }: { readonly projectId: string
   throw invalidArgument('project_and_default', 'project_id and is_default exclude each other', 'project_id');
 }
 
-/** What is set: of classes that there may be. What was set before is shown, and taken away, whatever it is on. */
+/** New limits: only of classes that can exist. Old ones are shown and removed, whatever their class. */
 function newLimits(least: number) {
   const check = limits(least);
   return (values: Limits, path: string): Limits => {

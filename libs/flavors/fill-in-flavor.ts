@@ -8,11 +8,11 @@ import { requireVisibleName } from '../domain/names';
 import type { RequestSpec } from '../domain/request-spec';
 import { type FlavorDeps, requireFlavor } from './serve-flavors';
 
-/** What a conductor looks at of a spec. It is understood; but one that names a flavor is to be filled in yet. */
+/** The parts of a spec that a conductor reads. It is understood; a named flavor is yet to be filled in. */
 export interface ReadSpec {
   readonly projectId: string;
   readonly userId: string;
-  /** Of one instance; without what a flavor has yet to say. */
+  /** For one instance; without the flavor's part. */
   readonly resources: Resources;
   /** The name of the flavor to be filled in. */
   readonly flavor: string | undefined;

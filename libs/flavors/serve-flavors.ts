@@ -19,7 +19,7 @@ import { requestSpec } from '../domain/request-spec';
 import { type FlavorStore, MAX_FLAVORS } from '../instances/flavor-store';
 import type { Log } from '../runtime/log';
 
-/** What the calls about flavors take. */
+/** Dependencies of the calls about flavors. */
 export interface FlavorDeps {
   readonly flavors: FlavorStore;
   readonly bus: Bus;
@@ -80,7 +80,7 @@ async function createFlavor(c: FlavorDeps, { name, ...content }: CreateFlavorReq
   }
 }
 
-/** How often a change is made again when others change the flavor at the same time. */
+/** Tries of a change while others change the flavor at the same time. */
 const ATTEMPTS = 10;
 
 /**
@@ -119,7 +119,7 @@ function changed(
 /** Bytes of a flavor's texts, so that all flavors fit into one answer. */
 const MAX_FLAVOR_BYTES = 8_192;
 
-/** What a flavor says must be understood now, not when somebody builds from it. */
+/** Requires a flavor to be understood now, not when somebody builds from it. */
 function requireContent(content: FlavorContent): void {
   if (Buffer.byteLength(JSON.stringify(content)) > MAX_FLAVOR_BYTES) {
     throw invalidArgument('too_long', `a flavor may have at most ${MAX_FLAVOR_BYTES} bytes`, 'extra_specs');

@@ -3,7 +3,7 @@ import { BerthError } from '../domain/errors';
 import type { Mirror } from '../placement/mirror/mirror';
 import type { AggregateCommand, GroupCommand, PlacementStore, RefusedCommit } from '../placement/port/placement-store';
 
-/** What the calls about aggregates, zones and groups take. */
+/** Dependencies of the calls about aggregates, zones and groups. */
 export interface GroupingDeps {
   readonly placement: PlacementStore;
   readonly mirror: Mirror;

@@ -1,13 +1,13 @@
 import { type Identity, isPoolAgent, requireHost, wrongHost } from '../contracts/identity';
 import type { PlacementStore } from './port/placement-store';
 
-/** What is asked of the store to know whose a host is. */
+/** The part of the store that knows the holders of hosts. */
 export type HoldersStore = Pick<PlacementStore, 'holders'>;
 
 /**
- * Whose word about hosts counts: of an agent, that about hosts which are its own by their names; of an agent of a pool, that about
- * nodes which it holds now, by their leases in the store. Agents of a pool are not told apart by the names of nodes: which of them
- * holds one changes, and an earlier holder's word counts no more than a stranger's.
+ * Reporters of hosts: an agent reports its own hosts, by their names; an agent of a pool reports the nodes that it holds now, by
+ * their leases in the store. Agents of a pool are not told apart by names of nodes: the holder of a node changes, and an
+ * earlier holder counts no more than a stranger.
  *
  * @throws BerthError `permission_denied / wrong_host`; of a pool's agent `unavailable`, too.
  */

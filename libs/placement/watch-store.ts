@@ -4,7 +4,7 @@ import type { Metrics } from '../runtime/metrics';
 import { fateOf, type StoreIdentity } from './port/store-identity';
 import type { StoreClock } from './store-clock';
 
-/** How often a process asks which store it works on. */
+/** Interval at which a process checks which store it works on. */
 const INTERVAL_MS = 5_000;
 /** While the store is away little is seen. */
 const MOST_UNJUDGED = 64;
@@ -34,7 +34,7 @@ export async function watchStore(
   let unjudged: readonly number[] = [];
   while (!signal.aborted) {
     const askedAtMs = clock.elapsed();
-    // What is seen while the answer is under way may be later than it, and is no loss.
+    // A revision seen while the answer is under way may be later than it, and is no loss.
     unjudged = [...unjudged, ...store.takeSeen()].slice(-MOST_UNJUDGED);
     // While the store is away nothing is known.
     const identity = await store.identify().catch(() => undefined);

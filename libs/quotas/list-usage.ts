@@ -4,8 +4,8 @@ import { DAY_MS, daysUntil } from '../placement/commands/claims/use-over-time';
 import type { PlacementStore, ProjectUsage } from '../placement/port/placement-store';
 
 /**
- * What projects have held from the day of `sinceMs` on, by day, up to now: in unit-seconds, such as VCPU-seconds. Read of
- * the store itself, where the commits that change what a project holds count it.
+ * Usage of projects from the day of `sinceMs` up to now, by day, in unit-seconds, such as VCPU-seconds. Read from the store
+ * itself, where the commits that change a project's usage count it.
  */
 export async function listUsage(
   { projectId, sinceMs, marker, limit }: ListUsageRequest,

@@ -1,6 +1,6 @@
 import { durationOption, intOption } from '../runtime/config';
 
-/** How schedulers keep what is counted of projects; `prefix` is that of a service: `BERTH_SCHEDULER`. */
+/** Options of schedulers for projects' usage; `prefix` is that of a service: `BERTH_SCHEDULER`. */
 export function usageOptions(prefix: string) {
   return {
     usageDays: intOption({

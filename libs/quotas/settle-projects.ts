@@ -63,7 +63,7 @@ export async function settleProjects({ placement, mirror, clock, log, config }: 
   }
 }
 
-/** Whether all that it counts is of today. */
+/** True if the usage is counted up to today. */
 function isSettled({ atMs, days }: ProjectUsage, today: number): boolean {
   return atMs >= today * DAY_MS && Object.keys(days).every((day) => Number(day) >= today);
 }

@@ -1,7 +1,7 @@
 import { BerthError } from '../domain/errors';
 import type { Link } from './link';
 
-/** How a process waits for the answer of a server. */
+/** Terms on which a process waits for a server's answer. */
 export interface Asked<T> {
   /** For the history. */
   readonly what: string;
@@ -9,9 +9,9 @@ export interface Asked<T> {
   /** Done when the question arrives. */
   readonly effect: () => Promise<T>;
   readonly describeAnswer: (answer: T) => string;
-  /** Of what is not answered: it may have happened or not. */
+  /** Error for a call without an answer: it may have happened or not. */
   readonly lost: (what: string) => BerthError;
-  /** Whether who gives up closes the connection: what has not arrived by then never does, as with HTTP. */
+  /** True if giving up closes the connection: messages under way then never arrive, as with HTTP. */
   readonly isDroppedWhenLost?: boolean;
 }
 

@@ -2,13 +2,13 @@
 export interface SmallWorld {
   /** Another world in the same state. */
   copy(): Promise<SmallWorld>;
-  /** What can happen next, each by a name that is the same whenever the state is. */
+  /** The possible next choices, each by a name that is the same whenever the state is. */
   choices(): readonly string[];
   /** Lets one of the choices happen, and all that follows from it without a choice. */
   choose(name: string): Promise<void>;
   /** All that decides what can happen from now on. */
   fingerprint(): string;
-  /** What is wrong by now, if anything is. */
+  /** The violation of the present state, if any. */
   violation(): string | undefined;
 }
 

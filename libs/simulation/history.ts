@@ -9,7 +9,7 @@ export interface Entry {
   readonly what: string;
 }
 
-/** What happened in a run, in order. Its digest is the same if and only if all of it is. */
+/** Events of a run, in order. Equal digests mean equal histories. */
 export class History {
   readonly entries: Entry[] = [];
 

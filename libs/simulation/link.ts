@@ -5,7 +5,7 @@ import type { SimulatedProcess } from './simulated-process';
 /** Where something on a link goes. */
 export type Direction = 'out' | 'back';
 
-/** What happens in place of a message; false when nothing does, and the message arrives. */
+/** Happens in place of a message; false when nothing does, and the message arrives. */
 type Spring = (what: string) => false | void;
 
 /** Most messages take this long at most, some of them more. */
@@ -18,7 +18,7 @@ const SLOW_MS = 120;
  * message takes a time of its own. What is under way when the connection breaks is lost; nobody knows which side had it.
  */
 export class Link {
-  /** What every message takes in addition. */
+  /** Additional delay of every message. */
   extraMs = 0;
   readonly #random: Random;
   readonly #lastMs: Record<Direction, number> = { out: 0, back: 0 };
@@ -27,7 +27,7 @@ export class Link {
   #connection = 0;
   #isCut = false;
   #held: (() => void)[] = [];
-  /** What happens in place of a later message of a direction, and after how many. */
+  /** Traps by direction: the action in place of a later message, and the messages to pass until then. */
   readonly #traps: Partial<Record<Direction, { left: number; readonly spring: Spring }>> = {};
 
   constructor(
@@ -76,7 +76,7 @@ export class Link {
     this.#traps[direction] = { left: messageCount, spring };
   }
 
-  /** What was to happen in place of messages does not. */
+  /** Removes the traps. */
   disarm(): void {
     for (const direction of ['out', 'back'] as const) delete this.#traps[direction];
   }
@@ -87,7 +87,7 @@ export class Link {
     this.note(`the way to ${this.server} is cut`);
   }
 
-  /** What was held passes now. */
+  /** Lets held messages pass. */
   heal(): void {
     if (!this.#isCut) return;
     this.#isCut = false;
@@ -113,7 +113,7 @@ export class Link {
 
   #springs(direction: Direction, what: string): boolean {
     const trap = this.#traps[direction];
-    // What a dead process has sent last, its end for instance, arrives.
+    // The last message of a dead process, its end for instance, arrives.
     if (trap === undefined || !this.process.isAlive || --trap.left > 0) return false;
     delete this.#traps[direction];
     return trap.spring(what) !== false;

@@ -25,18 +25,18 @@ export interface SimulatedBroker {
   describe(message: Message): string;
 }
 
-/** What can be said of a message. */
+/** The part of a message that traps see. */
 export type Message = Pick<OutgoingMessage, 'type' | 'body'>;
 
-/** How long a cast waits for its confirm. */
+/** Longest wait of a cast for its confirm. */
 const CONFIRM_TIMEOUT_MS = 2_000;
 /** A broken connection is opened again after this at most. */
 const RECONNECT_MS = 400;
 
-/** What this process consumes from, for as many connections as it takes. */
+/** A consumer of this process, kept over connections. */
 interface Consumer {
   begin(session: Bus): Promise<Subscription>;
-  /** Of the present connection. */
+  /** Subscription of the present connection. */
   current: Promise<Subscription> | undefined;
 }
 
@@ -49,10 +49,10 @@ export class SimulatedBus implements Bus {
   readonly #broker: SimulatedBroker;
   #session: Bus | undefined;
   readonly #consumers = new Set<Consumer>();
-  /** What waits for an answer of the broker, and fails when the connection breaks. */
+  /** Calls that wait for the broker, and fail when the connection breaks. */
   readonly #waiting = new Set<(error?: BerthError) => void>();
   #isClosed = false;
-  /** How much later the broker gets a copy of the next cast; undefined for none. */
+  /** Delay after which the broker gets a copy of the next cast; undefined for none. */
   #copyAfterMs: number | undefined;
 
   constructor(link: Link, broker: SimulatedBroker) {
@@ -163,7 +163,7 @@ export class SimulatedBus implements Bus {
     const session = this.#session;
     this.#session = undefined;
     if (session === undefined) return;
-    // What is cut off now breaks later.
+    // Messages cut off now break later.
     this.#link.onBreak(() => void session.close());
     this.#link.carry('out', 'closes its connection', () => void session.close());
   }

@@ -8,7 +8,7 @@ import type { VirtualTime } from './virtual-time';
  */
 export class SimulatedProcess {
   readonly random: Random;
-  /** How far its clock is from the world's. */
+  /** Offset of its clock from the world's. */
   clockOffsetMs = 0;
   #state: 'running' | 'paused' | 'dead' = 'running';
   #held: (() => void)[] = [];

@@ -5,7 +5,7 @@ import { askOver } from './ask-over';
 import type { Link } from './link';
 import type { StoreServer, Stores } from './store-server';
 
-/** How long a client of the store waits for an answer. */
+/** Longest wait of a client for the store's answer. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
 /** Whatever a method of a store is: all of them ask and wait. */
@@ -40,7 +40,7 @@ export function simulatedStores(link: Link, server: StoreServer): Stores {
   };
 }
 
-/** What the store's clock shows, which is the world's. */
+/** The store's clock, which is the world's. */
 export function askStoreTime(link: Link, server: StoreServer): Promise<number> {
   return ask(link, 'time', () => server.read(async () => Math.floor(link.process.time.nowMs)));
 }
@@ -105,7 +105,7 @@ function describe(name: string, args: readonly unknown[]): string {
       return `${name} ${(first as HostReport).host}`;
     case 'get':
     case 'consumers':
-    // Of the placement store some hosts, of the instance store those after one.
+    // Hosts of the placement store, or of the instance store those after one.
     case 'hosts':
       return `${name} ${[first].flat().join(', ')}`;
     default:

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 /** A server that speaks the two calls of Keystone's that Berth makes, and fails as a test wishes. */
 export interface FakeKeystone {
   readonly url: string;
-  /** What it knows of tokens: the description of each, or a status to answer. */
+  /** Known tokens: the description of each, or a status to answer. */
   readonly tokens: Map<string, object | number>;
-  /** What it was asked: `login`, or the token asked about. */
+  /** Calls so far: `login`, or the token asked about. */
   readonly calls: string[];
   /** Tokens of Berth's own that it takes; those that it issued are among them. */
   readonly logins: Set<string>;

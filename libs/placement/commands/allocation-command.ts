@@ -6,7 +6,7 @@ import type { Command, ConsumerWrite, RefusedCommit, WriteAllocations } from '..
 /** The commands on allocations: the contended ones. */
 export type AllocationCommand = Extract<Command, { kind: 'write_allocations' | 'release_claim' }>;
 
-/** Whether a command is one on allocations. */
+/** True for commands on allocations. */
 export function isAllocationCommand(command: Command): command is AllocationCommand {
   return command.kind === 'write_allocations' || command.kind === 'release_claim';
 }

@@ -81,8 +81,8 @@ function takeMembership(draft: Draft, write: ConsumerWrite, keptLast: MemberCoun
 }
 
 /**
- * What somebody else looks after stays as it is, whatever the guard. So does what a conductor's write takes for another kind of consumer
- * than it is, or for another project's; a release may leave out the project.
+ * Holdings of another owner stay, whatever the guard. A conductor's write leaves alone a consumer of another type or project;
+ * a release may leave out the project.
  */
 function refusalOfOwner(write: ConsumerWrite, old: Consumer | undefined): RefusedCommit | undefined {
   if (old === undefined || isOwn(write, old)) return undefined;

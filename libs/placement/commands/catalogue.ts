@@ -80,7 +80,7 @@ async function renameInConsumers(tx: Transaction, name: string, newName: string)
   }
 }
 
-/** What projects hold; limits and the history speak of the name that was. */
+/** Renames the class in projects' usage; limits and the history keep the old name. */
 async function renameInProjects(tx: Transaction, name: string, newName: string): Promise<void> {
   const holders = (await tx.scan('project_usage')).filter(([, { amounts }]) => amounts[name] !== undefined);
   const keys = holders.map(([key]) => key);
@@ -94,7 +94,7 @@ function renamed<R extends Readonly<Record<string, unknown>>>(record: R, name: s
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key === name ? newName : key, value])) as R;
 }
 
-/** Whether a name must be in the catalogue; the standard ones need not. */
+/** True if a name must be in the catalogue; standard names need not. */
 export function isCustom(name: string): boolean {
   return name.startsWith('CUSTOM_');
 }

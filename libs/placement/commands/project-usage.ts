@@ -8,7 +8,7 @@ import type { Decided, Timed, Transaction } from './transaction';
 
 type Days = ProjectUsage['days'];
 
-/** How a command changes what projects hold, by project key: what it writes, less what the consumers held. */
+/** A command's change of projects' usage, by project key: amounts written less amounts held before. */
 export function growthOf(writes: readonly ConsumerWrite[], olds: readonly (Consumer | undefined)[]): Growth {
   const growth = new Map<string, Record<string, number>>();
   const add = (consumer: Pick<Consumer, 'projectId' | 'allocations' | 'consumerType' | 'counted'>, by: number) => {

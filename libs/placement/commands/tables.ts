@@ -17,7 +17,7 @@ import type {
 } from '../port/placement-store';
 import { daysOf, heldOf } from './claims/use-over-time';
 
-/** What the store keeps, table by table, each row under one key. */
+/** The store's tables, each row under one key. */
 export interface Tables {
   /** By uuid. The generation goes with the usage, because claims raise it. */
   readonly provider: StoredProvider;
@@ -47,7 +47,7 @@ export interface Tables {
   readonly quota: Quota & Pick<ProjectQuota, 'updatedAtMs'>;
   /** Project keys of the members of a cohort, by its name, encoded as a project key. */
   readonly cohort: { readonly members: readonly string[] };
-  /** What a project holds, by its key, and for how long it held what today. */
+  /** Usage of a project, by its key, and the time over which it held today's. */
   readonly project_usage: StoredUsage;
   /** The days before, by project key. */
   readonly project_days: { readonly days: ProjectUsage['days'] };
@@ -65,7 +65,7 @@ export interface StoredName {
 
 export type TableName = keyof Tables;
 
-/** What is to be had of a provider by instances for which others make room, by instance. */
+/** Amounts of a provider nominated to instances for which others are preempted, by instance. */
 export type NominatedRoom = Readonly<Record<string, NominatedAmounts>>;
 
 export interface NominatedAmounts {
@@ -74,13 +74,13 @@ export interface NominatedAmounts {
   readonly resources: Resources;
 }
 
-/** What is kept of a report besides the rows that it changes. */
+/** The part of a report that is kept besides the rows that it changes. */
 export interface LastReport {
   readonly agentRun: string;
   readonly sequence: number;
   /** The root's, then those of nested providers. */
   readonly providerUuids: readonly string[];
-  /** Of all that it said; '' when the providers' rows say more, because they keep what is in use and the report left out. */
+  /** Digest of the whole report; '' when providers' rows hold more than it, because resources left out are still in use. */
   readonly digest: string;
 }
 
@@ -90,7 +90,7 @@ export interface StoredUsage {
   readonly amounts: Resources;
 }
 
-/** Who holds a host; nobody when the time is over. */
+/** Holder of a host until the time is over. */
 export interface StoredHolder extends HostHolder {
   readonly untilMs: number;
   readonly leaseMs: number;
@@ -99,17 +99,17 @@ export interface StoredHolder extends HostHolder {
 /** A provider with the name of the host whose root it is, if it is one, and who wrote what of it. */
 export interface StoredProvider extends Omit<Provider, 'generation'> {
   readonly host: string | undefined;
-  /** What the host's agent said last. */
+  /** The last report of the host's agent. */
   readonly reported?: {
     readonly inventories: Readonly<Record<string, ReportedInventory>>;
     readonly traits: readonly string[];
     readonly aggregates: readonly string[];
   };
-  /** What operators want otherwise than the agent, by class. */
+  /** Operators' values that differ from the agent's, by class. */
   readonly decided?: Readonly<Record<string, DecidedInventory>>;
 }
 
-/** Of a reported inventory what operators may want otherwise; `reserved` is without what others use. */
+/** The part of a reported inventory that operators may override; `reserved` excludes external usage. */
 export type ReportedInventory = readonly [reserved: number, allocationRatio: number, externalUsage: number];
 
 /** `reserved` is without what others use. */
@@ -118,13 +118,13 @@ export interface DecidedInventory {
   readonly allocationRatio?: number;
 }
 
-/** What a consumer's row says that the write alone decides, whatever the consumer was before. */
+/** The part of a consumer's row that the write alone decides, whatever the consumer was before. */
 export type ConsumerBody = Omit<Consumer, 'uuid' | 'generation' | 'claimToken' | 'createdAtMs'>;
 
 /** A row as read. Rows are immutable: each write makes a new one. */
 export interface Stored<T> {
   readonly row: T;
-  /** Of the commit that wrote it. */
+  /** Revision of the commit that wrote it. */
   readonly revision: number;
 }
 
@@ -173,7 +173,7 @@ function asProvider(_key: string, stored: Stored<Tables['provider']>, generation
   return { ...provider, generation, revision: stored.revision };
 }
 
-/** What its agent said of a stored provider; undefined when none did. */
+/** The agent's part of a stored provider; undefined when no agent reported it. */
 export function asReported({ row: { uuid, reported } }: Stored<StoredProvider>): ReportedProvider | undefined {
   if (reported === undefined) return undefined;
   const external = Object.entries(reported.inventories).map(([name, [, , used]]) => [name, used] as const);

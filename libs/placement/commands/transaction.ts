@@ -3,7 +3,7 @@ import { BerthError } from '../../domain/errors';
 import type { RefusedCommit } from '../port/placement-store';
 import type { Stored, TableName, Tables } from './tables';
 
-/** What a transaction reads of a store. Its reads need not be one snapshot: the guards are checked together. */
+/** Reads of a transaction. They need not be one snapshot: the guards are checked together. */
 export interface Reader {
   rows<T extends TableName>(table: T, keys: readonly string[]): Promise<(Stored<Tables[T]> | undefined)[]>;
   counts(names: readonly string[]): Promise<number[]>;
@@ -52,7 +52,7 @@ interface Bounds {
 export type AmountsTable = 'usage' | 'project_usage';
 
 /**
- * What a commit writes.
+ * A write of a commit.
  *
  * - `put`     a row; `claim` a consumer's, with the commit's claim token
  * - `add`     moves amounts of a row, which is made if there is none
@@ -193,7 +193,7 @@ export interface Conflict {
   readonly kind: 'conflict';
 }
 
-/** Whether the writes are seen by mirrors. Those that are not take no revision. */
+/** True if mirrors see the writes. Others take no revision. */
 export function isCommit(writes: readonly Write[]): boolean {
   return writes.some((write) => {
     if (write.kind === 'beat' || write.kind === 'mute') return false;

@@ -1,7 +1,7 @@
 import type { PlacementView } from '../port/placement-view';
 import { ChangedTrees } from './changed-trees';
 
-/** What is made of a tree, kept until something of the tree changes. */
+/** A value made from a tree, kept until the tree changes. */
 export class KeptByTree<T> {
   readonly #changes: ChangedTrees;
   readonly #make: (rootUuid: string) => T;

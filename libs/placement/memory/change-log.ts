@@ -45,7 +45,7 @@ export class ChangeLog {
     const from = this.indexOf(revision) + 1;
     let to = from + Number(isFromStart);
     while (this.changes[to]?.revision === (this.changes[to - 1]?.revision ?? revision) + 1) to++;
-    // What is on the other side of a gap was trimmed; or another server went on, and what was applied ahead of it is lost.
+    // Changes beyond a gap were trimmed; or another server took over, and what was applied ahead of it is lost.
     if (to === from) throw revisionTrimmed(revision);
     return this.changes.slice(from, to);
   }

@@ -8,7 +8,7 @@ import { renewHolder } from './holders';
 
 type Maps = { readonly [T in TableName]: Map<string, Stored<Tables[T]>> };
 
-/** What mirrors see, usages before providers. */
+/** Tables that mirrors see, usages before providers. */
 const MIRRORED = [
   'usage',
   'provider',

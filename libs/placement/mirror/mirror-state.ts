@@ -42,7 +42,7 @@ export class MirrorState {
   readonly nominations = new Set<string>();
   readonly projects = new ProjectIndex();
   #applied: Change | undefined;
-  /** What changed since it was last taken. */
+  /** Changes since they were last taken. */
   #changedRoots = new Set<string>();
   #changedConsumers = new Set<string>();
   #changedAggregates = new Set<string>();
@@ -68,7 +68,7 @@ export class MirrorState {
     this.#apply(rows, this.revision);
   }
 
-  /** What changed since the last call. */
+  /** Returns the changes since the last call. */
   takeChanged(): Changed {
     const changed = {
       roots: this.#changedRoots,

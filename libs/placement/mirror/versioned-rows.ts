@@ -20,7 +20,7 @@ export class VersionedRows<T> {
     return this.#rows.get(key);
   }
 
-  /** Of the rows with these keys the one that was written last. */
+  /** The row with one of these keys that was written last. */
   newestOf(keys: Iterable<string>): Revised<T> | undefined {
     let found: Revised<T> | undefined;
     for (const key of keys) {

@@ -40,7 +40,7 @@ export interface WriteAllocations {
   readonly consumers: readonly ConsumerWrite[];
   /** Take even what does not fit: only for what runs already (a report that heals the store). */
   readonly force?: boolean;
-  /** Of what is forced, refuse what with all that is held would be above the total, whatever is reserved of it: more never ran there. */
+  /** For forced claims: refuse a sum of holdings above the total, whatever is reserved of it: more never ran there. */
   readonly withinTotal?: boolean;
   /** Refuse what would exceed a quota of the consumers' projects. Without it, or forced, they are taken all the same. */
   readonly withinQuota?: boolean;
@@ -55,7 +55,7 @@ export interface ConsumerWrite {
   readonly owner: ConsumerOwner;
   readonly allocations: Allocations;
   readonly mappings: Readonly<Record<string, readonly string[]>>;
-  /** What it gives back raises generations too: a client of Placement's API replaces allocations with none. */
+  /** Released amounts raise generations too: a client of Placement's API replaces allocations with none. */
   readonly raisesReleased?: boolean;
   /** Guard on the consumer as it is now. */
   readonly expect: ConsumerGuard;
@@ -186,7 +186,7 @@ export interface RecordFailure {
    */
   readonly startedAtMs: number | undefined;
   readonly reason: string;
-  /** Whose build it was; undefined for what no project has to do with. */
+  /** Project of the build; undefined if none has to do with it. */
   readonly projectId?: string | undefined;
   /** When it failed, if that was earlier. */
   readonly failedAtMs?: number | undefined;
@@ -263,7 +263,7 @@ export interface SettleProject {
   readonly projectId: string;
   /** Days of history that are kept. */
   readonly keepDays: number;
-  /** What its consumers hold, if its row is still of this revision; 0: there is none. */
+  /** Usage by the rows of its consumers, if the usage row still has this revision; 0: there is none. */
   readonly correction?: { readonly used: Resources; readonly revision: number };
 }
 
@@ -281,7 +281,7 @@ export interface EndLeases {
   readonly expiredAtMs?: number | undefined;
 }
 
-/** What an agent says of its host (update_resource_stats). */
+/** An agent's report of its host (update_resource_stats). */
 export interface HostReport {
   readonly atMs: number;
   /** The agent, as the broker knows it: what it brings into the catalogue is counted for it. The host, unless given. */
@@ -299,7 +299,7 @@ export interface HostReport {
   readonly epoch: number;
   /** `reserved` includes what unmanaged workloads use. */
   readonly inventories: Inventories;
-  /** How much of `reserved` that is: it comes on top of what an operator reserves. */
+  /** Usage outside Berth, as part of `reserved`: it adds to what an operator reserves. */
   readonly externalUsage?: Resources;
   readonly traits: readonly string[];
   /** The providers below the root, in any order; none unless given. Inventories, traits and usage above are the root's. */
@@ -309,11 +309,11 @@ export interface HostReport {
   readonly capabilities: Host['capabilities'];
   readonly ioOps: number;
   readonly externalInstances: number;
-  /** That an operator disabled the host, as its agent remembers: for a store that does not know the host (any more). */
+  /** The agent's memory that an operator disabled the host, for a store that does not know the host (any more). */
   readonly disabled?: { readonly reason: string } | undefined;
 }
 
-/** What an agent says of a provider below its host's root. They make a tree: each parent is the root or one of them. */
+/** A report of a provider below its host's root. They form a tree: each parent is the root or one of them. */
 export interface NestedReport extends Pick<HostReport, 'inventories' | 'externalUsage' | 'traits'> {
   /** `nestedProviderUuid` of the root's. */
   readonly uuid: string;
@@ -338,7 +338,7 @@ export interface AcquireHosts extends HostHolder {
   readonly formerRun?: string;
 }
 
-/** Whether a run holds a host now; if not, who does, and for how long at least. */
+/** Grant of a host to a run; if refused, the present holder, and the least time left. */
 export type HostGrant =
   | { readonly kind: 'granted'; readonly epoch: number }
   | { readonly kind: 'taken'; readonly holder: HostHolder; readonly leftMs: number };

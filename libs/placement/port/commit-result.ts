@@ -3,7 +3,7 @@ import type { CapacityRefusal } from '../../domain/inventory';
 import type { QuotaExcess } from '../../domain/quotas/quota';
 import type { Change, Revised, Usage } from './rows';
 
-/** How a commit ended: made, without effect, or refused and why. */
+/** Outcome of a commit: made, without effect, or refused and why. */
 export type CommitResult =
   /** Done. `change` has the rows; `claimToken` is the commit's own, and that of every consumer whose claim it wrote. */
   | { readonly kind: 'committed'; readonly change: Change; readonly claimToken: number }
@@ -22,7 +22,7 @@ export type CommitResult =
   /** A generation or claim token is not the present one; undefined when there is no such thing. */
   | {
       readonly kind: 'generation';
-      /** Of a quota, `uuid` is its project and `present` its version. */
+      /** For a quota, `uuid` is its project and `present` its version. */
       readonly subject: 'provider' | 'consumer' | 'quota';
       readonly uuid: string;
       readonly present: number | undefined;
@@ -45,7 +45,7 @@ export type CommitResult =
       readonly subject: Subject;
       readonly key: string;
       readonly by: 'allocations' | 'children' | 'inventories' | 'providers' | 'hosts';
-      /** Of the provider of a host that is to be deleted, whose name is the key. */
+      /** Provider of a host that is to be deleted; the key is its name. */
       readonly uuid?: string;
     }
   /** The host is in this zone already, by another aggregate. */
@@ -67,12 +67,12 @@ export type Subject =
   | 'server_group';
 
 /**
- * How a report ended. `exists`: the host's name belongs to another provider, or the provider to another host; `full`: its agent has brought
- * as many names of classes and traits as it may.
+ * Outcome of a report. `exists`: the host's name belongs to another provider, or the provider to another host; `full`: its
+ * agent brought as many names of classes and traits as it may.
  */
 export type ReportResult =
   | Extract<CommitResult, { kind: 'committed' | 'unchanged' | 'stale' | 'exists' | 'full' }>
-  /** Of another epoch than the host's present one; undefined when the host has none (a store that was wiped). */
+  /** The report is of another epoch than the host's present one; undefined when it has none (a wiped store). */
   | { readonly kind: 'epoch'; readonly present: number | undefined };
 
 /** Why nothing was committed. */

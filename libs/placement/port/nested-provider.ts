@@ -27,14 +27,14 @@ export function nestedProviderUuid(rootUuid: string, name: string): string {
   return `${prefixOf(rootUuid)}-8${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;
 }
 
-/** Whether a uuid is that of a provider below this root, there or not. */
+/** True for the uuid of any provider below this root, existing or not. */
 export function isNestedUuidOf(rootUuid: string, uuid: string): boolean {
   return uuid.startsWith(`${prefixOf(rootUuid)}-8`);
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 
-/** Of a provider on its host: `numa0`, `0000:81:00.0`. */
+/** A nested provider's name on its host: `numa0`, `0000:81:00.0`. */
 export function isNestedProviderName(text: string): boolean {
   return NAME.test(text);
 }
@@ -54,7 +54,7 @@ export function unorderable<P extends { readonly name: string; readonly parent: 
   return left;
 }
 
-/** What a host's nested provider is called in the store. No host's name has a colon, so none can be taken by it. */
+/** A nested provider's name in the store. Host names have no colon, so none collides. */
 export function nestedProviderName(host: string, name: string): string {
   return `${host}:${name}`;
 }

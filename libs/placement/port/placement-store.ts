@@ -97,7 +97,7 @@ export interface PlacementStore extends PoolStore {
   /** Likewise the hosts. */
   hosts(names: readonly string[]): Promise<Host[]>;
 
-  /** What agents said of these providers. Those that no agent reports are left out. */
+  /** Last reports of these providers. Providers that no agent reports are left out. */
   reported(providerUuids: readonly string[]): Promise<ReportedProvider[]>;
 
   /** When hosts were heard last, in milliseconds: the time of the last report that was taken. Those that are down are left out. */
@@ -109,7 +109,7 @@ export interface PlacementStore extends PoolStore {
   /** Every consumer, in chunks, for the audit. */
   scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void>;
 
-  /** What is counted of every project that holds anything, or did lately. */
+  /** Usage of every project that holds anything, or did lately. */
   projectUsages(): Promise<Revised<ProjectUsage>[]>;
 
   /** The settled days of projects, by project; those without any are left out. */
@@ -127,7 +127,7 @@ export interface PlacementStore extends PoolStore {
    */
   keepAllocationRequests(requests: readonly KeptRequest[], terms: KeepTerms): Promise<void>;
 
-  /** What is kept under ids, in their order; undefined for each that is not known, or not any more. */
+  /** Requests kept under ids, in their order; undefined for unknown and expired ones. */
   allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]>;
 
   close(): Promise<void>;

@@ -9,7 +9,7 @@ import type { StoredGroup } from '../../domain/server-group';
 import type { CatalogueName } from './rows';
 
 /**
- * What a mirror shows: all of a cell's placement, in memory, as of `revision`. Reads are synchronous and cheap (maps and
+ * A mirror's content: all of a cell's placement, in memory, as of `revision`. Reads are synchronous and cheap (maps and
  * sets, no copies); what they return is read-only. Decisions on it may be stale: the commit checks them.
  */
 export interface PlacementView {

@@ -19,10 +19,10 @@ export interface PoolStore {
   /** Replaces what is remembered of a node, if the epoch is that of its present holder (`acquireHosts`). */
   writeNode(write: NodeWrite): Promise<NodeWriteResult>;
 
-  /** What is remembered of nodes, in order. */
+  /** Records of nodes, in order. */
   nodes(hosts: readonly string[]): Promise<(string | undefined)[]>;
 
-  /** Who holds hosts (`PlacementStore.acquireHosts`), in order, whether or not the lease has run out; undefined for nobody. */
+  /** Holders of hosts (`PlacementStore.acquireHosts`), in order, their leases run out or not; undefined for none. */
   holders(hosts: readonly string[]): Promise<(HeldBy | undefined)[]>;
 
   /** The names of all nodes that are remembered, sorted. */
@@ -40,7 +40,7 @@ export interface JoinPool extends HostHolder {
   readonly formerRun?: string;
 }
 
-/** Whether a run is a member now; if not, another live run of its service host is, for so long at least. */
+/** Membership of a run; if refused, another live run of its service host is a member, for this time at least. */
 export type PoolGrant =
   | { readonly kind: 'member'; readonly pool: Pool }
   | { readonly kind: 'taken'; readonly holder: HostHolder; readonly leftMs: number };
@@ -55,7 +55,7 @@ export interface PoolMember extends HostHolder {
   readonly weight: number;
 }
 
-/** Who holds a host, and since which epoch. */
+/** Holder of a host, and the epoch of its lease. */
 export interface HeldBy extends HostHolder {
   readonly epoch: number;
 }

@@ -14,11 +14,11 @@ export interface Usage {
   readonly used: Resources;
 }
 
-/** What the agent of a host said last of one of its providers; what else the provider has, operators and API clients wrote. */
+/** The agent's last report of one provider; the rest of the provider was written by operators and API clients. */
 export interface ReportedProvider {
   readonly uuid: string;
   readonly traits: readonly string[];
-  /** How much of what is reserved workloads use that Berth does not manage. */
+  /** The part of `reserved` that workloads outside Berth use. */
   readonly externalUsage: Resources;
 }
 
@@ -28,7 +28,7 @@ export interface CatalogueName {
   readonly createdAtMs: number;
 }
 
-/** What is counted of a project's use. */
+/** Usage of a project. */
 export interface ProjectUsage {
   readonly projectId: string;
   /** By resource class, and `instances`. */
@@ -45,19 +45,19 @@ export interface KeptRequest {
   readonly sealed: Uint8Array;
 }
 
-/** How long and how many of them are kept, from now on. */
+/** Time and number for which requests are kept, from now on. */
 export interface KeepTerms {
   readonly atMs: number;
   readonly ttlMs: number;
   readonly most: number;
 }
 
-/** What was decided for some instances. */
+/** A decision for some instances. */
 export interface KeptDecision {
   /** Its own. */
   readonly id: string;
   readonly instanceUuids: readonly string[];
-  /** What the store only carries. */
+  /** Opaque to the store. */
   readonly content: Uint8Array;
 }
 

@@ -19,10 +19,10 @@ export function lostUpToMs({ jumps }: StoreIdentity): number {
   return Math.floor((jumps.at(-1)?.[1] ?? 0) / 1_000);
 }
 
-/** What became of a store that was known: nothing; it went back in time; or it is another one, a new one for instance. */
+/** Fate of a known store: the same; gone back in time; or another, such as a new one. */
 export type StoreFate = 'same' | 'went_back' | 'new';
 
-/** What became of a store since its birth id was `knownId` and somebody had seen revisions of it. */
+/** Fate of a store since its birth id was `knownId` and revisions of it were seen. */
 export function fateOf(
   knownId: string | undefined,
   seen: readonly number[],

@@ -4,7 +4,7 @@ import { revisionTrimmed } from '../port/revisions';
 import { decodeChange } from './change-record';
 import type { Keys } from './keys';
 
-/** How long one read of the stream may wait; after it, the follower looks whether the store is still the same. */
+/** Longest wait of one read of the stream; then the follower checks that the store is the same. */
 export const BLOCK_MS = 2_000;
 const MAX_CHANGES = 500;
 const MAX_OWN_CHANGES = 1_000;

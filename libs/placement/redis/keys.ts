@@ -52,7 +52,7 @@ export function keysOf(cell: string): Keys {
     project_usage: key('project-usages'),
     project_days: key('project-days'),
     lease: key('place-leases'),
-    /** What leases nominate, by provider, for claims to read. */
+    /** Nominated amounts of leases, by provider, for claims to read. */
     nomination: key('nominations'),
     decisions: key('decisions'),
     decided: key('decided'),

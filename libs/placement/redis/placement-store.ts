@@ -335,7 +335,7 @@ export class RedisPlacementStore implements PlacementStore {
   }
 }
 
-/** What `lua/acquire-hosts.lua` says of one host. */
+/** Decodes the answer of `lua/acquire-hosts.lua` about one host. */
 function decodeGrant(answer: string): HostGrant {
   const [, leftMs, holder] = /^0 (\d+) (.*)$/.exec(answer) ?? [];
   if (holder === undefined) return { kind: 'granted', epoch: Number(answer) };

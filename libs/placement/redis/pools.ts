@@ -58,7 +58,7 @@ export function redisPools(
   };
 }
 
-/** Of a row `<epoch> <until ms> <lease ms> <who>`. */
+/** Decodes a row `<epoch> <until ms> <lease ms> <who>`. */
 function decodeHeldBy(row: string): HeldBy | undefined {
   const [, epoch, who = ''] = /^(\d+) \d+ \d+ (.*)$/.exec(row) ?? [];
   if (epoch === undefined) return undefined;
@@ -66,7 +66,7 @@ function decodeHeldBy(row: string): HeldBy | undefined {
   return holder.serviceHost === '' ? undefined : { ...holder, epoch: Number(epoch) };
 }
 
-/** What `lua/join-pool.lua` keeps of a pool. */
+/** Decodes a pool as `lua/join-pool.lua` keeps it. */
 function decodePool(text: string): Pool {
   type Stored = { readonly e: number; readonly m: Record<string, [run: string, weight: number, untilMs: number]> };
   const { e: epoch, m } = JSON.parse(text) as Stored;

@@ -107,7 +107,7 @@ export function decodeIdentity(
   };
 }
 
-/** How a row text of a revision begins, whatever its content. */
+/** Beginning of a row's text at a revision, whatever its content. */
 export function headOf(revision: number): string {
   return `${revision} `;
 }
@@ -151,7 +151,7 @@ function encodeBody(body: ConsumerBody): string {
 /** Texts of allocations, which are immutable: those of a flat host are the same object for every claim of one size. */
 const takesTexts = new WeakMap<Allocations, string>();
 
-/** What a consumer takes of each provider, `<uuid> <class> <amount> <class> <amount> ...;<uuid> ...`. */
+/** A consumer's allocations, `<uuid> <class> <amount> <class> <amount> ...;<uuid> ...`. */
 function encodeTakes(allocations: Allocations): string {
   const known = takesTexts.get(allocations);
   if (known !== undefined) return known;

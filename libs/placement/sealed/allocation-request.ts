@@ -21,11 +21,11 @@ export interface AllocationRequest extends Claimant, ClaimablePlace, Sealing {}
 export interface Sealing {
   /** By the store's clock. */
   readonly sealedAtMs?: number;
-  /** Of the store, as whoever sealed it knew it then. */
+  /** The store's revision, as its sealer knew it. */
   readonly storeRevision?: number;
 }
 
-/** What sealing adds: the time, and when what is sealed now expires; never, when not given. */
+/** The stamp that sealing adds: the time, and the expiry; never, when not given. */
 export interface Stamp extends Sealing {
   readonly expiresAtMs?: number;
 }
@@ -123,7 +123,7 @@ export function open(sealed: Uint8Array, claimKey: string, nowMs?: number): Allo
 }
 
 interface Key {
-  /** What the bytes of a MAC begin with. */
+  /** First bytes of a MAC's input. */
   readonly prefix: Uint8Array;
   /** Tells the key of a request without trying all; nothing of the key can be told from it. */
   readonly id: Buffer;

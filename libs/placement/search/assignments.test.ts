@@ -4,7 +4,7 @@ import { findCandidates } from './find-candidates';
 import type { SearchOptions } from './query';
 
 /*
- * What a search costs, counted in providers tried: a number that is the same on every machine. The naive way through
+ * Cost of a search, in providers tried: a number that is the same on every machine. The naive way through
  * eight devices for eight groups is 8^8 = 16,777,216 combinations, and that is one host.
  */
 

@@ -13,7 +13,7 @@ import {
 import type { TreeProblem } from './tree-problem';
 import { symmetryClasses } from './tree-problem';
 
-/** What a search has done; `isComplete` turns false when it gave up before it had seen everything. */
+/** Work done by a search; `isComplete` turns false when it gave up before it had seen everything. */
 export interface Effort {
   steps: number;
   isComplete: boolean;
@@ -123,7 +123,7 @@ export function* assignments(
 interface Level {
   readonly variable: number;
   readonly domain: readonly number[];
-  /** Whether its group is symmetric to that of the variable before, so that swapping their providers gives the same. */
+  /** True if its group is symmetric to that of the variable before, so that swapping their providers gives the same. */
   readonly isSymmetricToPrevious: boolean;
   /** The place in the domain to go on from. */
   next: number;

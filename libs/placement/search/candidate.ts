@@ -24,7 +24,7 @@ export function candidateOf({ plan, rootUuid, providers, variables }: TreeProble
   return { rootUuid, allocations, mappings: Object.fromEntries(mappings) };
 }
 
-/** Whether only sharing providers meet it, so that another tree may have the same candidate. */
+/** True if only sharing providers meet it, so that another tree may have the same candidate. */
 export function isShared(plan: Plan, { mappings }: Candidate): boolean {
   const sharing = plan.view.sharingProviders();
   return sharing.size > 0 && Object.values(mappings).every((uuids) => uuids.every((uuid) => sharing.has(uuid)));
@@ -40,8 +40,8 @@ export function keyOf({ allocations, mappings }: Candidate): string {
 }
 
 /**
- * Whether a tree needs no search: one provider, one group without a suffix, and no sharing provider for what it wants. Most
- * fleets and most requests are so.
+ * True for a tree that needs no search: one provider, one group without a suffix, and no sharing provider for its classes.
+ * Most fleets and most requests are so.
  */
 export function isPlain({ view, choices }: Plan, rootUuid: string): boolean {
   return (

@@ -115,7 +115,7 @@ function aliases(view: PlacementView, every: readonly Candidate[]): (uuid: strin
   };
 }
 
-/** What is taken from whom, by names. */
+/** Allocations by provider name. */
 function shapeOf({ allocations }: Candidate, nameOf: (uuid: string) => string): string {
   const parts = Object.entries(allocations).map(([uuid, resources]) =>
     JSON.stringify([nameOf(uuid), Object.entries(resources).map(String).sort()]),

@@ -24,7 +24,7 @@ export interface SearchResult {
   readonly steps: number;
 }
 
-/** What a process keeps beside its view, to search it sooner. */
+/** Indexes that a process keeps beside its view, to search faster. */
 export interface SearchAids {
   readonly columns?: RootColumns;
   readonly kept?: KeptCandidates;
@@ -236,7 +236,7 @@ function* collect(
 /** The search of a tree that comes again in the second round. */
 type Waiting = () => Generator<Candidate | undefined>;
 
-/** What a search yields after its first `passed` candidates. It starts when it is first asked. */
+/** The results of a search after its first `passed` candidates. It starts at the first `next`. */
 function* after(passed: number, search: Generator<Candidate | undefined>): Generator<Candidate | undefined> {
   for (let left = passed; left > 0; ) {
     const { done, value } = search.next();

@@ -5,17 +5,17 @@ import type { RequestGroup } from '../../domain/request-spec';
 import type { ProviderForest } from '../port/placement-view';
 import type { Demand } from './plan';
 
-/** Whether some of `wanted` are in `names`. */
+/** True if some of `wanted` are in `names`. */
 export function hasAnyOf(names: readonly string[], wanted: readonly string[]): boolean {
   return wanted.some((name) => names.includes(name));
 }
 
-/** Whether of each list at least one is in `names`. */
+/** True if at least one of each list is in `names`. */
 export function hasEach(names: readonly string[], lists: readonly (readonly string[])[]): boolean {
   return lists.every((list) => hasAnyOf(names, list));
 }
 
-/** Whether the provider has inventory for each of the demands, and capacity for it now. */
+/** True if the provider has inventory for each of the demands, and capacity for it now. */
 export function offers(view: ProviderForest, provider: Provider, demands: readonly Demand[]): boolean {
   const used = demands.length === 0 ? {} : view.usage(provider.uuid);
   if (isTakenNode(provider, used)) return false;
@@ -31,7 +31,7 @@ function isTakenNode({ inventories }: Provider, used: Resources): boolean {
   return isUsed && Object.keys(inventories).some(isNodeClass);
 }
 
-/** Whether the provider by itself has the traits and aggregates that the group wants. */
+/** True if the provider by itself has the traits and aggregates that the group wants. */
 export function isAsDescribed(provider: Provider, group: RequestGroup): boolean {
   return (
     hasEach(provider.traits, group.requiredTraits) &&

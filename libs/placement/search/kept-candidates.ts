@@ -5,9 +5,9 @@ import type { Candidate, CandidateQuery, SearchOptions } from './query';
 /** The first candidate of a tree for a query, or none. */
 export interface First {
   readonly candidate: Candidate | undefined;
-  /** Whether the tree may have more of them. */
+  /** True if the tree may have more of them. */
   readonly mayHaveMore: boolean;
-  /** What finding it took. */
+  /** Steps that finding it took. */
   readonly steps: number;
 }
 
@@ -23,7 +23,7 @@ const GROUPS_OF_TREE = 8;
  * The naive way searches every tree at every question. A thousand candidates of a fleet of trees are a thousand searches, 40 ms,
  * and clients ask with few flavors, again and again, while between two questions a few hosts have changed. So what was found in a
  * tree is kept by query, as schedulers keep hosts ranked by equivalence class, and only trees that changed are searched again.
- * What it costs: memory, within the limits above, and the first question of a kind, which is as before.
+ * Price: memory, within the limits above; the first query of a kind is as slow as before.
  *
  * Nothing is kept for queries whose answer depends on more than the tree: where there are sharing providers, with a random
  * order, with `in_tree`.
@@ -40,7 +40,7 @@ export class KeptCandidates {
     this.#changes = new ChangedTrees(view);
   }
 
-  /** What is kept for a query, by root, to look up and to add to until the view changes; undefined for what is not kept. */
+  /** Candidates kept for a query, by root, to read and to add to until the view changes; undefined for a query not kept. */
   firstsOf(query: CandidateQuery, options: SearchOptions): Map<string, First> | undefined {
     this.#catchUp();
     const { seed, nestedAware = true, symmetry = 'every', maxStepsPerRoot } = options;

@@ -3,7 +3,7 @@ import { type Chosen, NONE, type Rule } from './rules';
 import type { TreeProblem } from './tree-problem';
 
 /**
- * Whether the variables that are left can possibly be chosen, so that a search backtracks early.
+ * Checks early whether the variables that are left can possibly be chosen, so that a search backtracks early.
  *
  * Rules look at one choice at a time. Nine groups that want one of eight devices each pass them all until the last, and a
  * plain search goes through 8! ways to find that out. But variables that compete for the same thing (a class, or a
@@ -41,7 +41,7 @@ export function lookAhead(
 interface Contest {
   /** Smallest demand first. */
   readonly members: readonly number[];
-  /** How many of the seekers a provider could take, at most. */
+  /** Upper bound of the seekers that a provider can take. */
   seats(provider: number, seekers: readonly number[], options: readonly (readonly number[])[], chosen: Chosen): number;
 }
 
@@ -83,7 +83,7 @@ function isolationContest({ variables }: TreeProblem): Contest {
   return { members, seats: () => 1 };
 }
 
-/** Whether each seeker gets a seat at one of its options: Kuhn's augmenting paths. */
+/** True if each seeker gets a seat at one of its options: Kuhn's augmenting paths. */
 export function canSeat(
   seekers: readonly number[],
   options: readonly (readonly number[])[],

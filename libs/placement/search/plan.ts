@@ -58,7 +58,7 @@ export function planOf(view: ProviderForest, query: CandidateQuery): Plan | unde
   return { view, query, classes, choices, spreadGroup };
 }
 
-/** Whether the group may be spread over several providers. */
+/** True if the group may be spread over several providers. */
 export function isSpread(group: RequestGroup): boolean {
   return group.suffix === '';
 }

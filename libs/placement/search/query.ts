@@ -2,7 +2,7 @@ import type { Allocations } from '../../domain/consumer';
 import type { RequestGroup, RequestSpec } from '../../domain/request-spec';
 
 /**
- * What must be found, as GET /allocation_candidates of Placement asks it (microversion 1.39). The HTTP API makes one from
+ * A query for candidates, as GET /allocation_candidates of Placement (microversion 1.39). The HTTP API makes one from
  * a query string, the scheduler from a request spec ({@link queryFromRequestSpec}).
  *
  * The search does not check names: a trait, class or aggregate that no provider has matches nothing, and so does an
@@ -18,7 +18,7 @@ export interface CandidateQuery {
   readonly groups: readonly RequestGroup[];
   /** With `isolate`, no two groups with a suffix are met by the same provider. */
   readonly groupPolicy: 'none' | 'isolate';
-  /** Of the providers that meet the groups of each list, one must be an ancestor of all others. */
+  /** For each list, one of the providers that meet its groups must be an ancestor of all others. */
   readonly sameSubtrees: readonly (readonly string[])[];
   /** Traits that the root of the tree must have, each of them. */
   readonly rootRequiredTraits: readonly string[];
@@ -30,7 +30,7 @@ export interface CandidateQuery {
 export interface Candidate {
   /** The root of the tree that it is for. All providers are of this tree or share with it. */
   readonly rootUuid: string;
-  /** What a claim takes: amounts by provider and class. */
+  /** Allocations of a claim: amounts by provider and class. */
   readonly allocations: Allocations;
   /** The providers that meet each group, by suffix. */
   readonly mappings: Readonly<Record<string, readonly string[]>>;
@@ -40,7 +40,7 @@ export interface SearchOptions {
   /** At most this many candidates, ≥ 1. {@link MAX_CANDIDATES} when not given. */
   readonly limit?: number;
   /**
-   * Whether a candidate may use several providers of one tree. False is what clients before microversion 1.29 know.
+   * True if a candidate may use several providers of one tree; clients before microversion 1.29 know only one.
    * Default true.
    */
   readonly nestedAware?: boolean;
@@ -66,7 +66,7 @@ export const MAX_STEPS_PER_ROOT = 250_000;
 /** Steps in all trees of one search before it ends with the candidates found so far: some seconds' work. */
 export const MAX_STEPS = 1_000_000;
 
-/** What a request spec needs of providers. Preferences, host names and all that filters look at are not in it. */
+/** A request spec's demand on providers. Preferences, host names and all that filters read are not in it. */
 export function queryFromRequestSpec(spec: Asked): CandidateQuery {
   const ownGroup = {
     suffix: '',

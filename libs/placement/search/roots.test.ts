@@ -5,7 +5,7 @@ import { findCandidates } from './find-candidates';
 import type { CandidateQuery, SearchOptions } from './query';
 
 /*
- * How many hosts a search looks at, counted in reads of their usage: it must follow from what it finds, not from the
+ * Hosts that a search visits, counted in reads of their usage: the number must follow from what it finds, not from the
  * size of the fleet.
  */
 

@@ -74,8 +74,8 @@ function* inOrder(roots: readonly string[], seed: number): Generator<string> {
 }
 
 /**
- * What every tree that can meet the plan must have. It excludes trees early and none wrongly: what a sharing provider might
- * bring is not needed.
+ * Requirements of every tree that can meet the plan. They exclude trees early and none wrongly: anything that a sharing
+ * provider might bring is not required.
  */
 export function needsOf({ query, choices, spreadGroup }: Plan): Need[] {
   const needs: Need[] = [];

@@ -20,7 +20,7 @@ export type Chosen = number[];
 
 export const NONE = -1;
 
-/** What all groups together take from a provider must fit. */
+/** All groups together must fit a provider. */
 export function capacityRule({ variables, available, plan }: TreeProblem): Rule {
   const left = available.slice();
   const classCount = plan.classes.length;
@@ -134,7 +134,7 @@ export function subtreeRule(
   };
 }
 
-/** Whether a provider is another's ancestor or itself, both by their places. */
+/** Answers whether a provider is another's ancestor or itself, by their places. */
 function ancestry(view: ProviderForest, providers: readonly Provider[]): (above: number, below: number) => boolean {
   const places = new Map(providers.map((provider, place) => [provider.uuid, place]));
   const table = providers.map((provider) => {

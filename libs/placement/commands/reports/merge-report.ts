@@ -3,11 +3,11 @@ import type { Inventories, Inventory, Resources } from '../../../domain/inventor
 import type { HostReport } from '../../port/placement-store';
 import type { DecidedInventory, ReportedInventory, StoredProvider } from '../tables';
 
-/** What an agent says of one provider. */
+/** An agent's report of one provider. */
 export type ProviderReport = Pick<HostReport, 'inventories' | 'externalUsage' | 'traits'> &
   Partial<Pick<HostReport, 'aggregates'>>;
 
-/** What a provider is, by its agent and by operators. */
+/** A provider as its agent and operators together make it. */
 export type MergedProvider = Pick<StoredProvider, 'inventories' | 'traits' | 'aggregates' | 'reported' | 'decided'>;
 
 /**
@@ -57,12 +57,12 @@ export function withKept(report: ProviderReport, kept: Inventories): ProviderRep
   };
 }
 
-/** Whether a provider that is there has never been reported: a client of the placement API made it. */
+/** True if a provider was never reported: a client of the placement API made it. */
 function isUnreported({ reported, host }: StoredProvider): boolean {
   return reported === undefined && host === undefined;
 }
 
-/** What was there before the first report, its client decided. */
+/** Settings from before the first report count as decided by the client that made them. */
 function decidedBefore(own: Inventories, external: Resources, provider: StoredProvider): StoredProvider['decided'] {
   const before = Object.entries(own).flatMap(([name, { reserved, allocationRatio }]) => {
     const present = provider.inventories[name];
@@ -82,7 +82,7 @@ export function reportedClasses(provider: StoredProvider): readonly string[] {
   return Object.keys(provider.inventories).filter((name) => inventories[name]);
 }
 
-/** What operators have decided of each class, once they write these inventories. */
+/** Operators' decisions on each class, once they write these inventories. */
 export function decide(provider: StoredProvider, next: Inventories): StoredProvider['decided'] {
   const { reported, decided = {}, inventories } = provider;
   if (!reported) return decided;
@@ -121,12 +121,12 @@ function asDecided(inventory: Inventory, external: number, decided: DecidedInven
   return { ...inventory, allocationRatio, reserved: Math.min(inventory.total, reserved + external) };
 }
 
-/** What an operator wants otherwise than the agent. */
+/** An operator's value where it differs from the agent's. */
 function choose(key: keyof DecidedInventory, wanted: number | undefined, agents: number) {
   return wanted === undefined || wanted === agents ? {} : { [key]: wanted };
 }
 
-/** What is there without what the last report said, and with what this one says; as it is when that is the same. */
+/** The present names without those of the last report, with those of this one; the same array if nothing changed. */
 function merge(present: readonly string[], last: readonly string[], next: readonly string[]): readonly string[] {
   const merged = new Set([...next, ...present.filter((name) => !last.includes(name))]);
   return merged.size === present.length && present.every((name) => merged.has(name)) ? present : [...merged];

@@ -6,7 +6,7 @@ import type { Transaction } from '../transaction';
 import { mergeReport, withKept } from './merge-report';
 import { inUse, putReported } from './report-provider';
 
-/** What came of it: a refusal, or whether the store has all as the report says, and nothing besides that is in use. */
+/** Outcome: a refusal, or true if the store now equals the report, with nothing extra in use. */
 export type NestedOutcome =
   | Extract<ReportResult, { kind: 'exists' }>
   | { readonly kind: 'done'; readonly isSettled: boolean };
@@ -74,7 +74,7 @@ async function findTaken(
   return names.find((_, n) => holders[n] !== undefined);
 }
 
-/** Of those that are gone: the ones that hold nothing up, from the leaves on. */
+/** Of the providers that are gone, those that nothing depends on, leaves first. */
 async function removable(
   tx: Transaction,
   gone: readonly StoredProvider[],
@@ -100,7 +100,7 @@ async function removable(
   return removed;
 }
 
-/** Whether operators or clients have written something of a provider that no report brings back. */
+/** True if operators or clients wrote something of a provider that no report brings back. */
 function hasOthersWord({ reported, decided = {}, inventories, traits, aggregates }: StoredProvider): boolean {
   return (
     Object.values(decided).some((one) => Object.keys(one).length > 0) ||

@@ -17,12 +17,12 @@
 local heartbeats_key, provider_key, host_key, sequence_key, holder_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local now_ms = store_ms()
 
--- Whether the report is its holder's. Reports without an epoch are rare, and judged with those that say something new.
+-- True if the report is its holder's. Reports without an epoch are rare, and judged with those that say something new.
 local function is_of_holder(host, epoch)
   return epoch ~= '0' and begins(holder_key, host, epoch .. ' ')
 end
 
--- Whether each provider of '<provider> <revision> <provider> <revision> ...' is as it was.
+-- True if each provider of '<provider> <revision> <provider> <revision> ...' is at its revision.
 local function are_same(providers)
   for provider, revision in string.gmatch(providers, '(%S+) (%d+)') do
     if not begins(provider_key, provider, revision .. ' ') then return false end

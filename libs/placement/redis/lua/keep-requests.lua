@@ -8,7 +8,7 @@
 --- ARGV[4..] for each: its id and its bytes
 --- @return nothing
 
--- What expired goes a few at a time: each call adds fewer, so that they can not pile up.
+-- Expired requests go a few at a time: each call adds fewer, so they never pile up.
 local EXPIRED_AT_ONCE = 1000
 
 local function drop(ids)

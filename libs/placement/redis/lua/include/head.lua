@@ -1,4 +1,4 @@
--- Whether there is a row that begins as given.
+-- True if a row begins with `head`.
 local function begins(key, name, head)
   local row = redis.call('HGET', key, name)
   return row and string.sub(row, 1, #head) == head
