@@ -13,7 +13,7 @@ import type { ConductorConfig } from './options';
 import type { PendingQueue } from './pending/pending-queue';
 import type { QuotaJudge } from './triggers/admission/within-quota';
 
-/** What a conductor works with. */
+/** Dependencies of a conductor. */
 export interface ConductorDeps extends Surroundings {
   readonly bus: Bus;
   readonly placement: PlacementStore;
@@ -33,13 +33,13 @@ export interface Conductor extends ConductorDeps {
   /** Refused messages, in the log. */
   readonly refusals: SenderLog;
   readonly events: EventPublisher;
-  /** Who waits for capacity, as this conductor read it last. */
+  /** Instances that wait for capacity, as this conductor read them last. */
   readonly pending: PendingQueue;
   readonly quotas: QuotaJudge;
   /** True when all hosts were heard since the store went back. */
   readonly hearing: Hearing;
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
   readonly stopping: AbortSignal;
-  /** How work is done again while something is away. */
+  /** Retries of work while something is unavailable. */
   readonly retry: HoldRetry;
 }

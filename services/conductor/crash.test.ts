@@ -6,7 +6,7 @@ import { type Behaviour, ConductorWorld } from './testing/conductor-world';
 const MOST_STEPS = 200;
 const NEVER = new Promise<never>(() => {});
 
-/** What a conductor works with, until it takes its `last` step; from then on nothing of it reaches the world. */
+/** Dependencies of a conductor that dies at its `last` step; from then on nothing of it reaches the world. */
 function dyingAt(last: number, effect: 'before' | 'after', deps: ConductorDeps): ConductorDeps & { isDead(): boolean } {
   let steps = 0;
   const dying = <T extends object>(target: T, names: readonly (keyof T)[]): T =>

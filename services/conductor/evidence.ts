@@ -6,7 +6,7 @@ import type { Observation, RunningAt } from './observation';
  * What an observation proves of a record.
  */
 
-/** Whether it was seen before the record's host said last that it runs there. */
+/** True if the observation is older than its host's last word that the instance runs there. */
 export function isOlder({ activeAt, host }: Instance, observed: Observation): boolean {
   switch (observed.kind) {
     case 'missing':
@@ -28,7 +28,7 @@ export interface Build {
   readonly claimToken: number;
 }
 
-/** Whether it is about the attempt that the record made last. */
+/** True if the report is about the record's last attempt. */
 export function isOfPresentAttempt(record: Instance, { host, attempt }: Build): boolean {
   return record.host === host && attemptNumber(record) === attempt;
 }
@@ -40,8 +40,8 @@ export function isOfPresentBuild(record: Instance, build: Build): boolean {
 }
 
 /**
- * Whether it is about what the record has on its host. 0 is an attempt that the agent does not know. What was resized in place, or
- * came back from a move, is what an earlier attempt built there: a host whose disk is an older one knows it by that.
+ * True if the report is about the instance as the record has it on its host. Attempt 0 is unknown to the agent. An instance that
+ * was resized in place, or came back from a move, was built by an earlier attempt: a host with an older disk names that one.
  */
 export function isOfPresentPlace(record: Instance, { host, attempt }: Pick<Build, 'host' | 'attempt'>): boolean {
   if (host !== record.host) return false;
@@ -55,8 +55,8 @@ export function isWhereItBelongs(record: Instance, { host, instance: { attempt }
 }
 
 /**
- * Whether the record's own host has it by a later attempt and claim than the record knows: of moves that the store has forgotten,
- * which ended where they began. Nobody else orders attempts.
+ * True if the record's own host has the instance by a later attempt and claim than the record: moves that the store forgot,
+ * and which ended where they began. Nothing else orders attempts.
  */
 export function isLaterWhereItBelongs(
   record: Instance,
@@ -66,7 +66,7 @@ export function isLaterWhereItBelongs(
   return attempt > attemptNumber(record) && claimToken > record.claimToken;
 }
 
-/** Whether an attempt on a host ended without its success, for the record: what it built all the same is to go. */
+/** True if an attempt on a host was given up on record: a late result of it must go. */
 export function isGivenUp({ attempts }: Instance, host: string, attempt: number): boolean {
   const one = attempts.find(({ number, host: tried }) => number === attempt && tried === host);
   return one !== undefined && GIVEN_UP.includes(one.outcome);

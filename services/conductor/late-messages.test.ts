@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 
 type Message = BuildReport | HostDiscrepancy;
 
-/** What was said of the instance on its way. */
+/** Messages about the instance that arrive late. */
 const KINDS = [
   'a report that h1 failed',
   'a report that h1 refused',
@@ -66,11 +66,11 @@ async function aStory() {
   const at = [`${uuid} h2`];
   return {
     world,
-    /** How it must stand. */
+    /** The state that must hold. */
     unharmed: { state: 'active', host: 'h2', runs: at, claims: at, harmed: [] },
     messages,
     send,
-    /** How it stands, when all is settled. */
+    /** The state once all is settled. */
     async end() {
       await world.clock.advance(60_000);
       const { state, host } = await world.only();

@@ -4,7 +4,7 @@ import type { Fence } from '#libs/instances/store';
 import { endHeldAlternates } from './alternates/held-alternates';
 import type { Conductor } from './context';
 
-/** What a step changes of a record. */
+/** Fields of a record that a step changes. */
 export type RecordChange = Partial<
   Pick<
     Instance,
@@ -126,7 +126,7 @@ export function attemptOn(host: string, number: number, nowMs: number): Attempt 
   return { host, number, outcome: 'building', reason: '', startedAtMs: nowMs, endedAtMs: undefined };
 }
 
-/** Of a record without alternates, or without an allocation request. */
+/** No alternates, or no allocation request. */
 export const NO_BYTES = new Uint8Array();
 
 /** The attempts of a record with an outcome for the one that is open, if one is. */

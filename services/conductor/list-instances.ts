@@ -26,7 +26,7 @@ export async function listInstances(
   return { instances: await shownTo(c, sender, await withPlaces(c, listed)) };
 }
 
-/** Of those whose place one is about to take a tenant sees its own instances only. */
+/** Tenants see their own instances only among those about to be preempted. */
 export async function shownTo(c: Conductor, sender: Identity, views: readonly InstanceView[]): Promise<InstanceView[]> {
   const uuids = sender.kind === 'service' ? [] : views.flatMap(({ waiting }) => waiting?.victims ?? []);
   if (uuids.length === 0) return [...views];

@@ -26,7 +26,7 @@ export async function readLostWrites(c: Conductor): Promise<LostWrites> {
   return { beforeToken, upToMs: Math.floor(beforeToken / 1_000), losses };
 }
 
-/** Whether what runs was built by an order that the store has forgotten, or with it the whole instance. */
+/** True if the running instance was built by an order that the store forgot, possibly with the whole instance. */
 export function isForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
   if (running.claimToken >= lost.beforeToken) return false;
   if (record === undefined) return true;
@@ -97,7 +97,7 @@ function mayMove({ state }: Instance): boolean {
 const ON_A_MOVE: readonly InstanceState[] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
 /**
- * Whether its host was ordered by a claim that the store has forgotten, later than the record's: it takes no orders by an earlier one.
+ * True if a claim that the store forgot, later than the record's, ordered its host: the host takes no orders by earlier claims.
  */
 export function isByForgottenClaim(
   record: Instance | undefined,
@@ -128,7 +128,7 @@ const IN_WORK: readonly InstanceState[] = [
  */
 export function isFromBefore(record: Instance, lost: Pick<LostWrites, 'upToMs'>): boolean {
   const { state, attempts, migration, createdAtMs } = record;
-  // What is yet to be settled of it is its gang's.
+  // The rest is settled with its gang.
   if (state === 'error') return createdAtMs <= lost.upToMs;
   const isByAttempt = migration === undefined && (state === 'building' || BUILT_STATES.includes(state));
   const sinceMs = isByAttempt ? attempts.at(-1)?.startedAtMs : undefined;

@@ -3,7 +3,7 @@ import { FINDINGS } from './step';
 
 export type ConductorMetrics = ReturnType<typeof conductorMetrics>;
 
-/** What a conductor counts. */
+/** Metrics of a conductor. */
 export function conductorMetrics(metrics: Metrics) {
   const mended = metrics.counter('berth_audit_mended_total', 'What the audit and the discrepancies mended.', [
     'finding',

@@ -243,7 +243,7 @@ describe('a cold migration', () => {
 });
 
 describe('a resize', () => {
-  /** What the instance and its migration hold. */
+  /** Holdings of the instance and its migration. */
   const sizes = async (uuid: string) => {
     const held = await world.placement.consumers([uuid, migrationUuidOf(uuid)]);
     const of = (one: string) => held.find((claim) => claim.uuid === one)?.allocations ?? {};
@@ -332,7 +332,7 @@ describe('what is stopped', () => {
     return uuid;
   }
 
-  /** What hosts were told to run since. */
+  /** Orders to run the instance, so far. */
   const toldToRun = () => [
     ...world.orders.slice(1).filter(({ powerState }) => powerState !== 'shutdown'),
     ...world.powerOrders.filter(({ powerState }) => powerState === 'running'),

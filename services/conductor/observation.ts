@@ -54,17 +54,17 @@ export interface Voucher {
 /** A move that is asked for. */
 export interface WantedMove {
   readonly kind: MigrationKind;
-  /** What it is to be after it. */
+  /** The instance's spec after the move. */
   readonly requestSpec: Uint8Array;
   /** '' for any host. */
   readonly targetHost: string;
   /** 0 for never. */
   readonly confirmAfterMs: number;
-  /** What it is claimed for together with others. */
+  /** The joint plan under which it is claimed with others. */
   readonly plan?: string | undefined;
 }
 
-/** What somebody saw of an instance, or what came of the step before. */
+/** An observation of an instance, or the outcome of the step before. */
 export type Observation =
   /** Nobody saw anything: somebody looks, because a deadline may have passed. */
   | { readonly kind: 'nothing' }
@@ -110,11 +110,11 @@ export type Observation =
       readonly kind: 'reported';
       readonly host: string;
       readonly attempt: number;
-      /** Of the order; 0 when the agent does not know it. */
+      /** The order's; 0 when the agent does not know it. */
       readonly claimToken: number;
       readonly at: HostPosition;
       readonly outcome: BuildOutcome;
-      /** Of `destroyed`: the instance is there all the same, by this later claim, or by a later attempt; 0 when it is not. */
+      /** For `destroyed`: the later claim by which the instance is there all the same, or 0 when it is not. */
       readonly keptClaimToken: number;
       readonly why: string;
       /** The message may have been worked on before. */
@@ -128,11 +128,11 @@ export type Observation =
       readonly powerState: PowerState;
       readonly fault: Fault | undefined;
       readonly at: HostPosition;
-      /** What the host had said last when it was ordered. */
+      /** The host's last position when the order was sent. */
       readonly restsOn: HostPosition;
-      /** Of the order: '' when it was not about a move. */
+      /** The order's; '' when it was not about a move. */
       readonly migrationUuid: string;
-      /** What it hands over with what it stopped to be moved. */
+      /** Handed over by an instance stopped for a move. */
       readonly handover: Uint8Array;
     }
   /** A host's report has it running there, with a claim there or without one. */
@@ -148,7 +148,7 @@ export type Observation =
       readonly voucher: Voucher | undefined;
       /** It was seen before where its record did not have it: without a record now, that has come to its end. */
       readonly wasStray: boolean;
-      /** Whose word it is, as the broker knows it; undefined when not known. */
+      /** The reporter, as the broker knows it; undefined when not known. */
       readonly reporter?: string | undefined;
     }
   /** A host's report does not have it, and it holds a claim there. */
@@ -156,7 +156,7 @@ export type Observation =
       readonly kind: 'missing';
       readonly host: string;
       readonly at: HostPosition;
-      /** Of the report: the next of the same epoch is one more. */
+      /** The report's number: the next of the same epoch is one more. */
       readonly sequence: number;
       readonly hasOrdersWaiting: boolean;
     }
@@ -177,7 +177,7 @@ export interface NoHost {
   readonly passedOver: readonly Attempt[];
   /** Symbols of the reasons that refused all hosts; none when no capacity would help. */
   readonly waitsFor?: readonly string[];
-  /** Whose place it could take. */
+  /** The preemption that would place it. */
   readonly preemption?: Preemption | undefined;
 }
 
@@ -193,7 +193,7 @@ export interface PreemptedBy {
 /** Where an instance was seen running. */
 export type RunningAt = Extract<Observation, { kind: 'running' }>;
 
-/** What is known of one instance when its next step is decided. */
+/** Input of `reconcile`: all that is known of one instance. */
 export interface Look {
   readonly uuid: string;
   /** Undefined when there is none. */

@@ -1,6 +1,6 @@
 import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
 
-/** What an operator may set of a conductor. */
+/** Settings of a conductor. */
 export const conductorOptions = {
   prefetch: intOption({
     env: 'BERTH_CONDUCTOR_PREFETCH',

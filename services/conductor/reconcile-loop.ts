@@ -86,7 +86,7 @@ async function stepsOf(c: Conductor, looks: readonly Look[], certain: Set<string
   });
 }
 
-/** What its host keeps for a move does not run there: noted, so that the copy which runs elsewhere is followed. */
+/** A copy that its host keeps for a move does not run there: noted, so that the running copy elsewhere is followed. */
 function keptByMove({ record, observed }: Look): Step | undefined {
   if (observed.kind !== 'running' || !observed.instance.handedOver || observed.host !== record?.host) return undefined;
   return record.missingIn

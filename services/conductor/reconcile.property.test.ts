@@ -20,7 +20,7 @@ type Action =
   | { readonly kind: 'take events'; readonly conductor: number; readonly how: TakesEvents }
   | { readonly kind: 'pass time'; readonly ms: number };
 
-/** What the broker does with the events of one conductor. */
+/** The broker's treatment of one conductor's events. */
 type TakesEvents = 'yes' | 'no' | 'late' | 'without a word';
 const CONDUCTORS = 2;
 
@@ -99,7 +99,7 @@ class Fleet {
       case 'confirm':
       case 'revert': {
         const instance = pick(await world.all(), action.which);
-        // What nobody decides is confirmed in time.
+        // Undecided moves are confirmed in time.
         const options = action.kind === 'migrate' ? { confirmAfterMs: 5_000 } : {};
         if (instance) void world.operate(instance.uuid, action.kind, undefined, options).catch(() => {});
         return;
@@ -154,7 +154,7 @@ class Fleet {
     }
   }
 
-  /** What a host's report and the store disagree on, as it is now, heard twice. */
+  /** The present differences of a host's report and the store, heard twice. */
   async reportHost(name: string): Promise<void> {
     const { world } = this;
     const claims = new Set(await world.claims());

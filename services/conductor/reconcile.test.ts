@@ -100,7 +100,7 @@ it('destroys nothing but what was terminated or shelved, attempts that the recor
   const isEnded = ({ state }: Case) => ['undoing', 'preempting', 'shelving', 'deleting', 'deleted'].includes(state);
   // No host is asked to build without an attempt in the record.
   const isDisowned = ({ observed }: Case) => observed.kind === 'disowned';
-  // What leaves its destination has been there: no attempt is open.
+  // A move that leaves its destination has been there: no attempt is open.
   const isMade = ({ attempt, phase }: Case) => attempt !== 'none' && !(phase === 'leaving' && attempt === 'open');
   const others = destroying.filter((one) => !isEnded(one) && !isDisowned(one) && isMade(one));
   for (const one of others) {

@@ -36,9 +36,9 @@ import { shelved, shelving, unshelving } from './reconcile/shelving';
 import type { Finding, Step } from './step';
 
 /**
- * What to do next about one instance: compares what it wants (its record), what it holds (its claim) and what is (what was
- * observed), and names one step. Every trigger leads here, none has a flow of its own; whoever does the step looks again
- * with what came of it, until nothing is left to do. Pure, and total: the table of all cases in README.md is made from it.
+ * Names the next step for one instance from what it wants (its record), what it holds (its claim) and what is (the
+ * observation). Every trigger leads here, none has a flow of its own; the step's executor looks again with its outcome,
+ * until nothing is left to do. Pure, and total: the table of all cases in README.md is made from it.
  *
  * A step may be done twice, late, or by two conductors at once: each is guarded by the record's version or the claim's
  * token. (Level-triggered reconciliation, as Kubernetes' controllers do it; the record's version is the fence.)
@@ -190,7 +190,7 @@ function betweenHosts(record: Instance, observed: Observation): Step {
       if (observed.target.claimToken <= (record.claimToken ?? 0)) return { kind: 'claim_next_host' };
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
-      // What was shelved stays so: it has lost nothing.
+      // A shelved instance stays shelved: it lost nothing.
       if (record.formerState === 'shelved_offloaded')
         return { kind: 'record_shelved', fault: observed.fault, passedOver: observed.passedOver };
       return recordError(observed.fault, record.claimToken, observed.passedOver);

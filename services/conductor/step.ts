@@ -3,7 +3,7 @@ import type { Attempt, MissedReport, PowerState } from '#libs/domain/instance';
 import type { Preemption } from '#libs/domain/queueing/admission';
 import type { ClaimedHost, Fault, RunningAt, WantedMove } from './observation';
 
-/** What is to be done next. One executor does it (`steps/perform.ts`) and looks again with what came of it. */
+/** The next step. One executor does it (`steps/perform.ts`) and looks again with its outcome. */
 export type Step =
   /** Nothing, and why. */
   | { readonly kind: 'none'; readonly because: NoneReason }
@@ -66,7 +66,7 @@ export type Step =
   | { readonly kind: 'record_confirming' }
   /** Nothing is left at its source: release what the migration holds. Unconfirmed: the source did not say so. */
   | { readonly kind: 'finish_move'; readonly isConfirmed: boolean }
-  /** What it is to keep is not in a report of its source: a doubt, which the very next settles. */
+  /** The report of its source lacks the copy that it keeps: a doubt, which the very next settles. */
   | { readonly kind: 'record_source_missing'; readonly missingIn: MissedReport }
   /** It goes back: record it, then what its destination has is destroyed. Doubtful: not while its source is down and its destination is not. */
   | {
@@ -163,7 +163,7 @@ export type Step =
   /** Nothing is certain enough to act: it is kept, its capacity is counted, and an operator sees it. */
   | { readonly kind: 'doubt'; readonly finding: Doubt };
 
-/** What is kept and shown (`berth_doubts_total`). */
+/** Doubts that are kept and shown (`berth_doubts_total`). */
 export type Doubt =
   /** It runs there, and no record, nor a sealed allocation request, says that it should. */
   | 'unknown_instance'
@@ -173,10 +173,10 @@ export type Doubt =
   | 'claim_missing'
   /** It is active, and what it holds is on another host. */
   | 'claim_elsewhere'
-  /** What it held can not be claimed again: a provider is gone, or somebody else has its uuid. */
+  /** Its claim can not be made again: a provider is gone, or another consumer has its uuid. */
   | 'claim_refused';
 
-/** What a repair is counted as (`berth_audit_mended_total`). */
+/** Kinds of repairs, as counted (`berth_audit_mended_total`). */
 export const FINDINGS = [
   'adopted',
   'claimed_again',

@@ -13,7 +13,7 @@ export const NEEDING_ALTERNATES: readonly InstanceState[] = ['scheduling', 'buil
 /** And those from which it ends: a conductor that was slow may have held something again. */
 const MAY_HOLD: readonly InstanceState[] = [...NEEDING_ALTERNATES, 'deleting', 'undoing'];
 
-/** What is reserved for the alternates of an instance, if its request wants that and they still are. */
+/** The reservation for an instance's alternates, if its request wants one and it still holds. */
 export async function reservationOf(c: Conductor, record: Instance): Promise<Consumer | undefined> {
   if (record.admission?.alternatesHeld !== 'reserved') return undefined;
   const [held] = await c.placement.consumers([reservationUuidOf(record.uuid)]);

@@ -47,7 +47,7 @@ const UNCHANGED: Omit<UpdateFlavorRequest, 'name'> = {
   unsetExtraSpecs: [],
 };
 
-/** What somebody can ask of flavors. */
+/** Requests about flavors. */
 function asked(by: Identity = SERVICE) {
   const bus = world.openBus(by);
   const options = { timeoutMs: 1_000 };

@@ -130,7 +130,7 @@ export function isHeldUp({ isOfItsHost }: Uncertainty, observed: Observation): b
 }
 
 /**
- * What is asked of an instance gives up where it runs, or may: not while that is uncertain.
+ * Refuses operations that give up where the instance runs, or may run, while that is uncertain.
  *
  * @throws BerthError `unavailable / store_lost_writes`
  */

@@ -16,7 +16,7 @@ const RECORD: NodeView = aNodeRecord({ host: NODE, pool: 'p', state: 'active', i
 
 let world: ConductorWorld;
 let conductor: Running;
-/** Whether the conductor dies before it has written a record. */
+/** True if the conductor dies before it writes a record. */
 let diesBeforeWrites = false;
 
 /** An instance that has a node by its processors, while the node shows its class, too. */
@@ -74,7 +74,7 @@ async function heal(): Promise<boolean | string> {
   return settled;
 }
 
-/** What the instance holds, what its record asks for, and what is sealed there. */
+/** The instance's holdings, its record's spec, and its sealed request. */
 async function truth() {
   const { uuid, requestSpec, allocationRequest, claimToken } = await world.only();
   const [consumer] = await world.placement.consumers([uuid]);

@@ -73,7 +73,7 @@ async function nodeOf(c: Conductor, uuid: string, host: string) {
   throw new BerthError('failed_precondition', 'no_node', message);
 }
 
-/** What its record asks for from now on: its flavor as that is now, or the class alone. */
+/** The record's spec from now on: its flavor as that is now, or the class alone. */
 async function specFor(c: Conductor, record: Instance, wanted: Resources) {
   const spec = requestSpecCodec.decode(record.requestSpec);
   const bare = requestSpecCodec.encode({
@@ -102,7 +102,7 @@ function exchanged(
 
 /** @returns the token of the claim that takes the place of the present one */
 async function exchange(c: Conductor, record: Instance, consumer: Consumer, next: AllocationRequest): Promise<number> {
-  // What a record without a token has was claimed before there were any.
+  // A record without a token is older than claim tokens.
   const claimToken = record.claimToken ?? consumer.claimToken;
   const write = claimWrite(next, { kind: 'claim', claimToken });
   const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), consumers: [write] });

@@ -3,7 +3,7 @@ import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
 import type { WaitingRequest } from './pending-queue';
 
-/** Of those who wait only so many are told when; for those after them nobody knows. */
+/** Instances at the head of the queue that are given an expected time; the rest can't be foretold. */
 const MOST = 200;
 
 /**

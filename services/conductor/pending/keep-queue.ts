@@ -22,10 +22,10 @@ const LEASE_MS = 10_000;
  * which most are refused again for the same reason, and what was freed stands idle. So, while anybody waits, the keeper
  * follows the store's changes, and what they made better opens only the *shapes* of requests that could fit by it. Of a
  * shape one is tried at a time, in order; the first that is refused closes the shape, for the others would be refused alike.
- * What a turn costs is so bounded by what was freed and by the number of shapes, not by how many wait. Whoever waits for others
- * to make room holds up nobody: that room is nominated for it, so that those behind it get other room, and not that. (Kubernetes' queueing
- * hints, and its scheduling equivalence classes.) A scheduler must have seen the change that opened the shape. What time
- * alone changes (a quarantine that ends) is found by trying everybody once in a while.
+ * So a turn costs by what was freed and by the number of shapes, not by how many wait. An instance that waits for a preemption
+ * blocks nobody: the capacity is nominated for it, so those behind it get other capacity. (Kubernetes' queueing
+ * hints, and its scheduling equivalence classes.) A scheduler must have seen the change that opened the shape. Changes of
+ * time alone (a quarantine that ends) are found by trying everybody once in a while.
  */
 export async function keepQueue(c: Conductor, holder: string): Promise<void> {
   while (!c.stopping.aborted) {
@@ -39,7 +39,7 @@ async function takeLease(c: Conductor, holder: string): Promise<boolean> {
   return (await c.leases.acquire(PENDING_LEASE, holder, LEASE_MS)) !== undefined;
 }
 
-/** What is known of the requests of one shape. */
+/** State of the requests of one shape. */
 interface Shape {
   /** One of them is to be tried. */
   isOpen: boolean;
@@ -58,7 +58,7 @@ function newShape(requestSpec: Uint8Array, nowMs: number): Shape {
   return { isOpen: true, waitsFor: [], peers, fault: undefined, triedAtMs: nowMs };
 }
 
-/** How changes are followed, and whether that has ended by itself. */
+/** State of following the changes. */
 interface Following {
   readonly stop: AbortController;
   readonly done: Promise<void>;
@@ -138,7 +138,7 @@ class QueueKeeper {
       if (c.stopping.aborted || tries >= c.config.pendingTries) return;
       const shape = this.#shapes.get(request.shape);
       if (shape === undefined) continue;
-      // Who waits for others to go costs reads, and not a scheduler: it takes nobody's try.
+      // Waiting for a preemption costs reads, not a scheduler: it uses no try.
       if (request.preempts && looks++ >= c.config.pendingTries) continue;
       if (!shape.isOpen && !request.preempts) {
         if (!request.isTold) tries += await this.#tell(request, shape);
@@ -188,7 +188,7 @@ class QueueKeeper {
     return 'tried';
   }
 
-  /** What is away now interrupts the queue; what is wrong with one request does not hold up the others. */
+  /** An unavailable dependency interrupts the queue; an error of one request does not hold up the others. */
   #failed({ requestId }: WaitingRequest, error: BerthError): void {
     if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
     const fields = { event: 'pending_not_tried', err: error, request_id: requestId };

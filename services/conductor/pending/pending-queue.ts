@@ -14,13 +14,13 @@ export interface WaitingRequest extends Waiter {
   readonly requestSpec: Uint8Array;
   /** Its instances that wait. */
   readonly uuids: readonly string[];
-  /** Whether it has been found that others are to make room for it. */
+  /** True if a preemption is under way for it. */
   readonly preempts: boolean;
-  /** Whether its records say what it waits for. */
+  /** True if its records say what it waits for. */
   readonly isTold: boolean;
 }
 
-/** How many may wait, of all projects and of one. */
+/** Most waiting instances, of all projects and of one. */
 export type PlacesConfig = Pick<ConductorConfig, 'maxPending' | 'pendingShare'>;
 /** Which of the bounds is reached. */
 export type FullPlaces = 'all' | 'project';
@@ -34,18 +34,18 @@ export function placesOfProject({ maxPending, pendingShare }: PlacesConfig): num
 const CHUNK = 500;
 /** However many may wait by the settings of another conductor. */
 const MOST = 100_000;
-/** How old the places may be that are shown. */
+/** Largest age of places that are shown. */
 export const PLACES_AGE_MS = 1_000;
 /** Instances that are looked through for those that end by their time limit. */
 const MAX_ENDING = 500;
 
 /**
- * Who waits, in order: what of it is in the store, read again as seldom as can be. The naive way is to read all who wait each
- * time, which are megabytes when ten thousand do; so only their uuids are read, and the records of those that are new.
+ * Waiting instances in order, from the store, read as seldom as possible. The naive way reads all of them each time, which is
+ * megabytes at ten thousand; so only their uuids are read, and the records of new ones.
  */
 export class PendingQueue {
   readonly #records = new Map<string, Instance>();
-  /** Of projects that wait, when one of theirs left the queue last: whose turn it was. */
+  /** By project, when its last instance left the queue: the order of turns. */
   readonly #served = new Map<string, number>();
   #servedCount = 0;
   /** Places that were granted and may not be written yet. */
@@ -53,7 +53,7 @@ export class PendingQueue {
   #grantedCount = 0;
   #ordered: readonly WaitingRequest[] | undefined = [];
   #readAtMs = -Infinity;
-  /** What was shown last, and of which order. */
+  /** The places shown last, and the queue that they are of. */
   #shown:
     | { readonly of: readonly WaitingRequest[]; readonly atMs: number; readonly places: Promise<Places> }
     | undefined;
@@ -129,7 +129,7 @@ export class PendingQueue {
     if (this.#shown && isFresh) return this.#shown.places;
     const places = this.instances.nextDue(this.clock.now(), MAX_ENDING).then((ending) => placesOf(requests, ending));
     this.#shown = { of: requests, atMs: nowMs, places };
-    // What failed is not kept.
+    // A failed read is not kept.
     places.catch(() => {
       if (this.#shown?.places === places) this.#shown = undefined;
     });

@@ -2,7 +2,7 @@ import type { Instance } from '#libs/domain/instance';
 import { expectedTimes } from './expected-times';
 import type { WaitingRequest } from './pending-queue';
 
-/** Of requests that wait, by their id: the place, from 1, and when it may be their turn, as far as that is known. */
+/** Waiting requests by id: the place, from 1, and the expected time of their turn, as far as it is known. */
 export interface Places {
   readonly places: ReadonlyMap<string, number>;
   readonly expectedAtMs: ReadonlyMap<string, number>;

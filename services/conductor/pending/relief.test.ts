@@ -36,7 +36,7 @@ const claims = (vcpus: number, uuid: string) =>
 const ONE = 'c0000000-0000-4000-8000-000000000001';
 const TWO = 'c0000000-0000-4000-8000-000000000002';
 
-/** Whether what was seen since could help one that these symbols refused. */
+/** True if the changes seen could help a request refused for these symbols. */
 function helps(...symbols: string[]): boolean {
   const relief = watch.take();
   return relief === 'all' || (relief !== undefined && couldHelp(relief, symbols));

@@ -2,8 +2,8 @@ import { groupKey } from '#libs/domain/server-group';
 import type { Change } from '#libs/placement/port/placement-store';
 
 /**
- * What has become better with some changes of the store: what could help one who waits. Coarse on purpose, and never too
- * narrow: what helps nobody costs one question to a scheduler for each kind of request; what is missed costs a wait.
+ * Improvements by some changes of the store that could help a waiting request. Coarse on purpose, and never too narrow: a
+ * useless one costs one question to a scheduler for each kind of request; a missed one costs a wait.
  */
 export interface Relief {
   /** Resource classes, in lower case, of which more is free somewhere; `*` for any. */
@@ -12,17 +12,17 @@ export interface Relief {
   readonly isFleetOther: boolean;
   /** Somebody holds less, or quotas are others. */
   readonly isLessHeld: boolean;
-  /** Who holds something new or elsewhere, and the groups of those (`peerOfGroup`); `*` for anybody. */
+  /** Consumers with new or moved claims, and their groups (`peerOfGroup`); `*` for any. */
   readonly peers: ReadonlySet<string>;
 }
 
-/** How a group is named among the peers of those who wait. */
+/** A group's name among peers. */
 export function peerOfGroup(projectId: string, groupId: string): string {
   return `group ${groupKey(projectId, groupId)}`;
 }
 
 /**
- * Whether a change could help a request that these symbols refused on all hosts. A host may lack several things, and one
+ * True if a change could help a request that these symbols refused on all hosts. A host may lack several things, and one
  * change may give the last: so it is enough that it touches one of them.
  *
  * @param peers  the instances that it wants to be with or away from, and its group; without them, all
@@ -45,7 +45,7 @@ export function couldHelp(
 const ANY_CLASS = '*';
 const ANYBODY = '*';
 const CAPACITY = ['capacity_', 'no_inventory_', 'min_unit_', 'max_unit_', 'step_size_'];
-/** What ends when somebody else leaves. */
+/** Refusals that end when another consumer leaves. */
 const HELD_BY_OTHERS = [
   'quota_exceeded',
   'group_is_here',
@@ -59,7 +59,7 @@ const HELD_BY_OTHERS = [
   'no_candidate',
   'claim_refused',
 ];
-/** What ends when somebody else comes, or moves: a peer to be with, a member where a group has fewest. */
+/** Refusals that end when another consumer comes or moves: a peer to be with, a member where a group has fewest. */
 const BESIDE_OTHERS = [
   'not_same_host',
   'same_host_as_other',
@@ -93,10 +93,10 @@ export class ReliefWatch {
   #isLessHeld = false;
   #peers = new Set<string>();
   #isAll = true;
-  /** Of the last change that it saw. */
+  /** Revision of the last change seen. */
   revision = 0;
 
-  /** What became better since the last call; `all` when something may have been missed. */
+  /** Improvements since the last call; `all` when some may have been missed. */
   take(): Relief | 'all' | undefined {
     const isAll = this.#isAll;
     const relief: Relief = {
@@ -141,14 +141,14 @@ export class ReliefWatch {
       externalInstances,
     } of change.hosts ?? []) {
       this.#note(`host ${name}`, JSON.stringify([up, enabled, aggregates, failuresInARow, capabilities]));
-      // What is done there, and is not Berth's, counts against the limits of a host, too.
+      // Work on the host outside Berth counts against the host's limits, too.
       const busy = ioOps + externalInstances;
       if (busy < (this.#busy.get(name) ?? busy)) this.#isLessHeld = true;
       this.#busy.set(name, busy);
     }
     for (const { providerUuid, used } of change.usages ?? []) {
       const before = this.#used.get(providerUuid);
-      // Of what is not known yet, it may be less.
+      // An unknown usage may have fallen.
       if (before === undefined) this.#classes.add(ANY_CLASS);
       else this.#better(used, before);
       this.#used.set(providerUuid, used);
@@ -179,7 +179,7 @@ export class ReliefWatch {
     }
     this.#better(this.#capacities.get(uuid) ?? {}, capacities);
     this.#capacities.set(uuid, capacities);
-    // What one shares, or has below it, is others' to use: of any class.
+    // Sharing and child providers serve others: any class may have become free.
     const links = JSON.stringify([aggregates, parentUuid, traits.includes(SHARES)]);
     if ((this.#links.get(uuid) ?? links) !== links) this.#classes.add(ANY_CLASS);
     this.#links.set(uuid, links);

@@ -65,7 +65,7 @@ function builtLater({ state, activeAt }: Instance, { outcome, at }: Reported): S
 
 /** A host's report has it there. */
 function running(record: Instance, observed: RunningAt): Step {
-  // What it is ordered from now on is to name that attempt: its host takes no orders about an earlier one.
+  // Later orders must name that attempt: the host takes none about an earlier one.
   if (isLaterWhereItBelongs(record, observed)) return adopt(observed);
   if (!isWhereItBelongs(record, observed)) return adoptOrElsewhere(record, observed);
   if (isYetToGoOn(record, observed)) return { kind: 'set_power_state', powerState: 'running', isFirst: false };

@@ -15,8 +15,8 @@ export function toBeUndone(members: readonly Instance[]): Instance[] {
 const ENDING: readonly Instance['state'][] = ['undoing', 'error', 'deleting', 'deleted'];
 
 /**
- * Whether its failure is not settled with its gang: what that means for the others may not be on their records yet. Its
- * deadline says so, and brings somebody here when whoever recorded the failure has died.
+ * True if its failure is not settled with its gang: the other members' records may not show it yet. Its deadline brings a
+ * conductor back here when the one that recorded the failure died.
  */
 export function owesGang({ state, gang, dueAtMs }: Instance): boolean {
   return state === 'error' && gang !== undefined && dueAtMs !== undefined;
@@ -41,6 +41,6 @@ export function gangFailed(record: Instance, fault: Fault): Step {
   if (ENDING.includes(state)) return none('at rest');
   const mayRun = BUILT_STATES.includes(state) || UPROOTED.includes(state) || isAttemptOpen(record);
   if (mayRun) return { kind: 'record_undoing', fault };
-  // That of what is on no host any more was released with it; what was claimed since is looked for.
+  // The claim of an instance on no host was released with it; a newer claim is searched for.
   return recordError(fault, ON_NO_HOST.includes(state) ? undefined : record.claimToken, []);
 }

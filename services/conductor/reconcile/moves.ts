@@ -62,18 +62,18 @@ export function isYetToLeave({ state, migration }: Instance, host: string): bool
   return isOnItsWay && isClaimed && migration.source.host === host && migration.destination.host !== host;
 }
 
-/** What is stopped is not moved live. Of one whose claim is not known yet, nothing can pass to a migration. */
+/** A stopped instance is not moved live. A claim that is not known yet can't pass to a migration. */
 function isFree(record: Instance, kind: MigrationKind): boolean {
   const isAtRest = record.state === 'active' || (record.state === 'stopped' && kind !== 'live_migrate');
   return isAtRest && !isMoving(record) && record.claimToken !== undefined;
 }
 
-/** Of what was stopped before its move: it is kept, and does not run, wherever it goes. */
+/** True for an instance stopped before its move: it is kept stopped, wherever it goes. */
 export function isKeptStopped(record: Instance): boolean {
   return powerStateToBuild(record) === 'shutdown';
 }
 
-/** Whether its move is claimed and only waits to be asked for again. */
+/** True if its move is claimed and waits for its turn. */
 export function isTurnOf({ migration }: Instance, kind: MigrationKind): boolean {
   return migration?.phase === 'claimed' && migration.kind === kind;
 }
@@ -108,7 +108,7 @@ export function confirming(record: Instance, observed: Observation, nowMs: numbe
     case 'nothing':
       return isOverdue(record, nowMs) && !isChanging(record.state) ? destroy : undefined;
     case 'audited': {
-      // Whether it is known is more than what is left of it.
+      // The instance's state follows its host's.
       const { state } = record;
       const isAsItsHost = state === 'active' ? observed.hostIs !== 'down' : observed.hostIs !== 'up';
       return isAsItsHost || state === 'stopped' ? destroy : undefined;
@@ -118,13 +118,13 @@ export function confirming(record: Instance, observed: Observation, nowMs: numbe
   }
 }
 
-/** What a source keeps of an instance that is moved, running or not. */
+/** True for the source's copy of a moving instance, running or not. */
 export function isAtSource({ migration: { source }, attempts }: Moving, { host, instance }: RunningAt): boolean {
   if (host !== source.host || instance.attempt > source.attempt) return false;
   return !attempts.some((one) => one.number === instance.attempt && one.outcome !== 'active');
 }
 
-/** Whether its source was told to run it again. */
+/** True if its source was ordered to run it again. */
 export function isReturnOrdered({ migration, attempts }: Moving): boolean {
   return migration.phase === 'returning' && attempts.at(-1)?.outcome === 'building';
 }

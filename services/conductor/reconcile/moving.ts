@@ -132,8 +132,8 @@ function isInPlace({ migration: { source, destination } }: Moving): boolean {
 }
 
 /**
- * What goes on in place has the new attempt before it runs, or before it has its new size. Whether it could be started, or
- * resized, its host says in answer to the order.
+ * A move in place has the new attempt before the instance runs, or has its new size. The host says in answer to the order
+ * whether it could be started, or resized.
  */
 function isYetToRun({ instance }: RunningAt): boolean {
   return instance.powerState === 'shutdown';
@@ -147,7 +147,7 @@ function handedOver(record: Moving, report: Extract<Observation, { kind: 'power_
   if (report.migrationUuid !== record.migration.uuid || !isOfPresentPlace(record, report)) return none('late report');
   // All migrations of an instance have one uuid: an earlier one was answered before its host said that it runs there again.
   if (!isNews(record, report)) return none('late report');
-  // What was stopped before its move is so whether it could be handed over or not.
+  // An instance stopped before its move stays so, handed over or not.
   if (report.fault) return { kind: 'record_reverting', fault: report.fault };
   if (report.powerState === 'shutdown') return { kind: 'dispatch_arrival', handover: report.handover };
   return { kind: 'record_position', at: report.at };
@@ -165,7 +165,7 @@ export function arrived(record: Moving, holds: Holds, observed: Observation, now
       if (observed.host === record.host) return lostIsBack(missing(record, observed));
       return observed.host === record.migration.source.host ? missingAtSource(record, observed) : none('at rest');
     case 'running':
-      // What its source keeps must not run.
+      // The source's copy must not run.
       if (isAtSource(record, observed) && observed.instance.powerState === 'shutdown') return none('its move holds it');
       // Resized in place, and decided since: the store has forgotten that.
       if (isInPlace(record) && isLaterWhereItBelongs(record, observed)) return adopt(observed);
@@ -312,7 +312,7 @@ function returned(record: Moving, { outcome, at, why, attempt }: Reported): Step
   }
 }
 
-/** What says nothing of how far the move is. */
+/** Observations that say nothing about the move's progress. */
 function elsewhere(record: Instance, observed: Observation): Step {
   switch (observed.kind) {
     case 'reported':

@@ -62,7 +62,7 @@ export function auditedPower({ state }: Instance, step: Step): Step {
   return isAtRest ? { kind: 'set_power_state', powerState: 'shutdown', isFirst: false } : step;
 }
 
-/** Whether a host is at work on its power state. */
+/** True while a host changes the power state. */
 export function isChanging(state: InstanceState): boolean {
   return state === 'stopping' || state === 'starting';
 }

@@ -15,7 +15,7 @@ export function preempted(
 ): Step {
   const { state, admission } = record;
   const isThere = (BUILT_STATES.includes(state) && state !== 'unknown') || isAttemptOpen(record);
-  // What its gang has become would be uncertain, or which of its hosts has what of it.
+  // Otherwise the gang's state, or its split over hosts, would be uncertain.
   const isUnsettled = (record.gang !== undefined && isAttemptOpen(record)) || record.formerState !== undefined;
   if (!isThere || isUnsettled || record.migration !== undefined) return none('not on its host');
   if (admission?.isProtected || (!reclaims && (admission?.priority ?? 0) >= priority))

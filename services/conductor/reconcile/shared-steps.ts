@@ -10,7 +10,7 @@ import type { Doubt, NoneReason, Step } from '../step';
 
 export type Reported = Extract<Observation, { kind: 'reported' }>;
 
-/** What an attempt that was given up built must not stay. What is not of such an attempt stays until its host reports it. */
+/** A late build of a given-up attempt must go. Anything else stays until its host reports it. */
 export function lateReport(record: Instance, { outcome, host, attempt, claimToken }: Reported): Step {
   if (outcome !== 'active' || !isGivenUp(record, host, attempt)) return none('late report');
   return { kind: 'destroy', host, attempt, claimToken, reports: false };
@@ -48,7 +48,7 @@ export function recordLost({ host, claimToken }: Instance, why: string) {
 }
 
 /**
- * What one more report without an instance says: a doubt, which the very next report settles. After a gap it begins anew.
+ * Judges one more report without an instance: a doubt, which the very next report settles. After a gap it begins anew.
  *
  * @param last  the report that lacked it before, if the record knows one
  */
@@ -81,7 +81,7 @@ export function none(because: NoneReason): Step {
   return { kind: 'none', because };
 }
 
-/** What an instance that is at its end, or on no host, holds all the same. */
+/** Releases the claim of an instance that has ended, or is on no host. */
 export function releaseHeld(holds: Holds): Step {
   switch (holds.kind) {
     case 'unread':
@@ -99,8 +99,8 @@ export function releaseOrphan(holds: Holds): Step {
 }
 
 /**
- * What is to go is there by a later claim or attempt, which the store has forgotten, or which a late order did not name: that is to
- * go, too. Undefined when nothing is said to be there.
+ * Destroys an instance that is still there by a later claim or attempt, which the store forgot or a late order did not name.
+ * Undefined when nothing is said to be there.
  */
 export function destroyKept({ outcome, host, keptClaimToken }: Reported): Step | undefined {
   if (outcome !== 'destroyed' || keptClaimToken === 0) return undefined;

@@ -2,9 +2,9 @@ import type { Observation } from '../observation';
 import type { Step } from '../step';
 
 /**
- * What is done all the same while a record may be older than what was done for its instance (`losses/hearing.ts`): what rests on a host's
- * word that the instance is there, what its client wants gone, and what changes nothing of where it runs. Everything else gives an
- * attempt up, or makes another, and is left until all hosts were heard. A new step waits unless it stands here.
+ * Steps allowed while a record may be older than its instance (`losses/hearing.ts`): those based on a host's report that the
+ * instance is there, those that its client asked to end it, and those that change nothing of where it runs. All others give
+ * an attempt up, or make another, and wait until all hosts were heard. A new step waits unless it stands here.
  */
 export function isDoneWhileUncertain(step: Step, observed: Observation): boolean {
   switch (step.kind) {
@@ -13,7 +13,7 @@ export function isDoneWhileUncertain(step: Step, observed: Observation): boolean
     case 'record_power_change':
       return step.state === 'stopping';
     case 'record_stopped':
-      // What a move has left at its source does not run, either.
+      // A copy left at a move's source does not run, either.
       return observed.kind !== 'running';
     default:
       return DONE.includes(step.kind);

@@ -25,7 +25,7 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
     startedAtMs: nowMs,
     endedAtMs: nowMs,
   };
-  // What was asked of it on its host is yet to be done.
+  // An operation asked for on its host is still to be done.
   const asked = older && isChanging(older.state) ? older : undefined;
   const isShown = instance.allocationRequest.length > 0;
   const active = {
@@ -33,7 +33,7 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
     host,
     attempts: [...(older ? leftElsewhere(older, host, nowMs) : []), attempt],
     allocationRequest: isShown || !older ? instance.allocationRequest : older.allocationRequest,
-    // What it holds may be what an older record names, on another host: the audit looks.
+    // Its claim may be an older record's, on another host: the audit looks.
     claimToken: undefined,
     alternates: NO_BYTES,
     missingIn: undefined,
@@ -42,7 +42,7 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
     waiting: undefined,
     dueAtMs: asked?.dueAtMs,
     formerState: undefined,
-    // What a forgotten move holds an audit gives back.
+    // An audit gives back the claims of a forgotten move.
     ...(older && !keepsMove(older, host) ? { migration: undefined } : {}),
   } as const;
   if (older) return after(look, await writeRecord(c, older, active), look.observed);
@@ -77,7 +77,7 @@ function keepsMove({ host: own, state }: Instance, host: string): boolean {
   return own === host && state !== 'resize' && state !== 'migrating';
 }
 
-/** What another host keeps of it was left there by a move, or on a dead host: it is superseded. */
+/** A copy that a move or a dead host left elsewhere is superseded. */
 function leftElsewhere(older: Instance, host: string, nowMs: number): readonly Attempt[] {
   return older.host === host ? older.attempts : leftActive(evacuated(older, nowMs), 'moved');
 }

@@ -18,8 +18,8 @@ export async function readClaim(c: Conductor, uuid: string, record?: Instance): 
 }
 
 /**
- * Whether a claim is on the host of a record: on the same providers as the allocation request that the record keeps; where
- * it keeps none, on the host's root provider.
+ * True if a claim is on the host of a record: on the providers of the record's allocation request, or else on the host's root
+ * provider.
  */
 async function isOnHostOf(c: Conductor, record: Instance, providers: readonly string[]): Promise<boolean> {
   const request = openRequest(c, record.allocationRequest);
@@ -31,7 +31,7 @@ async function isOnHostOf(c: Conductor, record: Instance, providers: readonly st
   return host !== undefined && providers.includes(host.providerUuid);
 }
 
-/** Whose a claim is, and what kind of consumer holds it: an instance unless given. Of a claim without a record no project is known. */
+/** A claim's consumer and its type, an instance unless given. The project of a claim without a record is not known. */
 export interface Claimant {
   readonly uuid: string;
   readonly projectId?: string | undefined;
@@ -116,7 +116,7 @@ export async function claimSealed(c: Conductor, request: AllocationRequest): Pro
   return `with it more ${resourceClass} would be claimed of provider ${providerUuid} than there is, ${usage.used[resourceClass] ?? 0} is`;
 }
 
-/** What a scheduler sealed for exactly this instance on exactly this host; undefined when the bytes are anything else. */
+/** The allocation request that a scheduler sealed for exactly this instance and host; undefined for any other bytes. */
 export function sealedFor(
   c: Conductor,
   sealed: Uint8Array,
@@ -138,7 +138,7 @@ function whatRuns(
 }
 
 /**
- * What a sealed allocation request says; undefined when there is none, or it was sealed under another key.
+ * Opens a sealed allocation request; undefined when there is none, or it was sealed under another key.
  *
  * @param nowMs  given to claim with it, when it must not have expired; without, it is proof of what was once selected
  */

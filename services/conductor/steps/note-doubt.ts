@@ -5,7 +5,7 @@ import type { Conductor } from '../context';
 import type { Look, RunningAt } from '../observation';
 import type { Doubt } from '../step';
 
-/** What is kept for operators to see: what `reconcile` finds, and what else only they can settle. */
+/** Doubts kept for operators: those of `reconcile`, and others that only operators can settle. */
 export type DoubtFinding =
   | Doubt
   /** A report of its host does not have it; the next settles it. */
@@ -18,7 +18,7 @@ export type DoubtFinding =
   | 'group_broken'
   /** A second agent asks for a host that is held, or the reports of a host are refused. */
   | 'host_refused'
-  /** What its host remembers of it can't be read. */
+  /** Its host's journal of it can't be read. */
   | 'journal_unreadable';
 
 /**

@@ -15,7 +15,7 @@ import type { Moving } from '../reconcile/moves';
 import type { Step } from '../step';
 import { openRequest } from './claims';
 
-/** What an order needs besides the record: whoever has it at hand need not decode or look it up. */
+/** An order's details besides the record: a caller that has them need not decode or look them up. */
 export type OrderDetails = Pick<
   Extract<Step, { kind: 'dispatch_build' }>['target'],
   'serviceHost' | 'epoch' | 'alternates'
@@ -80,7 +80,7 @@ export async function orderArrival(
 ): Promise<Extract<Observation, { kind: 'order_refused' | 'host_down' }> | undefined> {
   const { source, destination, handover } = record.migration;
   const { isDown } = await addressOf(c, record.host ?? '');
-  // What waits for a silent host is thrown away in time: it is not told twice.
+  // Orders of a silent host expire: they are not sent twice.
   if (isAgain && isDown) return { kind: 'host_down' };
   const inPlace = isReturn || source.host === destination.host;
   const refused = await orderBuild(c, record, undefined, { inPlace, handover: inPlace ? NO_BYTES : bytesOf(handover) });
@@ -102,7 +102,7 @@ export async function orderAnswer(c: Conductor, record: Moving): Promise<void> {
   await orderPowerState(c, { ...record, host, claimToken, activeAt }, { powerState: 'shutdown', isFirst: false });
 }
 
-/** What a record's instance holds by the allocation request of its claim, for its host; nothing when that is not known. */
+/** Allocations of a record's claim on its host; empty when not known. */
 export function claimedOf(
   c: Conductor,
   { host, allocationRequest }: Pick<Instance, 'host' | 'allocationRequest'>,
@@ -116,8 +116,8 @@ export function claimedOf(
 const NOTHING_CLAIMED = { allocations: {}, mappings: {} };
 
 /**
- * How long an order to build may wait for an agent. Past the deadline of its attempt it is of no use, but does no harm
- * either: what is built late is destroyed, by its record. Once the record is forgotten nothing says so, and it would run as
+ * Time for which an order to build may wait for an agent. Past the deadline of its attempt it is of no use, but does no harm
+ * either: a late build is destroyed, by its record. Once the record is forgotten nothing says so, and it would run as
  * a doubt for good. So the broker drops it well before. Not at the deadline: each agent that is away for that long would
  * leave dead letters. In whole seconds, because orders that share a frame expire together.
  */
@@ -139,7 +139,7 @@ export async function orderDestroy(
 ): Promise<'told' | 'host_down' | 'host_gone'> {
   const { serviceHost, epoch, isDown } = await addressOf(c, host);
   if (isDown && isAgain) return 'host_down';
-  // Of an earlier claim the record does not know what it was.
+  // The record knows only its current claim.
   const claimed = record && record.claimToken === claimToken ? claimedOf(c, { ...record, host }) : NOTHING_CLAIMED;
   try {
     const destroy = { instanceUuid, host, attempt, claimToken, report, epoch, ...claimed };
@@ -177,7 +177,7 @@ export async function orderPowerState(
   }
 }
 
-/** Whether orders wait for the agent of a host: what the host does not know of is not lost then. */
+/** True if orders wait for a host's agent: an instance unknown to the host is not lost then. */
 export async function hasOrdersWaiting(c: Conductor, serviceHost: string): Promise<boolean> {
   try {
     return (await c.bus.depth(agentQueue(serviceHost).name)) > 0;

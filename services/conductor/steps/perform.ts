@@ -58,7 +58,7 @@ export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<
     case 'adopt':
       return adopt(c, look, step.at);
     case 'fence_host':
-      // What is silent and not dead yet is tried again when it is due.
+      // A silent host that is not dead yet is tried again when due.
       return (await isFenced(c, step.host)) ? { ...look, observed: { kind: 'host_fenced' } } : undefined;
     default:
       if (record === undefined) return undefined;
@@ -160,7 +160,7 @@ function holding(look: Look, claimToken: number): Look {
 
 /** Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline. */
 async function dispatchBuild(c: Conductor, look: Look, record: Instance, target: ClaimedHost) {
-  // What is given up with this write runs on, if its host is back.
+  // An instance given up by this write runs on, if its host is back.
   const fenced = record.state === 'rebuilding' ? await fenceOf(c, record.host ?? '') : undefined;
   if (fenced && 'fault' in fenced) {
     const observed = { kind: 'no_host', ...fenced, passedOver: [] } as const;
@@ -178,7 +178,7 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
     attempts: [...before, attemptOn(host, number, nowMs)],
     alternates: alternatesCodec.encode(alternates),
     dueAtMs: nowMs + c.config.buildTimeoutMs,
-    // What another host said of it has no place in the order of what this one says.
+    // Another host's reports are not in order with this one's.
     activeAt: undefined,
     missingIn: undefined,
     waiting: undefined,
@@ -270,13 +270,13 @@ async function recordBuilt(
 }
 
 /**
- * What is not rebuilt stays where it was: what ran there is `unknown`, what was on its way is told again when it is due, and what was
- * being built is due at once: its attempt is concluded then, unless the store has lost writes and it may run there.
+ * The state when a rebuild does not happen: a running instance becomes `unknown`, one on its way is ordered again when due, and
+ * one being built is due at once: its attempt is concluded then, unless the store lost writes and it may run there.
  */
 function asBefore(c: Conductor, { formerState = 'unknown' }: Instance, fault: Fault): RecordChange {
   const beingBuilt = { state: 'building', fault, dueAtMs: c.clock.now() } as const;
   if (formerState === 'building') return { ...beingBuilt, formerState: undefined };
-  // What was being unshelved.
+  // It was being unshelved.
   if (formerState === 'shelved_offloaded') return beingBuilt;
   const state = formerState === 'active' ? 'unknown' : formerState;
   const dueAtMs = isChanging(state) ? c.clock.now() + c.config.powerTimeoutMs : undefined;
@@ -310,7 +310,7 @@ async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'de
   return outcome === 'told' || !step.reports ? undefined : { ...look, observed: { kind: outcome } };
 }
 
-/** Whose a claim is that is released: without a record its holder is not known to be an instance. */
+/** The claimant of a claim to release: without a record its holder is not known to be an instance. */
 function claimantOf({ uuid, record, holds }: Look): Claimant {
   const consumerType = holds.kind === 'claim' ? holds.consumerType : undefined;
   return { uuid, projectId: record?.projectId, consumerType };

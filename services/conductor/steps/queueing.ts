@@ -37,7 +37,7 @@ async function writePending(
   const isNew = record.state !== 'pending';
   const nowMs = c.clock.now();
   const { sinceMs, untilMs } = record.waiting ?? waitFrom(record, nowMs);
-  // Whose place it takes may need all its time to go; but whoever does not go can't be waited for without end.
+  // The preempted may need all of its time to leave; a host that never answers is not waited for without end.
   const toGoMs = 2 * c.config.destroyTimeoutMs;
   const mostMs = waitFrom(record, sinceMs).untilMs + toGoMs;
   const lastsMs = preemption === undefined ? untilMs : Math.min(Math.max(untilMs, nowMs + toGoMs), mostMs);

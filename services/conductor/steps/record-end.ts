@@ -12,7 +12,7 @@ import { noteDoubt } from './note-doubt';
 import { orderDestroy } from './orders';
 
 /*
- * How an instance comes to its end: in ERROR, DELETED, or undone with its gang.
+ * Ends of an instance: in ERROR, DELETED, or undone with its gang.
  */
 
 /**
@@ -26,7 +26,7 @@ export async function recordError(
   { fault, claimToken, passedOver }: Extract<Step, { kind: 'record_error' }>,
 ): Promise<Look | undefined> {
   const attempts = [...record.attempts, ...passedOver];
-  // What it means for its gang is to be seen, whoever does it.
+  // Any conductor settles it with its gang.
   const owesGang = record.gang !== undefined && fault.reason !== GANG_FAILED && !hasBeenActive(record);
   const dueAtMs = owesGang ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
   const change = { ...closed('error'), fault, attempts, alternates: NO_BYTES, dueAtMs };
@@ -91,7 +91,7 @@ export async function closeRecord(
   await destroyOtherSide(c, record);
   await releaseHeld(c, record);
   await releaseMigration(c, record);
-  // What is claimed for it after this write is released by whoever claims, who then finds it at its end.
+  // A claim made after this write is released by its maker, who then finds the instance at its end.
   return after(look, await writeRecord(c, record, closed(record.state === 'undoing' ? 'error' : 'deleted')), {
     kind: 'interrupted',
   });

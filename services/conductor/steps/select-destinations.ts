@@ -32,7 +32,7 @@ export async function selectDestinations(
   records: readonly Instance[],
   minRevision = 0,
 ): Promise<(uuid: string) => Observation> {
-  // What is rebuilt, moved, or has no alternates any more, asks for itself: it wants other hosts than those that it had.
+  // An instance that is rebuilt, moved, or out of alternates asks by itself: it must avoid its earlier hosts.
   const isAlone = ({ state }: Instance) => !SELECTED_TOGETHER.includes(state);
   const together = groupByRequest(records.filter((record) => !isAlone(record))).map(([, ofOne]) => ofOne);
   const alone = groupBy(records.filter(isAlone), (record) => leavingGroupOf(c, record) ?? record.uuid);
@@ -148,7 +148,7 @@ async function leastWanted(c: Conductor, { gang, requestId, state }: Instance, s
   return Math.max(1, Math.min(selecting, gang.minCount - Math.max(0, others)));
 }
 
-/** What it holds passes to the migration, if it is still what the record knows. */
+/** Its claim passes to the migration, if it is still the one on record. */
 function moveOf({ migration: { uuid: migrationUuid, source } }: Moving) {
   return { migrationUuid, claimToken: source.claimToken, sourceHost: source.host };
 }
@@ -174,8 +174,8 @@ function wantedByMove({ migration: { kind, source, destination, targetHost } }: 
 }
 
 /**
- * What a move asks a scheduler: to the host that it names, '' for any, and to none of those that it is to leave. Hosts that the request
- * named were for the build.
+ * The spec of a move: to the host that it names, '' for any, and to none of those that it leaves. The hosts named by the
+ * request were for the build.
  */
 export function migrated(spec: RequestSpec, targetHost: string, leave: readonly string[]): RequestSpec {
   return withoutHosts({ ...spec, forceHosts: targetHost === '' ? [] : [targetHost] }, leave);
@@ -195,7 +195,7 @@ function claimedOn(destination: Destination): Observation {
   return { kind: 'claimed', target: claimedHostOf(destination) };
 }
 
-/** What waits asks whose place it could take, but for what is about to take somebody's. */
+/** A waiting instance asks for a preemption unless one is under way. */
 function asksForPlaces({ state, admission, waiting }: Instance): boolean {
   return state === 'pending' && (admission?.mayPreempt ?? false) && waiting?.preemption === undefined;
 }
@@ -220,7 +220,7 @@ function placesOf({ host, furtherHosts = [], reclaims = false }: PreemptionView)
   return { host, ...(furtherHosts.length > 0 ? { furtherHosts } : {}), ...(reclaims ? { reclaims } : {}) };
 }
 
-/** What refused the hosts; without any host it is that there are none. */
+/** Symbols that refused the hosts; without hosts, that there are none. */
 function symbolsOf(filters: Diagnosis['filters']): readonly string[] {
   const symbols = new Set(filters.flatMap(({ reasons }) => Object.keys(reasons)));
   return symbols.size === 0 ? ['no_hosts'] : [...symbols].sort().slice(0, MAX_SYMBOLS);

@@ -42,7 +42,7 @@ export function membersOf(c: Conductor, requestId: string): Promise<Instance[]> 
   return c.instances.list({ requestId }, undefined, MAX_INSTANCES_PER_REQUEST);
 }
 
-/** What was observed is looked at once more, now that its record owes nothing. */
+/** Looks at the observation once more, now that the record owes its gang nothing. */
 async function settled(c: Conductor, look: Look): Promise<Look> {
   if (!look.record) return look;
   const { record } = await writeRecord(c, look.record, { dueAtMs: undefined });

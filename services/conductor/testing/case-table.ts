@@ -22,7 +22,7 @@ export function caseTable(): string {
 
 const HEAD = '| observed | and | next step |\n|---|---|---|';
 
-/** Whether the lifecycle makes such a record. */
+/** True if the lifecycle makes such a record. */
 function isMade({ state, attempt, hasHost, phase }: Case): boolean {
   switch (state) {
     case 'no record':

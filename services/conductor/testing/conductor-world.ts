@@ -64,15 +64,15 @@ import { conductorOptions } from '../options';
 import { startConductor } from '../start';
 
 const KEY = 'the key of this test fleet';
-/** How a host answers an order to build. `late` answers when the test says so; `is dead` takes no orders: they wait for it. */
+/** A host's answer to an order to build. `late` answers when the test says so; `is dead` takes no orders: they wait for it. */
 export type Behaviour = 'builds' | 'fails' | 'refuses' | 'is silent' | 'late' | 'is dead';
 
-/** Of a request, what is not as always. */
+/** The unusual fields of a request. */
 type RequestFields = Partial<RequestSpec> & { readonly admission?: Partial<Admission>; readonly minCount?: number };
 
 /** Conductors among a scripted scheduler and scripted hosts, on a bus and stores in memory: the claims are real. */
 export class ConductorWorld {
-  /** Of instances that were selected for. */
+  /** Projects by instance that was selected for. */
   readonly #projects = new Map<string, string>();
   readonly clock = fakeClock();
   readonly random = seededRandom(7);
@@ -80,56 +80,56 @@ export class ConductorWorld {
   readonly instances = memoryInstanceStore(this.clock, MAX_OUTBOX, this.placement);
   readonly leases = memoryLeaseStore(this.clock);
   readonly flavors = memoryFlavorStore(this.clock);
-  /** How long the store keeps what alternates refer to; they are sealed when undefined. */
+  /** Time for which the store keeps referenced alternates; they are sealed when undefined. */
   referenceTtlMs: number | undefined;
   readonly events: InstanceEvent[] = [];
   /** Best first: what the scheduler answers, as long as there is room. */
   hosts: readonly string[] = [];
   readonly behaviour = new Map<string, Behaviour>();
-  /** What instances prefer: the hosts opened later have it for one instance each. */
+  /** Preferred resources of instances: the hosts opened later have them for one instance each. */
   preferred: Resources = {};
-  /** What runs: instance to hosts. */
+  /** Running instances, each with its hosts. */
   readonly running = new Map<string, Set<string>>();
   readonly orders: BuildInstance[] = [];
-  /** What the hosts reported. */
+  /** Reports of the hosts. */
   readonly reports: BuildReport[] = [];
   /** The service host of each host that is not its own. */
   readonly #serviceHosts = new Map<string, string>();
   /** By which each host is held, 1 unless the test says otherwise. */
   readonly epochs = new Map<string, number>();
   readonly discrepancies: HostDiscrepancy[] = [];
-  /** What was destroyed while it ran, though nobody had terminated it and no attempt there was given up. */
+  /** Instances destroyed while they ran, though nobody terminated them and no attempt there was given up. */
   readonly harmed: string[] = [];
   /** The destroys that hosts were ordered. */
   readonly destroys: DestroyInstance[] = [];
-  /** Of what runs, or is kept, on a host, what does not run: `instance host`. */
+  /** Stopped copies on hosts: `instance host`. */
   readonly stopped = new Set<string>();
-  /** Whether hosts build what is to be stopped without running it. */
+  /** True if hosts build stopped instances without running them. */
   heedsPowerState = true;
   /** A claim that the scheduler takes for held, though it was released. */
   staleClaim: number | undefined;
-  /** Whether orders to destroy arrive. */
+  /** True if orders to destroy arrive. */
   heedsDestroy = true;
   readonly powerOrders: SetPowerState[] = [];
   readonly powerReports: PowerReport[] = [];
-  /** Of what is claimed from now on, as its allocation request says. */
+  /** Server group of later claims, as their allocation requests say. */
   group: ServerGroup | undefined;
-  /** Of what is requested from now on. */
+  /** Rebuild policy of later requests. */
   rebuildPolicy: RebuildPolicy = 'never';
   readonly #poweredAt = new Map<string, HostPosition>();
   readonly #positions = new Map<string, number>();
   readonly #sequences = new Map<string, number>();
   #reportCount = 0;
   readonly #waiting: { readonly host: string; readonly take: () => Promise<void> }[] = [];
-  /** What its scheduler says of quotas. */
+  /** Default limits of its scheduler's quotas. */
   defaultLimits: Resources = {};
-  /** Whose place its scheduler finds for what may preempt. */
+  /** The preemption that its scheduler finds. */
   preemption: PreemptionView | undefined;
   /** Likewise, where not the same for all. */
   preemptionFor: (instanceUuids: readonly string[]) => PreemptionView | undefined = () => this.preemption;
   /** The instances that its scheduler was asked for, each time. */
   readonly asked: (readonly string[])[] = [];
-  /** What its scheduler says when a quota refuses. */
+  /** Its scheduler's answer when a quota refuses. */
   private quotaExceeded: readonly QuotaExcess[] = [];
   readonly #broker = new MemoryBroker(this.clock, silentLog);
   readonly bus: Bus = this.openBus();
@@ -183,7 +183,7 @@ export class ConductorWorld {
   sealedAtMs = this.clock.now();
   readonly #seal = sealer(KEY, () => ({ sealedAtMs: this.sealedAtMs }));
 
-  /** What a sealed allocation request says. */
+  /** Opens a sealed allocation request. */
   readonly opened = (sealed: Uint8Array, nowMs?: number): AllocationRequest => open(sealed, KEY, nowMs);
 
   /** Publishes a request; answers its id. A minimum makes it a gang. */
@@ -223,7 +223,7 @@ export class ConductorWorld {
     await castTyped(this.bus, BUILD_RESULTS, buildReportCodec, report);
   }
 
-  /** What the next report of a host and the store disagree on, with what the test cares about. */
+  /** The differences of a host's next report and the store, with the test's fields. */
   discrepancy(host: string, fields: Partial<HostDiscrepancy> = {}): HostDiscrepancy {
     const sequence = (this.#sequences.get(host) ?? 0) + 1;
     this.#sequences.set(host, sequence);
@@ -287,7 +287,7 @@ export class ConductorWorld {
     return instance;
   }
 
-  /** Who holds what, as `consumer host`. */
+  /** Claims as `consumer host`. */
   async claims(): Promise<string[]> {
     const claims: string[] = [];
     await this.placement.scanConsumers(async (consumers) => {
@@ -297,7 +297,7 @@ export class ConductorWorld {
     return claims.sort();
   }
 
-  /** What runs, as `instance host`. */
+  /** Running instances as `instance host`. */
   runs(): string[] {
     return [...this.running].flatMap(([uuid, hosts]) => [...hosts].map((host) => `${uuid} ${host}`)).sort();
   }
@@ -462,7 +462,7 @@ export class ConductorWorld {
     return instances[0];
   }
 
-  /** What claims one VCPU of a host for an instance. */
+  /** A claim of one VCPU of a host for an instance. */
   writeFor(instanceUuid: string, host: string): ConsumerWrite {
     return claimWrite(this.#requestOn(instanceUuid, host));
   }

@@ -11,7 +11,7 @@ import {
 import { type Migration, type MigrationPhase, migrationUuidOf } from '#libs/domain/moves/migration';
 import type { ClaimedHost, Holds, Observation, Voucher } from '../observation';
 
-/** What is varied to go through all cases of `reconcile`, each with the words that the table says it by. */
+/** Dimensions of the cases of `reconcile`, each with its words in the table. */
 export interface Case {
   readonly state: InstanceState | 'no record';
   readonly attempt: (typeof ATTEMPTS)[number];
@@ -19,13 +19,13 @@ export interface Case {
   readonly claim: string;
   readonly observation: string;
   readonly isOverdue: boolean;
-  /** Whether the last report of its host that conductors heard of did not have it. */
+  /** True if the last report of its host that conductors heard lacked it. */
   readonly isMissing: boolean;
   /** In ERROR: whether its failure is not settled with its gang yet. */
   readonly owesGang: boolean;
-  /** What it was before it was built elsewhere, or again; '' when it was not. */
+  /** Its state before it was built elsewhere, or again; '' when it was not. */
   readonly former: InstanceState | '';
-  /** Of its move; '' when it is on none. */
+  /** Phase of its move; '' when it is on none. */
   readonly phase: Stage;
   readonly record: Instance | undefined;
   readonly holds: Holds;

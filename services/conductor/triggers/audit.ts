@@ -104,8 +104,8 @@ async function settleUnseen(c: Conductor, nowMs: number): Promise<void> {
 }
 
 /**
- * What is reserved for alternates has no owner once its instance is not being built, or its time is over. What a migration
- * holds without a record that is on that move has none; with one, its record is looked at.
+ * Reservations for alternates have no owner once their instance is not being built, or their time is over. A migration's claim
+ * has none without a record on that move; with one, the record is looked at.
  */
 function lookAtHeld(
   claim: Consumer,
@@ -123,7 +123,7 @@ function lookAtHeld(
   return lookAtClaim(claim, undefined);
 }
 
-/** Of a claim that is another than the record's it matters where it is: it is read again with that. */
+/** A claim other than the record's is read again with its host. */
 function lookAtClaim({ uuid, claimToken, consumerType }: Consumer, record: Instance | undefined): Look {
   const observed = { kind: 'audited', hostIs: 'unsettled' } as const;
   const isAnother = record !== undefined && isActive(record) && record.claimToken !== claimToken;
@@ -160,7 +160,7 @@ function isAsItsHost({ state }: Instance, hostIs: 'up' | 'down' | 'unsettled'): 
     case 'unknown':
       return hostIs !== 'up';
     default:
-      // Whether it is still stopped only its host knows.
+      // Only its host knows whether it is still stopped.
       return state !== 'stopped';
   }
 }

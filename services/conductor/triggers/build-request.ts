@@ -25,7 +25,7 @@ import { refuseRequest } from './settle-message';
  * instances by their request id and goes on with each where it stands.
  */
 export async function onBuildRequest(c: Conductor, message: IncomingMessage, isRepeated: boolean): Promise<Settlement> {
-  // Of a client that traces nothing, the trace begins here.
+  // The trace begins here for a client that traces nothing.
   const span = { name: 'build request', kind: 'internal', attributes: { 'messaging.message.id': message.id } } as const;
   return inTrace(span, () => build(c, message, isRepeated));
 }
@@ -45,9 +45,9 @@ async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean
 }
 
 /**
- * What the top of the fleet has had selected for instances that have no host yet, where those claims still are. Between the
- * selection and this request the claims had no record: when the request was long on its way, an audit has released them, and
- * the instances ask a scheduler as any others.
+ * Claims that the top of the fleet made for instances that have no host yet, where they still hold. Between the selection and
+ * this request they had no record: if the request took long, an audit released them, and the instances ask a scheduler like
+ * any others.
  */
 async function claimedByTop(
   c: Conductor,
@@ -92,7 +92,7 @@ async function accept(c: Conductor, message: IncomingMessage) {
 /** Reasons of a bus that takes no call now: the request itself may be good. */
 const OVERLOADED: ReadonlySet<string> = new Set(['queue_full', 'too_many_waiting']);
 
-/** How far a client's clock may be from the store's. */
+/** Tolerated difference of a client's clock from the store's. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
 /**
@@ -134,8 +134,8 @@ async function createOnce(c: Conductor, request: BuildRequest) {
 }
 
 /**
- * Whether a request that may wait has others before it: then it takes its place among them, instead of what was freed for
- * them. Where as many wait as may it is tried at once, and refused if there is no room.
+ * True if a request that may wait has others before it: it takes its place among them, not their capacity. When the queue is
+ * full it is tried at once, and refused if there is no capacity.
  */
 async function goesBehindOthers(c: Conductor, { admission, count }: BuildRequest, projectId: string): Promise<boolean> {
   if (!admission?.waitForCapacityMs || (await c.instances.countPending()) === 0) return false;

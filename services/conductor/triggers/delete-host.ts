@@ -55,7 +55,7 @@ async function instancesOn(c: Conductor, host: string): Promise<Instance[]> {
   return there;
 }
 
-/** What is DELETED keeps its host on record, and so does an instance in ERROR. */
+/** False for DELETED and ERROR: their records keep the host. */
 function isThere({ state }: Instance): boolean {
   return state !== 'deleted' && state !== 'error';
 }

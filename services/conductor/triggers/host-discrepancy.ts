@@ -30,7 +30,7 @@ export async function onHostDiscrepancy(c: Conductor, { body }: IncomingMessage)
   const unreadable = discrepancy.present.filter((instance) => instance.unreadable);
   for (const { instanceUuid } of unreadable) await noteUnreadable(c, discrepancy, instanceUuid);
   const at = { epoch, position };
-  // What is being built or destroyed there is reported by itself.
+  // Builds and destroys in progress are reported by themselves.
   const unclaimed = discrepancy.unclaimed.filter((instance) => instance.running);
   const present = discrepancy.present.filter((instance) => !instance.unreadable);
   const running = [...unclaimed, ...present];
@@ -79,8 +79,8 @@ async function noteHeard(
 }
 
 /**
- * Of what runs here by a move that the store has forgotten, what the host of its record has left: it is dead, or a report of it lacks
- * the instance, or keeps it for a move. On its way the record says itself that it leaves its host.
+ * Instances that run here by a move that the store forgot, and that the host of their record has left: it is dead, or its report
+ * lacks the instance, or keeps it for a move. A record on its way says itself that it leaves its host.
  */
 async function leftByTheirHosts(
   c: Conductor,
@@ -100,7 +100,7 @@ async function leftByTheirHosts(
   return new Set(moved.filter(isLeft).map(({ uuid }) => uuid));
 }
 
-/** Of what has no record now, what was seen on this host where its record did not have it. */
+/** Unknown instances that were seen on this host while a record placed them elsewhere. */
 async function straysOf(c: Conductor, host: string, unknown: readonly RunningInstance[]): Promise<ReadonlySet<string>> {
   const names = unknown.map(({ instanceUuid }) => ({ instanceUuid, host, finding: 'stray' }));
   const strays = await c.instances.getDoubts(names);
@@ -154,8 +154,8 @@ function lookAtRunning(
 }
 
 /**
- * What a scheduler sealed for exactly this instance on exactly this host. A report that is older than deleted records are
- * kept proves nothing: the record may have come to its end since, and have been forgotten.
+ * The allocation request sealed for exactly this instance and host. A report older than the time for which deleted records are
+ * kept proves nothing: the record may have ended since, and have been forgotten.
  */
 function voucherOf(
   c: Conductor,

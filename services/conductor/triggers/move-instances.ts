@@ -57,7 +57,7 @@ export async function moveInstances(
 
   async function withMove(record: Instance): Promise<AskedMove> {
     const { targetHost = '' } = moves.find(({ instanceUuid }) => instanceUuid === record.uuid) ?? {};
-    // What is stopped has nothing that could be moved while it runs.
+    // A stopped instance can't be moved live.
     const kind = record.state === 'stopped' ? 'migrate' : operation;
     const wanted = { ...(await wantedMove(c, kind, { targetHost }, record)), plan };
     const isMovable = reconcile(record, { kind: 'unread' }, { kind: 'move_requested', wanted }, c.clock.now());

@@ -81,14 +81,14 @@ const DONE_IN: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = {
   revert: ['revert_resize'],
 };
 
-/** Of a move also by its kind; what is confirmed is ACTIVE on its way to its end. */
+/** A move is done by its kind, too; a confirmed one is ACTIVE until its end. */
 function isDone(record: Instance, operation: InstanceOperation): boolean {
   const { state, migration } = record;
   switch (operation) {
     case 'resize':
     case 'migrate':
     case 'live_migrate':
-      // What waits for its turn is asked for again to have it.
+      // A move that waits for its turn is asked for again.
       return DONE_IN[operation].includes(state) && migration?.kind === operation && migration.phase !== 'claimed';
     case 'confirm':
       return migration?.phase === 'confirming';

@@ -42,7 +42,7 @@ function isAtRest(c: Conductor, { record, holds, observed }: Look): boolean {
   return reconcile(record, holds, observed, c.clock.now()).kind === 'none';
 }
 
-/** What the agent showed of a scheduler's word is kept only when it is about this instance on this host. */
+/** A scheduler's seal shown by the agent counts only if it is about this instance on this host. */
 function vouchedFor(c: Conductor, { host, providerUuid, epoch, position }: HostDiscrepancy, said: RunningInstance) {
   const isProven = sealedFor(c, said.allocationRequest, said.instanceUuid, host) !== undefined;
   const instance = isProven ? said : { ...said, allocationRequest: new Uint8Array() };

@@ -38,7 +38,7 @@ function noteRefused(
   refusals.warn(nameOf(identity), fields, 'message refused');
 }
 
-/** How work is done again while something is away. */
+/** Retries of work while something is unavailable. */
 export function retryOptions({ clock, random, log, measured, stopping }: Omit<Conductor, 'retry'>): HoldRetry {
   return {
     ...BACKOFF,

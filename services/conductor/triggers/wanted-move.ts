@@ -8,7 +8,7 @@ import { fillInFlavor } from '#libs/flavors/fill-in-flavor';
 import type { Conductor } from '../context';
 import type { WantedMove } from '../observation';
 
-/** What is asked for of a move, as the record keeps it. */
+/** A move's request, as the record keeps it. */
 type Asked = Pick<OperateInstanceRequest, 'resizeTo' | 'targetHost' | 'confirmAfterMs'>;
 
 /** A year. */
@@ -42,7 +42,7 @@ export async function wantedMove(
   return { kind, requestSpec: record.requestSpec, targetHost, ...confirm };
 }
 
-/** What decides where it may run stays; what it takes is new, and so is what says how. */
+/** The resized spec: constraints on the host stay; resources and how they are claimed are new. */
 async function resized(c: Conductor, to: Asked['resizeTo'], record: Instance): Promise<Uint8Array> {
   if (to === undefined) {
     throw invalidArgument('missing_field', 'resize_to is missing: name a flavor, or say the resources', 'resize_to');

@@ -13,7 +13,7 @@ import { groupGoingBack } from './affinity-mates';
 import { begun, order } from './arrival';
 import { giveBack, holdSource, releaseMigration } from './migration-claims';
 
-/** What is done for moves alone. */
+/** Steps of moves alone. */
 export type MoveStep = Extract<Step, { kind: (typeof MOVE_STEPS)[number] }>;
 
 const MOVE_STEPS = [
@@ -170,7 +170,7 @@ async function isOnlyAtDestination(c: Conductor, record: Moving): Promise<boolea
 
 const ARRIVAL_TIMES = 3;
 
-/** Of what is terminated on its move: the other side than the record's host is told, too. */
+/** Terminating a moving instance tells the other side than the record's host, too. */
 export async function destroyOtherSide(c: Conductor, { uuid, host, migration }: Instance): Promise<void> {
   if (migration === undefined) return;
   for (const end of [migration.source, migration.destination]) {
@@ -181,14 +181,14 @@ export async function destroyOtherSide(c: Conductor, { uuid, host, migration }: 
 }
 
 /**
- * What the source of a move keeps is given up in the write that terminates it: a source that is dead is told until the record is
+ * The write that terminates a moving instance gives up the source's copy: a dead source is told until the record is
  * forgotten.
  */
 export function attemptsWhenTerminated({ attempts, host, migration }: Instance): readonly Attempt[] {
   return migration === undefined || migration.source.host === host ? attempts : leftBehind(attempts, migration);
 }
 
-/** What is not on its way any more: what was stopped stays so. */
+/** The state after a move ends: a stopped instance stays stopped. */
 function asBefore(record: Instance): RecordChange {
   return { state: isKeptStopped(record) ? 'stopped' : 'active', formerState: undefined };
 }
@@ -378,8 +378,8 @@ async function recordReverting(
 }
 
 /**
- * What the source keeps is given up, unless that is what runs: resized in place. So are the attempts that it was there by before it was
- * resized in place: an older disk of that host has it by one of those. Each says by what kind of move.
+ * Gives up the source's copy, unless that is what runs: resized in place. So are its earlier attempts there: an older disk of
+ * that host knows it by one of those. Each says by what kind of move.
  */
 function leftBehind(attempts: readonly Attempt[], { kind, source, destination }: Migration): readonly Attempt[] {
   if (source.host === destination.host) return attempts;

@@ -45,7 +45,7 @@ export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
 /** So many hosts, or instances of one, are read at once. */
 const PAGE = 500;
 
-/** What is to be evacuated now, the longest dead host first. It costs what is on dead hosts, and the names of the others. */
+/** Instances to be evacuated now, longest dead host first. It reads instances on dead hosts, and names of the others. */
 async function dueOnDead(c: Conductor): Promise<readonly Due[]> {
   let due: readonly Due[] = [];
   const beforeMs = c.clock.now() - c.config.rebuildAfterMs;
@@ -89,7 +89,7 @@ function longestDeadFirst(a: Due, b: Due): number {
   return a.deadSinceMs - b.deadSinceMs || a.record.updatedAtMs - b.record.updatedAtMs;
 }
 
-/** What could not be evacuated a while ago waits as long as the first time. */
+/** A failed evacuation is tried again after the time of the first. */
 function isDue(record: Instance, beforeMs: number): boolean {
   const hasFailed = record.fault !== undefined && record.updatedAtMs > beforeMs;
   return (BUILT_STATES.includes(record.state) || isAttemptOpen(record)) && !hasFailed && wantsRebuild(record);
