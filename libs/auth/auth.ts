@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Running } from '../runtime/service';
 
 /** The sender of a request, as its token says. */
 export interface Principal {
@@ -18,9 +19,17 @@ export interface Principal {
  */
 export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Principal>;
 
+/** Reasons why the identity service validates no tokens. */
+export const AUTH_PROBLEMS = ['keystone_unavailable', 'login_refused', 'validation_refused'] as const;
+export type AuthProblem = (typeof AUTH_PROBLEMS)[number];
+
 /** A strategy of authentication, in service. */
 export interface Auth {
   readonly authenticate: Authenticate;
+  /** The present reason why tokens can't be validated; undefined while they can. */
+  problem(): AuthProblem | undefined;
+  /** Not ready while the identity service refuses the credentials of this service, or has not been asked yet. */
+  readiness: Running['readiness'];
   /** Aborts calls to the identity service; requests that wait for them are answered 503. */
   close(): Promise<void>;
 }

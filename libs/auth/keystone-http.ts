@@ -37,6 +37,11 @@ export class KeystoneHttp {
     this.#root = `${config.keystoneUrl.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;
   }
 
+  /** True after a call without a proper answer, until the next proper one. */
+  get isUnavailable(): boolean {
+    return this.#isUnavailable;
+  }
+
   /** @throws AuthError 503 when there is no answer in time, or status 5xx or 429. */
   async call(call: KeystoneCall): Promise<KeystoneAnswer> {
     const { keystoneTimeoutMs: timeoutMs } = this.config;

@@ -26,12 +26,22 @@ export class KeystoneLogin {
   #token: { readonly text: string; readonly expiresAtMs: number } | undefined;
   #issuing: Promise<string> | undefined;
   #refusedUntilMs = 0;
+  #state: 'unknown' | 'accepted' | 'refused' | 'unavailable' = 'unknown';
 
   constructor(
     private readonly http: KeystoneHttp,
     private readonly config: LoginConfig,
     private readonly deps: Pick<Surroundings, 'clock' | 'log'>,
   ) {}
+
+  /**
+   * The outcome of the last login. Without a token it begins the next one, so that whoever asks again and again (a
+   * readiness probe) hears of wrong credentials before a client does, and of their mending without a client.
+   */
+  state(): 'unknown' | 'accepted' | 'refused' | 'unavailable' {
+    this.token().catch(() => {});
+    return this.#state;
+  }
 
   /** @throws AuthError 503 when Keystone is unavailable or refuses the credentials. */
   async token(): Promise<string> {
@@ -52,15 +62,26 @@ export class KeystoneLogin {
     const { clock, log } = this.deps;
     if (clock.elapsed() < this.#refusedUntilMs) throw identityAway();
     const body = loginBody(this.config);
-    const answer = await this.http.call({ method: 'POST', path: '/auth/tokens?nocatalog', body });
+    const answer = await this.http.call({ method: 'POST', path: '/auth/tokens?nocatalog', body }).catch((thrown) => {
+      if (this.#state === 'unknown') this.#state = 'unavailable';
+      throw thrown;
+    });
     const facts = readTokenFacts(answer.body);
     if (answer.status !== 201 || answer.issuedToken === undefined || facts === undefined) {
       const { keystoneUsername: user, keystoneProject: project, keystoneRefusedCacheMs: retryMs } = this.config;
       this.#refusedUntilMs = clock.elapsed() + retryMs;
       const fields = { event: 'keystone_login_refused', user, project, status: answer.status };
-      log.error(fields, 'Keystone refuses the credentials of this service');
+      this.#state = 'refused';
+      log.error(
+        fields,
+        'Keystone refuses the credentials of this service, requests with tokens that are not cached are answered 503: ' +
+          'check BERTH_PLACEMENT_KEYSTONE_USERNAME, _PASSWORD, _PROJECT and the domains',
+      );
       throw identityAway();
     }
+    if (this.#state === 'refused')
+      log.info({ event: 'keystone_login_accepted' }, 'Keystone accepts the credentials again');
+    this.#state = 'accepted';
     this.#token = { text: answer.issuedToken, expiresAtMs: facts.expiresAtMs };
     return answer.issuedToken;
   }

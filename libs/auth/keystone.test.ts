@@ -1,5 +1,6 @@
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
+import { createMetrics, type Metrics } from '#libs/runtime/metrics';
 import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
 import type { Auth } from './auth';
 import { openAuth } from './open';
@@ -12,6 +13,7 @@ const away = { status: 503 };
 let clock: FakeClock;
 let keystone: FakeKeystone;
 let lines: string[];
+let metrics: Metrics;
 const opened: Auth[] = [];
 
 beforeEach(async () => {
@@ -33,7 +35,8 @@ async function openKeystoneAuth(env: Record<string, string> = {}) {
     ...env,
   });
   const note = (_fields: object, message: string) => void lines.push(message);
-  const auth = await openAuth(config, { clock, log: { ...silentLog, info: note, error: note } });
+  metrics = createMetrics({});
+  const auth = await openAuth(config, { clock, metrics, log: { ...silentLog, info: note, error: note } });
   opened.push(auth);
   return { auth, authenticate: (token: string) => auth.authenticate({ 'x-auth-token': token }) };
 }
@@ -146,7 +149,35 @@ it('answers 503 when its own credentials are refused, and does not try them agai
   await clock.advance(10_000);
   await expect(authenticate('nova')).rejects.toMatchObject(away);
   expect(keystone.calls).toEqual(['login', 'login']);
-  expect(lines[0]).toBe('Keystone refuses the credentials of this service');
+  expect(lines[0]).toMatch(/^Keystone refuses the credentials of this service.*BERTH_PLACEMENT_KEYSTONE_USERNAME/);
+});
+
+const problems = async () =>
+  [...(await metrics.expose()).matchAll(/reason="(\w+)"\} 1$/gm)].map(([, reason]) => reason);
+
+it('is not ready while its own credentials are refused, and ready again without a client', async () => {
+  const { auth } = await openKeystoneAuth({ BERTH_PLACEMENT_KEYSTONE_PASSWORD: 'wrong' });
+  expect(auth.readiness()).toEqual({ ready: false, reason: 'logging in to Keystone' });
+  await expect(auth.authenticate({ 'x-auth-token': 'nova' })).rejects.toMatchObject(away);
+  const refused = { ready: false, reason: 'Keystone refuses the credentials of this service' };
+  expect(auth.readiness()).toEqual(refused);
+  expect(await problems()).toEqual(['login_refused']);
+  keystone.password = 'wrong';
+  await clock.advance(10_000);
+  expect(auth.readiness()).toEqual(refused);
+  await keystone.answered(2);
+  while (!auth.readiness().ready) await new Promise(setImmediate);
+  expect(await problems()).toEqual([]);
+  expect(lines.at(-1)).toBe('Keystone accepts the credentials again');
+  expect(await auth.authenticate({ 'x-auth-token': 'nova' })).toMatchObject({ userId: 'u1' });
+});
+
+it('is ready while Keystone is unavailable, and shows that as a metric', async () => {
+  const { auth, authenticate } = await openKeystoneAuth();
+  keystone.behaviour = 'broken';
+  await expect(authenticate('nova')).rejects.toMatchObject(away);
+  expect(auth.readiness()).toEqual({ ready: true });
+  expect(await problems()).toEqual(['keystone_unavailable']);
 });
 
 it('answers 503 when it may not ask about tokens', async () => {
@@ -154,6 +185,7 @@ it('answers 503 when it may not ask about tokens', async () => {
   keystone.tokens.set('nova', 403);
   await expect(authenticate('nova')).rejects.toMatchObject(away);
   expect(lines).toEqual([expect.stringContaining('needs the role service or admin')]);
+  expect(await problems()).toEqual(['validation_refused']);
 });
 
 it.each(['broken', 'nonsense', 'redirect'] as const)('answers 503 while Keystone is %s', async (behaviour) => {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../domain/clock';
 import type { Surroundings } from '../runtime/service';
-import type { Auth, Principal } from './auth';
+import type { Auth, AuthProblem, Principal } from './auth';
 import { AuthError } from './auth-error';
 import { headerOf } from './header';
 import { identityAway, KeystoneHttp } from './keystone-http';
@@ -25,11 +25,19 @@ export function openKeystone(config: AuthConfig, deps: Pick<Surroundings, 'clock
   const login = new KeystoneLogin(http, config, deps);
   const good = tokenCache<Principal>(config, clock);
   const refused = tokenCache<true>(config, clock);
-  const underWay = new Map<string, Promise<Validation>>();
+  const underWay = new Map<string, Promise<Verdict>>();
+  let isValidationRefused = false;
   const signIn = { 'www-authenticate': `Keystone uri="${config.keystonePublicUrl || config.keystoneUrl}"` };
 
-  const ask = async (key: string, token: string): Promise<Validation> => {
-    const validation = await validateToken(token, { http, login, log });
+  const ask = async (key: string, token: string): Promise<Verdict> => {
+    const validation = await validateToken(token, http, login);
+    if (validation.kind === 'not_permitted') {
+      const message = 'Keystone refuses to validate tokens: the user of this service needs the role service or admin';
+      log.error({ event: 'keystone_forbidden', status: validation.status }, message);
+      isValidationRefused = true;
+      throw identityAway();
+    }
+    isValidationRefused = false;
     if (validation.kind === 'refused' || validation.expiresAtMs <= clock.now()) {
       refused.remember(key, true, config.keystoneRefusedCacheMs);
       return { kind: 'refused' };
@@ -37,7 +45,7 @@ export function openKeystone(config: AuthConfig, deps: Pick<Surroundings, 'clock
     good.remember(key, validation.principal, Math.min(config.keystoneCacheMs, validation.expiresAtMs - clock.now()));
     return validation;
   };
-  const askOnce = (key: string, token: string): Promise<Validation> => {
+  const askOnce = (key: string, token: string): Promise<Verdict> => {
     const asked = underWay.get(key);
     if (asked !== undefined) return asked;
     if (underWay.size >= config.keystoneMaxValidations) throw identityAway();
@@ -46,7 +54,19 @@ export function openKeystone(config: AuthConfig, deps: Pick<Surroundings, 'clock
     return asking;
   };
 
+  const problem = (): AuthProblem | undefined => {
+    if (login.state() === 'refused') return 'login_refused';
+    if (http.isUnavailable) return 'keystone_unavailable';
+    return isValidationRefused ? 'validation_refused' : undefined;
+  };
+
   return {
+    problem,
+    readiness() {
+      const state = login.state();
+      if (state === 'refused') return { ready: false, reason: 'Keystone refuses the credentials of this service' };
+      return state === 'unknown' ? { ready: false, reason: 'logging in to Keystone' } : { ready: true };
+    },
     async authenticate(headers) {
       const token = headerOf(headers, 'x-auth-token');
       if (token === undefined) throw unauthorized('A token is needed: x-auth-token', signIn);
@@ -54,7 +74,7 @@ export function openKeystone(config: AuthConfig, deps: Pick<Surroundings, 'clock
       const known = good.recall(key);
       if (known !== undefined) return known;
       const isKnownBad = !TOKEN.test(token) || refused.recall(key) !== undefined;
-      const validation: Validation = isKnownBad ? { kind: 'refused' } : await askOnce(key, token);
+      const validation: Verdict = isKnownBad ? { kind: 'refused' } : await askOnce(key, token);
       if (validation.kind === 'refused') throw unauthorized('The token is invalid or has expired.', signIn);
       return validation.principal;
     },
@@ -65,18 +85,17 @@ export function openKeystone(config: AuthConfig, deps: Pick<Surroundings, 'clock
   };
 }
 
+/** The verdict on a token. */
+type Verdict = ({ readonly kind: 'good' } & TokenFacts) | { readonly kind: 'refused' };
 /** Keystone's answer about a token. */
-type Validation = ({ readonly kind: 'good' } & TokenFacts) | { readonly kind: 'refused' };
+type Validation = Verdict | { readonly kind: 'not_permitted'; readonly status: number };
 
 /**
  * Asks Keystone about a token; once again with a new token of this service when Keystone refuses the present one.
  *
- * @throws AuthError 503 when Keystone is unavailable, or refuses to answer this service.
+ * @throws AuthError 503 when Keystone is unavailable, or refuses the credentials of this service.
  */
-async function validateToken(
-  token: string,
-  { http, login, log }: { readonly http: KeystoneHttp; readonly login: KeystoneLogin } & Pick<Surroundings, 'log'>,
-): Promise<Validation> {
+async function validateToken(token: string, http: KeystoneHttp, login: KeystoneLogin): Promise<Validation> {
   const ask = async () => {
     const own = await login.token();
     const headers = { 'x-auth-token': own, 'x-subject-token': token };
@@ -88,12 +107,7 @@ async function validateToken(
   const { status, body } = first.status === 401 ? await ask() : first;
   const facts = status === 200 ? readTokenFacts(body) : undefined;
   if (facts !== undefined) return { kind: 'good', ...facts };
-  if (status === 404) return { kind: 'refused' };
-  log.error(
-    { event: 'keystone_forbidden', status },
-    'Keystone refuses to validate tokens: the user of this service needs the role service or admin',
-  );
-  throw identityAway();
+  return status === 404 ? { kind: 'refused' } : { kind: 'not_permitted', status };
 }
 
 function unauthorized(detail: string, headers: Readonly<Record<string, string>>): AuthError {

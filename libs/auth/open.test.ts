@@ -1,11 +1,12 @@
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { openAuth } from './open';
 import { authOptions } from './options';
 
 const open = (env: Record<string, string>) =>
-  openAuth(readConfig(authOptions, env), { clock: fakeClock(), log: silentLog });
+  openAuth(readConfig(authOptions, env), { clock: fakeClock(), log: silentLog, metrics: createMetrics({}) });
 
 it('is noauth without a word', async () => {
   const auth = await open({});

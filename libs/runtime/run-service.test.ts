@@ -37,6 +37,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)('closes in reverse order on %s and exits
   child.process.kill(signal);
   expect(await child.exit).toEqual({ code: 0, signal: null });
   expect(closedThings(child)).toEqual(['closed service', 'closed bus', 'closed store']);
+  expect(child.stdout()).toContain('"outcome":"clean","msg":"stopped"');
 });
 
 it('closes what was open when the start fails, says why in one line and exits non-zero', async () => {
@@ -44,6 +45,7 @@ it('closes what was open when the start fails, says why in one line and exits no
   expect(await child.exit).toEqual({ code: 70, signal: null });
   expect(closedThings(child)).toEqual(['closed bus', 'closed store']);
   expect(child.stdout()).toContain('cannot start: the broker is not there');
+  expect(child.stdout()).not.toContain('"stopped"');
 });
 
 it('ends after the time limit when a thing does not close', async () => {

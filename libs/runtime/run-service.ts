@@ -75,7 +75,8 @@ export async function runService(
       log.error({ shutdownTimeoutMs: config.shutdownTimeoutMs }, 'did not stop in time; ends now');
       process.exit(EXIT.failed);
     }
-    log.info({ outcome }, 'stopped');
+    // After a failed start the line "cannot start" is the last one.
+    if (exitCode === EXIT.ok) log.info({ outcome }, 'stopped');
     process.exit(outcome === 'clean' ? exitCode : EXIT.failed);
   };
 

@@ -11,10 +11,17 @@ export interface Surroundings {
   readonly metrics: Metrics;
 }
 
+export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
+
 /** A started service. */
 export interface Running {
   /** Ready when it can work: connected, mirror caught up. Else with the reason. */
-  readiness(): { readonly ready: true } | { readonly ready: false; readonly reason: string };
+  readiness(): Readiness;
   /** Takes no new work, finishes the present work, releases its resources. */
   close(): Promise<void>;
+}
+
+/** The first of several states that is not ready. */
+export function firstUnready(...states: readonly Readiness[]): Readiness {
+  return states.find(({ ready }) => !ready) ?? { ready: true };
 }

@@ -7,7 +7,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { InstanceStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import { firstUnready, type Running, type Surroundings } from '#libs/runtime/service';
 import { Drains } from './actions/drains';
 import { OperatorActions } from './actions/operator-actions';
 import { createApp } from './http/app';
@@ -57,7 +57,7 @@ export async function startConsole(deps: ConsoleDeps): Promise<RunningConsole> {
   try {
     const url = await app.listen({ host: config.host, port: config.port });
     log.info({ event: 'console_listening', url, auth: config.auth }, 'console listening');
-    return { url, readiness: () => mirror.readiness(), close };
+    return { url, readiness: () => firstUnready(mirror.readiness(), auth.readiness()), close };
   } catch (thrown) {
     await close();
     throw new BerthError(

@@ -26,6 +26,7 @@ export function openApiDocument(limits: Limits = readConfig(placementApiOptions,
       description: "OpenStack Placement's API: providers, inventories, traits, candidates, allocations and usages.",
       'x-limits': Object.fromEntries(LIMITS.map((name) => [name, limits[name]])) as object,
     },
+    ...(limits.pathPrefix === '' ? {} : { servers: [{ url: limits.pathPrefix }] }),
     security: [{ token: [] }],
     paths,
     components: {
@@ -57,7 +58,7 @@ const LIMITS = [
   'maxCandidatesBytes',
   'maxSearchSteps',
 ] as const satisfies readonly (keyof PlacementApiConfig)[];
-type Limits = Pick<PlacementApiConfig, (typeof LIMITS)[number]>;
+type Limits = Pick<PlacementApiConfig, (typeof LIMITS)[number] | 'pathPrefix'>;
 
 const error: Schema = exactly(
   { status: integer, title: text, detail: text, code: text, request_id: text, max_version: text, min_version: text },

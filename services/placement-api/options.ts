@@ -1,5 +1,12 @@
 import { authOptions } from '#libs/auth/options';
-import { booleanOption, type ConfigOf, durationOption, intOption, stringOption } from '#libs/runtime/config';
+import {
+  booleanOption,
+  type ConfigOf,
+  durationOption,
+  intOption,
+  listOption,
+  stringOption,
+} from '#libs/runtime/config';
 import { corsOptions } from './cors-options';
 import { policyOptions } from './policy/policy';
 
@@ -16,6 +23,18 @@ export const placementApiOptions = {
     min: 0,
     max: 65_535,
     help: 'The port that the API listens on (8778 is that of OpenStack Placement); 0 takes any free one and logs it.',
+  }),
+  pathPrefix: stringOption({
+    env: 'BERTH_PLACEMENT_PATH_PREFIX',
+    default: '',
+    pattern: /^(\/[A-Za-z0-9._~-]+)*$/,
+    range: 'a path such as /placement, or empty',
+    help: 'The path in front of all others, in links and in requests; a proxy may remove it from requests.',
+  }),
+  trustedProxies: listOption({
+    env: 'BERTH_PLACEMENT_TRUSTED_PROXIES',
+    default: [],
+    help: 'Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host are believed.',
   }),
   tlsCertFile: stringOption({
     env: 'BERTH_PLACEMENT_TLS_CERT_FILE',

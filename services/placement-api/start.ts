@@ -1,7 +1,7 @@
 import { requireLoopback } from '#libs/auth/noauth';
 import { openAuth } from '#libs/auth/open';
 import { BerthError } from '#libs/domain/errors';
-import type { Running } from '#libs/runtime/service';
+import { firstUnready, type Running } from '#libs/runtime/service';
 import { createApp } from './http/app';
 import { Placement, type PlacementApiDeps } from './placement';
 import { makePolicy } from './policy/policy';
@@ -29,7 +29,7 @@ export async function startPlacementApi(deps: PlacementApiDeps): Promise<Running
     log.info({ event: 'api_listening', url, auth: config.auth }, 'placement API listening');
     return {
       url,
-      readiness: () => mirror.readiness(),
+      readiness: () => firstUnready(mirror.readiness(), auth.readiness()),
       async close() {
         await app.close();
         placement.close();

@@ -11,6 +11,10 @@ export interface FakeKeystone {
   readonly calls: string[];
   /** Tokens of Berth's own that it takes; those that it issued are among them. */
   readonly logins: Set<string>;
+  /** The password of Berth's user. */
+  password: string;
+  /** Resolves when it was asked so many times. */
+  answered(count: number): Promise<void>;
   /** Answers to give instead of proper ones. */
   behaviour: 'proper' | 'silent' | 'broken' | 'nonsense' | 'redirect';
   close(): Promise<void>;
@@ -27,6 +31,10 @@ export async function startFakeKeystone(loginExpiresAt: () => string): Promise<F
     tokens: new Map(),
     calls: [],
     logins: new Set(),
+    password: PASSWORD,
+    async answered(count) {
+      while (fake.calls.length < count) await new Promise(setImmediate);
+    },
     behaviour: 'proper',
     async close() {
       server.closeAllConnections();
@@ -53,7 +61,7 @@ export async function startFakeKeystone(loginExpiresAt: () => string): Promise<F
   }
 
   function login(body: LoginBody, send: (status: number, body: object, headers?: Record<string, string>) => unknown) {
-    if (body.auth.identity.password.user.password !== PASSWORD) return void send(401, {});
+    if (body.auth.identity.password.user.password !== fake.password) return void send(401, {});
     const token = `login-${fake.calls.length}`;
     fake.logins.add(token);
     send(201, { token: { user: { id: 'berth' }, expires_at: loginExpiresAt() } }, { 'x-subject-token': token });

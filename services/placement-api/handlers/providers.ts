@@ -43,7 +43,7 @@ export async function listProviders({ query, version }: ApiRequest, placement: P
   const found = isPossible ? [...findByIdentity(view, { uuid, name, inTree })].filter(wanted) : [];
   return {
     status: 200,
-    body: { resource_providers: found.map((provider) => providerBody(provider, version)) },
+    body: { resource_providers: found.map((provider) => providerBody(provider, version, placement)) },
     lastModifiedMs: newest(found.map(({ updatedAtMs }) => updatedAtMs)),
   };
 }
@@ -68,12 +68,12 @@ export async function createProvider({ body, version }: ApiRequest, placement: P
   });
   const location = `/resource_providers/${uuid}`;
   if (version < SINCE.createdProviderInBody) return { status: 201, location };
-  return { ...show(requireProvider(placement.recent, uuid), version), location };
+  return { ...show(requireProvider(placement.recent, uuid), version, placement), location };
 }
 
 /** GET /resource_providers/{uuid} */
 export async function getProvider({ params, version }: ApiRequest, placement: Placement): Promise<Answer> {
-  return show(requireProvider(await placement.now(), params.uuid), version);
+  return show(requireProvider(await placement.now(), params.uuid), version, placement);
 }
 
 /** PUT /resource_providers/{uuid} */
@@ -95,7 +95,7 @@ export async function updateProvider(request: ApiRequest, placement: Placement):
     in_use: () => refuse('update', 'creating loop in the provider tree is not allowed.'),
     not_found: ({ subject }) => (subject === 'parent' ? refuse('create', NO_PARENT) : undefined),
   });
-  return show(requireProvider(placement.recent, uuid), version);
+  return show(requireProvider(placement.recent, uuid), version, placement);
 }
 
 /** DELETE /resource_providers/{uuid} */
@@ -144,13 +144,13 @@ function hasRoom(view: PlacementView, { uuid, inventories }: Provider, resources
   });
 }
 
-function show(provider: Provider, version: Microversion): Answer {
-  return { status: 200, body: providerBody(provider, version), lastModifiedMs: provider.updatedAtMs };
+function show(provider: Provider, version: Microversion, placement: Placement): Answer {
+  return { status: 200, body: providerBody(provider, version, placement), lastModifiedMs: provider.updatedAtMs };
 }
 
-function providerBody(provider: Provider, version: Microversion) {
+function providerBody(provider: Provider, version: Microversion, { config }: Placement) {
   const { uuid, name, generation, parentUuid, rootUuid } = provider;
-  const self = `/resource_providers/${uuid}`;
+  const self = `${config.pathPrefix}/resource_providers/${uuid}`;
   const related = [
     'inventories',
     'usages',

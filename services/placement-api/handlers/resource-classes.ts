@@ -11,7 +11,7 @@ export async function listClasses(_request: ApiRequest, placement: Placement): P
   const classes = (await placement.now()).resourceClasses();
   return {
     status: 200,
-    body: { resource_classes: classes.map(({ name }) => classBody(name)) },
+    body: { resource_classes: classes.map(({ name }) => classBody(name, placement)) },
     lastModifiedMs: newest(classes.map(({ createdAtMs }) => createdAtMs)),
   };
 }
@@ -19,7 +19,7 @@ export async function listClasses(_request: ApiRequest, placement: Placement): P
 /** GET /resource_classes/{name} */
 export async function getClass({ params }: ApiRequest, placement: Placement): Promise<Answer> {
   const { name, createdAtMs } = await requireClass(placement, params.name);
-  return { status: 200, body: classBody(name), lastModifiedMs: createdAtMs || 'now' };
+  return { status: 200, body: classBody(name, placement), lastModifiedMs: createdAtMs || 'now' };
 }
 
 /** POST /resource_classes */
@@ -53,13 +53,13 @@ export async function deleteClass({ params: { name } }: ApiRequest, placement: P
 async function renameClass(name: string, newName: string, placement: Placement): Promise<Answer> {
   await requireClass(placement, name);
   if (isStandardResourceClass(name)) throw badRequest(`Cannot update standard resource class ${name}`);
-  if (newName === name) return { status: 200, body: classBody(name) };
+  if (newName === name) return { status: 200, body: classBody(name, placement) };
   const result = await placement.commit({ kind: 'rename_class', name, newName });
   requireCommitted(result, {
     exists: () => new HttpError(409, `Resource class already exists: ${newName}`),
     not_found: () => noSuchClass(name),
   });
-  return { status: 200, body: classBody(newName) };
+  return { status: 200, body: classBody(newName, placement) };
 }
 
 async function requireClass(placement: Placement, name: string): Promise<{ name: string; createdAtMs: number }> {
@@ -76,6 +76,6 @@ function locationOf(name: string): string {
   return `/resource_classes/${name}`;
 }
 
-function classBody(name: string) {
-  return { name, links: [{ rel: 'self', href: locationOf(name) }] };
+function classBody(name: string, { config }: Placement) {
+  return { name, links: [{ rel: 'self', href: config.pathPrefix + locationOf(name) }] };
 }

@@ -14,8 +14,10 @@ import { mediaTypeOf, requestedVersion } from './headers';
 import { badRequest, HttpError, httpErrorOf } from './http-error';
 import { type Microversion, VERSION_HEADER } from './microversion';
 import { jsonBytes, sendAnswer, sendError } from './reply';
+import { logAnswered, REQUEST_ID_HEADER, requestIds } from './request-log';
 import { methodNotAllowed, type ServeDeps, serve } from './serve';
-import { refuseUnreadable, routableUrl } from './unreadable';
+import { trustedProxies } from './trusted-proxies';
+import { belowPrefix, refuseUnreadable, routableUrl } from './unreadable';
 
 export interface AppDeps extends ServeDeps, Surroundings {
   readonly authenticate: Authenticate;
@@ -50,13 +52,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     // Fastify has a type for each; nothing here depends on which one.
     ...((tls === undefined ? { http: server } : { https: { ...server, ...tls } }) as { http: typeof server }),
     routerOptions: { maxParamLength: config.maxHeaderBytes, querystringParser: () => ({}) },
-    rewriteUrl: ({ url = '/' }) => routableUrl(url),
+    rewriteUrl: ({ url = '/' }) => belowPrefix(routableUrl(url), config.pathPrefix),
+    trustProxy: trustedProxies(config.trustedProxies),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${random.uuid()}`),
   });
   const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = httpErrorOf(thrown);
     if (error.status === 500) {
-      const fields = { request_id: request.id, method: request.method, url: request.url };
+      const fields = { ...requestIds(request), method: request.method, url: request.url };
       log.error({ event: 'request_failed', ...fields, error: BerthError.from(thrown) }, 'request failed, a defect');
     }
     return sendError(request, reply, error, known.get(request)?.version);
@@ -65,7 +68,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(accepts);
   const authenticate = await limitGuesses(app, deps.authenticate);
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-openstack-request-id', request.id);
+    reply.header(REQUEST_ID_HEADER, request.id);
   });
   registerCors(app, config);
   app.addHook('onRequest', async (request, reply) => {
@@ -82,14 +85,11 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     if (steps.some((step) => step === '' || step.includes('/'))) throw new HttpError(404);
   });
   app.addHook('onResponse', async (request, reply) => {
-    const { id, method, url } = request;
-    const { statusCode: status, elapsedTime: elapsedMs } = reply;
-    const { principal, version } = known.get(request) ?? {};
+    const { method } = request;
     const path = request.routeOptions.url ?? 'unknown';
-    metrics.requests.inc({ method, path, status: String(status) });
-    metrics.requestSeconds.observe({ method, path }, elapsedMs / 1000);
-    const fields = { request_id: id, method, url, status, user_id: principal?.userId, microversion: version };
-    log.debug({ event: 'request_answered', ...fields, elapsed_ms: elapsedMs }, 'request answered');
+    metrics.requests.inc({ method, path, status: String(reply.statusCode) });
+    metrics.requestSeconds.observe({ method, path }, reply.elapsedTime / 1000);
+    logAnswered(log, request, reply, known.get(request) ?? {});
   });
   app.setErrorHandler((thrown, request, reply) => fail(thrown, request, reply));
   app.setNotFoundHandler((request, reply) => fail(new HttpError(404), request, reply));
@@ -109,7 +109,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         async handler(request, reply) {
           const { principal = NOBODY, version = 0 } = known.get(request) ?? {};
           const answer = await serve(deps, route, request, principal, version);
-          return sendAnswer(request, reply, answer, version, deps.clock);
+          return sendAnswer(request, reply, answer, version, deps);
         },
       });
     }

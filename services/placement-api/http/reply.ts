@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#libs/domain/clock';
+import type { PlacementApiConfig } from '../options';
 import { JSON_TYPE, mediaTypeOf } from './headers';
 import { errorDocument, errorText, type HttpError } from './http-error';
 import { type Microversion, SINCE } from './microversion';
@@ -11,11 +12,12 @@ export function sendAnswer(
   reply: FastifyReply,
   answer: Answer,
   version: Microversion,
-  clock: Clock,
+  { clock, config }: { readonly clock: Clock; readonly config: Pick<PlacementApiConfig, 'pathPrefix'> },
 ): FastifyReply {
   const { status, body, json = body && JSON.stringify(body), location, lastModifiedMs } = answer;
   reply.code(status);
-  if (location !== undefined) reply.header('location', `${request.protocol}://${request.host}${location}`);
+  if (location !== undefined)
+    reply.header('location', `${request.protocol}://${request.host}${config.pathPrefix}${location}`);
   if (lastModifiedMs !== undefined && version >= SINCE.cacheHeaders) {
     const atMs = lastModifiedMs === 'now' ? clock.now() : lastModifiedMs;
     reply.header('last-modified', new Date(atMs).toUTCString()).header('cache-control', 'no-cache');

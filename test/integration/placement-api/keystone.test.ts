@@ -4,6 +4,7 @@ import { authOptions } from '#libs/auth/options';
 import { sleep } from '#libs/domain/clock';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
+import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock } from '#libs/runtime/system';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { type KeystoneServer, startKeystone } from '#libs/testing/servers/keystone';
@@ -46,7 +47,7 @@ async function openKeystoneAuth(env: Record<string, string> = {}, clock = system
     BERTH_PLACEMENT_KEYSTONE_TIMEOUT_MS: '20000',
     ...env,
   });
-  const auth = await openAuth(config, { clock, log: silentLog });
+  const auth = await openAuth(config, { clock, log: silentLog, metrics: createMetrics({}) });
   opened.push(auth);
   return (token: string) => auth.authenticate({ 'x-auth-token': token });
 }

@@ -20,7 +20,7 @@ export function serviceCommand(context: Context, service: ServiceProcess): Comma
   return addHelp(
     command,
     [
-      [`berth ${service.name} --bus-url amqp://berth:secret@rabbit:5672`, 'run one; run as many as you like'],
+      [`berth ${service.name} ${exampleAddress(service)}`, 'run one; run as many as you like'],
       [`kill -TERM <pid>`, 'it takes no more work, finishes what it has, and ends; twice ends it at once'],
     ],
     [[EXIT.failed, 'it did not stop cleanly, or not in time']],
@@ -28,7 +28,15 @@ export function serviceCommand(context: Context, service: ServiceProcess): Comma
 }
 
 /** On a private bus a service has no peers. (The placement API needs none, and works alone.) */
-function requireBus(env: Environment, { tables }: ServiceProcess): void {
-  const hasBus = Object.values(tables).some((table) => 'busUrl' in table);
-  if (hasBus) requireServer(env['BERTH_BUS_URL'] ?? 'memory:', 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
+function requireBus(env: Environment, service: ServiceProcess): void {
+  if (hasBus(service))
+    requireServer(env['BERTH_BUS_URL'] ?? 'memory:', 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
+}
+
+function exampleAddress(service: ServiceProcess): string {
+  return hasBus(service) ? '--bus-url amqp://berth:secret@rabbit:5672' : '--store-url redis://redis:6379';
+}
+
+function hasBus({ tables }: ServiceProcess): boolean {
+  return Object.values(tables).some((table) => 'busUrl' in table);
 }
