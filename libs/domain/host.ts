@@ -44,6 +44,8 @@ export interface Host {
    * known again. Undefined before the first.
    */
   readonly heardInFullAtMs?: number;
+  /** Time, by the store's clock, at which an operator said that it is dead. Undefined once a report of it is taken. */
+  readonly deadAtMs?: number | undefined;
   readonly updatedAtMs: number;
 }
 
@@ -62,4 +64,9 @@ export const MAX_FAILED_FOR = 16;
 /** True when no full report made after `sinceMs` was processed. */
 export function isUnheard({ heardInFullAtMs = 0 }: Pick<Host, 'heardInFullAtMs'>, sinceMs: number): boolean {
   return heardInFullAtMs <= sinceMs;
+}
+
+/** True when it was neither heard in full after `sinceMs` nor declared dead after it: anything may run there. */
+export function mayRunForgotten(host: Pick<Host, 'heardInFullAtMs' | 'deadAtMs'>, sinceMs: number): boolean {
+  return isUnheard(host, sinceMs) && (host.deadAtMs ?? 0) <= sinceMs;
 }

@@ -1,4 +1,7 @@
+import { callMethod } from '#libs/bus/typed-calls';
 import type { HostDiscrepancy } from '#libs/contracts/compute';
+import { deleteHostMethod } from '#libs/contracts/hosts';
+import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { RunningInstance } from '#libs/contracts/stats';
 import type { Attempt, Instance } from '#libs/domain/instance';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
@@ -107,6 +110,70 @@ it('is built when all hosts have said what runs there, and none that it does', a
   expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
   expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h1`], [`${uuid} h1`]]);
 });
+
+/** It waits: one host was heard since the store lost writes, the other is down. */
+async function waitsForSilentHost(): Promise<void> {
+  await restored();
+  await world.setUp('h2', false);
+  await world.hearInFull('h1');
+  await world.clock.advance(120_000);
+  expect([world.orders, (await world.only()).state]).toEqual([[], 'scheduling']);
+  const [doubt, ...others] = await world.instances.listDoubts();
+  expect(doubt).toMatchObject({ finding: 'unheard', host: 'h2', instanceUuid: '' });
+  expect([doubt?.message, others]).toEqual([expect.stringContaining('berth host delete'), []]);
+}
+
+it('is built nowhere else while a host is down on which it may run, and is found there when that is back', async () => {
+  await waitsForSilentHost();
+  await world.setUp('h2', true);
+  await world.clock.advance(20_000);
+  expect(world.orders).toEqual([]);
+  const allocationRequest = world.allocationRequest(uuid, 'h2');
+  world.running.set(uuid, new Set(['h2']));
+  await world.hearInFull('h2', { unclaimed: [world.runningInstance(uuid, 'h2', { allocationRequest, attempt: 1 })] });
+  await world.clock.advance(20_000);
+  expect([await world.only(), world.orders]).toMatchObject([{ state: 'active', host: 'h2' }, []]);
+});
+
+it('is built when an operator deletes the silent host', async () => {
+  await waitsForSilentHost();
+  expect(await deleteHost('h2')).toBe('deleted');
+  await world.clock.advance(20_000);
+  expect(world.orders).toMatchObject([{ instanceUuid: uuid, host: 'h1' }]);
+});
+
+it('is built when an operator wants to delete the silent host, which has instances yet', async () => {
+  await waitsForSilentHost();
+  await anotherOnSilentHost();
+  expect(await deleteHost('h2')).toBe('host_has_instances');
+  await world.clock.advance(20_000);
+  expect(world.orders).toMatchObject([{ instanceUuid: uuid, host: 'h1' }]);
+});
+
+it('is built when an operator evacuates what the silent host has on record', async () => {
+  await waitsForSilentHost();
+  const other = await anotherOnSilentHost();
+  void world.operate(other, 'evacuate').catch(() => {});
+  await world.clock.advance(20_000);
+  expect(world.orders).toMatchObject([{ instanceUuid: uuid, host: 'h1' }]);
+});
+
+async function anotherOnSilentHost(): Promise<string> {
+  const other = world.random.uuid();
+  const attempts = [{ ...OPEN, host: 'h2', outcome: 'active' as const }];
+  const there = { state: 'active', host: 'h2', claimToken: 1, dueAtMs: undefined, attempts } as const;
+  await world.instances.create(other, [anInstance({ uuid: other, requestId: other, ...there })]);
+  return other;
+}
+
+async function deleteHost(host: string): Promise<string> {
+  const answered = callMethod(world.bus, RPC_CONDUCTOR, deleteHostMethod, { host }, { timeoutMs: 1_000 }).then(
+    () => 'deleted',
+    (error: { reason: string }) => error.reason,
+  );
+  await world.clock.advance(0);
+  return answered;
+}
 
 const BUILDING = { state: 'building', host: 'h1', claimToken: 1, attempts: [OPEN] } as const;
 
@@ -408,6 +475,16 @@ it('is destroyed on a host that was deleted since, before its record is forgotte
   await world.clock.advance(LONG_AFTER_MS);
   expect(await world.instances.get([uuid])).toEqual([]);
   expect(world.destroys).toMatchObject([{ host: 'h1', attempt: 1 }]);
+});
+
+it('is destroyed on a host that is carried, and was deleted: the order goes to its agent before the deletion', async () => {
+  await world.carryTogether('rack', ['h1']);
+  const stop = await world.serveOrdersUntil('rack');
+  await restored({ state: 'active', host: 'h2', dueAtMs: undefined, attempts: [{ ...OPEN, outcome: 'evacuated' }] });
+  await world.setUp('h1', false);
+  expect(await deleteHost('h1')).toBe('deleted');
+  expect(world.destroys).toMatchObject([{ instanceUuid: uuid, host: 'h1', attempt: 1 }]);
+  await stop();
 });
 
 describe('a host that shows again what was sealed for instances that ended', () => {

@@ -107,6 +107,11 @@ export function isByForgottenClaim(
   return record?.claimToken !== undefined && claimToken > record.claimToken && claimToken < beforeToken;
 }
 
+/** True when by its record, which may be older than what was done, it is to be built or may be built on another host. */
+export function mayBeBuiltElsewhere(record: Instance): boolean {
+  return isOnNoHost(record) || ON_A_MOVE.includes(record.state);
+}
+
 /** No host has it for good, by its record. */
 function isOnNoHost({ state }: Instance): boolean {
   return IN_WORK.includes(state);

@@ -896,6 +896,8 @@ export class Checker {
     if (kind === 'begins') this.#checkMachine(host, uuid);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
     if (kind === 'built' || kind === 'started') this.#checkOneHost(host, uuid);
+    const twice = kind === 'built' || kind === 'started' ? this.survivors.wrongOfBuilt(uuid, host) : undefined;
+    if (twice) this.fail('what ran before a loss runs after it', twice);
     if (kind === 'exited' || kind === 'stopped') this.survivors.isGone(uuid, host);
     if (kind !== 'destroyed') return;
     this.#leftOnDead.delete(`${uuid} on ${host}`);

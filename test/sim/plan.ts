@@ -22,7 +22,7 @@ import {
   reportsOfEarlierEpoch,
   takesProviders,
 } from './actions/liars';
-import { forgetsMove, losesLastSecond, olderCopyOfBuilds } from './actions/losses';
+import { forgetsMove, hostFallsSilent, losesLastSecond, olderCopyOfBuilds } from './actions/losses';
 import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
 import { decide, move, moveForeign, moveTogether } from './actions/moves';
 import {
@@ -161,6 +161,7 @@ const KINDS = {
   'older copy of builds': kind(0.2, 4, olderCopyOfBuilds(build)),
   'store forgets a move': kind(0.2, 4, forgetsMove(move)),
   'flood of strays': kind(0.2, 2, floodsStrays),
+  'host falls silent with the store': kind(0.2, 3, hostFallsSilent(build)),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;

@@ -9,16 +9,25 @@ export interface Caught {
   readonly by: { readonly options: RunOptions; readonly violation: Violation } | undefined;
 }
 
-/** Runs one seed after the other with a mutant until an invariant breaks. */
-export async function catchMutant({ name, apply, focus, world }: Mutant, actionCount: number): Promise<Caught> {
+/**
+ * Runs one seed after the other with a mutant until an invariant breaks. A seed that breaks one without the mutant, too, says nothing
+ * about it.
+ */
+export async function catchMutant(mutant: Mutant, actionCount: number): Promise<Caught> {
+  const { name, focus, world } = mutant;
+  for (let seed = 1; seed <= MOST_SEEDS; seed++) {
+    const options = { world, seed, actionCount, focus };
+    const violation = await violationWith(mutant, options);
+    if (violation === undefined) continue;
+    if ((await runSeed(options)).violation === undefined) return { mutant: name, by: { options, violation } };
+  }
+  return { mutant: name, by: undefined };
+}
+
+async function violationWith({ apply }: Mutant, options: RunOptions): Promise<Violation | undefined> {
   const putBack = apply();
   try {
-    for (let seed = 1; seed <= MOST_SEEDS; seed++) {
-      const options = { world, seed, actionCount, focus };
-      const { violation } = await runSeed(options);
-      if (violation) return { mutant: name, by: { options, violation } };
-    }
-    return { mutant: name, by: undefined };
+    return (await runSeed(options)).violation;
   } finally {
     putBack();
   }

@@ -1,3 +1,4 @@
+import { buryDeadHosts } from './actions/deletions';
 import { checkAtRest } from './at-rest';
 import { Checker } from './checker';
 import { Fleet, OTHERS, SERVICES } from './fleet';
@@ -31,6 +32,7 @@ async function runFleet({ seed, actionCount, kept, focus }: RunOptions): Promise
   const { runUntil, runUntilOver } = begin({ fleet, checker }, plan);
   await runUntil(START_MS + HORIZON_MS);
   fleet.heal();
+  buryDeadHosts({ fleet, checker });
   await runUntil(START_MS + HORIZON_MS + QUIET_MS - STILL_MS);
   // Who had to wait for a dead keeper of the queue has its time then.
   await runUntilOver(() => checker.limitsOverAtMs());

@@ -1,6 +1,13 @@
 import { type FailedFor, type Host, MAX_FAILED_FOR } from '../../domain/host';
 import { DISABLED_TRAIT } from '../../domain/provider';
-import type { ClearFailures, NoteHeard, RecordFailure, SetHostEnabled, SweepHosts } from '../port/placement-store';
+import type {
+  ClearFailures,
+  NoteDead,
+  NoteHeard,
+  RecordFailure,
+  SetHostEnabled,
+  SweepHosts,
+} from '../port/placement-store';
 import type { Decided, Timed, Transaction } from './transaction';
 
 /**
@@ -69,6 +76,15 @@ export async function noteHeard(tx: Transaction, { host: name, saidAfterMs }: Ti
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   if ((host.heardInFullAtMs ?? 0) >= saidAfterMs) return { kind: 'unchanged' };
   tx.put('host', name, { ...host, heardInFullAtMs: saidAfterMs });
+  return undefined;
+}
+
+/** Only while the host is down: what is heard of it afterwards proves it alive again. */
+export async function noteDead(tx: Transaction, { host: name, atMs }: Timed<NoteDead>): Decided {
+  const host = await tx.get('host', name);
+  if (!host) return { kind: 'not_found', subject: 'host', key: name };
+  if (host.up) return { kind: 'unchanged' };
+  tx.put('host', name, { ...host, deadAtMs: atMs });
   return undefined;
 }
 

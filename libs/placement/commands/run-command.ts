@@ -3,7 +3,7 @@ import { addHost, createAggregate, deleteAggregate, removeHost, updateAggregate 
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
-import { clearFailures, noteHeard, recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { clearFailures, noteDead, noteHeard, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { endLeases, writeLease } from './leases';
 import { settleProject } from './project-usage';
 import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
@@ -41,6 +41,7 @@ const DECIDERS: {
   record_failure: recordFailure,
   clear_failures: clearFailures,
   note_heard: noteHeard,
+  note_dead: noteDead,
   sweep_hosts: sweepHosts,
   create_aggregate: createAggregate,
   update_aggregate: updateAggregate,

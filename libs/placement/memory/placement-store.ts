@@ -1,6 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
-import { type Host, isUnheard } from '../../domain/host';
+import { type Host, mayRunForgotten } from '../../domain/host';
 import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from '../commands/allocation-command';
 import { decideAllocations } from '../commands/allocations';
 import { reportHost } from '../commands/reports/report-host';
@@ -172,9 +172,9 @@ export class MemoryPlacementStore implements PlacementStore {
     );
   }
 
-  async unheardHosts(sinceMs: number): Promise<string[]> {
-    const up = [...this.#tables.maps.host.values()].filter(({ row }) => this.#tables.heardAt(row.name) !== undefined);
-    return up.filter(({ row }) => isUnheard(row, sinceMs)).map(({ row }) => row.name);
+  async unheardHosts(sinceMs: number): Promise<Host[]> {
+    const hosts = [...this.#tables.maps.host.values()].map(({ row }) => row);
+    return hosts.filter((host) => mayRunForgotten(host, sinceMs));
   }
 
   async scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void> {

@@ -22,6 +22,7 @@ export type Command = { readonly atMs: number } & (
   | GroupCommand
   | ClearFailures
   | NoteHeard
+  | NoteDead
   | SweepHosts
   | WriteQuota
   | SettleProject
@@ -198,6 +199,12 @@ export interface NoteHeard {
   readonly host: string;
   /** By the store's clock. */
   readonly saidAfterMs: number;
+}
+
+/** An operator says that a host, which is down and fenced, is dead. */
+export interface NoteDead {
+  readonly kind: 'note_dead';
+  readonly host: string;
 }
 
 /** The host can build again: it did, or an operator says so. */

@@ -103,8 +103,11 @@ export interface PlacementStore extends PoolStore {
   /** When hosts were heard last, in milliseconds: the time of the last report that was taken. Those that are down are left out. */
   heardAt(names: readonly string[]): Promise<Map<string, number>>;
 
-  /** Hosts that are up, and of which no report was worked on that said all that was there after a time (`note_heard`). */
-  unheardHosts(sinceMs: number): Promise<string[]>;
+  /**
+   * Hosts of which no report was worked on that said all that was there after a time (`note_heard`), and which nobody
+   * declared dead after it (`note_dead`).
+   */
+  unheardHosts(sinceMs: number): Promise<Pick<Host, 'name' | 'up'>[]>;
 
   /** Every consumer, in chunks, for the audit. */
   scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void>;

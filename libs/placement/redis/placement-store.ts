@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Consumer } from '../../domain/consumer';
-import { type Host, isUnheard } from '../../domain/host';
+import { type Host, mayRunForgotten } from '../../domain/host';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
 import { storeError } from '../../redis/store-error';
@@ -247,14 +247,9 @@ export class RedisPlacementStore implements PlacementStore {
     return new Map(names.flatMap((name, n) => (heard[n] == null ? [] : [[name, Number(heard[n])] as const])));
   }
 
-  async unheardHosts(sinceMs: number): Promise<string[]> {
-    const unheard: string[] = [];
-    const up = await this.#reader.heardHosts();
-    for (let from = 0; from < up.length; from += READ_CHUNK) {
-      const hosts = await this.hosts(up.slice(from, from + READ_CHUNK));
-      for (const host of hosts) if (isUnheard(host, sinceMs)) unheard.push(host.name);
-    }
-    return unheard;
+  async unheardHosts(sinceMs: number): Promise<Host[]> {
+    const rows = await this.#reader.scan('host');
+    return rows.map(([, { row }]) => row).filter((host) => mayRunForgotten(host, sinceMs));
   }
 
   async scanConsumers(onRows: (rows: readonly Consumer[]) => Promise<void>): Promise<void> {

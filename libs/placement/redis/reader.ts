@@ -48,10 +48,6 @@ export class RedisReader implements Reader {
     return this.client.run((redis) => redis.zmscore(this.keys.heartbeats, ...hosts));
   }
 
-  heardHosts(): Promise<string[]> {
-    return this.client.run((redis) => redis.zrange(this.keys.heartbeats, '0', '-1'));
-  }
-
   async scan<T extends TableName>(table: T): Promise<[string, Stored<Tables[T]>][]> {
     const found = new Map<string, Stored<Tables[T]>>();
     await this.scanTexts(table, async (texts) => {

@@ -1,31 +1,43 @@
 import { BerthError } from '#libs/domain/errors';
+import { isUnheard, mayRunForgotten } from '#libs/domain/host';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { lostUpToMs } from '#libs/placement/port/store-identity';
 import { counted } from '#libs/runtime/counted';
 import type { Conductor } from '../context';
-import { isFromBefore } from '../lost-writes';
+import { isFromBefore, mayBeBuiltElsewhere } from '../lost-writes';
 import type { Observation } from '../observation';
 import { keepDoubt } from '../steps/note-doubt';
 import { attemptsOfStrays, mayBeFollowed } from './strays';
 
 /** What was found is used again for so long, while something is lacking: it is only found later that nothing is. */
 const FOUND_FOR_MS = 300;
+/** Likewise the hosts that are down. */
+const DOWN_FOR_MS = 2_000;
 /** So often what is lacking is shown to operators. */
 const SHOWN_EVERY_MS = 5_000;
 
 /** Why nothing is concluded of a record. */
 export interface Uncertainty {
   readonly why: string;
-  /** All but one of its own hosts were heard, which is down: whoever evacuates it fences that. */
+  /** True when only a host of its own is missing, which is down: its evacuation fences that. */
   readonly isOfItsHost: boolean;
 }
 
 interface Found {
   readonly atMs: number;
   readonly upToMs: number;
-  readonly unheard: readonly string[];
+}
+
+/** Names of hosts that did not say what runs there. */
+interface FoundHosts extends Found {
+  readonly up: readonly string[];
+  /** Those that nobody declared dead. */
+  readonly down: readonly string[];
+}
+
+interface FoundStrays extends Found {
   /** `attemptsOfStrays` of what was seen since the loss. */
-  readonly strays: ReadonlyMap<string, number>;
+  readonly attempts: ReadonlyMap<string, number>;
 }
 
 /**
@@ -34,12 +46,16 @@ interface Found {
  * A record from before then may be older than what was done for its instance: it may run on the host that the record names, or on
  * another. So until each host that is up has said all that runs there, as it was after the loss, and that was worked on, nothing is
  * given up, ordered again or selected again. (A deadline that has passed is no proof: the answer may be what was lost. Waiting alone
- * is none either.) A host that is down is waited for by what may run there; all others go on without it, as ever: what it comes back
- * with by a later attempt is followed (`isForgotten`).
+ * is none either.)
+ *
+ * A host that is down may be one that is cut off, and its machine may run what the store forgot to have ordered there: no second copy
+ * is made before it was heard, or an operator declared it dead (`declareDead`). That holds up what may be built elsewhere; what
+ * was built, and rests where its host has it, goes on.
  */
 export class Hearing {
   #settledUpToMs = 0;
-  #found: Found | undefined;
+  #hosts: FoundHosts | undefined;
+  #strays: FoundStrays | undefined;
   #shownAtMs = -Infinity;
 
   /** Of some records those that may be older than what was done for their instances, each with why. Reads little once all is heard. */
@@ -55,64 +71,94 @@ export class Hearing {
   async #lacking(c: Conductor, upToMs: number): Promise<string | undefined> {
     if (this.#settledUpToMs >= upToMs) return undefined;
     if (c.clock.now() - upToMs < c.config.schedulingTimeoutMs) return 'the store has just lost writes';
-    const { unheard } = await this.#find(c, upToMs);
-    if (unheard.length === 0) {
+    const { up } = await this.#unheardHosts(c, upToMs);
+    if (up.length === 0) {
       this.#settledUpToMs = upToMs;
       return undefined;
     }
-    const named = unheard.slice(0, 3).join(', ');
-    return `the store has lost writes, and ${counted(unheard.length, 'host')} (${named}) did not say since what runs there`;
+    await this.#show(c, up, UP);
+    return `the store has lost writes, and ${named(up)} did not say since what runs there`;
   }
 
   /** What concerns single records: hosts of theirs that are down, and copies of them that nobody vouches for. */
   async #ofTheirOwn(c: Conductor, records: readonly Instance[], upToMs: number) {
     const names = [...new Set(records.flatMap(mayRunOn))];
-    const [hosts, { strays }] = await Promise.all([
+    const [hosts, { up, down }, strays] = await Promise.all([
       names.length === 0 ? [] : c.placement.hosts(names),
-      this.#find(c, upToMs),
+      this.#unheardHosts(c, upToMs),
+      this.#attemptsOfStrays(c, upToMs),
     ]);
-    const heard = new Set(hosts.filter(({ heardInFullAtMs = 0 }) => heardInFullAtMs > upToMs).map(({ name }) => name));
+    const heard = new Set(hosts.filter((host) => !isUnheard(host, upToMs)).map(({ name }) => name));
+    const settled = new Set(hosts.filter((host) => !mayRunForgotten(host, upToMs)).map(({ name }) => name));
+    // One that was down is back, and is yet to be heard.
+    const awaited = [...up, ...down];
     const uncertain = new Map<string, Uncertainty>();
     for (const record of records) {
-      const silent = mayRunOn(record).find((host) => !heard.has(host));
       const { uuid } = record;
+      // An open attempt is given up by its own evacuation; a move ends as any whose host is dead.
+      const isKnown = (host: string) => (isAttemptOpen(record) ? heard : settled).has(host);
+      const silent = mayRunOn(record).find((host) => !isKnown(host));
       if (silent !== undefined) {
         const why = `it may run on ${silent}, which was not heard since the store lost writes`;
         uncertain.set(uuid, { why, isOfItsHost: true });
         await keepDoubt(c, 'unheard', {
           instanceUuid: uuid,
           host: silent,
-          message: `${why}; evacuate it, if the host is dead`,
+          message: `${why}; if the host is dead, evacuate it, or what else is there, or delete the host`,
         });
       } else if (mayBeFollowed(record, strays.get(uuid)))
         uncertain.set(uuid, { why: 'it runs where its record does not have it', isOfItsHost: false });
+      else if (awaited.length > 0 && mayBeBuiltElsewhere(record)) {
+        const why = `the store has lost writes, and it may run on ${named(awaited)} that did not say since what runs there`;
+        uncertain.set(uuid, { why, isOfItsHost: false });
+      }
     }
+    if ([...uncertain.values()].some(({ isOfItsHost }) => !isOfItsHost)) await this.#show(c, down, DOWN);
     return uncertain;
   }
 
-  async #find(c: Conductor, upToMs: number): Promise<Found> {
-    const nowMs = c.clock.elapsed();
-    if (this.#found && this.#found.upToMs === upToMs && nowMs - this.#found.atMs < FOUND_FOR_MS) return this.#found;
-    const [unheard, doubts] = await Promise.all([c.placement.unheardHosts(upToMs), c.instances.listDoubts()]);
-    const strays = attemptsOfStrays(doubts.filter(({ seenAtMs }) => seenAtMs > upToMs));
-    this.#found = { atMs: nowMs, upToMs, unheard, strays };
-    await this.#show(c, unheard);
-    return this.#found;
+  /** Once all that are up were heard, those that are down become fewer, and that may be noticed late. */
+  async #unheardHosts(c: Conductor, upToMs: number): Promise<FoundHosts> {
+    const forMs = this.#settledUpToMs >= upToMs ? DOWN_FOR_MS : FOUND_FOR_MS;
+    if (isFresh(c, this.#hosts, upToMs, forMs)) return this.#hosts;
+    const atMs = c.clock.elapsed();
+    const hosts = await c.placement.unheardHosts(upToMs);
+    const namesOf = (isUp: boolean) => hosts.filter(({ up }) => up === isUp).map(({ name }) => name);
+    this.#hosts = { atMs, upToMs, up: namesOf(true), down: namesOf(false) };
+    return this.#hosts;
   }
 
-  async #show(c: Conductor, unheard: readonly string[]): Promise<void> {
+  async #attemptsOfStrays(c: Conductor, upToMs: number): Promise<FoundStrays['attempts']> {
+    if (isFresh(c, this.#strays, upToMs, FOUND_FOR_MS)) return this.#strays.attempts;
+    const atMs = c.clock.elapsed();
+    const doubts = await c.instances.listDoubts();
+    const attempts = attemptsOfStrays(doubts.filter(({ seenAtMs }) => seenAtMs > upToMs));
+    this.#strays = { atMs, upToMs, attempts };
+    return attempts;
+  }
+
+  async #show(c: Conductor, hosts: readonly string[], message: string): Promise<void> {
     if (c.clock.elapsed() - this.#shownAtMs < SHOWN_EVERY_MS) return;
     this.#shownAtMs = c.clock.elapsed();
-    const message =
-      'the store has lost writes, and this host did not say since what runs there: nothing is given up before';
     await Promise.all(
-      unheard.slice(0, MOST_SHOWN).map((host) => keepDoubt(c, 'unheard', { instanceUuid: '', host, message })),
+      hosts.slice(0, MOST_SHOWN).map((host) => keepDoubt(c, 'unheard', { instanceUuid: '', host, message })),
     );
   }
 }
 
+function isFresh<F extends Found>(c: Conductor, found: F | undefined, upToMs: number, forMs: number): found is F {
+  return found !== undefined && found.upToMs === upToMs && c.clock.elapsed() - found.atMs < forMs;
+}
+
 /** Doubts are bounded, and graver ones are to have a place. */
 const MOST_SHOWN = 100;
+const UP = 'the store has lost writes, and this host did not say since what runs there: nothing is given up before';
+const DOWN =
+  'the store has lost writes, and this host, which is down, did not say since what runs there: what was in work then waits for it. If it is dead, evacuate what is on it (berth instance evacuate), or delete it (berth host delete)';
+
+function named(hosts: readonly string[]): string {
+  return `${counted(hosts.length, 'host')} (${hosts.slice(0, 3).join(', ')})`;
+}
 
 /** The hosts on which something of an instance in work may run. */
 function mayRunOn(record: Instance): readonly string[] {

@@ -29,6 +29,16 @@ export async function fenceHost(c: Conductor, host: string): Promise<Fence> {
   throw alive(host, `the lease of its agent lasts for another ${Math.ceil((grant?.leftMs ?? 0) / 1_000)} s`);
 }
 
+/**
+ * An operator says that a host is dead: it is fenced, and what waits for its word after a store lost writes goes on without it.
+ *
+ * @throws BerthError as `fenceHost`
+ */
+export async function declareDead(c: Conductor, host: string): Promise<void> {
+  await fenceHost(c, host);
+  await c.placement.commit({ kind: 'note_dead', host, atMs: c.clock.now() });
+}
+
 /** The fence of a host; or why there is none, because it is not dead. */
 export async function fenceOf(
   c: Conductor,

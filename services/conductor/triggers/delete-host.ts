@@ -6,7 +6,8 @@ import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import { RESERVATION_CONSUMER } from '#libs/domain/queueing/place-lease';
 import { counted } from '#libs/runtime/counted';
 import type { Conductor } from '../context';
-import { fenceHost, releaseFence } from '../steps/fence-host';
+import { declareDead, isFenced, releaseFence } from '../steps/fence-host';
+import { destroyBeforeDeletion } from './forget-ended';
 
 /** So many instances are named in a refusal. */
 const NAMED = 3;
@@ -24,8 +25,14 @@ export async function deleteHost(c: Conductor, { host }: DeleteHostRequest): Pro
   const [row] = await c.placement.hosts([host]);
   if (row === undefined) throw noSuchHost(host);
   const there = await instancesOn(c, host);
-  if (there.length > 0) throw hasInstances(host, there);
-  await fenceHost(c, host);
+  if (there.length > 0) {
+    // Refused, and the operator's word counts all the same for what waits to hear it.
+    if (await isFenced(c, host)) await declareDead(c, host);
+    await releaseFence(c, host);
+    throw hasInstances(host, there);
+  }
+  await declareDead(c, host);
+  await destroyBeforeDeletion(c, host);
   const result = await c.placement.commit({ kind: 'delete_host', host, atMs: c.clock.now() });
   switch (result.kind) {
     case 'committed':

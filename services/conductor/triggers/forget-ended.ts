@@ -53,6 +53,19 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
   }
 }
 
+/**
+ * Orders a host that is to be deleted to destroy what was given up there without its word: once its row is gone, nobody knows by
+ * whose queue it takes orders.
+ */
+export async function destroyBeforeDeletion(c: Conductor, host: string): Promise<void> {
+  await c.instances.scan(async (records) => {
+    for (const record of records) {
+      const attempt = leftOn(record).get(host);
+      if (attempt !== undefined) await orderDestroyed(c, { uuid: record.uuid, host }, { attempt, claimToken: 0 });
+    }
+  });
+}
+
 /** Up to an attempt, or a claim. */
 async function orderDestroyed(
   c: Conductor,
@@ -65,7 +78,7 @@ async function orderDestroyed(
   });
 }
 
-/** Hosts that may still run an ended instance, with its last attempt there: everything up to that is destroyed. */
+/** Hosts that may still run what was given up, or ended, with its last attempt there: everything up to that is destroyed. */
 function leftOn(record: Instance): ReadonlyMap<string, number> {
   const unconfirmed = record.attempts.filter(({ outcome }) => WITHOUT_WORD.includes(outcome));
   const left = new Map(unconfirmed.map(({ host, number }) => [host, number]));

@@ -14,7 +14,7 @@ import { reconcile } from '../reconcile';
 import { isMoving } from '../reconcile/moves';
 import { isDoneWhileUncertain } from '../reconcile/while-uncertain';
 import { reconcileLoop } from '../reconcile-loop';
-import { fenceHost } from '../steps/fence-host';
+import { declareDead } from '../steps/fence-host';
 import { matesOf } from '../steps/moves/affinity-mates';
 import { readEnds } from '../steps/moves/moves';
 import { wantedMove } from './wanted-move';
@@ -47,8 +47,8 @@ export async function operateInstance(
   const observed = await throughMove(c, record, operation, await wishOf(c, request, record));
   const step = reconcile(record, { kind: 'unread' }, observed, c.clock.now());
   if (step.kind === 'none') throw wrongState(record, operation);
+  if (operation === 'evacuate' && record.host !== undefined) await declareDead(c, record.host);
   if (!isDoneWhileUncertain(step, observed)) await requireCertain(c, [record], observed);
-  if (operation === 'evacuate' && record.host !== undefined) await fenceHost(c, record.host);
   // An affinity group leaves a dead host as one.
   const mates = observed.kind === 'evacuate_requested' ? await matesOf(c, record) : [];
   const withoutStep = await reconcileLoop(c, [

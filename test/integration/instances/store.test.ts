@@ -16,7 +16,6 @@ import { anInstance, nextVersion } from '#libs/testing/instances/instance';
 import { describeInstanceStore } from '#libs/testing/instances/instance-store-contract';
 import { describeLeaseStore } from '#libs/testing/instances/lease-contract';
 import { describeOutbox } from '#libs/testing/instances/outbox-contract';
-import { aReport } from '#libs/testing/placement/placement';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { sharedServer } from '../../shared-servers';
@@ -44,16 +43,6 @@ describeFence('redis', async () => {
   const store = redisInstanceStore(await connect(), cell);
   const placement = new RedisPlacementStore(await connect(), { cell, streamLength: 1_000 });
   return { store, placement, nowMs: () => 0, pass: (durationMs) => pass(durationMs) };
-});
-
-it('notes which hosts were heard in full since a time', async () => {
-  const placement = new RedisPlacementStore(await connect(), { cell: randomUUID(), streamLength: 1_000 });
-  await placement.reportHost(aReport());
-  const { host, atMs } = aReport();
-  expect(await placement.unheardHosts(atMs)).toEqual([host]);
-  await placement.commit({ kind: 'note_heard', host, saidAfterMs: atMs + 5, atMs });
-  expect([await placement.unheardHosts(atMs), await placement.unheardHosts(atMs + 5)]).toEqual([[], [host]]);
-  await placement.close();
 });
 
 describe('what it costs', () => {

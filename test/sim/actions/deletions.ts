@@ -1,5 +1,6 @@
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Random } from '#libs/domain/random';
+import type { Doubt } from '#libs/instances/doubts';
 import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
 import { operatorOf } from './drains';
 import { conductorDies, operate, terminateNow } from './operations';
@@ -48,6 +49,27 @@ export function deleteDeadHosts(random: Random): Perform {
     }
   };
 }
+
+/**
+ * All faults have ended, and an operator reads the audit: what a store that lost writes waits to hear of hosts that are gone for good is
+ * never heard. What may run there is evacuated, and the hosts are deleted, or refused to be for what is on them: both ends the waiting.
+ */
+export function buryDeadHosts(world: World): void {
+  const { fleet } = world;
+  const bury = async () => {
+    const doubts = await fleet.server.stores.instances.listDoubts();
+    const isAwaited = ({ finding, host }: Doubt) => finding === 'unheard' && fleet.isGone(agentOf(host));
+    for (const { instanceUuid, host } of doubts.filter(isAwaited)) {
+      const [record] = await fleet.server.stores.instances.get([instanceUuid]);
+      if (record) operate(world, record, 'evacuate', true);
+      else void deleteNow(world, host, false);
+    }
+  };
+  for (const afterMs of BURIED_AFTER_MS) fleet.time.at(fleet.time.nowMs + afterMs, () => void bury());
+}
+
+/** By the first, a host that left as the faults ended is down, and its agent's lease is over. */
+const BURIED_AFTER_MS = [16_000, 20_000] as const;
 
 function isOn({ host = '', state }: Instance, hosts: readonly string[]): boolean {
   return hosts.includes(host) && state !== 'deleted' && state !== 'error';

@@ -1,6 +1,9 @@
 import { type Random, randomInt } from '#libs/domain/random';
-import { type Perform, pick } from './common';
+import { agentOf, HOSTS, type Perform, pick } from './common';
 import { conductorDies } from './operations';
+
+/** Time of a run by which silent hosts are back: the rest of it is long enough to hear them. */
+const BACK_BY_MS = 45_000;
 
 /** The store's server dies and comes back without its last second, as one does that syncs each second; builds are under way. */
 export function losesLastSecond(build: (random: Random) => Perform): (random: Random) => Perform {
@@ -12,6 +15,28 @@ export function losesLastSecond(build: (random: Random) => Perform): (random: Ra
       const { fleet, checker } = world;
       for (const one of builds) one(world);
       fleet.later(afterMs, () => void checker.storeGoesBackTo(fleet.time.nowMs - byMs));
+    };
+  };
+}
+
+/**
+ * What the store's server dies of takes a host off the network, too: its machine runs what the store forgets to have ordered there, and
+ * nobody hears of it before it is back.
+ */
+export function hostFallsSilent(build: (random: Random) => Perform): (random: Random) => Perform {
+  return (random) => {
+    const builds = Array.from({ length: 2 + randomInt(random, 2) }, () => build(random));
+    const agent = agentOf(pick(random, HOSTS));
+    const afterMs = 600 + random.next() * 1_400;
+    const byMs = 300 + random.next() * 1_200;
+    const silentForMs = 5_000 + random.next() ** 2 * 20_000;
+    return (world) => {
+      const { fleet, checker } = world;
+      for (const one of builds) one(world);
+      fleet.later(afterMs, () => {
+        fleet.sendAway(agent, Math.min(fleet.time.nowMs + silentForMs, BACK_BY_MS));
+        void checker.storeGoesBackTo(fleet.time.nowMs - byMs);
+      });
     };
   };
 }

@@ -1,6 +1,7 @@
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import * as reporting from '../../../services/compute-agent/host/stats';
 import * as evidence from '../../../services/conductor/evidence';
+import * as hearing from '../../../services/conductor/losses/hearing';
 import * as losses from '../../../services/conductor/lost-writes';
 import * as uncertain from '../../../services/conductor/reconcile/while-uncertain';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
@@ -83,5 +84,25 @@ export const EVIDENCE_MUTANTS: readonly Mutant[] = [
     ),
     'store loses its last second',
     'older copy of builds',
+  ),
+  withFocus(
+    mutant(
+      'silent-hosts-run-nothing',
+      'that a host which is down after a loss is waited for by what may run there',
+      hearing.Hearing.prototype,
+      'uncertainAmong',
+      (original) => {
+        return async function uncertainAmong(this: hearing.Hearing, c, records) {
+          const unheardHosts: typeof c.placement.unheardHosts = async (sinceMs) => {
+            return (await c.placement.unheardHosts(sinceMs)).filter(({ up }) => up);
+          };
+          const placement = Object.assign(Object.create(c.placement), { unheardHosts });
+          return original.call(this, { ...c, placement }, records);
+        };
+      },
+    ),
+    'store loses its last second',
+    'older copy of builds',
+    'host falls silent with the store',
   ),
 ];

@@ -52,6 +52,15 @@ export class SurvivorWatch {
     return `${uuid} ran on ${host} before the store went back, and is destroyed there: ${state} on ${recorded} (${told})`;
   }
 
+  /** What is wrong with what begins to run on a host: a survivor that runs on another. */
+  wrongOfBuilt(uuid: string, host: string): string | undefined {
+    const other = [...this.views.machines.values()].find(({ name, running }) => {
+      return name !== host && running.has(uuid) && this.#survivors.has(`${uuid} on ${name}`);
+    });
+    if (other === undefined || this.#isExcused(uuid, other.name)) return undefined;
+    return `${uuid} runs on ${other.name} since before the store went back, and is built on ${host}`;
+  }
+
   /** What is wrong at rest: a survivor whose record does not have it there, or which runs elsewhere besides. */
   wrongAtRest(records: ReadonlyMap<string, Instance>, isPresent: (host: string) => boolean): string[] {
     return [...this.#survivors].flatMap((one) => {

@@ -112,7 +112,7 @@ function nextHost(report: HostReport, host: Host | undefined): Host {
     failuresInARow: 0,
     lastFailure: '',
   };
-  const kept = host ?? unknown;
+  const { deadAtMs: _isAlive, ...kept } = host ?? { ...unknown, deadAtMs: undefined };
   return {
     ...kept,
     name: report.host,

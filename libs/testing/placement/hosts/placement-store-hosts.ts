@@ -333,6 +333,27 @@ export function describeHosts(open: () => PlacementStore, another: () => Promise
       expect((await hosts()).map((host) => host.up)).toEqual([true, true, false]);
     });
 
+    it('are unheard until they say what runs there, or are declared dead while they are down', async () => {
+      await mustReport(store, aReport());
+      const host2 = { host: 'host-2', providerUuid: 'a0000000-0000-4000-8000-000000000002' };
+      await mustReport(store, aReport(host2));
+      const unheard = async (sinceMs: number) => {
+        const names = (await store.unheardHosts(sinceMs)).map(({ name, up }) => `${name} ${up ? 'up' : 'down'}`);
+        return names.toSorted();
+      };
+      expect(await unheard(AT_MS)).toEqual(['host-1 up', 'host-2 up']);
+      await mustCommit(store, { kind: 'note_heard', host: 'host-1', saidAfterMs: AT_MS + 1 });
+      expect(await commit(store, { kind: 'note_dead', host: 'host-2' })).toEqual({ kind: 'unchanged' });
+      expect(await unheard(AT_MS)).toEqual(['host-2 up']);
+      await mustCommit(store, { kind: 'sweep_hosts', silentSinceMs: AT_MS, limit: 10 });
+      expect(await unheard(AT_MS - 1)).toEqual(['host-2 down']);
+      await mustCommit(store, { kind: 'note_dead', host: 'host-2' });
+      expect(await unheard(AT_MS - 1)).toEqual([]);
+      expect(await unheard(AT_MS + 1)).toEqual(['host-1 down', 'host-2 down']);
+      await mustReport(store, aReport({ ...host2, sequence: 2 }));
+      expect(await unheard(AT_MS - 1)).toEqual(['host-2 up']);
+    });
+
     it('go with their provider', async () => {
       await mustReport(store, aReport());
       const change = await mustCommit(store, { kind: 'delete_provider', uuid: providerUuid });
