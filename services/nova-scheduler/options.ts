@@ -259,6 +259,14 @@ export const novaOptions = {
     unit: 'hosts',
     help: 'A host and its alternates ([scheduler] max_attempts).',
   }),
+  keptDecisions: intOption({
+    env: 'BERTH_NOVA_KEPT_DECISIONS',
+    default: 10_000,
+    min: 0,
+    max: 1_000_000,
+    unit: 'decisions',
+    help: "How many of the last decisions the store keeps for explain --instance, those of Berth's schedulers among them: BERTH_SCHEDULER_KEPT_DECISIONS.",
+  }),
   claimAttempts: intOption({
     env: 'BERTH_NOVA_CLAIM_ATTEMPTS',
     default: 20,

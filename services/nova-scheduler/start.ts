@@ -3,6 +3,7 @@ import { RpcServer } from '#libs/oslo/rpc-server';
 import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
+import { decisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import type { Running, Surroundings } from '#libs/runtime/service';
@@ -47,8 +48,10 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
   const closing = new AbortController();
   const free = new KeptByTree(mirror, (root) => freeAmountsOf(mirror, root));
   const aids = { columns: new RootColumns(mirror), kept: new KeptCandidates(mirror) };
+  const decisions = decisionKeeper(deps.placement, config.keptDecisions, deps);
   const calls = {
     ...deps,
+    decisions,
     facts,
     aids,
     freeAmounts: (root: string) => free.of(root),
@@ -80,6 +83,7 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
       await kept.close();
       if (facts.ageMs('nodes') !== undefined) await opened;
       await server.close();
+      await decisions.flush();
       aids.columns.close();
       aids.kept.close();
       free.close();

@@ -17,6 +17,7 @@ import { type SelectDestinationsRequest, selectDestinationsMethod } from '#libs/
 import { BerthError } from '#libs/domain/errors';
 import { groupCalls } from '#libs/grouping/serve-groups';
 import type { Mirror } from '#libs/placement/mirror/mirror';
+import { type DecisionKeeper, decisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
 import { quotaCalls } from '#libs/quotas/quota-calls';
@@ -40,7 +41,6 @@ import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import { nodeCalls, poolCalls } from './nodes/pool-calls';
 import type { SchedulerConfig } from './options';
 import { explainInstance } from './past-decisions/explain-instance';
-import { type DecisionKeeper, decisionKeeper } from './past-decisions/keep-decisions';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { weighsByPrices } from './ranking/weighing';
 import { changeHost } from './reports/change-host';

@@ -2,8 +2,9 @@ import { BerthError } from '#libs/domain/errors';
 import { isDerivedUuid, isUuid } from '#libs/domain/names';
 import type { RpcMethod, RpcOutcome } from '#libs/oslo/dispatch';
 import { RemoteError } from '#libs/oslo/remote-error';
+import type { DecisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
 import type { Surroundings } from '#libs/runtime/service';
-import { type SelectDeps, selectDestinations } from '../decision/select-destinations';
+import { type Asked, type SelectDeps, type Selected, selectDestinations } from '../decision/select-destinations';
 import type { NovaFacts } from '../facts/nova-facts';
 import type { novaMetrics } from '../metrics';
 import { writeLegacySelection, writeSelection } from '../objects/selection';
@@ -13,30 +14,35 @@ import type { NovaConfig } from '../options';
 import { databaseNeeds } from '../request/database-needs';
 import { NoHost } from '../request/no-host';
 import { type NovaRequest, novaRequest } from '../request/nova-request';
+import { recordOf } from './record-decision';
 
 export interface SelectCallDeps extends SelectDeps, Pick<Surroundings, 'log'> {
   readonly config: NovaConfig;
   readonly measured: ReturnType<typeof novaMetrics>;
+  readonly decisions: Pick<DecisionKeeper, 'hasRoom' | 'keep'>;
 }
 
 /** `select_destinations` of Nova's scheduler, versions 4.3 to 4.5. */
 export function selectDestinationsCall(deps: SelectCallDeps): RpcMethod {
   return async (args, { context }) => {
-    const { log, clock, measured } = deps;
+    const { log, clock, measured, decisions } = deps;
     const startedAtMs = clock.elapsed();
     const requestId = context['request_id'];
     const end = (outcome: string) =>
       measured.selectSeconds.observe({ outcome }, (clock.elapsed() - startedAtMs) / 1_000);
+    let call: ReturnType<typeof readArguments> | undefined;
     try {
-      const call = readArguments(args, context['user_id'], deps.config.maxInstances);
+      call = readArguments(args, context['user_id'], deps.config.maxInstances);
       const elsewhere = handOver(call.request, deps, requestId);
       if (elsewhere !== undefined) {
         end('handed_over');
         return elsewhere;
       }
-      const selected = await selectDestinations(call, deps);
+      const isObserved = decisions.hasRoom();
+      const selected = await selectDestinations({ ...call, isObserved }, deps);
       measured.conflicts.inc(selected.conflicts);
       end('selected');
+      if (isObserved) record(call, selected, requestId, deps);
       const hosts = selected.selections.map(([chosen]) => chosen?.serviceHost);
       log.info(
         { event: 'nova_selected', requestId, instanceUuids: call.instanceUuids, hosts },
@@ -49,11 +55,20 @@ export function selectDestinationsCall(deps: SelectCallDeps): RpcMethod {
     } catch (thrown) {
       const error = remoteErrorOf(thrown, deps);
       end(error instanceof NoHost ? 'no_valid_host' : 'failed');
-      if (error instanceof NoHost)
+      if (error instanceof NoHost) {
+        if (call !== undefined) record(call, error, requestId, deps);
         log.info({ event: 'nova_no_valid_host', requestId, reason: error.reason }, error.message);
+      }
       throw error;
     }
   };
+}
+
+function record(call: Asked, outcome: Selected | NoHost, requestId: unknown, deps: SelectCallDeps): void {
+  const { clock, facts, mirror, decisions } = deps;
+  const around = { requestId, decidedAtMs: clock.now(), hostCount: facts.nodeCount, revision: mirror.revision };
+  const past = recordOf(call, outcome, around);
+  if (past !== undefined) decisions.keep(past);
 }
 
 /** The request of a call. @throws RemoteError */
@@ -103,7 +118,8 @@ function handOver(request: NovaRequest, deps: SelectCallDeps, requestId: unknown
 }
 
 function remoteErrorOf(thrown: unknown, { facts, config }: SelectCallDeps): RemoteError {
-  if (thrown instanceof NoHost) return new NoHost(thrown.reason + staleness(facts, config.factsMaxAgeMs));
+  if (thrown instanceof NoHost)
+    return new NoHost(thrown.reason + staleness(facts, config.factsMaxAgeMs), thrown.filters);
   if (thrown instanceof RemoteError) return thrown;
   const error = BerthError.from(thrown);
   if (error.code === 'unavailable') {

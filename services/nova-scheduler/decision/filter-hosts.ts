@@ -1,6 +1,8 @@
+import type { FilterDiagnosis } from '#libs/contracts/diagnosis';
 import type { CheckHost, FilterContext, HostFilter } from '../filters/filter';
 import type { NamedHosts } from '../filters/named-hosts';
 import type { HostState } from './host-state';
+import type { HostVerdicts } from './host-verdicts';
 
 /** Hosts that a step refused, by step and reason. */
 export class Refusals {
@@ -16,19 +18,29 @@ export class Refusals {
     return this.#counts.size === 0;
   }
 
+  get hostCount(): number {
+    return this.toFilters().reduce((sum, { refused }) => sum + refused, 0);
+  }
+
+  /** Steps with the hosts that each refused, by reason: most hosts first, and of each step the commonest reasons only. */
+  toFilters(): FilterDiagnosis[] {
+    return [...this.#counts]
+      .map(([filter, reasons]) => {
+        const sorted = [...reasons].sort(([, a], [, b]) => b - a);
+        const refused = sorted.reduce((sum, [, count]) => sum + count, 0);
+        return { filter, refused, reasons: Object.fromEntries(sorted.slice(0, MOST_REASONS)) };
+      })
+      .sort((a, b) => b.refused - a.refused);
+  }
+
   /** `ComputeFilter refuses 2 (its nova-compute is down: 2)`, most hosts first. */
   toText(): string {
-    const sentences = [...this.#counts].map(([step, reasons]) => {
-      const sorted = [...reasons].sort(([, a], [, b]) => b - a);
-      const count = sorted.reduce((sum, [, one]) => sum + one, 0);
-      const shown = sorted.slice(0, MOST_REASONS).map(([reason, one]) => `${reason}: ${one}`);
-      const more = sorted.length > MOST_REASONS ? ['…'] : [];
-      return { count, text: `${step} refuses ${count} (${[...shown, ...more].join('; ')})` };
+    const sentences = this.toFilters().map(({ filter, refused, reasons }) => {
+      const shown = Object.entries(reasons).map(([reason, count]) => `${reason}: ${count}`);
+      const more = (this.#counts.get(filter)?.size ?? 0) > MOST_REASONS ? ['…'] : [];
+      return `${filter} refuses ${refused} (${[...shown, ...more].join('; ')})`;
     });
-    return sentences
-      .sort((a, b) => b.count - a.count)
-      .map(({ text }) => text)
-      .join(', ');
+    return sentences.join(', ');
   }
 }
 
@@ -43,6 +55,7 @@ export function filterHosts(
   filters: readonly HostFilter[],
   context: FilterContext,
   refusals: Refusals,
+  verdicts?: HostVerdicts,
 ): HostState[] {
   const checks: (readonly [string, CheckHost])[] = [[NAMED, named.check]];
   if (!named.skipsFilters) {
@@ -57,6 +70,7 @@ export function filterHosts(
       const reason = check(host);
       if (reason === undefined) continue;
       refusals.add(step, reason);
+      verdicts?.refuse(host.node.uuid, host.node.host, step, reason);
       return false;
     }
     return true;

@@ -6,6 +6,7 @@ import { turnsBy } from '#libs/placement/search/turns';
 import { groupBy } from '#libs/runtime/group-by';
 import type { NovaFacts, NovaNode } from '../facts/nova-facts';
 import { Refusals } from './filter-hosts';
+import type { HostVerdicts } from './host-verdicts';
 import { whyNoCandidate } from './why-no-candidate';
 
 /** Nodes on which something can be claimed, each with the ways to do it. */
@@ -54,15 +55,19 @@ export async function findHosts(
   return { hosts, unknownRoots };
 }
 
-/** Counts the nodes on which nothing can be claimed, by why. */
+/** Counts the nodes on which nothing can be claimed, by why; tells each where verdicts are taken. */
 export function explainNoCandidates(
   query: CandidateQuery,
   found: FoundHosts,
   { view, facts }: { readonly view: PlacementView; readonly facts: NovaFacts },
   refusals: Refusals,
+  verdicts?: HostVerdicts,
 ): void {
   const has = new Set(found.hosts.map(({ node }) => node.uuid));
   for (const node of facts.nodes()) {
-    if (!has.has(node.uuid)) refusals.add('placement', whyNoCandidate(query, node, view));
+    if (has.has(node.uuid)) continue;
+    const why = whyNoCandidate(query, node, view);
+    refusals.add('placement', why);
+    verdicts?.refuse(node.uuid, node.host, 'placement', why);
   }
 }

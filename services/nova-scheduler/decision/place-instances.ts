@@ -8,6 +8,7 @@ import type { NovaRequest } from '../request/nova-request';
 import { bestFirst, type Weighed, type Weighing, weighHosts } from '../weighers/weigher';
 import { filterHosts, Refusals } from './filter-hosts';
 import { type FreeAmounts, HostState } from './host-state';
+import type { HostVerdicts } from './host-verdicts';
 import { locateInstances } from './locate-instances';
 import { UsageOverlay } from './usage-overlay';
 
@@ -35,6 +36,8 @@ export interface PlaceInput {
   readonly inFlight: UsageOverlay;
   /** Most alternates of an instance. */
   readonly alternateCount: number;
+  /** Takes the verdict on each host, where the decision is recorded or compared. */
+  readonly verdicts?: HostVerdicts | undefined;
 }
 
 /** A host for an instance, and the way to claim there; undefined where nothing is claimed. */
@@ -128,7 +131,7 @@ class Placing {
 
   /** Hosts that pass and have a way to claim, best first. */
   *#ranked(instanceUuid: string | undefined, refusals: Refusals): Generator<Pick> {
-    const { request, view, facts } = this.input;
+    const { request, view, facts, verdicts } = this.input;
     const { filters, weighings } = this.settings;
     const context: FilterContext = {
       request,
@@ -137,8 +140,10 @@ class Placing {
       placedHosts: this.#placedHosts,
       settings: this.settings,
     };
-    const passing = filterHosts(this.#hosts, namedHosts(request), filters, context, refusals);
-    for (const host of this.#drawn(bestFirst(passing, weighHosts(passing, weighings, context)), passing.length)) {
+    const passing = filterHosts(this.#hosts, namedHosts(request), filters, context, refusals, verdicts);
+    const weigh = (parts?: Map<string, Float64Array>) => weighHosts(passing, weighings, context, parts);
+    const weights = verdicts === undefined ? weigh() : verdicts.rank(passing, weigh);
+    for (const host of this.#drawn(bestFirst(passing, weights), passing.length)) {
       const candidate = host.fittingCandidate;
       if (host.candidates.length === 0 || candidate !== undefined) yield { node: host.node, candidate };
       else refusals.add('placement', 'claims on their way take it');

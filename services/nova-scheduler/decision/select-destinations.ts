@@ -14,9 +14,11 @@ import { wantsPinning } from '../request/hardware-wishes';
 import { NoHost } from '../request/no-host';
 import type { NovaRequest } from '../request/nova-request';
 import { allocationRequestOf, type Claimed, claimAll } from './claim';
+import { Refusals } from './filter-hosts';
 import { explainNoCandidates, type FoundHosts, findHosts } from './find-hosts';
 import { heldClaims } from './held-claims';
 import type { FreeAmounts } from './host-state';
+import { HostVerdicts } from './host-verdicts';
 import { type Pick, type Placed, type PlaceSettings, placeInstances } from './place-instances';
 import type { UsageOverlay } from './usage-overlay';
 
@@ -52,12 +54,23 @@ export interface Asked {
   readonly withAlternates: boolean;
   /** Decide, as if nothing were held, and claim nothing. */
   readonly isDryRun?: boolean;
+  /** Take the verdict on each host: the decision is recorded, or compared. */
+  readonly isObserved?: boolean;
 }
 
 /** A host and its alternates for each instance, and what it took. */
-export interface Selected {
+export interface Selected extends Grounds {
   readonly selections: readonly (readonly Selection[])[];
   readonly conflicts: number;
+  readonly placed: readonly Placed[];
+}
+
+/** The basis of a decision. */
+export interface Grounds {
+  /** Of the mirror. */
+  readonly revision: number;
+  /** Undefined where nobody observes. */
+  readonly verdicts: HostVerdicts | undefined;
 }
 
 /**
@@ -75,13 +88,13 @@ export async function selectDestinations(asked: Asked, deps: SelectDeps): Promis
   const random = seededRandom(seedOf(places.join() || 'none'));
   const refusedRoots = new Set<string>();
   for (let conflicts = 0; conflicts <= settings.claimAttempts; conflicts++) {
-    const placed = await place({ ...asked, places, refusedRoots }, random, deps);
+    const { placed, ...grounds } = await place({ ...asked, places, refusedRoots }, random, deps);
     const claimed = asked.isDryRun ? NOTHING_TO_CLAIM : await claimPlaced(placed, asked.request, deps);
     if (claimed.kind === 'claimed') {
       const selections = placed.map(({ pick, alternates }) =>
         [pick, ...alternates].map((one) => selectionOf(one, deps)),
       );
-      return { selections, conflicts };
+      return { selections, conflicts, placed, ...grounds };
     }
     if (claimed.refusedRoot !== undefined) refusedRoots.add(claimed.refusedRoot);
   }
@@ -102,22 +115,30 @@ interface Attempt extends Asked {
 }
 
 /** Decides on the mirror as it is; once more when Nova has hosts that were not known. @throws NoHost */
-async function place(attempt: Attempt, random: Random, deps: SelectDeps): Promise<readonly Placed[]> {
+async function place(
+  attempt: Attempt,
+  random: Random,
+  deps: SelectDeps,
+): Promise<Grounds & { placed: readonly Placed[] }> {
   const first = await decide(attempt, random, deps);
-  if (first.result.kind === 'placed') return first.result.placed;
-  if (first.found.unknownRoots.length > 0) await deps.refresh('nodes');
-  const last = first.found.unknownRoots.length > 0 ? await decide(attempt, random, deps) : first;
-  if (last.result.kind === 'placed') return last.result.placed;
-  const { refusals, placedCount } = last.result;
-  const [query] = last.queries;
-  if (query !== undefined) explainNoCandidates(query, last.found, { ...deps, view: deps.mirror }, refusals);
+  const isDecided = first.result.kind === 'placed' || first.found.unknownRoots.length === 0;
+  if (!isDecided) await deps.refresh('nodes');
+  const last = isDecided ? first : await decide(attempt, random, deps);
+  const { result, queries, found, ...grounds } = last;
+  const refusals = result.kind === 'placed' ? new Refusals() : result.refusals;
+  const [query] = queries;
+  if (query !== undefined && (result.kind === 'refused' || attempt.isDryRun))
+    explainNoCandidates(query, found, { ...deps, view: deps.mirror }, refusals, grounds.verdicts);
+  if (result.kind === 'placed') return { placed: result.placed, ...grounds };
+  const { placedCount } = result;
   const before = `${placedCount} of ${attempt.places.length} instances found a host; for the next: `;
   const why = refusals.isEmpty ? 'Nova has no compute nodes' : refusals.toText();
-  throw new NoHost(`${placedCount > 0 ? before : ''}${counted(deps.facts.nodeCount, 'host')}: ${why}.`);
+  const reason = `${placedCount > 0 ? before : ''}${counted(deps.facts.nodeCount, 'host')}: ${why}.`;
+  throw new NoHost(reason, refusals.toFilters());
 }
 
 async function decide(
-  { request, instanceUuids, places, withAlternates, refusedRoots, isDryRun = false }: Attempt,
+  { request, instanceUuids, places, withAlternates, refusedRoots, isObserved, isDryRun = false }: Attempt,
   random: Random,
   deps: SelectDeps,
 ) {
@@ -130,8 +151,11 @@ async function decide(
   const alternateCount = withAlternates && claims ? settings.maxAttempts - 1 : 0;
   // Without a claim the search only tells which hosts have capacity.
   const hosts = claims ? found.hosts : found.hosts.map(({ node }) => ({ node, candidates: [] }));
-  const input = { request, instanceUuids: places, hosts, held, view, facts, inFlight, freeAmounts, alternateCount };
-  return { result: placeInstances(input, random, settings), queries, found };
+  const { revision } = view;
+  const verdicts = isObserved ? new HostVerdicts() : undefined;
+  const from = { request, instanceUuids: places, hosts, held, alternateCount, verdicts };
+  const result = placeInstances({ ...from, view, facts, inFlight, freeAmounts }, random, settings);
+  return { result, queries, found, revision, verdicts };
 }
 
 async function claimPlaced(placed: readonly Placed[], request: NovaRequest, deps: SelectDeps): Promise<Claimed> {

@@ -1,9 +1,11 @@
+import { decisionCodec } from '#libs/contracts/diagnosis';
 import { type Inventories, inventory } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
+import { decisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
 import type { Command } from '#libs/placement/port/placement-store';
 import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import { readConfig } from '#libs/runtime/config';
@@ -41,6 +43,7 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
   const refreshed: FactKind[] = [];
   const aids = { columns: new RootColumns(mirror), kept: new KeptCandidates(mirror) };
   const free = new KeptByTree(mirror, (root) => freeAmountsOf(mirror, root));
+  const decisions = decisionKeeper(store, config.keptDecisions, around);
   const deps: SelectCallDeps = {
     ...around,
     placement: store,
@@ -49,6 +52,7 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
     aids,
     freeAmounts: (root) => free.of(root),
     config,
+    decisions,
     refresh: async (kind) => void refreshed.push(kind),
     inFlight: new UsageOverlay(),
     settings: selectSettings(config),
@@ -113,6 +117,12 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
     async refusal(fields: SpecFields = {}, args: Readonly<Record<string, unknown>> = {}): Promise<string> {
       const selections = await select(fields, args).catch((thrown: unknown) => thrown as { reason: string });
       return 'reason' in (selections as object) ? (selections as { reason: string }).reason : 'none';
+    },
+    /** The kept decision for an instance. */
+    async decision(uuid: string) {
+      await decisions.flush();
+      const kept = await store.decision(uuid);
+      return kept && decisionCodec.decode(kept);
     },
     held: (uuid: string) => store.consumers([uuid]).then(([consumer]) => consumer),
     async close() {

@@ -2,8 +2,8 @@ import type { WeighedClass } from '../decision/host-state';
 import type { FilterContext } from '../filters/filter';
 import type { Weigher } from './weigher';
 
-function freeAmount(multiplier: string, resourceClass: WeighedClass): Weigher {
-  return { multiplier, least: 0, prepare: () => (host) => host.free(resourceClass) };
+function freeAmount(name: string, multiplier: string, resourceClass: WeighedClass): Weigher {
+  return { name, multiplier, least: 0, prepare: () => (host) => host.free(resourceClass) };
 }
 
 function membersOf(policy: string, sign: 1 | -1): Weigher['prepare'] {
@@ -16,21 +16,37 @@ function membersOf(policy: string, sign: 1 | -1): Weigher['prepare'] {
 
 /** Nova's weighers that Berth has, by the option for their multiplier. */
 export const WEIGHERS = {
-  cpu: freeAmount('cpu_weight_multiplier', 'VCPU'),
-  ram: freeAmount('ram_weight_multiplier', 'MEMORY_MB'),
-  disk: freeAmount('disk_weight_multiplier', 'DISK_GB'),
-  ioOps: { multiplier: 'io_ops_weight_multiplier', least: 0, prepare: () => (host) => host.ioOps },
-  numInstances: { multiplier: 'num_instances_weight_multiplier', prepare: () => (host) => host.instanceCount },
+  cpu: freeAmount('CPUWeigher', 'cpu_weight_multiplier', 'VCPU'),
+  ram: freeAmount('RAMWeigher', 'ram_weight_multiplier', 'MEMORY_MB'),
+  disk: freeAmount('DiskWeigher', 'disk_weight_multiplier', 'DISK_GB'),
+  ioOps: {
+    name: 'IoOpsWeigher',
+    multiplier: 'io_ops_weight_multiplier',
+    least: 0,
+    prepare: () => (host) => host.ioOps,
+  },
+  numInstances: {
+    name: 'NumInstancesWeigher',
+    multiplier: 'num_instances_weight_multiplier',
+    prepare: () => (host) => host.instanceCount,
+  },
   hypervisorVersion: {
+    name: 'HypervisorVersionWeigher',
     multiplier: 'hypervisor_version_weight_multiplier',
     prepare: () => (host) => host.node.hypervisorVersion,
   },
-  softAffinity: { multiplier: 'soft_affinity_weight_multiplier', prepare: membersOf('soft-affinity', 1) },
+  softAffinity: {
+    name: 'ServerGroupSoftAffinityWeigher',
+    multiplier: 'soft_affinity_weight_multiplier',
+    prepare: membersOf('soft-affinity', 1),
+  },
   softAntiAffinity: {
+    name: 'ServerGroupSoftAntiAffinityWeigher',
     multiplier: 'soft_anti_affinity_weight_multiplier',
     prepare: membersOf('soft-anti-affinity', -1),
   },
   crossCell: {
+    name: 'CrossCellWeigher',
     multiplier: 'cross_cell_move_weight_multiplier',
     prepare({ request: { spec } }) {
       const { cell, allow_cross_cell_move: isAllowed = false } = spec.requested_destination ?? {};

@@ -5,6 +5,8 @@ import type { FilterContext } from '../filters/filter';
 
 /** One of Nova's weighers: a raw number for a host, more is better. */
 export interface Weigher {
+  /** Its class in Nova: `RAMWeigher`. */
+  readonly name: string;
   /** Its multiplier in nova.conf and in the metadata of aggregates: `ram_weight_multiplier`. */
   readonly multiplier: string;
   /** The least that the raw number is scaled from; undefined for the least of all hosts. */
@@ -27,11 +29,14 @@ export interface Weighing {
 /**
  * The weight of each host. A weigher's raw numbers are scaled to 0..1 over these hosts and multiplied, as Nova does; the metadata of a
  * host's aggregates may have another multiplier, of several the least.
+ *
+ * @param parts  filled with what each weigher that tells hosts apart adds to them, by its name
  */
 export function weighHosts(
   hosts: readonly HostState[],
   weighings: readonly Weighing[],
   context: FilterContext,
+  parts?: Map<string, Float64Array>,
 ): Float64Array {
   const weights = new Float64Array(hosts.length);
   const raw = new Float64Array(hosts.length);
@@ -47,10 +52,13 @@ export function weighHosts(
     });
     const range = most - least;
     if (range === 0) continue;
+    const part = parts && new Float64Array(hosts.length);
     hosts.forEach((host, i) => {
-      const scaled = ((raw[i] ?? 0) - least) / range;
-      weights[i] = (weights[i] ?? 0) + multiplierOn(host, weigher.multiplier, multiplier) * scaled;
+      const added = (multiplierOn(host, weigher.multiplier, multiplier) * ((raw[i] ?? 0) - least)) / range;
+      weights[i] = (weights[i] ?? 0) + added;
+      if (part) part[i] = added;
     });
+    if (part) parts.set(weigher.name, part);
   }
   return weights;
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from '#libs/bus/port';
-import type { Decision as KeptDecision } from '#libs/contracts/diagnosis';
 import type { Destination, SelectDestinationsResponse } from '#libs/contracts/selection';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { seededRandom, seedOf } from '#libs/domain/random';
+import type { PastDecision } from '#libs/placement/past-decisions/keep-decisions';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { ClassifiedSpec } from '../request/equivalence-class';
@@ -30,12 +30,6 @@ export interface SelectDeps extends DecisionParts {
   readonly nominate: Nominate;
   /** Takes what was decided, with its grounds: it must not throw. */
   readonly keepDecision: (decision: PastDecision) => void;
-}
-
-/** A decision as it is kept, and for whom. */
-export interface PastDecision {
-  readonly instanceUuids: readonly string[];
-  readonly decision: KeptDecision;
 }
 
 /** A selection as the caller asks for it. */

@@ -1,10 +1,9 @@
-import { decisionCodec } from '#libs/contracts/diagnosis';
+import { type Decision, decisionCodec } from '#libs/contracts/diagnosis';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { projectShare } from '#libs/domain/quotas/project-share';
-import type { KeptDecision, PlacementStore } from '#libs/placement/port/placement-store';
 import type { Log } from '#libs/runtime/log';
-import type { PastDecision } from '../decision/select-destinations';
+import type { KeptDecision, PlacementStore } from '../port/placement-store';
 
 /** Decisions in one run of the store's script. */
 const MAX_BATCH = 64;
@@ -18,6 +17,12 @@ const REACH_SECONDS = 60;
 const BURST_SHARE = 0.2;
 /** Projects whose share is counted. */
 const MAX_PROJECTS = 1_000;
+
+/** A decision as it is kept, and for whom. */
+export interface PastDecision {
+  readonly instanceUuids: readonly string[];
+  readonly decision: Decision;
+}
 
 /** Keeps decisions in the store. */
 export interface DecisionKeeper {

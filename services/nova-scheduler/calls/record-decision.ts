@@ -1,0 +1,71 @@
+import type { Decision, HostVerdict as WireVerdict } from '#libs/contracts/diagnosis';
+import { MAX_PROJECT_ID_BYTES } from '#libs/contracts/limits';
+import { projectWord } from '#libs/contracts/queues';
+import { isHostName, isUuid } from '#libs/domain/names';
+import type { PastDecision } from '#libs/placement/past-decisions/keep-decisions';
+import { counted } from '#libs/runtime/counted';
+import { Refusals } from '../decision/filter-hosts';
+import type { HostVerdicts } from '../decision/host-verdicts';
+import type { Asked, Selected } from '../decision/select-destinations';
+import type { NoHost } from '../request/no-host';
+
+/** The circumstances of a decision. */
+export interface DecisionCircumstances {
+  /** Nova's, `req-` and a uuid. */
+  readonly requestId: unknown;
+  readonly decidedAtMs: number;
+  readonly hostCount: number;
+  /** Of the mirror, for a decision that found no host. */
+  readonly revision: number;
+}
+
+/**
+ * A decision as the store keeps it, beside those of Berth's own schedulers: `explain --instance` tells it, in Nova's words. Undefined for
+ * callers that name no instance, and for a project whose id is longer than Berth's may be.
+ */
+export function recordOf(
+  { request, instanceUuids = [] }: Asked,
+  outcome: Selected | NoHost,
+  { requestId, decidedAtMs, hostCount, revision }: DecisionCircumstances,
+): PastDecision | undefined {
+  const [first] = instanceUuids;
+  if (first === undefined || Buffer.byteLength(projectWord(request.projectId)) > MAX_PROJECT_ID_BYTES) return undefined;
+  const of = { requestId: uuidOf(requestId) ?? first, projectId: request.projectId, decidedAtMs };
+  const grounds = 'placed' in outcome ? groundsOf(outcome, hostCount) : reasonOf(outcome, hostCount, revision);
+  return { instanceUuids, decision: { ...of, ...grounds } };
+}
+
+type RecordedGrounds = Pick<Decision, 'diagnosis' | 'hosts' | 'selected' | 'revision'>;
+
+function groundsOf({ placed, verdicts, conflicts, revision }: Selected, hostsConsidered: number): RecordedGrounds {
+  const hostsPassed = verdicts?.passedCount ?? 0;
+  const refusals = verdicts?.refusals() ?? new Refusals();
+  const uncounted = hostsConsidered - hostsPassed - refusals.hostCount;
+  if (uncounted > 0) refusals.add('placement', 'no allocation candidate', uncounted);
+  const hosts = verdicts?.best(placed.map(({ pick }) => pick.node.uuid)) ?? [];
+  const summary = `${hostsPassed} of ${counted(hostsConsidered, 'host')} pass`;
+  const counts = { hostsConsidered, hostsPassed, claimConflicts: conflicts };
+  return {
+    revision,
+    diagnosis: { ...counts, filters: refusals.toFilters(), summary, quotaExceeded: [] },
+    hosts: hosts.filter(({ host }) => isHostName(host)).map(wireVerdict),
+    selected: Object.fromEntries(placed.map(({ instanceUuid, pick }) => [instanceUuid, pick.node.host])),
+  };
+}
+
+function wireVerdict({ host, weight, weights }: ReturnType<HostVerdicts['best']>[number]): WireVerdict {
+  return { host, passed: true, refusals: [], weight, weights, roomCosts: [] };
+}
+
+function reasonOf({ reason: summary, filters }: NoHost, hostsConsidered: number, revision: number): RecordedGrounds {
+  const counts = { hostsConsidered, hostsPassed: 0, claimConflicts: 0 };
+  const diagnosis = { ...counts, filters: [...filters], summary, quotaExceeded: [] };
+  return { revision, diagnosis, hosts: [], selected: {} };
+}
+
+const REQUEST_ID = /^req-/;
+
+function uuidOf(requestId: unknown): string | undefined {
+  const uuid = typeof requestId === 'string' ? requestId.replace(REQUEST_ID, '') : '';
+  return isUuid(uuid) ? uuid : undefined;
+}
