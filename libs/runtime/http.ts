@@ -9,6 +9,8 @@ export interface HttpSettings {
   readonly port: number;
   readonly metrics: Metrics;
   readonly readiness: Running['readiness'];
+  /** A document of the service at a path, if it has one there. */
+  readonly document?: (path: string) => object | undefined;
 }
 
 /** The operations endpoint of a process, listening. */
@@ -18,13 +20,13 @@ export interface OperationsServer {
 }
 
 /**
- * Serves the operations endpoints: `/healthz` (alive), `/readyz` (ready; 503 with the reason when not) and `/metrics`
- * (Prometheus).
+ * Serves the operations endpoints: `/healthz` (alive), `/readyz` (ready; 503 with the reason when not), `/metrics`
+ * (Prometheus), and the service's own documents (JSON).
  *
  * @throws BerthError `failed_precondition / port_in_use`, `failed_precondition / cannot_listen`.
  */
 export async function serveOperations(settings: HttpSettings): Promise<OperationsServer> {
-  const { host, port, metrics, readiness } = settings;
+  const { host, port, metrics, readiness, document } = settings;
   const app = fastify({ forceCloseConnections: true });
   app.get('/healthz', async () => 'ok\n');
   app.get('/readyz', async (_, reply) => {
@@ -34,9 +36,11 @@ export async function serveOperations(settings: HttpSettings): Promise<Operation
   app.get('/metrics', async (_, reply) => {
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics.expose());
   });
-  app.setNotFoundHandler(async (_, reply) =>
-    reply.code(404).send('not found; there are /healthz, /readyz and /metrics\n'),
-  );
+  app.setNotFoundHandler(async ({ method, url }, reply) => {
+    const found = method === 'GET' ? document?.(url) : undefined;
+    if (found !== undefined) return reply.code(200).send(found);
+    return reply.code(404).send('not found; there are /healthz, /readyz and /metrics\n');
+  });
   try {
     return { url: await app.listen({ host, port }), close: () => app.close() };
   } catch (thrown) {

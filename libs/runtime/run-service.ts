@@ -66,6 +66,7 @@ export async function runService(
   exitOnDefect(log);
   const stop = stopSignal(log);
   let readiness: Running['readiness'] = () => ({ ready: false, reason: 'starting' });
+  let documents: Running['documents'] = {};
 
   const closeAll = async (exitCode: number): Promise<never> => {
     readiness = () => ({ ready: false, reason: 'stopping' });
@@ -84,13 +85,15 @@ export async function runService(
     const who = { service: `berth-${name}`, instance: config.processName, log };
     await opening.open('tracing', startTracing(config, who));
     const { httpHost: host, httpPort: port } = config;
-    const operations = serveOperations({ host, port, metrics, readiness: () => readiness() });
+    const document = (path: string) => (Object.hasOwn(documents ?? {}, path) ? documents?.[path]?.() : undefined);
+    const operations = serveOperations({ host, port, metrics, readiness: () => readiness(), document });
     const { url } = await opening.open('operations endpoint', operations);
     // A signal during the start must not wait for an absent broker.
     const running = await Promise.race([start(opening), stop.then(() => 'stopped' as const)]);
     if (running === 'stopped') return await closeAll(EXIT.ok);
     await opening.open(name, running);
     readiness = () => running.readiness();
+    documents = running.documents;
     log.info({ url, pid: process.pid }, 'running');
   } catch (thrown) {
     const error = BerthError.from(thrown);

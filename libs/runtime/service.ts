@@ -17,6 +17,8 @@ export type Readiness = { readonly ready: true } | { readonly ready: false; read
 export interface Running {
   /** Ready when it can work: connected, mirror caught up. Else with the reason. */
   readiness(): Readiness;
+  /** JSON documents of the operations endpoint, by path. */
+  readonly documents?: Readonly<Record<string, () => object>> | undefined;
   /** Takes no new work, finishes the present work, releases its resources. */
   close(): Promise<void>;
 }

@@ -168,6 +168,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         load: async (context) => (await import('#services/cli/commands/dead-letters')).deadLettersCommand(context),
       },
       {
+        name: 'nova',
+        description: 'Compare a shadow scheduler with the one that answers Nova.',
+        load: async (context) => (await import('#services/cli/commands/nova/nova')).novaCommand(context),
+      },
+      {
         name: 'upgrade',
         description: 'Check a deployment before and after an upgrade of Berth.',
         load: async (context) => (await import('#services/cli/commands/upgrade/upgrade')).upgradeCommand(context),

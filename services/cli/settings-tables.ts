@@ -11,7 +11,7 @@ import { placementApiOptions } from '../placement-api/options';
 import { schedulerOptions } from '../scheduler/options';
 import { topConductorOptions } from '../top-conductor/options';
 import { topSchedulerOptions } from '../top-scheduler/options';
-import { brokerOptions, clientOptions, placementClientOptions } from './client/client-options';
+import { brokerOptions, clientOptions, novaClientOptions, placementClientOptions } from './client/client-options';
 import { contextOptions } from './contexts/options';
 
 /**
@@ -31,5 +31,14 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
   { of: 'the console', options: consoleOptions },
   { of: 'schedulers of the top', options: topSchedulerOptions },
   { of: 'conductors of the top', options: topConductorOptions },
-  { of: 'commands', options: { ...contextOptions, ...placementClientOptions, ...clientOptions, ...brokerOptions } },
+  {
+    of: 'commands',
+    options: {
+      ...contextOptions,
+      ...placementClientOptions,
+      shadowUrl: novaClientOptions.url,
+      ...clientOptions,
+      ...brokerOptions,
+    },
+  },
 ];

@@ -20,9 +20,6 @@ export function novaMetrics(metrics: Metrics, facts: NovaFacts) {
       'berth_nova_claim_conflicts_total',
       'Decisions made again because others took the hosts.',
     ),
-    shadowed: metrics.counter('berth_nova_shadow_total', 'Instances that a shadow compared, by what came of it.', [
-      'outcome',
-    ]),
     handedOver: metrics.counter('berth_nova_handed_over_total', 'Calls handed over to a stock scheduler.', ['filter']),
   };
 }

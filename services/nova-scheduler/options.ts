@@ -66,6 +66,14 @@ export const novaOptions = {
     max: 600_000,
     help: "How long a shadow waits for the stock scheduler's claim.",
   }),
+  shadowKept: intOption({
+    env: 'BERTH_NOVA_SHADOW_KEPT',
+    default: 1_000,
+    min: 0,
+    max: 100_000,
+    unit: 'instances',
+    help: 'How many of the last differences a shadow keeps for its report, about 1 kB each.',
+  }),
   fallbackTopic: stringOption({
     env: 'BERTH_NOVA_FALLBACK_TOPIC',
     default: '',

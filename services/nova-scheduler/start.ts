@@ -9,7 +9,6 @@ import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import type { Running, Surroundings } from '#libs/runtime/service';
 import { fanoutCalls } from './calls/fanouts';
 import { selectDestinationsCall } from './calls/select-destinations';
-import { shadowCall } from './calls/shadow';
 import { freeAmountsOf } from './decision/host-state';
 import { UsageOverlay } from './decision/usage-overlay';
 import { keepFacts } from './facts/keep-facts';
@@ -18,6 +17,8 @@ import { DATABASE_FILTERS } from './filters/registry';
 import { novaMetrics } from './metrics';
 import type { NovaConfig } from './options';
 import { selectSettings } from './settings';
+import { ReportKeeper } from './shadow/keep-report';
+import { shadowCall } from './shadow/shadow-call';
 
 export interface NovaSchedulerDeps extends Surroundings {
   readonly placement: PlacementStore;
@@ -60,7 +61,8 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
     settings: selectSettings(config),
     measured: novaMetrics(deps.metrics, facts),
   };
-  const select = config.shadow ? shadowCall(calls, closing.signal) : selectDestinationsCall(calls);
+  const report = config.shadow ? new ReportKeeper(deps.clock, deps.metrics, config.shadowKept) : undefined;
+  const select = report ? shadowCall({ ...calls, report }, closing.signal) : selectDestinationsCall(calls);
   const methods = { select_destinations: select, ...fanoutCalls(facts) };
   const server = new RpcServer(serverSettings(deps, refresh), { version: API_VERSION, methods }, deps);
   warnOfFilters(deps);
@@ -72,6 +74,7 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
   });
   return {
     refresh,
+    documents: report && { '/shadow': () => report.report() },
     readiness() {
       if (facts.ageMs('nodes') === undefined) return { ready: false, reason: 'nova: its API was not read yet' };
       const ofMirror = mirror.readiness();

@@ -38,6 +38,18 @@ export const placementClientOptions = {
   timeoutMs,
 } as const;
 
+/** Settings of commands that ask a scheduler for Nova. */
+export const novaClientOptions = {
+  url: stringOption({
+    env: 'BERTH_NOVA_SHADOW_URL',
+    default: '',
+    pattern: /^(https?:\/\/[^\s?#]+)?$/,
+    range: 'http://... or https://...',
+    help: 'The operations endpoint of a shadow for commands: its BERTH_HTTP_HOST and BERTH_HTTP_PORT.',
+  }),
+  timeoutMs,
+} as const;
+
 /** Settings of commands that manage the broker's users. */
 export const brokerOptions = {
   managementUrl: stringOption({
@@ -52,3 +64,4 @@ export const brokerOptions = {
 export const clientSettings = { tables: { client: clientOptions } } as const;
 export const brokerSettings = { tables: { client: clientOptions, broker: brokerOptions } } as const;
 export const placementSettings = { tables: { placement: placementClientOptions } } as const;
+export const novaSettings = { tables: { nova: novaClientOptions } } as const;

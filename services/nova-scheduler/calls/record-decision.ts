@@ -57,9 +57,9 @@ function wireVerdict({ host, weight, weights }: ReturnType<HostVerdicts['best']>
   return { host, passed: true, refusals: [], weight, weights, roomCosts: [] };
 }
 
-function reasonOf({ reason: summary, filters }: NoHost, hostsConsidered: number, revision: number): RecordedGrounds {
+function reasonOf({ reason: summary, grounds }: NoHost, hostsConsidered: number, revision: number): RecordedGrounds {
   const counts = { hostsConsidered, hostsPassed: 0, claimConflicts: 0 };
-  const diagnosis = { ...counts, filters: [...filters], summary, quotaExceeded: [] };
+  const diagnosis = { ...counts, filters: [...grounds.filters], summary, quotaExceeded: [] };
   return { revision, diagnosis, hosts: [], selected: {} };
 }
 

@@ -134,7 +134,7 @@ async function place(
   const before = `${placedCount} of ${attempt.places.length} instances found a host; for the next: `;
   const why = refusals.isEmpty ? 'Nova has no compute nodes' : refusals.toText();
   const reason = `${placedCount > 0 ? before : ''}${counted(deps.facts.nodeCount, 'host')}: ${why}.`;
-  throw new NoHost(reason, refusals.toFilters());
+  throw new NoHost(reason, { filters: refusals.toFilters(), verdicts: grounds.verdicts });
 }
 
 async function decide(

@@ -1,3 +1,5 @@
+import type { ShadowReport } from '#libs/contracts/shadow-report';
+import { runLine } from '../../../services/cli/testing/run-line';
 import { sharedServer } from '../../shared-servers';
 import { aNovaCloud, CELL_UUID } from './nova-cloud';
 
@@ -28,4 +30,25 @@ it("answers Nova's own client, which reads its own objects", async () => {
   });
   expect(new Set((group as { hosts: string[] }).hosts).size).toBe(2);
   expect(old).toEqual({ answer: [{ host: expect.any(String), nodename: expect.any(String), limits: {} }] });
+});
+
+it('compares in shadow with the scheduler that answers, and reports it', async () => {
+  const shadow = await cloud.launch({
+    BERTH_NOVA_SHADOW: 'true',
+    BERTH_NOVA_HOST: 'shadow',
+    BERTH_NOVA_SHADOW_WAIT_MS: '2000',
+    BERTH_LOG_LEVEL: 'debug',
+  });
+  const [, url = ''] = /"url":"(http[^"]+)"/.exec(shadow.stdout()) ?? [];
+  const report = async () => {
+    const { out, err, code } = await runLine(`nova report --json --nova-shadow-url ${url}`, {});
+    if (code !== 0) throw new Error(err);
+    return JSON.parse(out) as ShadowReport;
+  };
+  expect((await report()).outcomes.same).toBe(0);
+  await cloud.client('many', 'refused');
+  await shadow.says('"outcome":"neither"');
+  expect(await report()).toMatchObject({ outcomes: { same: 4, neither: 1, different: 0 }, differences: [] });
+  const { out } = await runLine(`nova report --nova-shadow-url ${url}`, {});
+  expect(out).toMatch(/chose alike +5, 100.0 %/);
 });

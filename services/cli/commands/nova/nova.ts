@@ -1,0 +1,71 @@
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { ShadowReport } from '#libs/contracts/shadow-report';
+import { BerthError } from '#libs/domain/errors';
+import { fetchJson } from '#libs/runtime/fetch-json';
+import { answerCommand, showAnswer } from '../../answers/answer';
+import { novaSettings } from '../../client/client-options';
+import type { Context } from '../../context';
+import { usageError } from '../../failure';
+import { addHelp } from '../../help-text';
+import { addSettingFlags, readSettings } from '../../settings';
+import { amount } from '../number-flags';
+import { showReport } from './show-report';
+
+/** `berth nova report` */
+export function novaCommand(context: Context): CommandUnknownOpts {
+  return new Command('nova').addCommand(reportCommand(context));
+}
+
+const DEFAULT_LIMIT = 20;
+
+function reportCommand(context: Context): CommandUnknownOpts {
+  const command = answerCommand('report')
+    .description('Show how often a shadow and the scheduler that answers chose alike, and why they differ.')
+    .option('--limit <n>', 'differences to list, the newest first; 0 for none', amount, DEFAULT_LIMIT);
+  addSettingFlags(command, novaSettings).action(async (flags) => {
+    const { nova } = readSettings(novaSettings, command, context.env);
+    if (nova.url === '') throw usageError("say where the shadow's operations endpoint is", HINT);
+    await showAnswer(context, flags, async () => {
+      const whole = await readReport(nova, context);
+      const report = { ...whole, differences: whole.differences.slice(0, flags.limit) };
+      const names = report.differences.map(({ instanceUuid }) => instanceUuid);
+      return { plain: report, names, draw: (terminal) => showReport({ ...context, terminal }, report) };
+    });
+  });
+  return addHelp(command, [
+    ['berth nova report --nova-shadow-url http://127.0.0.1:8790', 'agreement, times, and each difference explained'],
+    ['berth nova report --json --limit 1000', 'for a program'],
+  ]);
+}
+
+const HINT = 'berth nova report --nova-shadow-url http://127.0.0.1:8790, or set BERTH_NOVA_SHADOW_URL';
+
+interface Endpoint {
+  readonly url: string;
+  readonly timeoutMs: number;
+}
+
+/** @throws BerthError `unavailable / shadow_away`, `failed_precondition / not_a_shadow`, `aborted / interrupted` */
+async function readReport({ url, timeoutMs }: Endpoint, { clock, interrupted }: Context): Promise<ShadowReport> {
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort());
+  try {
+    const signal = AbortSignal.any([late.signal, interrupted]);
+    const { status, body } = await fetchJson(`${url.replace(/\/+$/, '')}/shadow`, { headers: {}, signal });
+    if (status === 200 && isReport(body)) return body;
+    const message = `${url} has no report of a shadow (HTTP ${status}): it is no berth nova-scheduler with BERTH_NOVA_SHADOW=true`;
+    throw new BerthError('failed_precondition', 'not_a_shadow', message);
+  } catch (thrown) {
+    if (thrown instanceof BerthError) throw thrown;
+    if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'interrupted');
+    const why = late.signal.aborted ? `no answer in ${timeoutMs} ms` : BerthError.from(thrown).message;
+    throw new BerthError('unavailable', 'shadow_away', `no shadow at ${url}: ${why}`);
+  } finally {
+    cancel();
+  }
+}
+
+function isReport(body: unknown): body is ShadowReport {
+  const { outcomes, differences } = (body ?? {}) as Partial<ShadowReport>;
+  return typeof outcomes === 'object' && Array.isArray(differences);
+}
