@@ -13,6 +13,9 @@ import {
 import { processOptions } from '#libs/runtime/options';
 import { DEFAULT_FILTERS, FILTER_NAMES } from './filters/registry';
 
+export { ABSENT_FILTERS, DATABASE_FILTERS, FILTER_NAMES } from './filters/registry';
+export { ABSENT_WEIGHERS, WEIGHERS } from './weighers/registry';
+
 const HTTP_URL = /^https?:\/\/\S+$/;
 
 function weight(name: string, fallback: number, help: string): Option<number> {

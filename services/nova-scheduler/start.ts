@@ -19,6 +19,7 @@ import type { NovaConfig } from './options';
 import { selectSettings } from './settings';
 import { ReportKeeper } from './shadow/keep-report';
 import { shadowCall } from './shadow/shadow-call';
+import { ABSENT_WEIGHERS } from './weighers/registry';
 
 export interface NovaSchedulerDeps extends Surroundings {
   readonly placement: PlacementStore;
@@ -65,7 +66,7 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
   const select = report ? shadowCall({ ...calls, report }, closing.signal) : selectDestinationsCall(calls);
   const methods = { select_destinations: select, ...fanoutCalls(facts) };
   const server = new RpcServer(serverSettings(deps, refresh), { version: API_VERSION, methods }, deps);
-  warnOfFilters(deps);
+  warnOfAbsent(deps);
   let isClosing = false;
   const opened = kept.complete.then(async () => {
     if (isClosing) return;
@@ -120,8 +121,11 @@ function serverSettings({ config }: NovaSchedulerDeps, refresh: () => Promise<vo
   };
 }
 
-/** Names at start what requests will be handed over or refused for. */
-function warnOfFilters({ config, log }: NovaSchedulerDeps): void {
+/** Names at start what requests will be handed over or refused for, and what no request will be weighed by. */
+function warnOfAbsent({ config, log }: NovaSchedulerDeps): void {
+  const weighers = ABSENT_WEIGHERS.filter(({ byDefault }) => byDefault !== 0).map(({ name }) => name);
+  const fields = { event: 'nova_weighers_missing', weighers };
+  log.info(fields, `hosts are not weighed by ${weighers.join(' and ')} of Nova, which Berth does not have`);
   const named = DATABASE_FILTERS.filter((name) => config.filters.includes(name));
   if (named.length === 0) return;
   const to = config.fallbackTopic === '' ? 'refused' : `handed over to ${config.fallbackTopic}`;

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
@@ -68,4 +71,24 @@ it('ends with 255 when the store can not be read', async () => {
     expect(code).toBe(255);
   }
   expect((await check({ BERTH_STORE_URL: 'memory:' })).code).toBe(255);
+});
+
+it('checks a nova.conf, also without a store', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-nova-conf-'));
+  const file = join(folder, 'nova.conf');
+  const quiet = '[filter_scheduler]\nbuild_failure_weight_multiplier = 0\npci_weight_multiplier = 0\n';
+  const checkFile = async (text: string, settings = {}) => {
+    await writeFile(file, text);
+    return (await runLine(`upgrade check --json --nova-conf ${file}`, settings)).code;
+  };
+  expect(await checkFile(quiet)).toBe(0);
+  expect(await checkFile('')).toBe(1);
+  expect(await checkFile(`${quiet}enabled_filters = JsonFilter`)).toBe(2);
+  await report();
+  expect(await checkFile(`${quiet}enabled_filters = JsonFilter`, env)).toBe(2);
+  await rm(folder, { recursive: true });
+  expect(await runLine(`upgrade check --nova-conf ${file}`, {})).toMatchObject({
+    code: 255,
+    err: expect.stringContaining('unreadable_file'),
+  });
 });

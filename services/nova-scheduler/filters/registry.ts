@@ -26,6 +26,18 @@ export const FILTERS: readonly HostFilter[] = [
 export const DATABASE_FILTERS = ['NUMATopologyFilter', 'PciPassthroughFilter'] as const;
 export type DatabaseFilter = (typeof DATABASE_FILTERS)[number];
 
+/** Nova's filters that Berth lacks. A start with one of them fails. */
+export const ABSENT_FILTERS: readonly string[] = [
+  'AggregateImagePropertiesIsolation',
+  'AggregateIoOpsFilter',
+  'AggregateNumInstancesFilter',
+  'AggregateTypeAffinityFilter',
+  'IsolatedHostsFilter',
+  'JsonFilter',
+  'MetricsFilter',
+  'SimpleCIDRAffinityFilter',
+];
+
 export const FILTER_NAMES: readonly string[] = [...FILTERS.map(({ name }) => name), ...DATABASE_FILTERS];
 
 /** Nova's own default. */

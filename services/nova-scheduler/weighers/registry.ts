@@ -57,3 +57,22 @@ export const WEIGHERS = {
 } as const satisfies Readonly<Record<string, Weigher>>;
 
 export type WeigherName = keyof typeof WEIGHERS;
+
+/** Nova's weighers that Berth lacks, with the multiplier that a stock scheduler gives them: they look at Nova's database. */
+export const ABSENT_WEIGHERS = [
+  {
+    name: 'BuildFailureWeigher',
+    section: 'filter_scheduler',
+    multiplier: 'build_failure_weight_multiplier',
+    byDefault: 1_000_000,
+  },
+  { name: 'PCIWeigher', section: 'filter_scheduler', multiplier: 'pci_weight_multiplier', byDefault: 1 },
+  {
+    name: 'ImagePropertiesWeigher',
+    section: 'filter_scheduler',
+    multiplier: 'image_props_weight_multiplier',
+    byDefault: 0,
+  },
+  // Without a weight_setting, its default, it weighs all hosts alike.
+  { name: 'MetricsWeigher', section: 'metrics', multiplier: 'weight_multiplier', byDefault: 0 },
+] as const;

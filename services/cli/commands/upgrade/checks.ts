@@ -174,7 +174,7 @@ function checkCounts(usages: readonly ProjectUsage[], { quotas }: PlacementView)
 }
 
 /** A check with a list of findings. */
-function found(check: string, result: CheckResult, all: readonly string[]): Check {
+export function found(check: string, result: CheckResult, all: readonly string[]): Check {
   if (all.length === 0) return success(check);
   const shown = all.slice(0, MOST_DETAILS);
   const rest = all.length - shown.length;

@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { nodeCodec } from '#libs/contracts/nodes';
-import { BerthError } from '#libs/domain/errors';
+import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { openInstanceStore } from '#libs/instances/open';
 import { Mirror } from '#libs/placement/mirror/mirror';
@@ -8,15 +9,18 @@ import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { readForm } from '#libs/redis/schema';
-import type { ConfigOf } from '#libs/runtime/config';
+import { type ConfigOf, readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
+import { novaOptions } from '../../../nova-scheduler/options';
 import { requireServer } from '../../client/require-server';
 import type { Context } from '../../context';
 import { reportFailure } from '../../failure';
 import { addSettingFlags, readSettings } from '../../settings';
 import { table } from '../../views/table';
+import { checkNovaConf } from './check-nova-conf';
 import { type Check, type CheckResult, checkContents, checkForm } from './checks';
+import { parseNovaConf } from './nova-conf';
 
 const SETTINGS = { tables: { placement: placementOptions } } as const;
 /** Exit codes of `nova-status upgrade check`. */
@@ -32,13 +36,22 @@ function checkCommand(context: Context): CommandUnknownOpts {
   const { terminal, env } = context;
   const command = new Command('check')
     .description('Check whether the store fits this release, as nova-status upgrade check does. Writes nothing.')
+    .option(
+      '--nova-conf <file>',
+      "check, too, whether Berth's scheduler can take the place of Nova's; without a store, only this",
+    )
     .option('--json', 'print one JSON value', false);
-  addSettingFlags(command, SETTINGS).action(async ({ json }) => {
+  addSettingFlags(command, SETTINGS).action(async ({ json, novaConf }) => {
     try {
       const { placement } = readSettings(SETTINGS, command, env);
-      const checks = await runChecks(placement, context).catch((thrown: unknown) => {
-        throw storeIsAway(thrown, placement.storeUrl, context);
-      });
+      const ofNova = novaConf === undefined ? [] : await checkFile(novaConf, env);
+      const hasStore = novaConf === undefined || placement.storeUrl !== 'memory:';
+      const ofStore = !hasStore
+        ? []
+        : await runChecks(placement, context).catch((thrown: unknown) => {
+            throw storeIsAway(thrown, placement.storeUrl, context);
+          });
+      const checks = [...ofStore, ...ofNova];
       const result = worst(checks);
       if (json) terminal.json({ result, checks });
       else terminal.print(table(terminal, ['CHECK', 'RESULT', 'DETAILS'], checks.flatMap(rowsOf)));
@@ -54,17 +67,28 @@ function checkCommand(context: Context): CommandUnknownOpts {
 const HELP = `
 Checks: the form of the store's rows; extra specs of flavors that are not understood; resource classes and traits that
 flavors ask for and that are missing; flavors that nothing can hold; hosts without reports; nodes of bare metal without a
-class; what is counted of projects.
+class; what is counted of projects. With --nova-conf: filters, weighers and options that Berth lacks, by name, and settings
+(BERTH_NOVA_*) that differ from the file's.
 
 Examples:
   # with the release to upgrade to, before it runs
   $ berth upgrade check --store-url redis://localhost:6379
+  # before berth nova-scheduler takes the place of nova-scheduler
+  $ berth upgrade check --nova-conf /etc/nova/nova.conf
 
 Exit codes, as nova-status upgrade check:
     0  all checks succeed
     1  at least one is a warning: look at it
     2  at least one is a failure: mend it before the upgrade
   255  an unexpected error`;
+
+/** @throws BerthError `invalid_argument / unreadable_file` */
+async function checkFile(file: string, env: Context['env']): Promise<readonly Check[]> {
+  const text = await readFile(file, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    throw invalidArgument('unreadable_file', `${file} can not be read: ${thrown.code ?? thrown.message}`);
+  });
+  return checkNovaConf(parseNovaConf(text), readConfig(novaOptions, env));
+}
 
 /** Adds the store to the error. The time limit of the command is reported as such, not as a cancellation. */
 function storeIsAway(thrown: unknown, storeUrl: string, { interrupted }: Context): unknown {

@@ -1,0 +1,215 @@
+import {
+  ABSENT_FILTERS,
+  ABSENT_WEIGHERS,
+  DATABASE_FILTERS,
+  FILTER_NAMES,
+  type NovaConfig,
+  novaOptions,
+  WEIGHERS,
+} from '../../../nova-scheduler/options';
+import { showValue } from '../../settings';
+import { type Check, found } from './checks';
+import { isTrueWord, itemsOf, type NovaConf, valueOf } from './nova-conf';
+
+/** Checks that Berth's scheduler can take the place of the one that a nova.conf configures, with the settings that it would have. */
+export function checkNovaConf(conf: NovaConf, config: NovaConfig): readonly Check[] {
+  const filters = filtersOf(conf);
+  const absent = filters.filter((name) => !FILTER_NAMES.includes(name));
+  const ofDatabase = DATABASE_FILTERS.filter((name) => filters.includes(name));
+  const { missing, foreign } = weighersOf(conf);
+  return [
+    found("Nova's filters", 'failure', [...absent.map(whyAbsent), ...foreignFilters(conf)]),
+    found(
+      "Filters that need Nova's database",
+      'warning',
+      ofDatabase.map((name) => `${name}: ${fateOf(config)}`),
+    ),
+    found('Weighers of its own', 'failure', foreign),
+    found("Nova's weighers", 'warning', missing),
+    found("Nova's options", 'failure', absentOptions(conf)),
+    found('Tasks and options without effect', 'warning', ineffective(conf)),
+    found('Settings as in nova.conf', 'warning', differingSettings(conf, config)),
+  ];
+}
+
+const FILTERS_MODULE = 'nova.scheduler.filters.';
+const WEIGHTS_MODULE = 'nova.scheduler.weights.';
+
+function filtersOf(conf: NovaConf): readonly string[] {
+  const said = valueOf(conf, 'filter_scheduler', 'enabled_filters');
+  // A name may be a path: the class is its last part.
+  return said === undefined ? novaOptions.filters.default : itemsOf(said).map((name) => name.split('.').at(-1) ?? name);
+}
+
+function whyAbsent(name: string): string {
+  return ABSENT_FILTERS.includes(name)
+    ? `${name} is a filter of Nova's that Berth does not have`
+    : `${name} is no filter of Nova 26 to 33, so code of your own, which Berth can not run`;
+}
+
+function foreignFilters(conf: NovaConf): string[] {
+  const available = conf.get('filter_scheduler')?.get('available_filters') ?? [];
+  return available
+    .filter((path) => !path.startsWith(FILTERS_MODULE))
+    .map((path) => `available_filters names ${path}, code of your own, which Berth can not run`);
+}
+
+function fateOf({ fallbackTopic }: NovaConfig): string {
+  return fallbackTopic === ''
+    ? 'requests that need it are refused, unless BERTH_NOVA_FALLBACK_TOPIC names a stock scheduler'
+    : `requests that need it go to ${fallbackTopic}`;
+}
+
+interface WeigherFindings {
+  readonly missing: string[];
+  readonly foreign: string[];
+}
+
+function weighersOf(conf: NovaConf): WeigherFindings {
+  const classes = itemsOf(valueOf(conf, 'filter_scheduler', 'weight_classes') ?? `${WEIGHTS_MODULE}all_weighers`);
+  const isAll = classes.includes(`${WEIGHTS_MODULE}all_weighers`);
+  const named = classes.filter((path) => !path.endsWith('.all_weighers'));
+  const inUse = (name: string) => isAll || named.some((path) => path.endsWith(`.${name}`));
+  const known = [...Object.values(WEIGHERS), ...ABSENT_WEIGHERS].map(({ name }) => name);
+  const absent = ABSENT_WEIGHERS.filter(({ name }) => inUse(name)).flatMap((one) => {
+    const hasMetrics = valueOf(conf, 'metrics', 'weight_setting') !== undefined;
+    const fallback = one.name === 'MetricsWeigher' && hasMetrics ? 1 : one.byDefault;
+    const multiplier = Number(valueOf(conf, one.section, one.multiplier) ?? fallback);
+    const how = `[${one.section}] ${one.multiplier} is ${multiplier}`;
+    return multiplier === 0
+      ? []
+      : [`${one.name} is in use (${how}), and Berth does not have it: hosts are not weighed by it`];
+  });
+  const leftOut = Object.values(WEIGHERS).filter(({ name }) => !inUse(name));
+  return {
+    missing: [
+      ...absent,
+      ...leftOut.map(({ name, multiplier }) => `weight_classes leaves out ${name}: set ${settingOf(multiplier)}=0`),
+    ],
+    foreign: named
+      .filter((path) => !known.some((name) => path === name || path.endsWith(`.${name}`)))
+      .map((path) => `weight_classes names ${path}, code of your own, which Berth can not run`),
+  };
+}
+
+/** Options that change decisions in a way that Berth lacks. */
+function absentOptions(conf: NovaConf): string[] {
+  const findings: string[] = [];
+  const say = (section: string, option: string, isAbsent: (value: string) => boolean, why: string) => {
+    const value = valueOf(conf, section, option);
+    if (value !== undefined && isAbsent(value)) findings.push(`[${section}] ${option} = ${value}: ${why}`);
+  };
+  const isSet = (value: string) => value !== '';
+  say('scheduler', 'query_placement_for_routed_network_aggregates', isTrueWord, 'Berth does not ask Neutron');
+  say('scheduler', 'driver', (value) => value !== 'filter_scheduler', 'Berth has the filter scheduler only');
+  say('filter_scheduler', 'pci_in_placement', isTrueWord, 'Berth does not count PCI devices in placement');
+  say('filter_scheduler', 'image_properties_default_architecture', isSet, 'Berth takes no default architecture');
+  say('DEFAULT', 'transport_url', (value) => value.includes(','), 'BERTH_NOVA_TRANSPORT_URL takes one host');
+  for (const option of ['rabbit_stream_fanout', 'rabbit_transient_quorum_queue', 'use_queue_manager'])
+    say('oslo_messaging_rabbit', option, isTrueWord, 'Berth declares its fanout queue otherwise');
+  return findings.map(withoutSecrets);
+}
+
+function withoutSecrets(text: string): string {
+  return text.replaceAll(/\/\/[^\s,]*@/g, '//***@').replaceAll(/,[^\s,@]*@/g, ',***@');
+}
+
+/** Options of the two sections that Berth's own settings do not need. */
+const NEEDLESS: readonly string[] = [
+  'driver',
+  'workers',
+  'max_placement_results',
+  'query_placement_for_routed_network_aggregates',
+  'query_placement_for_availability_zone',
+  'discover_hosts_in_cells_interval',
+  'periodic_task_interval',
+  'available_filters',
+  'enabled_filters',
+  'weight_classes',
+  'track_instance_changes',
+  'image_properties_default_architecture',
+  'isolated_images',
+  'isolated_hosts',
+  'restrict_isolated_hosts_to_isolated_images',
+  'aggregate_image_properties_isolation_namespace',
+  'aggregate_image_properties_isolation_separator',
+  'pci_in_placement',
+  'image_props_weight_setting',
+  ...ABSENT_WEIGHERS.map(({ multiplier }) => multiplier),
+];
+
+function ineffective(conf: NovaConf): string[] {
+  const findings: string[] = [];
+  const interval = valueOf(conf, 'scheduler', 'discover_hosts_in_cells_interval');
+  if (Number(interval) > 0)
+    findings.push(
+      `discover_hosts_in_cells_interval = ${interval}: no scheduler of Berth's maps new hosts; let a timer run nova-manage cell_v2 discover_hosts`,
+    );
+  const known = [...NEEDLESS, ...COUNTERPARTS.map(([, option]) => option)];
+  for (const section of ['scheduler', 'filter_scheduler'])
+    for (const option of conf.get(section)?.keys() ?? [])
+      if (!known.includes(option)) findings.push(`[${section}] ${option} is no option that is known of Nova 26 to 33`);
+  return findings;
+}
+
+/** Options of Nova, and the settings of Berth that mean the same. */
+const COUNTERPARTS: readonly (readonly [section: string, option: string, setting: keyof NovaConfig])[] = [
+  ['DEFAULT', 'control_exchange', 'exchange'],
+  ['DEFAULT', 'default_availability_zone', 'defaultAvailabilityZone'],
+  ['filter_scheduler', 'enabled_filters', 'filters'],
+  ['filter_scheduler', 'host_subset_size', 'hostSubsetSize'],
+  ['filter_scheduler', 'max_io_ops_per_host', 'maxIoOpsPerHost'],
+  ['filter_scheduler', 'max_instances_per_host', 'maxInstancesPerHost'],
+  ['filter_scheduler', 'shuffle_best_same_weighed_hosts', 'shuffleBestSameWeighedHosts'],
+  ['scheduler', 'max_attempts', 'maxAttempts'],
+  ['scheduler', 'limit_tenants_to_placement_aggregate', 'limitTenantsToPlacementAggregate'],
+  ['scheduler', 'placement_aggregate_required_for_tenants', 'placementAggregateRequiredForTenants'],
+  ['scheduler', 'query_placement_for_image_type_support', 'queryPlacementForImageTypeSupport'],
+  ['scheduler', 'enable_isolated_aggregate_filtering', 'enableIsolatedAggregateFiltering'],
+  ['scheduler', 'image_metadata_prefilter', 'imageMetadataPrefilter'],
+  ...Object.entries(WEIGHERS).map(([name, { multiplier }]) => {
+    const setting = `weight${name[0]?.toUpperCase()}${name.slice(1)}` as keyof NovaConfig;
+    return ['filter_scheduler', multiplier, setting] as const;
+  }),
+];
+
+function settingOf(multiplier: string): string {
+  const [, , setting] = COUNTERPARTS.find(([, option]) => option === multiplier) ?? [];
+  return setting === undefined ? multiplier : novaOptions[setting].env;
+}
+
+function differingSettings(conf: NovaConf, config: NovaConfig): string[] {
+  const asked = COUNTERPARTS.flatMap(([section, option, setting]) => {
+    const said = valueOf(conf, section, option);
+    return said === undefined ? [] : [[`[${section}] ${option}`, setting, wantedOf(said, config[setting])] as const];
+  });
+  const pcpu = valueOf(conf, 'workarounds', 'disable_fallback_pcpu_query');
+  const queues = queueKindOf(conf);
+  const all = [
+    ...asked,
+    ...(pcpu === undefined ? [] : [['disable_fallback_pcpu_query', 'fallbackPcpuQuery', !isTrueWord(pcpu)] as const]),
+    ...(queues === undefined ? [] : [[`[oslo_messaging_rabbit] ${queues[0]}`, 'queues', queues[1]] as const]),
+  ];
+  return all.flatMap(([where, setting, wanted]) => {
+    const [now, then] = [showValue(config[setting]), showValue(wanted)];
+    return now === then ? [] : [`${where}: set ${novaOptions[setting].env}=${then}, which is ${now || 'empty'}`];
+  });
+}
+
+/** Nova's value in the type of Berth's. */
+function wantedOf(said: string, present: unknown): unknown {
+  if (typeof present === 'boolean') return isTrueWord(said);
+  if (typeof present === 'number') return Number(said);
+  // Filters that Berth lacks would end its start.
+  if (Array.isArray(present))
+    return itemsOf(said)
+      .map((name) => name.split('.').at(-1) ?? name)
+      .filter((name) => FILTER_NAMES.includes(name));
+  return said;
+}
+
+function queueKindOf(conf: NovaConf): readonly [option: string, kind: string] | undefined {
+  const isOn = (option: string) => isTrueWord(valueOf(conf, 'oslo_messaging_rabbit', option) ?? '');
+  if (isOn('rabbit_quorum_queue')) return ['rabbit_quorum_queue', 'quorum'];
+  return isOn('amqp_durable_queues') ? ['amqp_durable_queues', 'durable'] : undefined;
+}
