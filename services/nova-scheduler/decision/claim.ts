@@ -1,9 +1,12 @@
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import { addResources } from '#libs/domain/inventory';
+import type { ServerGroup as DomainGroup } from '#libs/domain/server-group';
 import { RemoteError } from '#libs/oslo/remote-error';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import type { Candidate } from '#libs/placement/search/query';
+import { namedHosts } from '../filters/named-hosts';
+import { antiAffinityFilter } from '../filters/server-groups';
 import type { NovaRequest } from '../request/nova-request';
 
 /** An instance and what is to be claimed for it. */
@@ -22,11 +25,13 @@ export interface ClaimDeps {
   readonly mirror: Mirror;
   readonly nowMs: () => number;
   readonly catchUpMs: number;
+  /** Names of the filters in use. */
+  readonly filters: readonly { readonly name: string }[];
 }
 
 /**
  * Claims for all instances of a request in one commit, as PUT /allocations of Nova's would do it one by one: consumers of Nova, guarded
- * by their generations. What an instance holds already (an evacuated one, on its dead host) it keeps beside.
+ * by their generations and their anti-affinity group. What an instance holds already (an evacuated one, on its dead host) it keeps beside.
  *
  * @throws RemoteError `AllocationUpdateFailed` for an instance whose uuid is that of an instance of Berth
  */
@@ -36,9 +41,11 @@ export async function claimAll(
   deps: ClaimDeps,
 ): Promise<Claimed> {
   const { placement, mirror } = deps;
-  const consumers = claims.map(({ instanceUuid, candidate }) =>
-    consumerWrite(instanceUuid, candidate, request, mirror.consumer(instanceUuid)),
-  );
+  const guards = guardedGroup(request, deps.filters);
+  const consumers = claims.map(({ instanceUuid, candidate }) => ({
+    ...consumerWrite(instanceUuid, candidate, request, mirror.consumer(instanceUuid)),
+    ...(guards && { group: { group: guards, host: candidate.rootUuid } }),
+  }));
   const result = await placement.commit({ kind: 'write_allocations', consumers, atMs: deps.nowMs() });
   switch (result.kind) {
     case 'committed':
@@ -48,6 +55,9 @@ export async function claimAll(
       return { kind: 'claimed' };
     case 'owner':
       throw updateFailed(result.uuid, 'an instance of Berth has this uuid');
+    case 'group':
+      await mirror.waitFor(await placement.revision(), { timeoutMs: deps.catchUpMs });
+      return { kind: 'conflict', refusedRoot: result.host };
     case 'capacity':
       mirror.applyRows({ usages: [result.usage] });
       return { kind: 'conflict', refusedRoot: undefined };
@@ -57,6 +67,17 @@ export async function claimAll(
       await mirror.waitFor(await placement.revision(), { timeoutMs: deps.catchUpMs });
       return { kind: 'conflict', refusedRoot: undefined };
   }
+}
+
+/**
+ * The anti-affinity group that the commit guards, so that two schedulers at once put no two members on one host. It counts members by
+ * claims of Berth; the filter knows the others, too. Forced hosts are not filtered, so not guarded.
+ */
+function guardedGroup(request: NovaRequest, filters: ClaimDeps['filters']): DomainGroup | undefined {
+  const { group } = request;
+  if (group?.policy !== 'anti-affinity' || group.uuid === '' || namedHosts(request).skipsFilters) return undefined;
+  if (!filters.some(({ name }) => name === antiAffinityFilter.name)) return undefined;
+  return { id: `nova:${group.uuid}`, policy: group.policy, maxPerHost: group.maxServerPerHost };
 }
 
 function consumerWrite(

@@ -184,6 +184,13 @@ it('puts members of an anti-affinity group on hosts of their own, whatever holds
   ]);
 });
 
+it('puts no two members of an anti-affinity group on one host when they are decided at once', async () => {
+  world = await aWorld(three);
+  const group = { uuid: 'apart', policy: 'anti-affinity', members: [instance(1), instance(2)], hosts: [] };
+  const asked = [1, 2].map((n) => world.hosts({ group }, { instance_uuids: [instance(n)], return_alternates: false }));
+  expect(await Promise.all(asked)).toEqual([[['h1']], [['h2']]]);
+});
+
 it('counts members that Nova says are on a host, though they hold nothing there', async () => {
   world = await aWorld([memory(3_000), memory(2_000)]);
   world.facts.putInstances('h1', [instance(2)], true);

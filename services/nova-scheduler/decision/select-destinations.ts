@@ -166,7 +166,7 @@ async function claimPlaced(placed: readonly Placed[], request: NovaRequest, deps
   if (claims.length === 0) return NOTHING_TO_CLAIM;
   for (const { candidate } of claims) inFlight.add(candidate.allocations);
   try {
-    return await claimAll(claims, request, { ...deps, nowMs: () => clock.now(), catchUpMs: settings.catchUpMs });
+    return await claimAll(claims, request, { ...deps, ...settings, nowMs: () => clock.now() });
   } finally {
     for (const { candidate } of claims) inFlight.add(candidate.allocations, -1);
   }

@@ -2,6 +2,7 @@ import type { SpecObject } from '../objects/tables';
 
 /** A server group as it is sent along: members and their hosts are those that Nova knew when it asked. */
 export interface ServerGroup {
+  readonly uuid: string;
   readonly policy: string;
   readonly members: ReadonlySet<string>;
   readonly hosts: ReadonlySet<string>;
@@ -13,6 +14,7 @@ export function serverGroupOf({ instance_group: group }: SpecObject): ServerGrou
   if (group === undefined || policy === undefined) return undefined;
   const most = Number(group['_rules']?.get('max_server_per_host') ?? 1);
   return {
+    uuid: group.uuid ?? '',
     policy,
     members: new Set(group.members),
     hosts: new Set(group.hosts),

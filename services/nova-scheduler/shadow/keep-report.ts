@@ -7,6 +7,7 @@ import {
 } from '#libs/contracts/shadow-report';
 import type { Clock } from '#libs/domain/clock';
 import type { Metrics } from '#libs/runtime/metrics';
+import { percentile } from '#libs/runtime/percentiles';
 
 /** A comparison, also of what agrees. */
 export type Compared = ShadowDifference;
@@ -73,9 +74,7 @@ export function isDifference(outcome: ShadowOutcome): boolean {
 
 function timesOf(times: readonly number[]): ShadowTimes | undefined {
   if (times.length === 0) return undefined;
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { count: times.length, p50Ms: at(0.5), p99Ms: at(0.99) };
+  return { count: times.length, p50Ms: percentile(times, 50), p99Ms: percentile(times, 99) };
 }
 
 function shadowMetrics(metrics: Metrics) {
