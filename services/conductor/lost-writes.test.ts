@@ -544,4 +544,44 @@ describe('a host that shows again what was sealed for instances that ended', () 
     expect(await world.instances.listDoubts()).toHaveLength(30);
     expect(world.destroys).toEqual([]);
   });
+
+  it('gets none of them twice: what its client ended again does not come back', async () => {
+    conductor = await world.conductor(undefined, { BERTH_CONDUCTOR_RETENTION_MS: '60000' });
+    world.sealedAtMs = world.clock.now();
+    const allocationRequest = world.allocationRequest(uuid, 'h1');
+    const shows = () => {
+      const unclaimed = [world.runningInstance(uuid, 'h1', { allocationRequest })];
+      return world.sendDiscrepancy(world.discrepancy('h1', { unclaimed }));
+    };
+    world.placement.goOn(world.clock.now());
+    await world.clock.advance(10_000);
+    await shows();
+    await world.clock.advance(1_000);
+    expect(await world.claims()).toEqual([`${uuid} h1`]);
+    await world.terminate(uuid);
+    await world.clock.advance(600_000);
+    await shows();
+    await world.clock.advance(1_000);
+    expect([(await world.all()).map(({ state }) => state), await world.claims()]).toEqual([['deleted'], []]);
+  });
+
+  it('has what runs kept above the quota of its project, and shown', async () => {
+    conductor = await world.conductor();
+    world.sealedAtMs = world.clock.now();
+    const limits = { cohort: undefined, borrowLimits: {}, unset: [], version: 0 } as const;
+    const quota = { kind: 'write_quota', projectId: 'project-1', limits: { instances: 1 }, ...limits } as const;
+    await world.placement.commit({ ...quota, atMs: world.clock.now() });
+    const unclaimed = Array.from({ length: 2 }, () => {
+      const shown = world.random.uuid();
+      return world.runningInstance(shown, 'h1', { allocationRequest: world.allocationRequest(shown, 'h1') });
+    });
+    world.placement.goOn(world.clock.now());
+    await world.disagreeTwice('h1', { unclaimed });
+    await world.clock.advance(1_000);
+    const reasons = (await world.all()).map(({ state, attempts }) => [state, attempts[0]?.reason]);
+    expect(reasons.sort()).toEqual([
+      ['active', 'adopted'],
+      ['active', 'adopted_above_quota'],
+    ]);
+  });
 });

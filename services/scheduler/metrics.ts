@@ -1,6 +1,7 @@
 import type { Clock } from '#libs/domain/clock';
 import type { Host } from '#libs/domain/host';
 import { capacityOf } from '#libs/domain/inventory';
+import { exceededBy } from '#libs/domain/quotas/quota';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Metrics } from '#libs/runtime/metrics';
@@ -38,6 +39,12 @@ export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRank
     'Inventories of which more is allocated than their capacity: forced claims of what runs, or a capacity that shrank.',
     [],
     (gauge) => gauge.set(countOverCapacity(mirror)),
+  );
+  metrics.gauge(
+    'berth_scheduler_projects_over_quota',
+    'Projects that hold more than a limit of theirs: what runs was claimed again, or a limit was lowered.',
+    [],
+    (gauge) => gauge.set(mirror.quotas.projects().filter((one) => exceededBy(one, mirror.quotas).length > 0).length),
   );
   metrics.gauge(
     'berth_scheduler_leases',

@@ -106,10 +106,22 @@ function excessOfClass(project: string, resourceClass: string, growth: Growth, s
     all.asked += beyond(used + asked) - beyond(used);
     all.limit += lent;
   }
-  if (all.asked > 0 && all.used + all.asked > all.limit) {
+  const isWanted = all.asked > 0 || growth.size === 0;
+  if (isWanted && all.used + all.asked > all.limit) {
     excess.push({ scope: 'cohort', name: cohort, resourceClass, ...all });
   }
   return excess;
+}
+
+/**
+ * The limits of a project that it is above as it stands: what runs was claimed again for it, or a limit was lowered. The sum of a
+ * cohort is asked of each of its members.
+ */
+export function exceededBy(project: string, state: QuotaState): readonly QuotaExcess[] {
+  const growth: Growth = new Map();
+  return Object.keys(state.usage(project))
+    .sort()
+    .flatMap((name) => excessOfClass(project, name, growth, state));
 }
 
 /** A project's limit on a class without borrowing: its own, the default's, or {@link UNLIMITED}. */

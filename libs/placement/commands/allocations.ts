@@ -28,7 +28,7 @@ export function decideAllocations(view: ClaimView, writes: readonly ConsumerWrit
   }
   if (writes.every((write, i) => olds[i] === undefined && isEmpty(write))) return draft.refuse({ kind: 'unchanged' });
   const growth = growthOf(writes, olds);
-  const overQuota = terms.withinQuota && !terms.force ? holdToQuotas(draft, growth) : undefined;
+  const overQuota = terms.withinQuota ? holdToQuotas(draft, growth) : undefined;
   if (overQuota) return draft.refuse(overQuota);
   for (const old of olds) if (old) release(draft, old);
   const more = growthByProvider(draft, writes);

@@ -43,7 +43,7 @@ export interface WriteAllocations {
   readonly force?: boolean;
   /** For forced claims: refuse a sum of holdings above the total, whatever is reserved of it: more never ran there. */
   readonly withinTotal?: boolean;
-  /** Refuse what would exceed a quota of the consumers' projects. Without it, or forced, they are taken all the same. */
+  /** Refuse what would exceed a quota of the consumers' projects, forced or not. Without it they are taken all the same. */
   readonly withinQuota?: boolean;
 }
 

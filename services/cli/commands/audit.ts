@@ -3,6 +3,9 @@ import type { Client } from '#libs/client/client';
 import type { DoubtView } from '#libs/contracts/doubts';
 import type { OverAllocated } from '#libs/contracts/hosts';
 import type { InstanceView } from '#libs/contracts/instance';
+import type { ProjectQuotaView } from '#libs/contracts/quotas';
+import type { Resources } from '#libs/domain/inventory';
+import { exceededBy, type QuotaState } from '#libs/domain/quotas/quota';
 import { type Answer, answerCommand, showAnswer } from '../answers/answer';
 import { useClient } from '../client/with-client';
 import type { Context } from '../context';
@@ -21,12 +24,15 @@ export function auditCommand(context: Context): CommandUnknownOpts {
   const { clock } = context;
   const command = answerCommand('audit');
   const read = async (client: Client): Promise<Answer> => {
-    const [{ doubts, storeBornAtMs, storeJumpsAtMs }, silent, overAllocated] = await Promise.all([
+    const [{ doubts, storeBornAtMs, storeJumpsAtMs }, silent, overAllocated, quotas, defaults] = await Promise.all([
       client.doubts(),
       client.instances({ state: 'unknown' }, MOST_SILENT),
       client.overAllocated(),
+      client.quotas(),
+      client.defaultLimits(),
     ]);
-    const lines = [...doubts, ...silent.map(onSilentHost), ...overAllocated.map(aboveCapacity)].map(withRemedies);
+    const above = [...overAllocated.map(aboveCapacity), ...aboveQuota(quotas, defaults)];
+    const lines = [...doubts, ...silent.map(onSilentHost), ...above].map(withRemedies);
     const rows = lines.map((one) => [
       one.finding,
       one.instanceUuid || '-',
@@ -69,6 +75,23 @@ function aboveCapacity({ host, providerName, resourceClass, used, capacity }: Ov
   return { instanceUuid: '', host, finding: 'above_capacity', message, sinceMs: 0, seenAtMs: 0 };
 }
 
+/** What a repair claimed again for a project, whatever its quota, or holds above a limit that was lowered. */
+function aboveQuota(quotas: readonly ProjectQuotaView[], defaults: Resources): DoubtView[] {
+  const byProject = new Map(quotas.map((one) => [one.projectId, { ...one, cohort: one.cohort || undefined }]));
+  const state: QuotaState = {
+    quota: (project) => byProject.get(project),
+    defaultQuota: () => ({ limits: defaults, cohort: undefined, borrowLimits: {} }),
+    usage: (project) => byProject.get(project)?.used ?? {},
+    members: (cohort) => quotas.filter((one) => one.cohort === cohort).map(({ projectId }) => projectId),
+  };
+  return quotas.flatMap(({ projectId }) =>
+    exceededBy(projectId, state).map(({ scope, name, resourceClass, used, limit }) => {
+      const message = `${scope} ${name} holds ${used} ${resourceClass} of ${limit}`;
+      return { instanceUuid: '', host: '', finding: 'above_quota', message, sinceMs: 0, seenAtMs: 0 };
+    }),
+  );
+}
+
 function withRemedies(doubt: DoubtView): AuditLine {
   return { ...doubt, remedies: remediesOf(doubt) };
 }
@@ -89,6 +112,8 @@ function remediesOf({ finding, instanceUuid: uuid, host }: DoubtView): readonly 
       return [`berth instance migrate ${uuid}`];
     case 'above_capacity':
       return [`berth host disable ${host}`, 'berth terminate one of its instances'].slice(host === '' ? 1 : 0);
+    case 'above_quota':
+      return ['raise its limit (berth quota set)', 'berth terminate one of its instances'];
     case 'host_refused':
       return ['end the other agent of this name, or mend what its report says'];
     default:

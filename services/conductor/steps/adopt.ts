@@ -3,6 +3,7 @@ import type { Attempt, Instance } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
 import { createRecords, evacuated, leftActive, NO_BYTES, writeRecord } from '../lifecycle';
+import { readLostWrites } from '../lost-writes';
 import type { Look, RunningAt } from '../observation';
 import { isChanging } from '../reconcile/power';
 import { after } from './after';
@@ -48,14 +49,21 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
   if (older) return after(look, await writeRecord(c, older, active), look.observed);
   if (!voucher) return undefined;
   const { isSealed = false, projectId, userId, resources } = voucher;
-  const request = isSealed ? sealedFor(c, instance.allocationRequest, uuid, host) : undefined;
-  const excess = request && !isClaimed ? await claimSealed(c, request) : undefined;
-  if (excess !== undefined) {
-    await noteDoubt(c, look, 'unknown_instance', `${excess}: adopt or destroy it (berth audit)`);
+  const request = sealedFor(c, instance.allocationRequest, uuid, host);
+  const claimed = request && isSealed && !isClaimed ? await claimSealed(c, request) : undefined;
+  if (claimed?.kind === 'above_total') {
+    await noteDoubt(c, look, 'unknown_instance', `${claimed.why}: adopt or destroy it (berth audit)`);
     return undefined;
   }
+  if (claimed?.kind === 'above_quota') {
+    const fields = { event: 'adopted_above_quota', instance_uuid: uuid, project_id: projectId, host, why: claimed.why };
+    c.log.warn(fields, 'an instance that the store had forgotten runs, and is above the quota of its project');
+  }
+  const { upToMs } = await readLostWrites(c);
+  const reason = claimed?.kind === 'above_quota' ? 'adopted_above_quota' : attempt.reason;
   const record: Instance = {
     ...active,
+    attempts: [{ ...attempt, reason }],
     uuid,
     // A request of its own: the one it came with may have had instances on hosts that have not reported yet.
     requestId: uuid,
@@ -65,7 +73,8 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
     fault: undefined,
     requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId })),
     version: 1,
-    createdAtMs: nowMs,
+    // It is from before the loss, and when it ends its record is kept as long as its seal proves that it was lost.
+    createdAtMs: request ? Math.min(request.sealedAtMs ?? upToMs, nowMs) : nowMs,
     updatedAtMs: nowMs,
   };
   const { instances } = await createRecords(c, uuid, [record]);

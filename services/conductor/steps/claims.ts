@@ -1,5 +1,6 @@
 import { isClaimOf } from '#libs/domain/consumer';
 import type { Instance } from '#libs/domain/instance';
+import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
@@ -103,18 +104,33 @@ export async function claimAgain(
 /**
  * Claims for an instance without a record what a scheduler sealed: by force, since what it uses is reserved while it has no claim, but
  * no more than its providers have in all. Everything that really ran there fits; a host that shows what was sealed for instances of
- * different times does not.
- *
- * @returns why it does not fit; undefined when it is claimed, or holds something already
+ * different times does not. Its project's quota refuses nothing that runs: what exceeds it is claimed, and shown.
  */
-export async function claimSealed(c: Conductor, request: AllocationRequest): Promise<string | undefined> {
+export async function claimSealed(c: Conductor, request: AllocationRequest): Promise<ClaimedSealed> {
   const consumers = [claimWrite(request, { kind: 'absent' })];
-  const terms = { force: true, withinTotal: true } as const;
-  const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), ...terms, consumers });
-  if (result.kind !== 'capacity') return undefined;
-  const { resourceClass, providerUuid, usage } = result;
-  return `with it more ${resourceClass} would be claimed of provider ${providerUuid} than there is, ${usage.used[resourceClass] ?? 0} is`;
+  const claim = (withinQuota: boolean) => {
+    const terms = { force: true, withinTotal: true, withinQuota } as const;
+    return c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), ...terms, consumers });
+  };
+  const within = await claim(true);
+  const result = within.kind === 'quota' ? await claim(false) : within;
+  if (result.kind === 'capacity') {
+    const { resourceClass, providerUuid, usage } = result;
+    const used = usage.used[resourceClass] ?? 0;
+    return {
+      kind: 'above_total',
+      why: `with it more ${resourceClass} would be claimed of provider ${providerUuid} than there is, ${used} is`,
+    };
+  }
+  return within.kind === 'quota' ? { kind: 'above_quota', why: sentenceOf(within.excess) } : { kind: 'claimed' };
 }
+
+export type ClaimedSealed =
+  /** Or it holds something already. */
+  | { readonly kind: 'claimed' }
+  /** Claimed, with more than its project may hold. */
+  | { readonly kind: 'above_quota'; readonly why: string }
+  | { readonly kind: 'above_total'; readonly why: string };
 
 /** The allocation request that a scheduler sealed for exactly this instance and host; undefined for any other bytes. */
 export function sealedFor(

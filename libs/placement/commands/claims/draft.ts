@@ -11,7 +11,7 @@ export interface ClaimTerms {
   readonly force: boolean;
   /** Refuses forced amounts above the total of a provider. */
   readonly withinTotal?: boolean;
-  /** Refuses what would exceed a quota, unless forced. */
+  /** Refuses what would exceed a quota, forced or not. */
   readonly withinQuota: boolean;
 }
 

@@ -172,10 +172,11 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
       expect(await claimWithin(store, taking(10))).toEqual(committed);
     });
 
-    it('refuses nobody who does not want to be held to it, nor what is forced, and counts them', async () => {
+    it('refuses nobody who does not want to be held to it, and counts them; forced ones where they want it', async () => {
       await setQuota(store, 'project-1', { limits: { VCPU: 1 } });
       expect(await commit(store, { kind: 'write_allocations', consumers: [taking(2)] })).toEqual(committed);
-      const forced = { kind: 'write_allocations', consumers: [taking(3)], withinQuota: true, force: true } as const;
+      const forced = { kind: 'write_allocations', consumers: [taking(3)], force: true } as const;
+      expect(await commit(store, { ...forced, withinQuota: true })).toEqual(beyond('project-1', 'VCPU', 2, 3, 1));
       expect(await commit(store, forced)).toEqual(committed);
       expect(await claimWithin(store, taking(1))).toEqual(beyond('project-1', 'VCPU', 5, 1, 1));
     });
