@@ -21,14 +21,13 @@ export interface InstanceStore extends DoubtStore {
    * requests for that would have no bound. So the store keeps one time, when the newest instance that it has forgotten was
    * created: a request that is newer than that was not forgotten, one that is older may have been and is refused.
    *
-   * @param publishedAtMs  when the request was published at the earliest; without, it is taken as new
    * @throws BerthError `already_exists / instance_exists` when another request has one of the uuids; `failed_precondition /
-   *   request_expired`; `unavailable / outbox_full`. Nothing is stored.
+   *   request_expired`; `resource_exhausted / too_many_records`; `unavailable / outbox_full`. Nothing is stored.
    */
   create(
     requestId: string,
     instances: readonly Instance[],
-    publishedAtMs?: number,
+    terms?: CreateTerms,
   ): Promise<{ readonly created: boolean; readonly instances: Instance[] }>;
 
   /** Missing ones are left out. */
@@ -84,6 +83,16 @@ export interface InstanceStore extends DoubtStore {
   close(): Promise<void>;
 }
 
+export interface CreateTerms {
+  /** When the request was published at the earliest; without, it is taken as new. */
+  readonly publishedAtMs?: number | undefined;
+  /**
+   * So many instances its project has on record at most, those that ended and are not forgotten among them; no bound without. Requests
+   * that are stored by one run of a script may exceed it by what they have together.
+   */
+  readonly maxOfProject?: number;
+}
+
 /** Ended instances that are not forgotten yet: those created up to a time, until `beforeMs` is past another. */
 export interface KeptEnded {
   readonly createdUpToMs: number;
@@ -131,6 +140,9 @@ export interface OutboxSize {
  */
 export const MAX_OUTBOX = 100_000;
 
+/** About a kilobyte of the store each. */
+export const MAX_RECORDS_OF_PROJECT = 200_000;
+
 /** What the outbox keeps of a version: all that an event tells. */
 export function versionOf(instance: Instance): Instance {
   return {
@@ -175,6 +187,11 @@ export function requestExpired(requestId: string): BerthError {
 }
 
 /** What `create` throws when the outbox is full. */
+export function tooManyRecords(projectId: string, most: number): BerthError {
+  const message = `project '${projectId}' has ${most} instances on record, or would have more; those that ended count until they are forgotten`;
+  return new BerthError('resource_exhausted', 'too_many_records', message);
+}
+
 export function outboxFull(): BerthError {
   return new BerthError('unavailable', 'outbox_full', 'too many events wait to be published; retry later');
 }

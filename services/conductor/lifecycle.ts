@@ -1,6 +1,6 @@
 import { BerthError } from '#libs/domain/errors';
 import { type Attempt, canTransition, FIRST_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
-import type { Fence } from '#libs/instances/store';
+import type { CreateTerms, Fence } from '#libs/instances/store';
 import { endHeldAlternates } from './alternates/held-alternates';
 import type { Conductor } from './context';
 
@@ -79,18 +79,17 @@ const LIMITED: readonly InstanceState[] = ['active', 'unknown', 'stopped', 'shel
 /**
  * Stores new records of a request with their events: all or, when the request is known, none.
  *
- * @param publishedAtMs  as `InstanceStore.create`
  * @throws BerthError as `InstanceStore.create`; `internal / bad_transition`.
  */
 export async function createRecords(
   c: Conductor,
   requestId: string,
   records: readonly Instance[],
-  publishedAtMs?: number,
+  terms?: CreateTerms,
 ) {
   const bad = records.find(({ state }) => !FIRST_STATES.includes(state));
   if (bad) throw badTransition(bad.uuid, 'none', bad.state);
-  const result = await c.instances.create(requestId, records, publishedAtMs);
+  const result = await c.instances.create(requestId, records, terms);
   if (result.created) for (const record of result.instances) void c.events.publish([record]);
   return result;
 }

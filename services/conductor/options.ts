@@ -1,3 +1,4 @@
+import { MAX_RECORDS_OF_PROJECT } from '#libs/instances/store';
 import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
 
 /** Settings of a conductor. */
@@ -145,6 +146,14 @@ export const conductorOptions = {
     min: 0,
     max: 31_536_000_000,
     help: 'How long instances stay on record after they were deleted or ended in error.',
+  }),
+  maxRecords: intOption({
+    env: 'BERTH_CONDUCTOR_MAX_RECORDS',
+    default: MAX_RECORDS_OF_PROJECT,
+    min: 1_000,
+    max: 10_000_000,
+    unit: 'instances',
+    help: 'Instances of a project on record, ended ones too until they are forgotten; one request more is refused (too_many_records).',
   }),
   maxPending: intOption({
     env: 'BERTH_CONDUCTOR_MAX_PENDING',

@@ -1,4 +1,5 @@
 import { topOptions } from '#libs/cells/options';
+import { MAX_RECORDS_OF_PROJECT } from '#libs/instances/store';
 import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
 
 /** Settings of a top conductor. */
@@ -68,6 +69,14 @@ export const topConductorOptions = {
     min: 1_000,
     max: 86_400_000,
     help: 'Interval of comparing reservations at the top with instances; a reservation without an instance lasts as long.',
+  }),
+  maxRecords: intOption({
+    env: 'BERTH_TOP_CONDUCTOR_MAX_RECORDS',
+    default: 5 * MAX_RECORDS_OF_PROJECT,
+    min: 1_000,
+    max: 10_000_000,
+    unit: 'instances',
+    help: 'Instances of a project on record, ended ones too until they are forgotten; one request more is refused (too_many_records).',
   }),
   retentionMs: durationOption({
     env: 'BERTH_TOP_CONDUCTOR_RETENTION_MS',

@@ -11,6 +11,7 @@ import {
   matches,
   outboxFull,
   requestExpired,
+  tooManyRecords,
 } from '../store';
 import { memoryDoubtStore } from './doubt-store';
 import { memoryOutbox } from './outbox';
@@ -76,13 +77,18 @@ export function memoryInstanceStore(
   return {
     ...memoryDoubtStore(),
 
-    async create(requestId, instances, publishedAtMs = Infinity) {
+    async create(requestId, instances, { publishedAtMs = Infinity, maxOfProject = Infinity } = {}) {
       const known = requests.get(requestId);
       if (known) return { created: false, instances: present(known) };
       const taken = instances.find((instance) => records.has(instance.uuid));
       if (taken) throw instanceExists(taken.uuid);
       if (publishedAtMs <= forgottenUpToMs) throw requestExpired(requestId);
       if (outbox.size >= maxOutbox) throw outboxFull();
+      const projectId = instances[0]?.projectId ?? '';
+      if (maxOfProject < Infinity) {
+        const count = [...records.values()].filter((one) => one.projectId === projectId).length;
+        if (count + instances.length > maxOfProject) throw tooManyRecords(projectId, maxOfProject);
+      }
       instances.forEach(write);
       sorted = undefined;
       requests.set(

@@ -11,6 +11,7 @@ import {
   matches,
   outboxFull,
   requestExpired,
+  tooManyRecords,
 } from '../store';
 import { redisDoubtStore } from './doubt-store';
 import { fromEvents } from './record';
@@ -126,15 +127,16 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
   return {
     ...redisDoubtStore(client, cell),
 
-    async create(requestId, instances, publishedAtMs) {
+    async create(requestId, instances, { publishedAtMs = '', maxOfProject = '' } = {}) {
       const spec = shared.sharedBy(instances);
       const rows = instances.flatMap((one) => [one.uuid, one.projectId, shared.toRecord(one, spec)]);
       const specText = spec === undefined ? '' : Buffer.from(spec).toString('base64');
-      const args = ['create', requestId, publishedAtMs ?? '', specText, instances.length, ...rows];
+      const args = ['create', requestId, publishedAtMs, maxOfProject, specText, instances.length, ...rows];
       const [outcome, ...details] = await write({ args, count: instances.length });
       if (outcome === 'exists') throw instanceExists(details[0] ?? '');
       if (outcome === 'expired') throw requestExpired(requestId);
       if (outcome === 'full') throw outboxFull();
+      if (outcome === 'too_many') throw tooManyRecords(instances[0]?.projectId ?? '', Number(maxOfProject));
       if (outcome !== 'created') return { created: false, instances: await shared.fromRecords(details) };
       if (spec !== undefined) shared.share(requestId, spec);
       return { created: true, instances: [...instances] };

@@ -162,6 +162,27 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         expect(due.map(({ requestSpec: spec }) => `${spec.length}`).sort()).toEqual(['4000', '5000', '5000']);
       });
 
+      it('has of a project so many as it may have on record, ended ones too, and as many as run', async () => {
+        const projectId = `p-${randomUUID()}`;
+        const requestOf = (count: number, state: Instance['state'] = 'scheduling') => {
+          const requestId = randomUUID();
+          return Array.from({ length: count }, () => anInstance({ requestId, projectId, state }));
+        };
+        const create = (instances: readonly Instance[]) =>
+          store.create(instances[0]?.requestId ?? '', instances, { maxOfProject: 3 });
+        const ended = requestOf(2, 'deleted');
+        await create(ended);
+        const tooMany = { code: 'resource_exhausted', reason: 'too_many_records' };
+        await expect(create(requestOf(2))).rejects.toMatchObject(tooMany);
+        expect((await create(requestOf(1))).created).toBe(true);
+        await expect(create(requestOf(1))).rejects.toMatchObject(tooMany);
+        expect((await create(ended)).created).toBe(false);
+        const other = [anInstance({ projectId: `${projectId}0` })];
+        expect((await create(other)).created).toBe(true);
+        const running = requestOf(2, 'active');
+        expect((await store.create(running[0]?.requestId ?? '', running)).created).toBe(true);
+      });
+
       it('stores a thousand instances of one request', async () => {
         const requestId = randomUUID();
         const many = Array.from({ length: 1000 }, () => anInstance({ requestId }));
@@ -573,7 +594,7 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
 
       it('refuses a request that is older than what it has forgotten, and no other', async () => {
         const create = (publishedAtMs: number, createdAtMs: number, requestId: string = randomUUID()) =>
-          store.create(requestId, [anInstance({ requestId, createdAtMs })], publishedAtMs);
+          store.create(requestId, [anInstance({ requestId, createdAtMs })], { publishedAtMs });
         const requestId = randomUUID();
         const { instances } = await create(1_000, 1_050, requestId);
         await end(instances[0] as Instance);
@@ -590,11 +611,14 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
       it('still knows a request that is older than what it has forgotten', async () => {
         const requestId = randomUUID();
         const [long, short] = [anInstance({ requestId, createdAtMs: 10 }), anInstance({ createdAtMs: 20 })];
-        await store.create(requestId, [long], 10);
-        await store.create(short.requestId, [short], 20);
+        await store.create(requestId, [long], { publishedAtMs: 10 });
+        await store.create(short.requestId, [short], { publishedAtMs: 20 });
         await end(short);
         await store.forget(10_000, 10);
-        expect(await store.create(requestId, [long], 10)).toEqual({ created: false, instances: [long] });
+        expect(await store.create(requestId, [long], { publishedAtMs: 10 })).toEqual({
+          created: false,
+          instances: [long],
+        });
       });
     });
   });

@@ -118,12 +118,12 @@ function publishedAtEarliest(c: Conductor, { publishedAtMs = 0 }: BuildRequest):
 async function createOnce(c: Conductor, request: BuildRequest) {
   const { requestId, requestSpec } = request;
   const { flavor, projectId } = readSpec(requestSpec);
-  const publishedAtMs = publishedAtEarliest(c, request);
+  const terms = { publishedAtMs: publishedAtEarliest(c, request), maxOfProject: c.config.maxRecords };
   await c.quotas.require(c, request);
   const isQueued = await goesBehindOthers(c, request, projectId);
   try {
     const create = (spec: EncodedRequestSpec) =>
-      createRecords(c, requestId, firstVersions(c, request, spec, isQueued), publishedAtMs);
+      createRecords(c, requestId, firstVersions(c, request, spec, isQueued), terms);
     if (flavor === undefined) return await create(requestSpec);
     const instances = await c.instances.list({ requestId }, undefined, request.count);
     if (instances.length > 0) return { created: false, instances };

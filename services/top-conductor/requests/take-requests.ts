@@ -86,7 +86,8 @@ async function createOnce(t: TopConductor, request: BuildRequest) {
   const nowMs = t.clock.now();
   const begin = { state: 'scheduling', dueAtMs: nowMs + givingMs(t) } as const;
   const wanted = newInstances(request, t.random, { projectId, userId, requestSpec, nowMs, begin });
-  return t.instances.create(requestId, wanted, request.publishedAtMs || undefined);
+  const terms = { publishedAtMs: request.publishedAtMs || undefined, maxOfProject: t.config.maxRecords };
+  return t.instances.create(requestId, wanted, terms);
 }
 
 /** An instance in a cell is ended by the cell; one without a cell ends here. */

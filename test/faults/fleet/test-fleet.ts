@@ -64,6 +64,8 @@ export interface FleetOptions {
   readonly rabbitmq?: RabbitmqOptions;
   /** So many brokers are one cluster, and processes are connected to them in turn; with proxies. */
   readonly brokerCount?: number;
+  /** In a cluster, the queues of calls, reports and orders live on one broker each: without `BERTH_BROKER_CLUSTER`. */
+  readonly isReplicated?: boolean;
   /** The HTTP ports of processes, by name; any free one for the others. */
   readonly httpPorts?: ReadonlyMap<string, number>;
 }
@@ -103,10 +105,10 @@ export class TestFleet {
    * `BERTH_STORE_URL` among them the fleet uses that store, not the private Redis.
    */
   static async start(settings: Readonly<Record<string, string>> = {}, options: FleetOptions = {}): Promise<TestFleet> {
-    const { brokerCount = 1 } = options;
+    const { brokerCount = 1, isReplicated = brokerCount > 1 } = options;
     const ofTop = ['scheduler', 'conductor'].map((service) => inCell(TOP, service));
     const users = [...AGENTS.map((name) => `service-host.${name}`), TENANT, ...ofTop];
-    const credentials = deployedCredentials(users, brokerCount > 1);
+    const credentials = deployedCredentials(users, isReplicated);
     const [rabbitmq, redis] = await Promise.all([
       startRabbitmq({ ...options.rabbitmq, config: { load_definitions: credentials.definitionsFile } }),
       startRedis({ appendOnly: true, ...options.redis }),

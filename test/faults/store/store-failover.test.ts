@@ -15,6 +15,8 @@ import { ClaimLoad } from './claim-load';
 
 jest.setTimeout(180_000);
 
+const BUILDS = 20;
+
 let group: SentinelGroup;
 let toClose: (() => Promise<void>) | undefined;
 beforeEach(async () => {
@@ -69,4 +71,28 @@ it('loses no build when its primary is killed in the middle of 300', async () =>
   printFigure("Redis' primary is killed, with Sentinels and BERTH_STORE_REPLICAS=1", {
     right: systemClock().elapsed() - killedAtMs,
   });
+});
+
+it('has all that runs go on when its primary is killed and no replica has what was written last', async () => {
+  const own = { BERTH_STORE_REPLICAS: '0', BERTH_AGENT_FAKE_FAILURE_RATE: '0' };
+  const fleet = await TestFleet.start({ ...settings(), ...own });
+  toClose = () => fleet.stop();
+  const before = await fleet.request(BUILDS);
+  expect(await fleet.problems(before)).toEqual([]);
+  await group.cutReplicasOff();
+  const since = await fleet.request(BUILDS);
+  await fleet.atRest(since, BUILDS / 2);
+  const all = await fleet.instances.get([...before, ...since]);
+  const healthy = all.filter(({ state }) => state === 'active');
+  await killPrimary();
+  const lostAtMs = systemClock().elapsed();
+  expect((await fleet.instances.get(since)).length).toBeLessThan(BUILDS);
+
+  expect(await fleet.problems(healthy.map(({ uuid }) => uuid))).toEqual([]);
+  printFigure("Redis' primary is killed, with Sentinels and replicas that did not follow", {
+    right: systemClock().elapsed() - lostAtMs,
+  });
+  const runs = fleet.runs();
+  expect(runs).toEqual(expect.arrayContaining(healthy.map(({ uuid, host }) => `${uuid} ${host}`)));
+  expect(new Set(runs.map((one) => one.split(' ')[0])).size).toBe(runs.length);
 });

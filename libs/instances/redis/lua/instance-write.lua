@@ -12,8 +12,9 @@
 --- KEYS[8] specs     hash: request id to the spec that its records refer to
 --- KEYS[9] holders   hash of the placement store: host to '<epoch> <until ms> ...'
 --- ARGV[1]   limit   instances in the outbox above which nothing is created
---- ARGV[2..] for each: 'create', request id, when it was published ('' for not known), the spec that its records refer to
----           ('' when they have it themselves), count, and for each instance uuid, project id, record;
+--- ARGV[2..] for each: 'create', request id, when it was published ('' for not known), how many instances its project may have on
+---           record ('' for any number), the spec that its records refer to ('' when they have it themselves), count, and for each
+---           instance uuid, project id, record;
 ---           or 'update', uuid, when the version before was written ('' for any time), record;
 ---           or 'fenced', host, epoch, and an update: only while the host is held by that epoch
 ---           or 'published', uuid, version: its events up to that version leave the outbox
@@ -23,6 +24,7 @@
 ---         {'known', record, ...} the request is known: its records that are left, in order
 ---         {'expired'}            its instances may have been forgotten
 ---         {'full'}               the outbox is
+---         {'too_many'}           its project has too many on record
 ---         Of an update, which writes a record over the version before it:
 ---         {'updated', events}    with the events in the outbox before it, if any
 ---         {'absent'}
@@ -68,7 +70,8 @@ end
 local operations = {}
 
 function operations.create()
-  local request_id, published_at_ms, spec, rows, uuids = next_arg(), tonumber(next_arg()), next_arg(), {}, {}
+  local request_id, published_at_ms, most, spec = next_arg(), tonumber(next_arg()), tonumber(next_arg()), next_arg()
+  local rows, uuids = {}, {}
   for n = 1, tonumber(next_arg()) do
     rows[n] = { uuid = next_arg(), project = next_arg(), record = next_arg() }
     uuids[n] = rows[n].uuid
@@ -84,6 +87,10 @@ function operations.create()
   end
   if published_at_ms and published_at_ms <= tonumber(redis.call('GET', KEYS[7]) or 0) then return {'expired'} end
   if redis.call('HLEN', KEYS[6]) >= tonumber(ARGV[1]) then return {'full'} end
+  if most and #rows > 0 then
+    local count = redis.call('ZLEXCOUNT', KEYS[3], '[' .. by('project', rows[1].project, ''), '(' .. by('project', rows[1].project, '~'))
+    if count + #rows > most then return {'too_many'} end
+  end
 
   requests[request_id] = table.concat(uuids, ',')
   if spec ~= '' then specs[request_id] = spec end
