@@ -44,7 +44,9 @@ export function migrationWrite(
 ): ConsumerWrite {
   const left = view.consumer(uuid);
   if (left && !isClaimOf(held, left, MIGRATION_CONSUMER)) {
-    const message = `instance ${held.uuid} can't be moved: the uuid by which its source is held is taken; build it under another`;
+    const end =
+      view.consumer(uuid)?.owner === 'api' ? 'delete its allocations at the placement API' : 'terminate the instance';
+    const message = `instance ${held.uuid} can't be moved: consumer ${uuid} has the uuid by which its source would be held; ${end} of that uuid, and move it again`;
     throw new BerthError('failed_precondition', 'migration_uuid_taken', message);
   }
   const expect: ConsumerGuard = left ? { kind: 'claim', claimToken: left.claimToken } : { kind: 'absent' };

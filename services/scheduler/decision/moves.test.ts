@@ -45,6 +45,19 @@ it('passes what an instance holds to its migration in the commit that claims its
   expect(new Set([own?.consumerType, kept?.consumerType])).toEqual(new Set(['INSTANCE', 'MIGRATION']));
 });
 
+it('says what has the uuid of its migration, and what ends that', async () => {
+  await world.report('a');
+  await world.report('b');
+  const { migrationUuid, move, held } = await placed(await world.scheduler());
+  await world.occupy('b', { VCPU: 1 }, undefined, migrationUuid);
+  const refused = {
+    reason: 'migration_uuid_taken',
+    message: expect.stringContaining(`terminate the instance of that uuid`),
+  };
+  await expect(move(2, ['a'])).rejects.toMatchObject(refused);
+  expect(await held()).toEqual([on('a', 2), on('b', 1)]);
+});
+
 it('answers the same when it is asked again, whatever the request says of where it is', async () => {
   await world.report('a');
   await world.report('b');

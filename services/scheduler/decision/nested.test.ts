@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
+import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import type { RequestGroup } from '#libs/domain/request-spec';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
@@ -214,6 +215,57 @@ describe('what an agent reports below its host', () => {
     expect(scheduler.explain(near, 'tree').hosts[0]).toMatchObject({ passed: true, refusals: [] });
     expect(hostsOf(await scheduler.select(near, [second]))).toEqual(['tree']);
     expect(await allocationsOf(second)).toMatchObject({ [nestedUuid('numa1')]: { VCPU: 3 } });
+  });
+
+  it('is resized in place wherever the difference fits: at its own node with its device, else at the other', async () => {
+    await report('numa0');
+    const scheduler = await world.scheduler();
+    const who = { projectId: 'project-1', userId: 'user-1' };
+    const uuid = randomUUID();
+    const { response } = await scheduler.select({ ...near, ...who }, [uuid]);
+    const claimToken = response.destinations[0]?.claimToken ?? 0;
+    const migrationUuid = migrationUuidOf(uuid);
+    const resize = (vcpus: number, sameSubtrees: typeof near.sameSubtrees) => {
+      const requestGroups = [group('_cpu', { VCPU: vcpus }), group('_gpu', { VGPU: 1 })];
+      const wanted = { ...near, ...who, requestGroups, sameSubtrees };
+      return scheduler.move(wanted, uuid, { migrationUuid, claimToken, sourceHost: 'tree' });
+    };
+    expect(hostsOf(await resize(5, near.sameSubtrees))).toEqual([]);
+    await take(nestedUuid('numa0'), { VCPU: 1 });
+    await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+    expect(hostsOf(await resize(4, near.sameSubtrees))).toEqual([]);
+    expect(await allocationsOf(uuid)).toMatchObject({ [nestedUuid('numa0')]: { VCPU: 3 } });
+    expect(hostsOf(await resize(2, near.sameSubtrees))).toEqual(['tree']);
+    expect(await allocationsOf(uuid)).toMatchObject({
+      [nestedUuid('numa0')]: { VCPU: 2 },
+      [nestedUuid('gpu')]: { VGPU: 1 },
+    });
+    expect(listOverAllocated(scheduler.mirror).overAllocated).toEqual([]);
+  });
+
+  it('is resized in place at the other node where its own has too little, and its device counts once', async () => {
+    await report('numa0');
+    const scheduler = await world.scheduler();
+    const who = { projectId: 'project-1', userId: 'user-1' };
+    const uuid = randomUUID();
+    const both = { ...near, ...who, requestGroups: [group('_cpu', { VCPU: 3 }), group('_gpu', { VGPU: 2 })] };
+    const { response } = await scheduler.select(both, [uuid]);
+    await take(nestedUuid('numa0'), { VCPU: 1 });
+    await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+    const wanted = {
+      ...both,
+      requestGroups: [group('_cpu', { VCPU: 4 }), group('_gpu', { VGPU: 2 })],
+      sameSubtrees: [],
+    };
+    const claimToken = response.destinations[0]?.claimToken ?? 0;
+    const move = { migrationUuid: migrationUuidOf(uuid), claimToken, sourceHost: 'tree' };
+    expect(hostsOf(await scheduler.move(wanted, uuid, move))).toEqual(['tree']);
+    expect(await allocationsOf(uuid)).toMatchObject({
+      [nestedUuid('numa1')]: { VCPU: 4 },
+      [nestedUuid('gpu')]: { VGPU: 2 },
+    });
+    expect(await allocationsOf(move.migrationUuid)).toEqual({ [nestedUuid('numa0')]: { VCPU: 3 } });
+    expect(listOverAllocated(scheduler.mirror).overAllocated).toEqual([]);
   });
 
   it('is not selected once it is gone, and what runs on it keeps its claim and is shown', async () => {

@@ -39,7 +39,7 @@ export interface ScenarioOutcome {
 }
 
 /** Short intervals, so that changes show at once. */
-const SCENARIO_SETTINGS: Environment = {
+export const SCENARIO_SETTINGS: Environment = {
   BERTH_AGENT_REPORT_INTERVAL_MS: '500',
   BERTH_AGENT_REPORT_MIN_INTERVAL_MS: '100',
   BERTH_AGENT_LOOK_INTERVAL_MS: '200',
