@@ -1,15 +1,27 @@
+import type { Clock } from '#libs/domain/clock';
 import type { Metrics } from '#libs/runtime/metrics';
 import type { Ledger, TrackedInstance } from './host/ledger';
 
 /** The metrics of an agent, over all hosts of the process: a label per host would make thousands of series. */
-export function agentMetrics(metrics: Metrics) {
+export function agentMetrics(metrics: Metrics, clock: Clock) {
   const ledgers = new Set<Ledger>();
   const sum = (state: TrackedInstance['state']) => [...ledgers].reduce((all, ledger) => all + ledger.count(state), 0);
   metrics.gauge('berth_agent_instances', 'Instances that the hosts of this process carry.', ['state'], (gauge) => {
     for (const state of ['building', 'running', 'stopping', 'stopped', 'destroying'] as const)
       gauge.set({ state }, sum(state));
   });
+  let silentSinceMs: () => readonly number[] = () => [];
+  metrics.gauge(
+    'berth_agent_controller_silence_seconds',
+    'Time since the last answer of the controller, of those that do not serve, that has been silent longest; 0 for none.',
+    [],
+    (gauge) => gauge.set(Math.max(0, ...silentSinceMs().map((atMs) => (clock.now() - atMs) / 1_000))),
+  );
   return {
+    /** Reads when each of the controllers that do not serve answered last; 0 for never. */
+    watchSilence(read: typeof silentSinceMs) {
+      silentSinceMs = () => read().filter((atMs) => atMs > 0);
+    },
     /** Adds a host's ledger to the gauge of instances; returns its removal. */
     watch(ledger: Ledger) {
       ledgers.add(ledger);

@@ -57,7 +57,7 @@ export interface ComputeAgentParts extends Surroundings {
  */
 export async function startComputeAgent(parts: ComputeAgentParts): Promise<Running> {
   const { bus, config, clock, log, random, formerRun = noFormerRun, nodes } = parts;
-  const counters = agentMetrics(parts.metrics);
+  const counters = agentMetrics(parts.metrics, parts.clock);
   const agentRun = random.uuid();
   const reporter = createReporter(bus, config, counters, agentRun, parts);
   const usage = watchUsage(clock, log, config.lookIntervalMs);

@@ -56,6 +56,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   const remembered = new Map<string, RememberedNode>();
   void keepCompared(parts, remembered);
   const away = new Set<string>();
+  counters.watchSilence(() => [...away].map((host) => remembered.get(host)?.record.contactedAtMs ?? 0));
   const { proof } = nodes;
   let ring: Ring | undefined;
   let ringUntilMs = 0;

@@ -46,7 +46,10 @@ export interface BootWatchParts {
   readonly proof?: BootProof | undefined;
 }
 
-/** Polls until a machine without boot progress, or a boot without a beginning, is no longer believed. */
+/**
+ * Polls until a machine without boot progress, or a boot without a beginning, is no longer believed; and until one that is shown off after
+ * its order may have lost its power. The latter doubles with each order: a controller may show power-on that late.
+ */
 const DOUBT_LOOKS = 12;
 /** Polls of a machine that another agent switched on, until an up system is not the one from before. */
 const STEADY_LOOKS = 3;
@@ -71,7 +74,9 @@ export function watchBoot(
   const { host } = node.record;
   const untilMs = clock.elapsed() + bootTimeoutMs;
   const expectation = proof?.expect({ node: host, systemId: () => node.record.systemId, device });
-  let isOrdered = false;
+  let orders = 0;
+  /** Ordered again while it was shown off: the boot before may be under way, and the device armed again is left over. */
+  let isArmedAgain = false;
   let wasOn = false;
   let looks = 0;
   let hasBegun = false;
@@ -80,13 +85,15 @@ export function watchBoot(
   function judge(status: NodeStatus): BootVerdict {
     looks++;
     if (!status.isOn) {
-      if (isOrdered && clock.elapsed() >= untilMs) throw bootFailed(`node ${host} does not switch on`);
-      if (status.isSwitching || (isOrdered && !wasOn && looks <= DOUBT_LOOKS)) return wait('waits for it to switch on');
+      if (orders > 0 && clock.elapsed() >= untilMs) throw bootFailed(`node ${host} does not switch on`);
+      if (status.isSwitching || (orders > 0 && !wasOn && looks <= DOUBT_LOOKS * 2 ** (orders - 1)))
+        return wait('waits for it to switch on');
       // It may have lost its power: a boot without the device armed again would be the disk's.
+      isArmedAgain = orders > 0;
       return { kind: 'off' };
     }
     // Off when this work began, and on by an earlier order: a slow power-on was shown as off.
-    if (!isBegun && !isOrdered) return { kind: 'unseen' };
+    if (!isBegun && orders === 0) return { kind: 'unseen' };
     wasOn = true;
     const { word } = expectation ?? {};
     if (word?.kind === 'failed') throw bootFailed(`what booted from ${device} on node ${host} failed: ${word.why}`);
@@ -113,16 +120,23 @@ export function watchBoot(
     }
     steadyLooks++;
     if (pendingBoot === device) {
-      return doubt(`it is up, and its one-time boot from ${device} still waits to be used: something else has booted`);
+      const why = `it is up, and its one-time boot from ${device} still waits to be used: something else has booted`;
+      const mayBeLeft = isArmedAgain && clock.elapsed() < untilMs;
+      return mayBeLeft && looks >= DOUBT_LOOKS ? bootAnew() : doubt(why);
     }
-    const enough = isBegun && !isOrdered ? STEADY_LOOKS : DOUBT_LOOKS;
+    const enough = isBegun && orders === 0 ? STEADY_LOOKS : DOUBT_LOOKS;
     if (hasBegun || (node.record.tellsBoot && steadyLooks >= enough)) return { kind: 'booted' };
     return doubt(`the controller shows ${progress} and never showed it starting: that tells nothing`);
   }
 
+  function bootAnew(): BootVerdict {
+    isArmedAgain = false;
+    return { kind: 'unseen' };
+  }
+
   function doubt(why: string): BootVerdict {
     if (looks < DOUBT_LOOKS) return wait(why);
-    if (isBegun && !isOrdered) return { kind: 'unseen' };
+    if (isBegun && orders === 0) return { kind: 'unseen' };
     const message = `node ${host}, booting from ${device}: ${why}; have what boots report itself (BERTH_AGENT_HEARTBEAT_SECRET)`;
     throw new BerthError('failed_precondition', 'boot_unproven', message);
   }
@@ -130,7 +144,7 @@ export function watchBoot(
   return {
     judge,
     switchedOn() {
-      isOrdered = true;
+      orders++;
       wasOn = false;
       hasBegun = false;
       looks = 0;
