@@ -178,6 +178,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         load: async (context) => (await import('#services/cli/commands/upgrade/upgrade')).upgradeCommand(context),
       },
       {
+        name: 'placement',
+        description: 'Import from another placement API: move a running Nova to Berth, and back.',
+        load: async (context) => (await import('#services/cli/commands/placement/placement')).placementCommand(context),
+      },
+      {
         name: 'config',
         description: 'List every setting: default, range, unit, help, and what it is now. Secrets are hidden.',
         load: async (context) => (await import('#services/cli/commands/service/config')).configCommand(context),

@@ -13,6 +13,7 @@ import { topConductorOptions } from '../top-conductor/options';
 import { topSchedulerOptions } from '../top-scheduler/options';
 import { brokerOptions, clientOptions, novaClientOptions, placementClientOptions } from './client/client-options';
 import { contextOptions } from './contexts/options';
+import { importOptions } from './placement-import/options';
 
 /**
  * Every setting of Berth, by reader. A `BERTH_*` variable that is missing here is refused as unknown. For a setting in
@@ -41,4 +42,5 @@ export const settingsTables: readonly { readonly of: string; readonly options: O
       ...brokerOptions,
     },
   },
+  { of: 'imports into the placement API', options: importOptions },
 ];

@@ -7,6 +7,7 @@ import {
   postAllocations,
   putConsumerAllocations,
 } from './handlers/allocations';
+import { raiseGenerations } from './handlers/generations';
 import {
   createInventory,
   deleteInventories,
@@ -36,6 +37,7 @@ import type { RuleName } from './policy/rules';
 import { allocationsBody, consumerAllocationsBody, reshaperBody, usagesQuery } from './schemas/allocations';
 import { type Answers, answer } from './schemas/answers';
 import { candidatesQuery } from './schemas/candidates';
+import { generationsBody } from './schemas/generations';
 import { inventoriesBody, inventoryBody, newInventoryBody } from './schemas/inventories';
 import { createClassBody, listTraitsQuery, providerTraitsBody, putClassBody } from './schemas/names';
 import type { Schema, Versioned } from './schemas/parts';
@@ -124,6 +126,9 @@ const PATHS: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>
     DELETE: operation(0, deleteConsumerAllocations, 'allocations:delete', answer.nothing),
   },
   '/usages': { GET: operation(9, getUsages, 'usages', answer.projectUsages, usagesQuery) },
+  '/berth/generations': {
+    POST: operation(0, raiseGenerations, 'allocations:manage', answer.nothing, generationsBody),
+  },
   '/reshaper': { POST: operation(30, reshape, 'reshaper:reshape', answer.nothing, reshaperBody) },
 };
 

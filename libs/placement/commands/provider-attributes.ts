@@ -1,5 +1,5 @@
 import type { Inventories } from '../../domain/inventory';
-import type { WriteAggregates, WriteInventories, WriteTraits } from '../port/placement-store';
+import type { RaiseGenerations, WriteAggregates, WriteInventories, WriteTraits } from '../port/placement-store';
 import { withMemberships } from './aggregates';
 import { countUsers, refuseUnknown } from './catalogue';
 import { decide } from './reports/merge-report';
@@ -56,6 +56,23 @@ export async function writeAggregates(
   tx.put('provider', providerUuid, { ...provider, aggregates: kept, updatedAtMs: atMs });
   tx.write({ kind: generation === undefined ? 'show' : 'raise', key: providerUuid });
   return undefined;
+}
+
+/** Raises generations to at least the given ones. Decided again when a claim meanwhile changed one of the rows. */
+export async function raiseGenerations(tx: Transaction, { providers, consumers }: RaiseGenerations): Decided {
+  const [usages, rows] = await Promise.all([
+    tx.getAll('usage', Object.keys(providers)),
+    tx.getAll('consumer', Object.keys(consumers)),
+  ]);
+  for (const [i, [uuid, generation]] of Object.entries(providers).entries()) {
+    const usage = usages[i];
+    if (usage && usage.generation < generation) tx.put('usage', uuid, { ...usage, generation });
+  }
+  for (const [i, [uuid, generation]] of Object.entries(consumers).entries()) {
+    const row = rows[i];
+    if (row?.owner === 'api' && row.generation < generation) tx.put('consumer', uuid, { ...row, generation });
+  }
+  return tx.writes.length === 0 ? { kind: 'unchanged' } : undefined;
 }
 
 /** Refuses when a generation is given and is not the provider's. */

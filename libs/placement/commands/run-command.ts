@@ -6,7 +6,7 @@ import { createGroup, deleteGroup } from './groups';
 import { clearFailures, noteDead, noteHeard, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { endLeases, writeLease } from './leases';
 import { settleProject } from './project-usage';
-import { writeAggregates, writeInventories, writeTraits } from './provider-attributes';
+import { raiseGenerations, writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteHostTree, deleteProvider, putProvider } from './providers';
 import { writeQuota } from './quotas';
 import { reshape } from './reshape';
@@ -34,6 +34,7 @@ const DECIDERS: {
   write_traits: writeTraits,
   write_aggregates: writeAggregates,
   reshape,
+  raise_generations: raiseGenerations,
   create_name: createName,
   delete_name: deleteName,
   rename_class: renameClass,

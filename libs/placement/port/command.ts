@@ -15,6 +15,7 @@ export type Command = { readonly atMs: number } & (
   | WriteTraits
   | WriteAggregates
   | Reshape
+  | RaiseGenerations
   | CatalogueCommand
   | SetHostEnabled
   | RecordFailure
@@ -262,6 +263,17 @@ export interface WriteQuota {
   readonly cohort: string | undefined;
   /** Classes whose limits go; `all`: the quota itself. */
   readonly unset: readonly string[] | 'all';
+}
+
+/**
+ * Raises generations to at least those that another placement service had, never lowers one: a guard that a client read there
+ * then matches only the state that it knows. Unknown uuids, and consumers that Berth places, are left out.
+ */
+export interface RaiseGenerations {
+  readonly kind: 'raise_generations';
+  /** By uuid. */
+  readonly providers: Readonly<Record<string, number>>;
+  readonly consumers: Readonly<Record<string, number>>;
 }
 
 /** Settles what is counted of a project's use: finished days go to its history, old ones are forgotten. */

@@ -271,6 +271,14 @@ const actions: Arbitrary<Plain<Command> | Plain<HostReport>> = oneof(
     }),
   },
   {
+    weight: 1,
+    arbitrary: record({
+      kind: constant('raise_generations' as const),
+      providers: dictionary(providers, integer({ min: 0, max: 9 }), { maxKeys: 2 }),
+      consumers: dictionary(consumers, integer({ min: 0, max: 9 }), { maxKeys: 2 }),
+    }),
+  },
+  {
     weight: 2,
     arbitrary: record({
       kind: constantFrom('create_name' as const, 'delete_name' as const),

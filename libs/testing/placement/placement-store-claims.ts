@@ -70,6 +70,33 @@ export function describeClaims(open: () => PlacementStore): void {
       expect(await store.consumers([write.uuid, randomUUID()])).toMatchObject([{ uuid: write.uuid, generation: 1 }]);
     });
 
+    it('raises generations, never lowers them, and leaves what Berth places alone', async () => {
+      const host = await aProvider(store);
+      const own = aWrite({ [host]: { VCPU: 1 } }, { owner: 'api' });
+      const placed = aWrite({ [host]: { VCPU: 1 } }, { owner: 'conductor' });
+      await claim(store, own, placed);
+      const raise = (generation: number) => {
+        const consumers = { [own.uuid]: generation, [placed.uuid]: generation, [randomUUID()]: generation };
+        const providers = { [host]: generation, [randomUUID()]: generation };
+        return commit(store, { kind: 'raise_generations', providers, consumers });
+      };
+      const seen = async () => {
+        const rows = await contentsOf(store);
+        const of = (uuid: string) => rows.consumers.find((row) => row.uuid === uuid)?.generation;
+        return [rows.providers.find(({ uuid }) => uuid === host)?.generation, of(own.uuid), of(placed.uuid)];
+      };
+      expect(await raise(41)).toMatchObject({ kind: 'committed' });
+      expect(await seen()).toEqual([41, 41, 1]);
+      expect(await raise(40)).toEqual({ kind: 'unchanged' });
+      await claim(store, {
+        ...own,
+        allocations: { [host]: { VCPU: 2 } },
+        expect: { kind: 'generation', generation: 41 },
+      });
+      expect(await seen()).toEqual([42, 42, 1]);
+      expect(await usedOf(host)).toEqual({ VCPU: 3 });
+    });
+
     it('finishes commits under way before it closes', async () => {
       const host = await aProvider(store);
       const claiming = claim(store, aWrite({ [host]: { VCPU: 4 } }));

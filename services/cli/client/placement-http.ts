@@ -21,8 +21,19 @@ export interface PlacementAddress {
   readonly interrupted: AbortSignal;
 }
 
+/** One request below the address. */
+export interface PlacementRequest {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+  /** The minor number of the microversion; that of the documents that commands read unless given. */
+  readonly minor?: number;
+  /** A global request id, by which the services' logs can be followed. */
+  readonly requestId?: string;
+}
+
 /** The microversion of the documents that commands read. */
-const MICROVERSION = 'placement 1.39';
+export const NEWEST_MINOR = 39;
 
 /**
  * The JSON document at a path of the placement API.
@@ -31,19 +42,30 @@ const MICROVERSION = 'placement 1.39';
  */
 export async function getDocument<T>(address: PlacementAddress, path: string, query: Query = []): Promise<T> {
   const parameters = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])).toString();
-  const root = address.url.replace(/\/+$/, '');
-  const { status, body } = await ask(address, `${root}${path}${parameters === '' ? '' : `?${parameters}`}`);
+  const { status, body } = await askPlacement(address, { path: `${path}${parameters === '' ? '' : `?${parameters}`}` });
   if (status === 200 && typeof body === 'object' && body !== null) return body as T;
   throw refusal(status, body, address.url);
 }
 
-async function ask(address: PlacementAddress, url: string): Promise<JsonAnswer> {
+/**
+ * The answer, of any status, to a request.
+ *
+ * @throws BerthError `unavailable`, `deadline_exceeded`, `aborted / interrupted`.
+ */
+export async function askPlacement(address: PlacementAddress, request: PlacementRequest): Promise<JsonAnswer> {
   const { token, timeoutMs, clock, interrupted } = address;
+  const { method = 'GET', path, body, minor = NEWEST_MINOR, requestId } = request;
   const late = new AbortController();
   const cancel = clock.after(timeoutMs, () => late.abort());
   try {
-    return await fetchJson(url, {
-      headers: { 'openstack-api-version': MICROVERSION, 'x-auth-token': token },
+    return await fetchJson(address.url.replace(/\/+$/, '') + path, {
+      method,
+      headers: {
+        'openstack-api-version': `placement 1.${minor}`,
+        'x-auth-token': token,
+        ...(requestId === undefined ? {} : { 'x-openstack-request-id': requestId }),
+      },
+      body,
       signal: AbortSignal.any([late.signal, interrupted]),
     });
   } catch (thrown) {

@@ -60,9 +60,14 @@ const PROVIDERS: Readonly<Record<number, Node>> = {
 
 /** A placement API in this process, on a free port, with a few providers and two consumers. */
 export async function startSmallCloud(): Promise<SmallCloud> {
-  const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
   const placement = new MemoryPlacementStore();
-  await fill(placement);
+  await fillSmallCloud(placement);
+  return startPlacementOn(placement);
+}
+
+/** A placement API in this process, on a free port. */
+export async function startPlacementOn(placement: PlacementStore): Promise<SmallCloud> {
+  const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
   const mirror = await Mirror.open(placement, around);
   const config = { ...readConfig(placementApiOptions, {}), port: 0 };
   const api = await startPlacementApi({ ...around, placement, mirror, config });
@@ -75,7 +80,7 @@ export async function startSmallCloud(): Promise<SmallCloud> {
   };
 }
 
-async function fill(store: PlacementStore): Promise<void> {
+export async function fillSmallCloud(store: PlacementStore): Promise<void> {
   await mustCommit(store, { kind: 'create_name', catalogue: 'trait', name: 'CUSTOM_PHYSNET_1' });
   for (const [number, node] of Object.entries(PROVIDERS)) {
     const uuid = uuidOf(Number(number));
