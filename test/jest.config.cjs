@@ -23,7 +23,7 @@ module.exports = {
     {
       ...common,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{libs,services}/**/*.test.ts'],
+      testMatch: ['<rootDir>/{libs,services,test/bench}/**/*.test.ts'],
       testPathIgnorePatterns: [`<rootDir>/libs/.*${isContract}`],
     },
     // Which part may import which, and how many files a folder holds; no server.

@@ -10,6 +10,8 @@ export interface Bench {
   readonly purpose: string;
   /** Accepted flags with their defaults: `{ hosts: '1000' }`. */
   readonly flags: Readonly<Record<string, string>>;
+  /** Starts no processes and computes without pause: a handler of signals would never run, so they end it as they are. */
+  readonly isAlone?: true;
   run(context: BenchContext): Promise<Results>;
 }
 

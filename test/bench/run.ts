@@ -32,6 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(bench === undefined ? usage() : usageOf(bench));
     return help ? 0 : 2;
   }
+  if (!bench.isAlone) for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const flags = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
   const results = await bench.run({ flags, note: (text) => process.stderr.write(`${text}\n`) });
   process.stdout.write(json ? `${JSON.stringify({ bench: bench.name, ...results })}\n` : tableOf(results));
@@ -67,7 +68,6 @@ function tableOf(results: Results): string {
     .join('');
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (thrown: unknown) => {

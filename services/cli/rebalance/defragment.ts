@@ -26,8 +26,8 @@ interface Place {
  * Moves that make capacity for typical requests: each move is the one with the largest gain in value, until none gains
  * anything.
  *
- * The value is that of the `headroom` weigher: *d / n* for one more request of a size, where *d* of them run and *n*
- * more would fit. So free pieces too small for large requests are gathered from many hosts. Prices are those before the
+ * The value is the first term of the `headroom` weigher's price: *d / n* for one more request of a size, where *d* of them
+ * run and *n* more would fit. So free pieces too small for large requests are gathered from many hosts. Prices are those before the
  * moves. All moves are claimed before any instance has left, so an instance that leaves a host frees nothing for
  * another.
  *

@@ -3,7 +3,7 @@ import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { AskedShape } from './demand';
 import { AMOUNTS, HostRows } from './host-rows';
-import { type Shape, wholeHost } from './shape';
+import { type Shape, sizeOf, wholeHost } from './shape';
 import { ShapeColumns } from './shape-columns';
 
 /** A shape, how many more of it the fleet can take, and what it costs to take the room for one away. */
@@ -40,11 +40,15 @@ const WHOLE_HOSTS_SHARE = 0.01;
 const MAX_KINDS = 8;
 /** Added to every count: a shape of which none fits now may fit again before the next prices, and is dear then, not without price. */
 const FEWEST = 0.1;
+/** The price of the last room of a shape that takes a whole host. */
+const LAST_ROOM = 0.5;
 
 /**
- * Prices of the room of hosts that are up and enabled: of shape k, `d_k / n_k`, where d_k is its share of the demand and n_k how
- * many more of it fit, host by host. This is the gradient of Σ d_k log n_k: what is asked for often and has little room
- * left is dear. As in proportional fairness (Kelly 1997), no shape's room is given up for another's whatever it gains.
+ * Prices of the room of hosts that are up and enabled: of shape k, `d_k / n_k + LAST_ROOM s_k / n_k²`, where d_k is its share of the
+ * demand, n_k how many more of it fit, host by host, and s_k the part of a host that it takes. The first term is the gradient of
+ * Σ d_k log n_k: what is asked for often and has little room left is dear. As in proportional fairness (Kelly 1997), no shape's
+ * room is given up for another's whatever it gains. The second keeps the last rooms of large shapes: they are asked for so
+ * seldom that the first sells them, and none comes back until a host is nearly empty.
  *
  * One pass over the fleet.
  */
@@ -53,25 +57,27 @@ export function pricesOf(asked: readonly AskedShape[], { hosts }: FleetSnapshot)
   hosts.forEach((_, host) => {
     if (host.host.up && host.host.enabled) open.push(host);
   });
-  const kinds = commonestKinds(open);
-  const whole = kinds.map((shape): AskedShape => ({ ...shape, share: WHOLE_HOSTS_SHARE / kinds.length }));
-  const freeShares = freeSharesOf(open, [...new Set(asked.flatMap(({ resources }) => Object.keys(resources)))]);
-  const scarcest = freeShares.toSorted(([, a], [, b]) => a - b)[0]?.[0];
-  const columns = new ShapeColumns([...asked, ...whole], scarcest);
+  const kinds = kindsOf(open);
+  const commonest = kinds.slice(0, MAX_KINDS);
+  const whole = commonest.map((shape): AskedShape => ({ ...shape, share: WHOLE_HOSTS_SHARE / commonest.length }));
+  // Without room on an empty host a shape has none to lose.
+  const sized = [...asked, ...whole].map((shape) => ({ ...shape, size: sizeOf(shape, kinds) }));
+  const columns = new ShapeColumns(sized.filter(({ size }) => size <= 1));
   const free = new Float64Array(columns.names.length);
   const fits = new Float64Array(columns.shapes.length);
   for (const host of open) {
     for (const [i, name] of columns.names.entries()) free[i] = host.free[name] ?? 0;
     columns.addCounts(free, fits);
   }
-  const shapes = columns.shapes.map(({ key, resources, share }, k): PricedShape => {
+  const shapes = columns.shapes.map(({ key, resources, share, size }, k): PricedShape => {
     const all = fits[k] as number;
-    return { key, resources, fits: all, price: share / (all + FEWEST) };
+    return { key, resources, fits: all, price: share / (all + FEWEST) + (LAST_ROOM * size) / (all + 1) ** 2 };
   });
-  return { shapes, freeShares, ...costsBy(columns, shapes) };
+  const classes = [...new Set(asked.flatMap(({ resources }) => Object.keys(resources)))];
+  return { shapes, freeShares: freeSharesOf(open, classes), ...costsBy(columns, shapes) };
 }
 
-function costsBy(columns: ShapeColumns<AskedShape>, shapes: readonly PricedShape[]): Pick<Prices, 'rows' | 'costOf'> {
+function costsBy(columns: ShapeColumns<Shape>, shapes: readonly PricedShape[]): Pick<Prices, 'rows' | 'costOf'> {
   const { names } = columns;
   const prices = Float64Array.from(shapes, ({ price }) => price);
   const rows = new HostRows(names);
@@ -115,7 +121,8 @@ function freeSharesOf(hosts: readonly HostState[], classes: readonly string[]): 
   });
 }
 
-function commonestKinds(hosts: readonly HostState[]): readonly Shape[] {
+/** Whole hosts of each kind, the commonest first. */
+function kindsOf(hosts: readonly HostState[]): readonly Shape[] {
   // Hosts of one kind share the object.
   const byInventories = new Map<Inventories, { readonly host: HostState; count: number }>();
   for (const host of hosts) {
@@ -128,6 +135,5 @@ function commonestKinds(hosts: readonly HostState[]): readonly Shape[] {
     const shape = wholeHost(host);
     if (shape) kinds.set(shape.key, { shape, count: (kinds.get(shape.key)?.count ?? 0) + count });
   }
-  const byCount = [...kinds.values()].sort((a, b) => b.count - a.count);
-  return byCount.slice(0, MAX_KINDS).map(({ shape }) => shape);
+  return [...kinds.values()].sort((a, b) => b.count - a.count).map(({ shape }) => shape);
 }

@@ -1,35 +1,31 @@
 import type { Shape } from './shape';
 
 /**
+ * Worth of a place that is only partly free, at most, as a share of the worth of a place: instances leave, and what is free
+ * beside them becomes a place again. It grows with the square of the free part, so hosts where little is missing stay
+ * as they are, and instances go where much is missing already.
+ */
+const PARTLY_FREE = 0.6;
+
+/**
  * Counts of how many of each shape fit: `countOf` for all of them at once. It runs for every host of a fleet, so amounts lie
  * in columns of numbers, one a resource class, and are multiplied with instead of divided by; an exact fit still fits,
  * because each number is a little more than one over the amount, by less than what one unit of up to a million millions makes.
- * Shapes are ordered by what they ask of the first class, so that shapes too large for the free amount are never read: on
- * a full host, most of them.
  */
 export class ShapeColumns<S extends Shape> {
-  /** The shapes in the order of all numbers here. */
-  readonly shapes: readonly S[];
   /** The classes of the columns: what is free of each is given in their order. */
   readonly names: readonly string[];
   /** By class a little more than one over the amounts; for shapes that do not ask for it, so much that it is no limit. */
   private readonly columns: readonly Float64Array[];
-  /** Amounts of the first class, least first; 0 for shapes that do not ask for it. */
-  private readonly amounts: Float64Array;
-  /** Scratch: the counts. */
+  /** Scratch: the counts, not rounded. */
   private readonly fits: Float64Array;
 
-  /** `scarcest`: the class to stand first, of which hosts have least left. */
-  constructor(shapes: readonly S[], scarcest?: string) {
+  constructor(readonly shapes: readonly S[]) {
     const asked = new Set(shapes.flatMap(({ resources }) => Object.keys(resources)));
-    const [first = '', ...others] = [...asked].sort((a, b) => Number(b === scarcest) - Number(a === scarcest));
     // Without shapes there is nothing to count, by whatever class.
-    this.names = [first, ...others];
-    const amountOf = ({ resources }: S) => resources[first] ?? 0;
-    this.shapes = shapes.toSorted((a, b) => amountOf(a) - amountOf(b));
-    this.amounts = Float64Array.from(this.shapes, amountOf);
+    this.names = asked.size > 0 ? [...asked] : [''];
     this.columns = this.names.map((name) =>
-      Float64Array.from(this.shapes, ({ resources }) =>
+      Float64Array.from(shapes, ({ resources }) =>
         name in resources ? A_LITTLE_MORE / (resources[name] as number) : NO_LIMIT,
       ),
     );
@@ -39,48 +35,37 @@ export class ShapeColumns<S extends Shape> {
   /** Adds to `sums` how many fit into what is free. */
   addCounts(free: Float64Array, sums: Float64Array): void {
     const { fits } = this;
-    const count = this.countFitting(free, this.columns.length);
-    for (let k = 0; k < count; k++) sums[k] = (sums[k] as number) + Math.floor(fits[k] as number);
+    this.fitInto(free, this.columns.length);
+    for (let k = 0; k < fits.length; k++) sums[k] = (sums[k] as number) + Math.floor(fits[k] as number);
   }
 
-  /** The sum over shapes of how many fit into what is free, times what one is worth. */
+  /** The sum over shapes of how many fit into what is free, and of what part of one more is free, times what one is worth. */
   worth(free: Float64Array, worthOfOne: Float64Array): number {
     const { fits, columns } = this;
     const last = columns.length - 1;
-    const count = this.countFitting(free, Math.max(1, last));
+    this.fitInto(free, Math.max(1, last));
     // The last class is met while it is summed: this is asked for every host that is weighed.
     const perUnit = columns[last] as Float64Array;
     const left = Math.max(free[last] as number, NEXT_TO_NOTHING);
     let sum = 0;
-    for (let k = 0; k < count; k++) {
-      sum += Math.floor(Math.min(fits[k] as number, left * (perUnit[k] as number))) * (worthOfOne[k] as number);
+    for (let k = 0; k < fits.length; k++) {
+      const count = Math.min(fits[k] as number, left * (perUnit[k] as number));
+      const whole = Math.floor(count);
+      const part = count - whole;
+      sum += (whole + PARTLY_FREE * part * part) * (worthOfOne[k] as number);
     }
     return sum;
   }
 
-  /** Sets how many of each shape fit by the first classes, not rounded. Answers of how many shapes: those behind them are too large. */
-  private countFitting(free: Float64Array, classes: number): number {
+  /** Sets how many of each shape fit by the first classes. */
+  private fitInto(free: Float64Array, classes: number): void {
     const { fits, columns } = this;
-    const count = this.countUpTo(Math.max(free[0] as number, 0));
     for (let c = 0; c < classes; c++) {
       const perUnit = columns[c] as Float64Array;
       const left = Math.max(free[c] as number, NEXT_TO_NOTHING);
-      if (c === 0) for (let k = 0; k < count; k++) fits[k] = left * (perUnit[k] as number);
-      else for (let k = 0; k < count; k++) fits[k] = Math.min(fits[k] as number, left * (perUnit[k] as number));
+      if (c === 0) for (let k = 0; k < fits.length; k++) fits[k] = left * (perUnit[k] as number);
+      else for (let k = 0; k < fits.length; k++) fits[k] = Math.min(fits[k] as number, left * (perUnit[k] as number));
     }
-    return count;
-  }
-
-  /** The number of shapes that ask at most `most` of the first class. */
-  private countUpTo(most: number): number {
-    const { amounts } = this;
-    let [count, tooMany] = [0, amounts.length];
-    while (count < tooMany) {
-      const middle = (count + tooMany) >>> 1;
-      if ((amounts[middle] as number) <= most) count = middle + 1;
-      else tooMany = middle;
-    }
-    return count;
   }
 }
 

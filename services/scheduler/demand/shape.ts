@@ -29,6 +29,17 @@ export function countOf({ resources }: Shape, free: Resources): number {
   return Math.max(0, count);
 }
 
+/** The least part that a shape takes of a host, by its scarcest class there: more than 1 when it fits on none. */
+export function sizeOf({ resources }: Shape, kinds: readonly Shape[]): number {
+  let size = Number.POSITIVE_INFINITY;
+  for (const { resources: all } of kinds) {
+    let part = 0;
+    for (const name in resources) part = Math.max(part, (resources[name] as number) / (all[name] ?? 0));
+    size = Math.min(size, part);
+  }
+  return size;
+}
+
 /** The number of instances that no longer fit once `taken` is gone. */
 export function lossOf(shape: Shape, free: Resources, taken: Resources): number {
   const left = Object.fromEntries(Object.entries(free).map(([name, amount]) => [name, amount - (taken[name] ?? 0)]));

@@ -5,7 +5,7 @@ import type { AskedShape } from '../demand/demand';
 import { Demand } from '../demand/demand';
 import { NO_PRICES, pricesOf } from '../demand/prices';
 import { Pricing } from '../demand/pricing';
-import { countOf, lossOf, type Shape, shapeOf, wholeHost } from '../demand/shape';
+import { countOf, type Shape, shapeOf, wholeHost } from '../demand/shape';
 import { ShapeColumns } from '../demand/shape-columns';
 import { aWorld, classified, hostsOf, type World } from '../testing/world';
 import { headroomWeigher } from './headroom';
@@ -23,40 +23,47 @@ const shapes: fc.Arbitrary<Shape[]> = fc.array(
   resources.map((amounts) => ({ key: JSON.stringify(amounts), resources: amounts })),
   { maxLength: 6 },
 );
-const scarce = fc.constantFrom(undefined, 'VCPU', 'MEMORY_MB', 'DISK_GB');
 const free = fc.dictionary(fc.constantFrom('VCPU', 'MEMORY_MB', 'DISK_GB'), fc.integer({ min: -100, max: 5_000_000 }));
+
+/** The plain rule: a place counts once, one that is partly free 0.6 of the square of its free part. */
+function placesOf({ resources: asked }: Pick<Shape, 'resources'>, left: Resources): number {
+  const times = Math.min(...Object.entries(asked).map(([name, amount]) => Math.max(0, left[name] ?? 0) / amount));
+  return Math.floor(times) + 0.6 * (times % 1) ** 2;
+}
+
+const without = (left: Resources, taken: Resources): Resources =>
+  Object.fromEntries(Object.entries(left).map(([name, amount]) => [name, amount - (taken[name] ?? 0)]));
 
 it('counts what fits by columns as shape by shape, and to the last unit', () => {
   fc.assert(
-    fc.property(
-      shapes,
-      scarce,
-      free,
-      resources,
-      fc.integer({ min: 1, max: 50 }),
-      (all, scarcest, left, taken, times) => {
-        const columns = new ShapeColumns(all, scarcest);
-        const freeIn = (amounts: Resources, less: Resources = {}) =>
-          Float64Array.from(columns.names, (name) => Math.max(0, (amounts[name] ?? 0) - (less[name] ?? 0)));
-        const countsIn = (amounts: Resources) => {
-          const sums = new Float64Array(all.length);
-          columns.addCounts(freeIn(amounts), sums);
-          return [...sums];
-        };
-        expect(columns.shapes).toHaveLength(all.length);
-        expect(countsIn(left)).toEqual(columns.shapes.map((shape) => countOf(shape, left)));
-        for (const [k, shape] of columns.shapes.entries()) {
-          const exactly = Object.entries(shape.resources).map(([name, amount]) => [name, times * amount] as const);
-          expect(countsIn(Object.fromEntries(exactly))[k]).toBe(times);
-          const worth = (less: Resources) =>
-            columns.worth(
-              freeIn(left, less),
-              Float64Array.from(all, (_, n) => (n === k ? 1 : 0)),
-            );
-          expect(worth({}) - worth(taken)).toBe(lossOf(shape, left, taken));
-        }
-      },
-    ),
+    fc.property(shapes, free, fc.integer({ min: 1, max: 50 }), (all, left, times) => {
+      const columns = new ShapeColumns(all);
+      const freeIn = (amounts: Resources) =>
+        Float64Array.from(columns.names, (name) => Math.max(0, amounts[name] ?? 0));
+      const countsIn = (amounts: Resources) => {
+        const sums = new Float64Array(all.length);
+        columns.addCounts(freeIn(amounts), sums);
+        return [...sums];
+      };
+      expect(countsIn(left)).toEqual(all.map((shape) => countOf(shape, left)));
+      for (const [k, shape] of all.entries()) {
+        const exactly = Object.entries(shape.resources).map(([name, amount]) => [name, times * amount] as const);
+        expect(countsIn(Object.fromEntries(exactly))[k]).toBe(times);
+        const onlyThis = Float64Array.from(all, (_, n) => (n === k ? 1 : 0));
+        expect(columns.worth(freeIn(left), onlyThis)).toBeCloseTo(placesOf(shape, left), 6);
+      }
+    }),
+  );
+});
+
+it('a shape loses no more of its places than its largest ratio to what is taken, rounded up', () => {
+  fc.assert(
+    fc.property(resources, free, resources, (asked, left, taken) => {
+      const lost = placesOf({ resources: asked }, left) - placesOf({ resources: asked }, without(left, taken));
+      const ratios = Object.entries(asked).map(([name, amount]) => (taken[name] ?? 0) / amount);
+      expect(lost).toBeGreaterThanOrEqual(0);
+      expect(lost).toBeLessThanOrEqual(Math.ceil(Math.max(...ratios)) + 1e-9);
+    }),
   );
 });
 
@@ -69,13 +76,43 @@ it('weighs between its bounds the sum of what each shape loses, times its price'
   const large: AskedShape = { key: 'large', resources: { VCPU: 8 }, share: 0.25 };
   const small: AskedShape = { key: 'small', resources: { VCPU: 1, MEMORY_MB: 1_024 }, share: 0.75 };
   const prices = pricesOf([large, small], snapshot);
-  expect(prices.shapes.map(({ fits }) => fits)).toEqual([11, 1, 1]);
-  const measure = headroomWeigher.prepare(classified({ resources: { VCPU: 3 } }).equivalenceClass, prices);
-  const priceOf = (k: number) => prices.shapes[k]?.price ?? Number.NaN;
-  const rawOn = (name: string) => measure?.raw(scheduler.host(name) ?? fail(name));
-  expect(rawOn('a')).toBeCloseTo(-(3 * priceOf(0) + priceOf(1) + priceOf(2)), 10);
-  expect(rawOn('b')).toBeCloseTo(-3 * priceOf(0), 10);
-  expect(measure?.lower).toBeLessThanOrEqual(rawOn('a') ?? 0);
+  expect(prices.shapes.map(({ fits }) => fits)).toEqual([1, 11, 1]);
+  const taken = { VCPU: 3 };
+  const measure = headroomWeigher.prepare(classified({ resources: taken }).equivalenceClass, prices);
+  for (const name of ['a', 'b']) {
+    const host = scheduler.host(name) ?? fail(name);
+    let cost = 0;
+    for (const shape of prices.shapes) {
+      cost += shape.price * (placesOf(shape, host.free) - placesOf(shape, without(host.free, taken)));
+    }
+    expect(measure?.raw(host)).toBeCloseTo(-cost, 10);
+    expect(measure?.lower).toBeLessThanOrEqual(-cost);
+  }
+});
+
+it('prices a shape by its demand and by its last rooms, and none that fits on no host', async () => {
+  for (const host of ['a', 'b']) await world.report(host);
+  const snapshot = (await world.scheduler()).fleet.snapshot(world.clock.now());
+  const pricesWith = (vcpus: number) =>
+    pricesOf(
+      [
+        { key: 'often', resources: { VCPU: 1 }, share: 0.999 },
+        { key: 'rare', resources: { VCPU: vcpus }, share: 0.001 },
+      ],
+      snapshot,
+    ).shapes;
+  const [often, rare] = pricesWith(8);
+  expect(often?.price).toBeCloseTo(0.999 / 16.1 + (0.5 * (1 / 8)) / 17 ** 2, 10);
+  expect(rare?.price).toBeCloseTo(0.001 / 2.1 + 0.5 / 3 ** 2, 10);
+  expect(pricesWith(9).map(({ key }) => key)).not.toContain('rare');
+});
+
+it('prefers the host from which more of a large place is gone already', async () => {
+  for (const host of ['little', 'much']) await world.report(host);
+  await world.occupy('little', { VCPU: 1 });
+  await world.occupy('much', { VCPU: 4 });
+  const scheduler = await world.scheduler({ ...WITH_PROFILE, profile: 'headroom' });
+  expect(hostsOf(await scheduler.select({ resources: { VCPU: 1 } }))).toEqual(['much']);
 });
 
 it('keeps the empty host for a large request that came before', async () => {

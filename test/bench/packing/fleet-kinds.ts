@@ -3,7 +3,7 @@ import type { CoresAndRam } from '../../../services/cli/trace/timeline';
 /** The repeating host shapes of a fleet, in the trace's units. */
 export type HostKinds = readonly CoresAndRam[];
 
-const USUAL: CoresAndRam = { cores: 9600, ram: 2250 };
+export const USUAL: CoresAndRam = { cores: 9600, ram: 2250 };
 const MEMORY_HEAVY: CoresAndRam = { cores: 6400, ram: 3072 };
 
 /** The two host shapes of the traces on which all of their VMs fit. */

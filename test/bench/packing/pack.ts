@@ -1,12 +1,13 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { percentile } from '#libs/runtime/percentiles';
-import { readTrace } from '../../../services/cli/trace/read-trace';
+import { readTrace, type TraceVm } from '../../../services/cli/trace/read-trace';
 import { type CoresAndRam, peakDemand, type TraceEvent, timelineOf } from '../../../services/cli/trace/timeline';
 import { PROFILES } from '../../../services/scheduler/weighers/profiles';
 import { type Bench, round } from '../harness';
 import { defragmented } from './defragmented';
 import { boundOf, FLEETS, type HostKinds, hostsOf } from './fleet-kinds';
+import { COURSE_NAMES, generatedTrace } from './generated-traces';
 import { type Outcome, replay } from './replay-trace';
 
 const TRACES = '../shared/data/vm-trace';
@@ -26,26 +27,33 @@ export const packBench: Bench = {
   purpose: 'hosts that each scheduler profile needs for traces of VM requests, over the fractional bound',
   flags: {
     traces: 'FILE,... or a folder',
+    generated: 'SEED,... of generated traces, instead of files',
+    courses: `${COURSE_NAMES.join(',')}; of generated traces`,
     profiles: 'spread,pack,headroom',
     fleets: 'one_kind,mixed',
     limit: 'VMS, of each trace; all unless given',
   },
+  isAlone: true,
   async run(context) {
     const { flags } = context;
     const results: Record<string, number | string> = {};
     const profiles = flags['profiles']?.split(',') ?? PROFILES;
-    for (const path of tracesIn(flags['traces'] ?? TRACES)) {
-      const { vms } = await readTrace(path, Number(flags['limit'] ?? Number.POSITIVE_INFINITY));
+    const ratios = new Map<string, number[]>();
+    for await (const { name: trace, vms } of tracesOf(flags)) {
       const events = timelineOf(vms);
       for (const [fleet, kinds] of Object.entries(FLEETS)) {
         if (flags['fleets'] && !flags['fleets'].split(',').includes(fleet)) continue;
-        const name = `${basename(path).replace(/\.csv(\.gz)?$/, '')}_${fleet}`;
+        const name = `${trace}_${fleet}`;
         const bound = boundOf(peakDemand(events), kinds);
         results[`${name}_bound_hosts`] = bound;
         for (const profile of profiles) {
           const figures = figuresOf(events, kinds, bound, profile);
           for (const [figure, value] of Object.entries(figures)) results[`${name}_${profile}_${figure}`] = value;
           context.note(`${name} ${profile}: ${JSON.stringify(figures)}`);
+          const key = `${fleet}_${profile}`;
+          ratios.set(key, [...(ratios.get(key) ?? []), figures.hosts_over_bound]);
+          // Of generated traces there are many, and this takes longer than the rest.
+          if (flags['generated']) continue;
           const moved = defragmented(events, hostsOf(kinds, Math.ceil(bound * ROOMY)), profile);
           for (const [figure, value] of Object.entries(moved))
             results[`${name}_${profile}_defragment_${figure}`] = value;
@@ -53,9 +61,35 @@ export const packBench: Bench = {
         }
       }
     }
+    for (const [key, all] of ratios) {
+      results[`${key}_mean_over_bound`] = Number((all.reduce((a, b) => a + b) / all.length).toFixed(4));
+      results[`${key}_most_over_bound`] = Math.max(...all);
+    }
     return results;
   },
 };
+
+interface NamedTrace {
+  readonly name: string;
+  readonly vms: readonly TraceVm[];
+}
+
+async function* tracesOf(flags: Readonly<Record<string, string>>): AsyncGenerator<NamedTrace> {
+  const limit = Number(flags['limit'] ?? Number.POSITIVE_INFINITY);
+  const seeds = flags['generated']?.split(',').map(Number);
+  if (seeds) {
+    for (const seed of seeds) {
+      for (const course of flags['courses']?.split(',') ?? COURSE_NAMES) {
+        yield { name: `${course}_${seed}`, vms: generatedTrace(course, seed).slice(0, limit) };
+      }
+    }
+    return;
+  }
+  for (const path of tracesIn(flags['traces'] ?? TRACES)) {
+    const { vms } = await readTrace(path, limit);
+    yield { name: basename(path).replace(/\.csv(\.gz)?$/, ''), vms };
+  }
+}
 
 function tracesIn(given: string): readonly string[] {
   return given.split(',').flatMap((path) => {
