@@ -545,6 +545,27 @@ describe('a host that shows again what was sealed for instances that ended', () 
     expect(world.destroys).toEqual([]);
   });
 
+  it('gets no more than it had by what was sealed, though it reports more now', async () => {
+    conductor = await world.conductor();
+    world.sealedAtMs = world.clock.now();
+    world.sealedCapacities = { VCPU: 4 };
+    const seals = (count: number) =>
+      Array.from({ length: count }, () => {
+        const shown = world.random.uuid();
+        return world.runningInstance(shown, 'h1', { allocationRequest: world.allocationRequest(shown, 'h1') });
+      });
+    const older = seals(6);
+    world.placement.goOn(world.clock.now());
+    await world.disagreeTwice('h1', { unclaimed: older });
+    await world.clock.advance(1_000);
+    expect([(await world.claims()).length, (await world.instances.listDoubts()).length]).toEqual([4, 2]);
+    // It had grown before the loss, as what was sealed later says.
+    world.sealedCapacities = { VCPU: 8 };
+    await world.disagreeTwice('h1', { unclaimed: [...older, ...seals(1)] });
+    await world.clock.advance(1_000);
+    expect(await world.claims()).toHaveLength(7);
+  });
+
   it('gets none of them twice: what its client ended again does not come back', async () => {
     conductor = await world.conductor(undefined, { BERTH_CONDUCTOR_RETENTION_MS: '60000' });
     world.sealedAtMs = world.clock.now();

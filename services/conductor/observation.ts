@@ -49,6 +49,8 @@ export interface Voucher {
   readonly resources: Resources;
   /** True when a scheduler's seal says it, which its host shows: more than the host has was never claimed there. */
   readonly isSealed?: boolean;
+  /** By class, the most that its host had in all when any of what it shows was sealed. */
+  readonly capacities?: Resources | undefined;
 }
 
 /** A move that is asked for. */

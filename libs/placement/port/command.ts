@@ -49,6 +49,8 @@ export interface WriteAllocations {
 }
 
 export interface ConsumerWrite {
+  /** Of what is forced `withinTotal`: by class, what its host had in all by what was sealed, whatever its agent says that it has now. */
+  readonly capacities?: Resources | undefined;
   readonly uuid: string;
   readonly projectId: string;
   readonly userId: string;

@@ -22,6 +22,14 @@ it('opens to what was sealed', () => {
   expect(open(seal(request, KEY), KEY)).toEqual(request);
 });
 
+it('says what the host had in all, of the classes that it claims and that are known', () => {
+  const capacities = { VCPU: 16, MEMORY_MB: 65_536, CUSTOM_OTHER: 3 };
+  const known = { VCPU: 16, MEMORY_MB: 65_536 };
+  expect(open(seal({ ...request, capacities }, KEY), KEY)).toEqual({ ...request, capacities: known });
+  const grown = { VCPU: 32, MEMORY_MB: 65_536 };
+  expect(open(seal({ ...request, capacities: grown }, KEY), KEY).capacities).toEqual(grown);
+});
+
 it('keeps claimants and places apart that share allocations', () => {
   const places = [request, { ...request, host: 'host-0043' }, { ...request, mappings: {} }, request];
   const claimants = [request, { ...request, consumerUuid: 'c0000000-0000-4000-8000-000000000002', group: undefined }];

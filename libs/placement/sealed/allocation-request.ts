@@ -12,6 +12,7 @@ import {
 import { serverGroup } from '../../contracts/placement';
 import type { Allocations } from '../../domain/consumer';
 import { type BerthError, invalidArgument } from '../../domain/errors';
+import type { Resources } from '../../domain/inventory';
 import type { ServerGroup } from '../../domain/server-group';
 
 /** The content of a sealed allocation request: a claimant, and the place that it may claim. */
@@ -47,6 +48,8 @@ export interface ClaimablePlace {
   readonly mappings: Mappings;
   /** The host's domain, for a group that spreads. */
   readonly spreadDomain?: string | undefined;
+  /** By class, what the host had in all: nobody can have been given more there. Not known of older ones. */
+  readonly capacities?: Resources | undefined;
 }
 
 /** Seals, for one claimant, one place after another. */
@@ -164,9 +167,9 @@ function claimantToWire(claimant: Claimant): berth.placement.v1.IAllocationReque
 const encodedPlaces = new WeakMap<Allocations, { readonly place: ClaimablePlace; readonly bytes: Uint8Array }>();
 
 function encodedPlace(place: ClaimablePlace): Uint8Array {
-  const { host, allocations, mappings, spreadDomain } = place;
+  const { host, allocations, mappings, spreadDomain, capacities } = place;
   const last = encodedPlaces.get(allocations);
-  const isSame = last?.place.host === host && last.place.mappings === mappings;
+  const isSame = last?.place.host === host && last.place.mappings === mappings && last.place.capacities === capacities;
   if (isSame && last.place.spreadDomain === spreadDomain) return last.bytes;
   const bytes = wire.encode(placeToWire(place)).finish();
   encodedPlaces.set(allocations, { place, bytes });
@@ -174,13 +177,19 @@ function encodedPlace(place: ClaimablePlace): Uint8Array {
 }
 
 function placeToWire(place: ClaimablePlace): berth.placement.v1.IAllocationRequest {
-  const { host, allocations, mappings, spreadDomain = '' } = place;
+  const { host, allocations, mappings, spreadDomain = '', capacities } = place;
   return {
     host,
+    capacities: capacities ? classesOf(allocations).map((name) => capacities[name] ?? 0) : [],
     allocations: allocationsToWire(allocations),
     mappings: mappingsToWire(mappings, allocations),
     spreadDomain,
   };
+}
+
+/** In the order in which they first stand there. */
+function classesOf(allocations: Allocations): string[] {
+  return [...new Set(Object.values(allocations).flatMap((resources) => Object.keys(resources)))];
 }
 
 function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequest {
@@ -198,7 +207,14 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
     mappings: mappingsFromWire(message.mappings, allocations),
     ...(message.sealedAtMs === 0 ? {} : { sealedAtMs: message.sealedAtMs }),
     ...(message.storeRevision === 0 ? {} : { storeRevision: message.storeRevision }),
+    ...(message.capacities.length === 0 ? {} : { capacities: capacitiesFromWire(message.capacities, allocations) }),
   };
+}
+
+function capacitiesFromWire(capacities: readonly number[], allocations: Allocations): Resources {
+  const amounts = classesOf(allocations).map((name, n) => [name, capacities[n] ?? 0] as const);
+  // 0 stands for what is not known, as of a class that others share.
+  return Object.fromEntries(amounts.filter(([, amount]) => amount > 0));
 }
 
 function spreadFromWire({ group, spreadAmong, spreadDomain }: berth.placement.v1.AllocationRequest) {

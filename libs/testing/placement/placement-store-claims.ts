@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { inventory } from '../../domain/inventory';
+import { inventory, type Resources } from '../../domain/inventory';
 import type { CommitResult, PlacementStore } from '../../placement/port/placement-store';
 import { AT_MS, aProvider, aWrite, claim, commit, contentsOf, mustCommit } from './placement';
 
@@ -214,6 +214,21 @@ export function describeClaims(open: () => PlacementStore): void {
       expect(await healed(2)).toMatchObject({ kind: 'capacity', providerUuid: host, refusal: 'capacity' });
       expect(await healed(1)).toMatchObject({ kind: 'committed' });
       expect(await usedOf(host)).toEqual({ VCPU: 4 });
+    });
+
+    it('takes what is forced within its total by what was sealed, where that is less', async () => {
+      const host = await aProvider(store, { VCPU: inventory(100) });
+      const healed = (VCPU: number, capacities: Resources) =>
+        commit(store, {
+          kind: 'write_allocations',
+          consumers: [{ ...aWrite({ [host]: { VCPU } }), capacities }],
+          force: true,
+          withinTotal: true,
+        });
+      expect(await healed(3, { VCPU: 4 })).toMatchObject({ kind: 'committed' });
+      expect(await healed(2, { VCPU: 4 })).toMatchObject({ kind: 'capacity', providerUuid: host });
+      expect(await healed(2, { VCPU: 5 })).toMatchObject({ kind: 'committed' });
+      expect(await healed(2, {})).toMatchObject({ kind: 'committed' });
     });
 
     it('guards by absence, generation and claim token', async () => {

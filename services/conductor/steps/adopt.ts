@@ -50,7 +50,7 @@ export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<
   if (!voucher) return undefined;
   const { isSealed = false, projectId, userId, resources } = voucher;
   const request = sealedFor(c, instance.allocationRequest, uuid, host);
-  const claimed = request && isSealed && !isClaimed ? await claimSealed(c, request) : undefined;
+  const claimed = request && isSealed && !isClaimed ? await claimSealed(c, request, voucher.capacities) : undefined;
   if (claimed?.kind === 'above_total') {
     await noteDoubt(c, look, 'unknown_instance', `${claimed.why}: adopt or destroy it (berth audit)`);
     return undefined;

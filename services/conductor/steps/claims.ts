@@ -1,5 +1,6 @@
 import { isClaimOf } from '#libs/domain/consumer';
 import type { Instance } from '#libs/domain/instance';
+import type { Resources } from '#libs/domain/inventory';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
@@ -103,11 +104,18 @@ export async function claimAgain(
 
 /**
  * Claims for an instance without a record what a scheduler sealed: by force, since what it uses is reserved while it has no claim, but
- * no more than its providers have in all. Everything that really ran there fits; a host that shows what was sealed for instances of
- * different times does not. Its project's quota refuses nothing that runs: what exceeds it is claimed, and shown.
+ * no more than its providers have in all, by what was sealed too: an agent may report more than there is. Everything that really ran
+ * there fits; a host that shows what was sealed for instances of different times does not. Its project's quota refuses nothing that
+ * runs: what exceeds it is claimed, and shown.
+ *
+ * @param capacities  as `Voucher.capacities`
  */
-export async function claimSealed(c: Conductor, request: AllocationRequest): Promise<ClaimedSealed> {
-  const consumers = [claimWrite(request, { kind: 'absent' })];
+export async function claimSealed(
+  c: Conductor,
+  request: AllocationRequest,
+  capacities: Resources | undefined,
+): Promise<ClaimedSealed> {
+  const consumers = [{ ...claimWrite(request, { kind: 'absent' }), capacities }];
   const claim = (withinQuota: boolean) => {
     const terms = { force: true, withinTotal: true, withinQuota } as const;
     return c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), ...terms, consumers });

@@ -181,6 +181,8 @@ export class ConductorWorld {
 
   /** When schedulers seal: when the test begins, unless it says. */
   sealedAtMs = this.clock.now();
+  /** What hosts have in all, as schedulers seal it. */
+  sealedCapacities: Resources | undefined = undefined;
   readonly #seal = sealer(KEY, () => ({ sealedAtMs: this.sealedAtMs }));
 
   /** Opens a sealed allocation request. */
@@ -589,7 +591,8 @@ export class ConductorWorld {
   }
 
   #selection(instanceUuid: string, host: string, resources = this.preferred): Selection {
-    const sealed = (request: AllocationRequest) => this.#seal(request)(request);
+    const capacities = this.sealedCapacities;
+    const sealed = (request: AllocationRequest) => this.#seal(request)({ ...request, capacities });
     const allocationRequest = sealed({ ...this.#requestOn(instanceUuid, host, resources), group: this.group });
     const selection = { host, cell: 'cell1', allocationRequest, serviceHost: this.#serviceHostOf(host), epoch: 0 };
     const hasPreferred = Object.keys(this.preferred).length > 0;

@@ -159,10 +159,11 @@ function lookAtRunning(
  */
 function voucherOf(
   c: Conductor,
-  { host, atMs }: HostDiscrepancy,
+  discrepancy: HostDiscrepancy,
   instance: RunningInstance,
   lost: LostWrites,
 ): Voucher | undefined {
+  const { host, atMs } = discrepancy;
   const { retentionMs } = c.config;
   const nowMs = c.clock.now();
   if (nowMs - atMs > retentionMs) return undefined;
@@ -174,5 +175,21 @@ function voucherOf(
     projectId,
     userId,
     resources: Object.values(allocations).reduce<Resources>(addResources, {}),
+    capacities: request.capacities && sealedCapacities(c, discrepancy),
   };
+}
+
+const knownCapacities = new WeakMap<HostDiscrepancy, Resources>();
+
+/** By all that a host shows, as it may have grown since an older instance was sealed: once for a report, which may have a thousand. */
+function sealedCapacities(c: Conductor, discrepancy: HostDiscrepancy): Resources {
+  const last = knownCapacities.get(discrepancy);
+  if (last) return last;
+  const capacities: Record<string, number> = {};
+  for (const { allocationRequest, instanceUuid } of [...discrepancy.present, ...discrepancy.unclaimed]) {
+    const sealed = sealedFor(c, allocationRequest, instanceUuid, discrepancy.host)?.capacities ?? {};
+    for (const name in sealed) capacities[name] = Math.max(capacities[name] ?? 0, sealed[name] as number);
+  }
+  knownCapacities.set(discrepancy, capacities);
+  return capacities;
 }

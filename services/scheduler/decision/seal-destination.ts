@@ -1,7 +1,9 @@
 import type { Destination, Selection } from '#libs/contracts/selection';
 import type { Consumer } from '#libs/domain/consumer';
+import { capacityOf, type Inventories, type Resources } from '#libs/domain/inventory';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { Candidate } from '#libs/placement/search/query';
+import type { HostState } from '../fleet/host-state';
 import { spreadDomainOf } from './claim';
 import type { CompleteSpec } from './complete-request';
 import type { InstanceDestination } from './decide';
@@ -18,10 +20,12 @@ export function sealDestination(
 ) {
   return ({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number): Destination => {
     const seal = sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong, priority, isProtected });
-    const selection = ({ host: { host, aggregates }, candidate, required }: HostForInstance): Selection => {
+    const selection = ({ host: state, candidate, required }: HostForInstance): Selection => {
+      const { host, aggregates } = state;
+      const capacities = capacitiesOf(state);
       const spreadDomain = spreadDomainOf(aggregates, group);
       const sealedWith = ({ allocations, mappings }: Candidate) =>
-        seal({ host: host.name, allocations, mappings, spreadDomain });
+        seal({ host: host.name, allocations, mappings, spreadDomain, capacities });
       const plain = {
         host: host.name,
         cell: host.cell,
@@ -38,4 +42,26 @@ export function sealDestination(
       claimToken: claimToken ?? newToken,
     };
   };
+}
+
+const known = new WeakMap<Inventories, Resources>();
+
+/**
+ * What a host has in all on its own providers, whatever is reserved of it: once for the inventories of a host, which are immutable.
+ */
+function capacitiesOf({ inventories, providers, root }: HostState): Resources {
+  const last = known.get(inventories);
+  if (last) return last;
+  const capacities: Record<string, number> = {};
+  const shared = new Set(providers?.sharing);
+  for (const provider of providers?.all ?? [root]) {
+    for (const [name, one] of Object.entries(provider.inventories)) {
+      // What a host draws from others is bounded by them.
+      const amount = shared.has(provider) ? Infinity : Math.floor(capacityOf({ ...one, reserved: 0 }));
+      capacities[name] = (capacities[name] ?? 0) + amount;
+    }
+  }
+  for (const name in capacities) if (capacities[name] === Infinity) delete capacities[name];
+  known.set(inventories, capacities);
+  return capacities;
 }

@@ -62,7 +62,9 @@ function takeClass(draft: Draft, take: Take, inventories: Inventories, isMore: b
 /** The amount fits beside what is in use; and, if it is a conductor's claim, beside what is nominated for others. */
 function holdToCapacity(draft: Draft, take: Take, inventory: Inventory): void {
   const { write, providerUuid, resourceClass, amount } = take;
-  const most = capacityOf(inventory) - amount;
+  const { force, withinTotal } = draft.terms;
+  const sealed = force && withinTotal ? write.capacities?.[resourceClass] : undefined;
+  const most = Math.min(capacityOf(inventory), sealed ?? Infinity) - amount;
   draft.boundUsage(providerUuid, resourceClass, most, (usage) => ({
     kind: 'capacity',
     providerUuid,
