@@ -53,6 +53,12 @@ export interface InstanceStore extends DoubtStore {
   /** How many instances are PENDING, of all projects or of one, without reading them. */
   countPending(projectId?: string): Promise<number>;
 
+  /**
+   * How many instances are in each state, without reading those at rest; a state that nobody is in is left out. Of more than
+   * `MAX_COUNTED` instances in transit the rest is in no count.
+   */
+  countStates(): Promise<ReadonlyMap<InstanceState, number>>;
+
   /** The uuids of instances that are PENDING, in order, at most `limit`, without reading them. */
   pendingUuids(limit: number): Promise<string[]>;
 
@@ -155,6 +161,9 @@ export function versionOf(instance: Instance): Instance {
 }
 
 const NO_BYTES = new Uint8Array();
+
+/** Instances in transit that are counted by their states. */
+export const MAX_COUNTED = 50_000;
 
 export interface InstanceFilter {
   readonly requestId?: string;

@@ -60,6 +60,7 @@ const READS: readonly string[] = [
   'listDoubts',
   'getDoubts',
   'countPending',
+  'countStates',
   'pendingUuids',
   'nextDue',
   'identify',
@@ -70,6 +71,7 @@ const READS: readonly string[] = [
   'holders',
   'nodes',
   'nodeNames',
+  'processes',
 ];
 
 function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock';
-import type { Instance } from '../../domain/instance';
+import type { Instance, InstanceState } from '../../domain/instance';
 import { indexAfter } from '../../domain/names';
 import {
   type Fence,
@@ -126,6 +126,12 @@ export function memoryInstanceStore(
     async countPending(projectId) {
       if (projectId === undefined) return pending.size;
       return present([...pending]).filter((instance) => instance.projectId === projectId).length;
+    },
+
+    async countStates() {
+      const counts = new Map<InstanceState, number>();
+      for (const { state } of records.values()) counts.set(state, (counts.get(state) ?? 0) + 1);
+      return counts;
     },
 
     async pendingUuids(limit) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Instance, InstanceState } from '../../domain/instance';
+import { INSTANCE_STATES, type Instance, type InstanceState } from '../../domain/instance';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
 import { batchPerTick } from '../../runtime/batch-per-tick';
@@ -7,6 +7,7 @@ import {
   type InstanceFilter,
   type InstanceStore,
   instanceExists,
+  MAX_COUNTED,
   MAX_OUTBOX,
   matches,
   outboxFull,
@@ -20,11 +21,15 @@ import { SharedSpecs } from './shared-specs';
 const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-write',
   'instance-page',
+  'instance-states',
   'instance-hosts',
   'instance-take-due',
   'instance-forget',
   'instance-outbox',
 ]);
+
+/** The states that have an index. */
+const INDEXED = INSTANCE_STATES.filter(isIndexed);
 
 /** What the index has those by who wait. */
 const PENDING = 'state:pending\0';
@@ -181,6 +186,30 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     countPending(projectId) {
       const prefix = projectId === undefined ? PENDING : `pending:${projectId}\0`;
       return client.run((redis) => redis.zlexcount(index, `(${prefix}`, `(${prefix}~`));
+    },
+
+    async countStates() {
+      const sizeOf = (prefix: string) => client.run((redis) => redis.zlexcount(index, `(${prefix}\0`, `(${prefix}\0~`));
+      const [all, dueCount, ...atRest] = await Promise.all([
+        sizeOf('all:'),
+        client.run((redis) => redis.zcard(due)),
+        ...INDEXED.map((state) => sizeOf(`state:${state}`)),
+      ]);
+      const counts = new Map(INDEXED.map((state, n) => [state, atRest[n] ?? 0]));
+      // Pending ones are due and in the index; the others at rest are active.
+      const pending = counts.get('pending') ?? 0;
+      const resting = atRest.reduce((sum, count) => sum + count, -pending);
+      counts.set('active', Math.max(0, all - dueCount - resting));
+      for (let first = 0; first < MAX_COUNTED; first += PAGE) {
+        const answer = await client.runScript(scripts['instance-states'], [due, records], [first, first + PAGE - 1]);
+        const [readCount, ...pairs] = answer as [number, ...(InstanceState | number)[]];
+        for (let n = 0; n < pairs.length; n += 2) {
+          const state = pairs[n] as InstanceState;
+          if (state !== 'pending') counts.set(state, (counts.get(state) ?? 0) + Number(pairs[n + 1]));
+        }
+        if (readCount < PAGE) break;
+      }
+      return new Map([...counts].filter(([, count]) => count > 0));
     },
 
     async pendingUuids(limit) {

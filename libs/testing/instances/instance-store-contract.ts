@@ -54,6 +54,23 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         expect(await store.countPending('nobody')).toBe(0);
       });
 
+      it('counts the instances in each state, at rest or in transit', async () => {
+        expect(await store.countStates()).toEqual(new Map());
+        const building = await createOne({ state: 'building', host: 'h1', dueAtMs: 5 });
+        await pending();
+        await createOne({ state: 'active', host: 'h1' });
+        await createOne({ state: 'active', host: 'h1', dueAtMs: 9 });
+        const stopped = await createOne({ state: 'stopped', host: 'h1' });
+        await createOne({ state: 'error' });
+        await createOne({ state: 'error', dueAtMs: 7 });
+        const expected = { building: 1, pending: 1, active: 2, stopped: 1, error: 2 };
+        expect(await store.countStates()).toEqual(new Map(Object.entries(expected)));
+        await store.update(nextVersion(building, { state: 'active', dueAtMs: undefined }));
+        await store.update(nextVersion(stopped, { state: 'deleting', dueAtMs: 8 }));
+        const later = { pending: 1, active: 3, error: 2, deleting: 1 };
+        expect(await store.countStates()).toEqual(new Map(Object.entries(later)));
+      });
+
       it('lists them by their state as any others, each once', async () => {
         const all = [await pending(), await pending()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
         expect(await store.list({ state: 'pending' }, undefined, 10)).toEqual(all);

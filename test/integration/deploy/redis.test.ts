@@ -102,6 +102,7 @@ describe('the console', () => {
     expect(await instances.list({}, undefined, 10)).toEqual([instance]);
     expect(await instances.list({ host: 'host-1' }, undefined, 10)).toEqual([]);
     expect([await instances.listDoubts(), await instances.countPending()]).toEqual([[], 0]);
+    expect(await instances.countStates()).toEqual(new Map([['scheduling', 1]]));
     await mustReport(written, aReport({ host: 'host-2', providerUuid: randomUUID() }));
     for (let i = 0; i < 400 && mirror.host('host-2') === undefined; i++) await pass(10);
     expect(mirror.host('host-2')).toBeDefined();

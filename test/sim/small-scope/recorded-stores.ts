@@ -28,6 +28,7 @@ const READS: readonly string[] = [
   'listDoubts',
   'getDoubts',
   'countPending',
+  'countStates',
   'pendingUuids',
   'nextDue',
 ];
