@@ -13,6 +13,9 @@ import { startTracing } from './tracing';
 
 /** The dependencies of a starting service, and `open`, which closes at shutdown what it opened. */
 export interface Opening extends Surroundings {
+  readonly processName: string;
+  /** The service's own, once it runs; not ready before. */
+  readonly readiness: Running['readiness'];
   /** Awaits the opening of a resource, and closes it at shutdown: last opened, first closed. */
   readonly open: <T extends { close(): Promise<void> }>(what: string, thing: T | Promise<T>) => Promise<T>;
 }
@@ -51,7 +54,10 @@ export async function runService(
   const metrics = createMetrics(fields, true);
   const clock = systemClock();
   const opened: Opened[] = [];
+  let readiness: Running['readiness'] = () => ({ ready: false, reason: 'starting' });
   const opening: Opening = {
+    processName: config.processName,
+    readiness: () => readiness(),
     log,
     metrics,
     clock,
@@ -65,7 +71,6 @@ export async function runService(
   };
   exitOnDefect(log);
   const stop = stopSignal(log);
-  let readiness: Running['readiness'] = () => ({ ready: false, reason: 'starting' });
   let documents: Running['documents'] = {};
 
   const closeAll = async (exitCode: number): Promise<never> => {

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
+import { berthVersion } from '#libs/runtime/version';
 import { CATALOGUE } from './catalogue';
 import type { Context } from './context';
 import { withContext } from './contexts/contexts-file';
@@ -31,7 +31,7 @@ export async function runBerth(words: readonly string[], outside: Omit<Context, 
 async function createProgram(context: Context, args: readonly string[]): Promise<CommandUnknownOpts> {
   const program = new Command('berth')
     .description('Berth places workloads on hosts: a placement and scheduling service.')
-    .version(version(), '-V, --version', 'print the version')
+    .version(berthVersion(), '-V, --version', 'print the version')
     .option('--context <name>', "use the settings of this context: 'berth context --help'")
     .option('--no-pager', 'print long answers as they are, instead of by $PAGER')
     .addHelpText('after', "\nStart with 'berth demo'. Each command's --help has examples and exit codes.");
@@ -67,10 +67,4 @@ function configure(command: CommandUnknownOpts, context: Context): CommandUnknow
     .configureHelp({ styleTitle: (title) => context.terminal.colours.bold(title), optionDescription });
   for (const subcommand of command.commands) configure(subcommand, context);
   return command;
-}
-
-/** The version in package.json. */
-function version(): string {
-  const found = JSON.parse(readFileSync(require.resolve('#package.json'), 'utf8')) as { readonly version: string };
-  return found.version;
 }

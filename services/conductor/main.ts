@@ -2,6 +2,7 @@ import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { refuseTop } from '#libs/domain/cells/cell';
 import { openInstanceStore } from '#libs/instances/open';
+import { announce } from '#libs/placement/announce';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import { open, sealer } from '#libs/placement/sealed/allocation-request';
@@ -29,6 +30,7 @@ export const conductor: ServiceProcess<typeof tables> = {
     refusePublishedKey(claimKey, config.bus.busUrl, config.placement.storeUrl);
     const cellKey = claimKeyOf(config.placement.cell, claimKey);
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
+    await opening.open('presence', announce(placement, 'conductor', { ...opening, clock: placement.clock }));
     const instances = await opening.open('instance store', openInstanceStore(config.placement, opening));
     const bus = await opening.open('bus', openBus(config.bus, opening));
     return startConductor({

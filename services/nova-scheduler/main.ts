@@ -1,4 +1,5 @@
 import { invalidArgument } from '#libs/domain/errors';
+import { announce } from '#libs/placement/announce';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
@@ -20,6 +21,7 @@ export const novaScheduler: ServiceProcess<typeof tables> = {
       throw invalidArgument('missing_setting', 'set BERTH_NOVA_API_URL, BERTH_NOVA_KEYSTONE_URL and BERTH_NOVA_CELLS');
     const cellOf = parseCells(config.cells);
     const placement = await opening.open('placement store', openPlacementStore(store, opening));
+    await opening.open('presence', announce(placement, 'nova-scheduler', { ...opening, clock: placement.clock }));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     const source = await opening.open('Nova API', openNovaApi(config, cellOf, opening));
     const deps = { ...opening, clock: placement.clock, placement, mirror, source, config };

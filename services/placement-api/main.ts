@@ -1,3 +1,4 @@
+import { announce } from '#libs/placement/announce';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
@@ -14,6 +15,7 @@ export const placementApi: ServiceProcess<typeof tables> = {
   tables,
   async start(config, opening) {
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
+    await opening.open('presence', announce(placement, 'placement-api', { ...opening, clock: placement.clock }));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     return startPlacementApi({ ...opening, clock: placement.clock, placement, mirror, config: config.api });
   },

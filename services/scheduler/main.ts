@@ -1,6 +1,7 @@
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { refuseTop } from '#libs/domain/cells/cell';
+import { announce } from '#libs/placement/announce';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
@@ -26,6 +27,7 @@ export const scheduler: ServiceProcess<typeof tables> = {
     refusePublishedKey(config.scheduler.claimKey, config.bus.busUrl, config.placement.storeUrl);
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
+    await opening.open('presence', announce(placement, 'scheduler', { ...opening, clock: placement.clock }));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     const claimKey = claimKeyOf(config.placement.cell, config.scheduler.claimKey);
     const own = { ...config.scheduler, claimKey };

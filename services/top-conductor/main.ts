@@ -3,6 +3,7 @@ import { busOptions } from '#libs/bus/options';
 import { openCellBus, requireTop } from '#libs/cells/open';
 import { readCells } from '#libs/cells/options';
 import { openInstanceStore } from '#libs/instances/open';
+import { announce } from '#libs/placement/announce';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import { addressOptions } from '#libs/runtime/options';
@@ -26,6 +27,7 @@ export const topConductor: ServiceProcess<typeof tables> = {
     const addresses = readCells(config.topConductor.cells, config.bus.busUrl);
     const instances = await opening.open('instance store', openInstanceStore(config.placement, opening));
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
+    await opening.open('presence', announce(placement, 'top-conductor', { ...opening, clock: placement.clock }));
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const urls = new Map(addresses.map(({ cell, busUrl }) => [cell, busUrl]));
     return startTopConductor({

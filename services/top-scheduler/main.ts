@@ -3,6 +3,7 @@ import { busOptions } from '#libs/bus/options';
 import { CellLink } from '#libs/cells/cell-link';
 import { openCellBus, openCellStore, requireTop } from '#libs/cells/open';
 import { readCells } from '#libs/cells/options';
+import { announce } from '#libs/placement/announce';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
@@ -28,6 +29,7 @@ export const topScheduler: ServiceProcess<typeof tables> = {
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const cells = await opening.open('store', openCellStore(config.placement, opening));
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
+    await opening.open('presence', announce(placement, 'top-scheduler', { ...opening, clock: placement.clock }));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     const links: CellLink[] = [];
     for (const { cell, busUrl } of addresses) {

@@ -24,12 +24,14 @@ import type {
   NodeWriteResult,
   PlacementStore,
   PoolGrant,
+  ProcessStore,
   ProjectUsage,
   ReleaseHosts,
   ReportedProvider,
   ReportResult,
   Revised,
   Rows,
+  SeenProcess,
   StoreIdentity,
 } from '../port/placement-store';
 import { firstNumber } from '../port/revisions';
@@ -38,6 +40,7 @@ import { DecisionRing } from './decision-ring';
 import { acquireHosts, releaseHosts } from './holders';
 import { KeptRequests } from './kept-requests';
 import { MemoryPools } from './pools';
+import { MemoryProcesses } from './processes';
 import { MemoryTables } from './tables';
 
 const SCAN_CHUNK = 1_000;
@@ -53,6 +56,7 @@ export class MemoryPlacementStore implements PlacementStore {
   readonly #decisions = new DecisionRing();
   readonly #requests = new KeptRequests();
   readonly #pools = new MemoryPools(this.#tables.maps.holder);
+  readonly #processes = new MemoryProcesses();
   #revision = 0;
   #claimToken = 0;
   #bornAtMs = 0;
@@ -118,6 +122,18 @@ export class MemoryPlacementStore implements PlacementStore {
 
   async nodeNames(): Promise<string[]> {
     return this.#pools.nodeNames();
+  }
+
+  noteProcess(process: SeenProcess, atMs: number, keptMs: number): Promise<void> {
+    return this.#processes.noteProcess(process, atMs, keptMs);
+  }
+
+  forgetProcess(service: string, name: string): Promise<void> {
+    return this.#processes.forgetProcess(service, name);
+  }
+
+  processes(): ReturnType<ProcessStore['processes']> {
+    return this.#processes.processes();
   }
 
   async revision(): Promise<number> {

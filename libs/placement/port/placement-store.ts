@@ -4,6 +4,7 @@ import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from 
 import type { CommitResult, ReportResult } from './commit-result';
 import type { MirroredRows } from './mirrored-rows';
 import type { PoolStore } from './pools';
+import type { ProcessStore } from './processes';
 import type {
   Change,
   KeepTerms,
@@ -19,6 +20,7 @@ import type { StoreIdentity } from './store-identity';
 export type * from './command';
 export type * from './commit-result';
 export type * from './pools';
+export type * from './processes';
 export type * from './rows';
 export type * from './store-identity';
 
@@ -31,7 +33,7 @@ export type * from './store-identity';
  * nothing and says why as a value. Commits of one tick may share a batch, and then a revision and a change; each is still
  * made or refused by itself, in order. Exceptions are for a store that is away (`unavailable`).
  */
-export interface PlacementStore extends PoolStore {
+export interface PlacementStore extends PoolStore, ProcessStore {
   /**
    * Applies one command.
    *

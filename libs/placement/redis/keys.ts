@@ -19,7 +19,9 @@ export type Keys = Readonly<
     | 'allocationRequestExpiry'
     | 'pools'
     | 'nodes'
-    | 'nodeChanges',
+    | 'nodeChanges'
+    | 'processes'
+    | 'processTimes',
     string
   >
 >;
@@ -62,5 +64,7 @@ export function keysOf(cell: string): Keys {
     pools: key('pools'),
     nodes: key('nodes'),
     nodeChanges: key('node-changes'),
+    processes: key('processes'),
+    processTimes: key('process-times'),
   };
 }

@@ -27,12 +27,14 @@ import type {
   PlacementStore,
   PoolGrant,
   PoolStore,
+  ProcessStore,
   ProjectUsage,
   ReleaseHosts,
   ReportedProvider,
   ReportResult,
   Revised,
   Rows,
+  SeenProcess,
   StoreIdentity,
 } from '../port/placement-store';
 import { decodeLines, type Line } from './change-record';
@@ -41,6 +43,7 @@ import { BLOCK_MS, followStream, OwnChanges } from './follow';
 import { groupCommit } from './group-commit';
 import { type Keys, keysOf } from './keys';
 import { redisPools } from './pools';
+import { redisProcesses } from './processes';
 import { RedisReader } from './reader';
 import { reportHosts } from './report-hosts';
 import { decodeHolder, decodeIdentity, decodeRow, encodeHolder } from './row-format';
@@ -72,6 +75,7 @@ export class RedisPlacementStore implements PlacementStore {
   readonly #commitTransaction: CommitTransaction;
   readonly #reportHost: (report: HostReport) => Promise<ReportResult>;
   readonly #pools: PoolStore;
+  readonly #processes: ProcessStore;
   readonly #ownChanges = new OwnChanges();
   readonly #seen = new SeenRevisions();
   readonly #underWay = new Set<Promise<unknown>>();
@@ -84,6 +88,7 @@ export class RedisPlacementStore implements PlacementStore {
     this.#keys = keys;
     this.#reader = new RedisReader(client, keys);
     this.#pools = redisPools(client, keys);
+    this.#processes = redisProcesses(client, keys);
     const commit = batchCommitter(client, scripts.commit, keys, { streamLength, seen: this.#seen });
     this.#commitAllocations = groupCommit(
       commit,
@@ -151,6 +156,18 @@ export class RedisPlacementStore implements PlacementStore {
 
   nodeNames(): Promise<string[]> {
     return this.#pools.nodeNames();
+  }
+
+  noteProcess(process: SeenProcess, atMs: number, keptMs: number): Promise<void> {
+    return this.#processes.noteProcess(process, atMs, keptMs);
+  }
+
+  forgetProcess(service: string, name: string): Promise<void> {
+    return this.#processes.forgetProcess(service, name);
+  }
+
+  processes(): ReturnType<ProcessStore['processes']> {
+    return this.#processes.processes();
   }
 
   revision(): Promise<number> {

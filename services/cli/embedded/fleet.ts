@@ -12,6 +12,7 @@ import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MAX_OUTBOX } from '#libs/instances/store';
+import { announce } from '#libs/placement/announce';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -134,6 +135,11 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
     for (const thing of opened.toReversed()) await thing.close();
   };
 
+  const present = async (service: string, index: number, started: Running) => {
+    const readiness = () => started.readiness();
+    return announce(placement, service, { clock, log: silentLog, processName: `${service}-${index + 1}`, readiness });
+  };
+
   try {
     const services: Running[] = [];
     const schedulers: Running[] = [];
@@ -142,6 +148,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       const mirror = await open(Mirror.open(placement, { clock, random, log: silentLog }));
       const config = readConfig(schedulerOptions, env);
       const started = await open(startScheduler({ ...around(), bus, placement, mirror, config }));
+      await open(present('scheduler', i, started));
       services.push(started);
       schedulers.push(started);
     }
@@ -153,7 +160,9 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
         open: (bytes: Uint8Array) => openSealed(bytes, claimKey),
         seal: sealer(claimKey, () => ({ sealedAtMs: clock.now() })),
       };
-      services.push(await open(startConductor({ ...around(), ...stores, bus, config, ...sealed })));
+      const started = await open(startConductor({ ...around(), ...stores, bus, config, ...sealed }));
+      await open(present('conductor', i, started));
+      services.push(started);
     }
     const drivers = new Map<string, FakeDriver>();
     const machines = new Map<string, Machine>();
