@@ -32,6 +32,7 @@ const PAGES = [
   'comparison.html',
   'concepts/moves.html',
   'reference/settings.html',
+  'reference/commands/host-drain.html',
   'services/console.html',
   'deploy.html',
 ];
@@ -61,6 +62,21 @@ it('needs no script', async () => {
   await page.getByRole('navigation').getByRole('link', { name: 'Ten minutes with Berth' }).click();
   await page.getByRole('heading', { level: 1, name: 'Ten minutes with Berth' }).waitFor();
   expect(page.url()).toBe(`${world.url}/docs/tutorial.html`);
+  await page.context().close();
+});
+
+it('is searched: exact headings first, by keys alone, and says when nothing matches', async () => {
+  const { page, problems } = await openPage(browser, world.url);
+  await page.goto('/docs/services/console.html');
+  await page.keyboard.press('/');
+  await page.keyboard.type('berth host drain');
+  await page.getByRole('list', { name: 'Found' }).getByRole('link').first().waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/docs/reference/commands/host-drain.html');
+  await page.getByRole('searchbox', { name: 'Search the documentation' }).fill('no such thing');
+  await page.getByText('No match for “no such thing”').waitFor();
+  expect(problems).toEqual([]);
   await page.context().close();
 });
 

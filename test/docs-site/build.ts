@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { layOut } from './layout';
+import { searchIndex } from './search-index';
 import { readSite } from './site';
 import { styleOf } from './style';
 
@@ -18,6 +19,8 @@ async function main(): Promise<void> {
   };
   for (const page of pages) write(page.address, layOut(page, sections));
   write('docs.css', styleOf(ROOT));
+  write('search.json', JSON.stringify(searchIndex(pages)));
+  cpSync(join(OUT, '../docs-search.js'), join(OUT, 'search.js'));
   cpSync(join(ROOT, 'services/console/web/icon.svg'), join(OUT, 'icon.svg'));
   for (const link of pages.flatMap(({ links }) => links)) {
     if (link.kind === 'picture') cpSync(join(ROOT, link.path), join(OUT, link.path));

@@ -22,10 +22,11 @@ export async function readSite(root: string): Promise<Site> {
 
 /** The table of contents of the repository cannot link to what is not in it. */
 function withReference(contents: Source, reference: readonly Source[]): Source {
-  const links = reference.map(({ path, markdown }) => {
-    const title = markdown.split('\n', 1)[0]?.replace('# ', '') ?? '';
-    return `- [${title}](${posix.relative(posix.dirname(CONTENTS), path)})`;
-  });
+  // Pages in folders are in the lists of those that are not.
+  const listed = reference.map((source) => ({ ...source, path: posix.relative(posix.dirname(CONTENTS), source.path) }));
+  const links = listed
+    .filter(({ path }) => path.split('/').length === 2)
+    .map(({ path, markdown }) => `- [${markdown.split('\n', 1)[0]?.replace('# ', '') ?? ''}](${path})`);
   return { ...contents, markdown: contents.markdown.replace('<!-- reference -->', links.join('\n')) };
 }
 

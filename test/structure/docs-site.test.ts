@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { searchIndex } from '../docs-site/search-index';
 import { brokenLinks, readSite, type Site, unreachable } from '../docs-site/site';
 import { styleOf } from '../docs-site/style';
 
@@ -38,8 +39,20 @@ it('finds in the sources what the reference is of', () => {
   expect(htmlOf('errors')).toContain('no_role');
   expect(htmlOf('settings')).toContain('BERTH_CONSOLE_PORT');
   expect(htmlOf('commands')).toContain('berth host drain');
+  expect(htmlOf('commands/host-drain')).toContain('Usage');
   expect(htmlOf('http-api')).toContain('/allocation_candidates');
   expect(htmlOf('messages')).toContain('OperatorAction');
+});
+
+it('finds each heading in the index of the search, with the words below it', () => {
+  const index = searchIndex(site.pages);
+  const drain = index.find(({ heading }) => heading === 'berth host drain');
+  expect(drain).toMatchObject({ address: 'reference/commands/host-drain.html', title: 'berth host drain' });
+  expect(drain?.words.split(' ')).toContain('usage');
+  const addresses = site.pages.flatMap(({ address, headings }) =>
+    headings.map(({ anchor, level }) => (level === 1 ? address : `${address}#${anchor}`)),
+  );
+  expect(index.map(({ address }) => address)).toEqual(addresses);
 });
 
 it("takes the console's colours, light and dark", () => {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { CONTENTS, type Source } from '../repository';
 import { callsInSources } from './calls';
-import { commandsPage } from './commands';
+import { commandPages } from './commands';
 import { errorsPage } from './errors';
 import { httpApiPage } from './http-api';
 import { eventsPage, messagesPage } from './messages';
@@ -12,7 +12,7 @@ import { settingsPage } from './settings';
 export async function referencePages(root: string): Promise<Source[]> {
   const calls = callsInSources(root);
   const pages = {
-    commands: await commandsPage(),
+    ...(await commandPages()),
     settings: settingsPage(),
     metrics: metricsPage(calls),
     events: eventsPage(calls),
