@@ -18,7 +18,7 @@ export interface ConsoleDeps extends Surroundings {
   readonly bus: Bus;
   readonly mirror: PlacementView & Pick<Running, 'readiness'>;
   readonly instances: InstanceStore;
-  readonly placement: Pick<PlacementStore, 'reported'>;
+  readonly placement: Pick<PlacementStore, 'reported' | 'heardAt' | 'processes' | 'identify'>;
   readonly config: ConsoleConfig & AuthConfig;
 }
 

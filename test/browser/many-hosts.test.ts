@@ -39,6 +39,9 @@ afterAll(async () => {
   await world.close();
 });
 
+/** One of so many claims comes with a host that is disabled or enabled: its condition changes, and what pages filter by. */
+const CLAIMS_PER_TOGGLE = 50;
+
 /** So many claims a second, each told by an event, until the signal; how many there were a second. */
 async function live(signal: AbortSignal): Promise<number> {
   let count = 0;
@@ -49,6 +52,10 @@ async function live(signal: AbortSignal): Promise<number> {
     for (; count < due; count++) {
       const n = randomInt(random, HOSTS);
       const uuid = random.uuid();
+      if (count % CLAIMS_PER_TOGGLE === 0) {
+        const enabled = count % (2 * CLAIMS_PER_TOGGLE) === 0;
+        await commit(world.placement, { kind: 'set_host_enabled', host: `host-${n}`, enabled, reason: 'test' });
+      }
       await commit(world.placement, {
         kind: 'write_allocations',
         consumers: [aWrite({ [providers[n] ?? '']: { VCPU: 1, MEMORY_MB: 2_048 } }, { uuid })],

@@ -28,7 +28,10 @@ async function act(page: Page, label: string, say: Readonly<Record<string, strin
 const PAGES: readonly (readonly [what: string, path: () => string, heading: string])[] = [
   ['a host', () => '/hosts/host-1', 'Recent attempts'],
   ['an instance', () => `/instances/${uuids[0]}`, 'Claims'],
+  ['the instances', () => '/instances', 'Instances'],
   ['builds', () => '/builds', 'Pending, in order'],
+  ['health', () => '/health', 'Queues'],
+  ['an explanation to come', () => '/explain', 'Request'],
   ['capacity', () => '/capacity', 'What still fits'],
   ['an explanation', () => '/explain?resources=VCPU:99', 'What would help'],
 ];
@@ -87,13 +90,13 @@ it('goes on by keyboard in the page that a link leads to', async () => {
 it('disables a host, says why, and tells of it who did it', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto('/hosts/host-2');
-  await act(page, 'Disable', { 'Reason, for whoever asks later': 'new disks' });
+  await act(page, 'Disable', { Reason: 'new disks' });
   await page.getByText('new disks').waitFor();
   expect((await fleet.client.hosts('host-2'))[0]).toMatchObject({ enabled: false, disabledReason: 'new disks' });
   await act(page, 'Enable');
   await page.getByRole('button', { name: 'Disable' }).waitFor();
   await page.getByRole('link', { name: 'Builds' }).click();
-  const deeds = page.getByRole('table', { name: 'Actions of operators' });
+  const deeds = page.getByRole('table', { name: 'Activity log' });
   await deeds
     .getByRole('row')
     .filter({ hasText: 'host disable' })
@@ -110,8 +113,8 @@ it('drains a host, and shows how far it is', async () => {
   await page.goto(`/hosts/${host}`);
   await act(page, 'Drain');
   await page.getByRole('heading', { name: 'Drained' }).waitFor();
-  await page.getByText(/\d left, 0 stay, of \d/).waitFor();
-  await page.getByText('Nothing runs here.').waitFor();
+  await page.getByText(new RegExp(`Moved \\d+ instances? off ${host}. New instances are blocked.`)).waitFor();
+  await page.getByText('No instances are on this host.').waitFor();
   expect((await fleet.client.instance(uuids[1] ?? '')).host).not.toBe(host);
   await fleet.client.setHostEnabled(host, true);
   await page.context().close();
@@ -121,9 +124,11 @@ it('terminates an instance, whose page says so', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto(`/instances/${uuids[2]}`);
   await page.getByText('Attempt 1').waitFor();
-  await act(page, 'Terminate');
-  await page.getByText('deleted').first().waitFor();
-  await page.getByText('It holds nothing.').waitFor();
+  await page.getByRole('button', { name: 'Terminate' }).click();
+  await page.getByRole('heading', { name: 'web-3 will be permanently deleted.' }).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Terminate' }).click();
+  await page.getByText('DELETED', { exact: true }).first().waitFor();
+  await page.getByText('It has no claims.').waitFor();
   expect((await fleet.client.instance(uuids[2] ?? '')).state).toBe('deleted');
   await page.context().close();
 });
@@ -134,7 +139,7 @@ it('says why what was asked is refused', async () => {
   await page.goto(`/instances/${uuids[3]}`);
   await page.getByRole('button', { name: 'Live-migrate' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Host, or empty for any').fill(`no such host`);
+  await dialog.getByLabel('Target host (empty: any)').fill(`no such host`);
   await dialog.getByRole('button', { name: 'Live-migrate' }).click();
   await dialog.getByRole('alert').getByText(/host/).waitFor();
   expect((await fleet.client.instance(uuids[3] ?? '')).host).toBe(host);
@@ -145,7 +150,7 @@ it('explains as one types, and keeps the question in the address', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto('/explain');
   await page.getByLabel('Resources').fill('VCPU:2,MEMORY_MB:1024');
-  await page.getByText('8 hosts of 8 fit').waitFor();
+  await page.getByText('8 of 8 hosts fit').waitFor();
   await page.getByLabel('Required traits').fill('HW_GPU_API_VULKAN');
   await page.getByRole('heading', { name: 'No valid host' }).waitFor();
   const { page: colleague } = await openPage(browser, fleet.url);
@@ -202,20 +207,108 @@ it('leads to the documentation', async () => {
   await page.context().close();
 });
 
-it('finds hosts and instances', async () => {
+describe('the palette', () => {
+  it('finds hosts and instances by keys alone, exact names first, and says when nothing matches', async () => {
+    const { page } = await openPage(browser, fleet.url);
+    await page.goto('/fleet');
+    await drawnMap(page, 8);
+    await page.keyboard.press('/');
+    const input = page.getByRole('combobox', { name: 'Find a host, an instance, a project or a page' });
+    await input.fill('host-4');
+    await page.getByRole('option', { name: 'host-4' }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await input.press('Enter');
+    await page.waitForURL('**/hosts/host-4');
+    await page.keyboard.press('Control+k');
+    await input.fill((uuids[4] ?? '').slice(0, 8));
+    await page.getByRole('option', { name: 'web-5' }).waitFor();
+    await input.press('Enter');
+    await page.waitForURL(`**/instances/${uuids[4]}`);
+    await page.getByRole('heading', { level: 1, name: 'web-5' }).waitFor();
+    await page.keyboard.press('/');
+    await input.fill('no such thing');
+    await page.getByText('No match for “no such thing”').waitFor();
+    await input.press('Escape');
+    await input.waitFor({ state: 'hidden' });
+    await page.context().close();
+  });
+
+  it('leads to pages', async () => {
+    const { page } = await openPage(browser, fleet.url);
+    await page.goto('/fleet');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.keyboard.type('hea');
+    await page.getByRole('option', { name: 'Health' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/health');
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Health');
+    await page.context().close();
+  });
+});
+
+it('filters instances by the address, and ends several with one confirmation that names them', async () => {
+  const mine = await build(fleet, 3, 'm1.small', 'batch');
   const { page } = await openPage(browser, fleet.url);
-  await page.goto('/fleet');
-  const search = page
-    .getByRole('searchbox', { name: 'Find a host or an instance' })
-    .or(page.getByRole('combobox', { name: 'Find a host or an instance' }));
-  await search.fill('host-4');
-  await page.locator('#search-found option').first().waitFor({ state: 'attached' });
-  await search.press('Enter');
-  await page.waitForURL('**/hosts/host-4');
-  await search.fill((uuids[4] ?? '').slice(0, 8));
-  await page.locator('#search-found option').first().waitFor({ state: 'attached' });
-  await search.press('Enter');
-  await page.waitForURL(`**/instances/${uuids[4]}`);
-  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('web-5');
+  await page.goto('/instances?name=batch&flavor=m1.small');
+  const rows = page.getByRole('table', { name: 'Instances' });
+  await page.getByText('3 instances', { exact: true }).waitFor();
+  await rows.getByRole('checkbox', { name: 'Select batch-1' }).check();
+  await rows.getByRole('checkbox', { name: 'Select batch-2' }).check();
+  await page.getByText('2 selected').waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Terminate' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('heading', { name: '2 instances will be permanently deleted.' }).waitFor();
+  await dialog.getByText(/batch-[12] on host-\d, batch-[12] on host-\d\./).waitFor();
+  await dialog.getByRole('button', { name: 'Terminate' }).click();
+  await page.getByText('2 instances are being deleted.').waitFor();
+  await page.getByText('1 instance', { exact: true }).waitFor();
+  expect((await fleet.client.instance(mine[2] ?? '')).state).toBe('active');
+  await page.getByRole('button', { name: /^DELETED/ }).click();
+  await rows.getByRole('link', { name: 'batch-2' }).waitFor();
+  expect(page.url()).toContain('state=deleted');
+  await fleet.client.terminateAndWait(mine[2] ?? '');
+  await page.context().close();
+});
+
+it('leads from each figure to what it counts', async () => {
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto('/builds');
+  const figure = page.locator('.figure').filter({ hasText: 'Built' });
+  const count = Number(await figure.locator('a').innerText());
+  expect(count).toBeGreaterThan(0);
+  await figure.getByRole('link').click();
+  await page.waitForURL('**/instances?state=active&since=10m');
+  await page.getByRole('heading', { level: 1, name: 'Instances' }).waitFor();
+  await page.goto('/capacity');
+  await page.getByRole('row').filter({ hasText: 'nova' }).getByRole('link', { name: '8' }).first().click();
+  await page.waitForURL('**/fleet?filter=zone%3Anova&view=list');
+  await page.getByRole('link', { name: 'host-8' }).waitFor();
+  await page.context().close();
+});
+
+it('tells the values of a chart at the pointer, and by arrow keys', async () => {
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto('/builds');
+  const plot = page.getByRole('group', { name: /^Ended, every 5 s/ });
+  await plot.hover();
+  await plot.getByText(/^ACTIVE \d+/).waitFor();
+  await plot.press('ArrowLeft');
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.getByLabel('Time range').selectOption('1h');
+  await page.waitForURL('**/builds?range=1h');
+  await page.getByText('Ended, every 60 s').waitFor();
+  await page.context().close();
+});
+
+it('shows the processes with their state, and the chosen host in a decision', async () => {
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto('/health');
+  await page.getByRole('row').filter({ hasText: 'scheduler-1' }).getByText('ready').waitFor();
+  await page.goto(`/instances/${uuids[0]}`);
+  await page.locator('tr.chosen').getByText('chosen').waitFor();
+  await page.getByRole('link', { name: 'Explain the same request now' }).click();
+  await page.getByText('8 of 8 hosts fit').waitFor();
+  expect(page.url()).toMatch(/\/explain\?flavor=m1.small&project=shop$/);
   await page.context().close();
 });

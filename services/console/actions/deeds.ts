@@ -4,6 +4,8 @@ import { visitDeadLetters } from '#libs/client/dead-letters';
 import type { InstanceOperation } from '#libs/contracts/operations';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
+import { isUuid } from '#libs/domain/names';
+import { MAX_BULK } from '../api/instances';
 import type { Drains } from './drains';
 import type { OperatorActions } from './operator-actions';
 
@@ -71,6 +73,33 @@ export function instanceDeed({ client }: ActionParts, uuid: string, words: Words
   for (const operation of OPERATIONS) works[operation] = () => client.operate(uuid, operation, to);
   const details = given({ target_host: targetHost, flavor });
   return { action: `instance_${action}`, target: uuid, details, work: workOf(works, action) };
+}
+
+/** Actions on several instances at once: those that mean the same for each. */
+const BULK_ACTIONS: readonly string[] = [
+  'terminate',
+  'stop',
+  'start',
+  'live_migrate',
+  'evacuate',
+  'shelve',
+  'unshelve',
+];
+
+/**
+ * The same action on each of `uuids`, joined by commas. @throws BerthError `invalid_argument / bad_action`, `/ bad_uuids`.
+ */
+export function bulkDeeds(parts: ActionParts, words: Words): readonly Deed[] {
+  const { action = '', uuids = '' } = words;
+  if (!BULK_ACTIONS.includes(action)) {
+    throw invalidArgument('bad_action', `action must be one of ${BULK_ACTIONS.join(', ')}`, 'action');
+  }
+  const targets = [...new Set(uuids.split(',').map((uuid) => uuid.trim().toLowerCase()))];
+  if (targets.length > MAX_BULK || !targets.every(isUuid)) {
+    throw invalidArgument('bad_uuids', `uuids must be 1 to ${MAX_BULK} uuids, joined by commas`, 'uuids');
+  }
+  const details = targets.length > 1 ? { bulk: `one of ${targets.length}` } : {};
+  return targets.map((uuid) => ({ ...instanceDeed(parts, uuid, { action }), details }));
 }
 
 /** Requeues dead letters: the named one, or all with a reason. @throws BerthError `invalid_argument`. */

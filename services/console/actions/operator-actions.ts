@@ -25,7 +25,7 @@ export interface Told {
   readonly details?: Readonly<Record<string, string>>;
 }
 
-const KEPT = 200;
+const KEPT = 500;
 
 /**
  * Operators' actions by consoles: each is executed, and then published as an event with the user, even when refused.

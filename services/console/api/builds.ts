@@ -1,8 +1,14 @@
 import type { Action } from './stream';
 
+/** How far back the figures of builds go. */
+export const BUILD_RANGES = ['10m', '1h', '6h', '24h'] as const;
+export type BuildRange = (typeof BUILD_RANGES)[number];
+
 /** The data of the builds page. */
 export interface BuildsPage {
   readonly rates: BuildRates;
+  /** Instances that are in ERROR now, by the store. */
+  readonly inError: number;
   readonly recent: readonly RecentBuild[];
   readonly pending: { readonly count: number; readonly first: readonly PendingBuild[] };
   /** Messages in the dead letter queue; -1 when unknown. */
@@ -10,8 +16,9 @@ export interface BuildsPage {
   readonly actions: readonly Action[];
 }
 
-/** Counts of the last minutes, each over `stepMs`, from `firstMs` on. */
+/** Counts from `firstMs` on, each over `stepMs`. */
 export interface BuildRates {
+  readonly range: BuildRange;
   readonly stepMs: number;
   readonly firstMs: number;
   readonly requested: readonly number[];
@@ -68,6 +75,8 @@ export interface PendingBuild {
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly waitsFor: readonly string[];
+  /** The query of the page that explains its request. */
+  readonly explain: string;
   readonly resources: Readonly<Record<string, number>>;
 }
 

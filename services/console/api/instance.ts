@@ -19,6 +19,8 @@ export interface InstancePage {
   /** Hosts left to try. */
   readonly alternates: readonly string[];
   readonly flavor: string;
+  /** The query of the page that explains its request. */
+  readonly explain: string;
   readonly resources: Readonly<Record<string, number>>;
   /** The other requirements, in words: `required traits`: `HW_CPU_X86_AVX2`. */
   readonly asked: readonly (readonly [string, string])[];

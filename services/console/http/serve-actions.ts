@@ -1,8 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Principal } from '#libs/auth/auth';
-import { invalidArgument } from '#libs/domain/errors';
-import { type ActionParts, type Deed, dead, hostDeed, instanceDeed } from '../actions/deeds';
+import { BerthError, invalidArgument } from '#libs/domain/errors';
+import { mapConcurrently } from '#libs/runtime/concurrent';
+import { counted } from '#libs/runtime/counted';
+import { type ActionParts, bulkDeeds, type Deed, dead, hostDeed, instanceDeed } from '../actions/deeds';
+import type { BulkOutcome } from '../api/instances';
 import type { Access } from './session';
+
+/** Limit of the instances of one request that are acted on at once. */
+const BULK_AT_ONCE = 8;
 
 /**
  * Operators' actions: each a POST with the CSRF token, by a user who may act, and published as an event whatever its
@@ -24,6 +30,33 @@ export function registerActions(app: FastifyInstance, parts: ActionParts, access
   serve('/api/hosts/:target/actions', (host, body, { userId }) => hostDeed(parts, host, body, userId));
   serve('/api/instances/:target/actions', (uuid, body) => instanceDeed(parts, uuid, body));
   serve('/api/dead-letters/actions', (_target, body) => dead(parts, body));
+  app.post('/api/instances/actions', { preHandler: app.csrfProtection.bind(app) }, async (request) => {
+    const principal = await access.reader(request);
+    const deeds = bulkDeeds(parts, bodyOf(request));
+    const [first] = deeds;
+    const told = { action: first?.action ?? '', target: counted(deeds.length, 'instance') };
+    // One refusal, not one for each.
+    if (!access.mayAct(principal)) await parts.actions.carryOut(principal, told, () => access.actor(request));
+    return carryOutAll(parts, principal, deeds);
+  });
+}
+
+/** Carries out each deed by itself, whatever becomes of the others. */
+async function carryOutAll(
+  { actions }: ActionParts,
+  principal: Principal,
+  deeds: readonly Deed[],
+): Promise<BulkOutcome> {
+  const refused: BulkOutcome['refused'][number][] = [];
+  await mapConcurrently(deeds, BULK_AT_ONCE, async (deed) => {
+    try {
+      await actions.carryOut(principal, deed, deed.work);
+    } catch (thrown) {
+      const { reason, message } = BerthError.from(thrown);
+      refused.push({ uuid: deed.target, reason, message });
+    }
+  });
+  return { done: deeds.length - refused.length, refused };
 }
 
 /** The text fields of a body. */

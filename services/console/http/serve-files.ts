@@ -8,7 +8,17 @@ import { BerthError } from '#libs/domain/errors';
 const FOLDERS = [join(__dirname, '../public'), join(__dirname, '../../../dist/services/console/public')];
 
 /** The addresses of pages: each serves the same document, which reads its own address. */
-const PAGES = ['/', '/fleet', '/hosts/:name', '/instances/:uuid', '/explain', '/builds', '/capacity'];
+const PAGES = [
+  '/',
+  '/fleet',
+  '/hosts/:name',
+  '/instances',
+  '/instances/:uuid',
+  '/explain',
+  '/builds',
+  '/capacity',
+  '/health',
+];
 
 /**
  * The browsers' files: one document, one script, one style sheet, one picture, and the documentation below `/docs/`.

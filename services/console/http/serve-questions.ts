@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { visitDeadLetters } from '#libs/client/dead-letters';
 import { MOST_DEAD_LETTERS } from '../actions/deeds';
 import type { DeadLetterRow } from '../api/builds';
+import { readChoices } from '../views/choices';
 import { explain } from '../views/explain';
 import { search } from '../views/search';
 import type { AppParts } from './app';
@@ -17,8 +18,8 @@ export function registerQuestions(app: FastifyInstance, parts: AppParts, access:
     });
   };
   serve('/api/search', (query) => search(parts.live, query.get('q') ?? ''));
-  serve('/api/flavors', () => parts.client.flavors());
-  serve('/api/explain', (query) => explain(parts.client, query));
+  serve('/api/choices', () => readChoices(parts.live));
+  serve('/api/explain', (query) => explain(parts, query));
   serve('/api/dead-letters', async () => {
     const letters: DeadLetterRow[] = [];
     await visitDeadLetters(parts.bus, parts.clock, MOST_DEAD_LETTERS, ({ code: _code, ...letter }) => {

@@ -3,10 +3,11 @@ import type { InstanceEvent } from '#libs/contracts/instance';
 import type { Clock } from '#libs/domain/clock';
 import type { Attempt, InstanceState } from '#libs/domain/instance';
 import { percentile } from '#libs/runtime/percentiles';
-import type { BuildRates, RecentBuild, TriedAttempt } from '../api/builds';
+import type { BuildRange, BuildRates, RecentBuild, TriedAttempt } from '../api/builds';
+import { type BuildCounts, BuildSeries, count } from './build-counts';
 
-const STEP_MS = 5_000;
-const STEPS = 120;
+/** A state reached within this of an attempt's end was reached by it. */
+const CLOSE_MS = 5_000;
 const RECENT_BUILDS = 200;
 const RECENT_ATTEMPTS = 20;
 const MAX_HOSTS = 20_000;
@@ -14,19 +15,9 @@ const MAX_UNDER_WAY = 100_000;
 /** Limit of the times to ACTIVE for percentiles. */
 const MAX_TIMES = 5_000;
 
-interface Bucket {
-  readonly startMs: number;
-  requested: number;
-  active: number;
-  error: number;
-  retried: number;
-  readonly faults: Map<string, number>;
-  readonly attempts: Map<string, number>;
-}
-
-/** Build figures from events since the console's start, for the last ten minutes. */
+/** Build figures from events since the console's start, for the last day. */
 export class BuildFigures {
-  readonly #buckets: Bucket[] = [];
+  readonly #series = new BuildSeries();
   readonly #requestedAt = new LRUCache<string, number>({ max: MAX_UNDER_WAY });
   readonly #attemptsOf = new LRUCache<string, TriedAttempt[]>({ max: MAX_HOSTS });
   readonly #moving = new Map<string, string>();
@@ -40,7 +31,7 @@ export class BuildFigures {
     this.#noteMove(uuid, state, host);
     if (state === 'scheduling') {
       this.#requestedAt.set(uuid, atMs);
-      this.#bucket().requested += 1;
+      this.#add((counts) => (counts.requested += 1));
       return;
     }
     const last = attempts.at(-1);
@@ -49,12 +40,13 @@ export class BuildFigures {
     const requestedAtMs = this.#requestedAt.get(uuid);
     if (requestedAtMs === undefined || (state !== 'active' && state !== 'error')) return;
     this.#requestedAt.delete(uuid);
-    const bucket = this.#bucket();
     const tookMs = Math.max(0, atMs - requestedAtMs);
-    bucket[state] += 1;
-    if (attempts.length > 1) bucket.retried += 1;
     if (state === 'active') this.#noteTime(tookMs);
-    else count(bucket.faults, event.fault?.reason ?? 'unknown');
+    this.#add((counts) => {
+      counts[state] += 1;
+      if (attempts.length > 1) counts.retried += 1;
+      if (state === 'error') count(counts.faults, event.fault?.reason ?? 'unknown');
+    });
     const reason = event.fault === undefined ? '' : `${event.fault.reason}: ${event.fault.message}`;
     const build = {
       uuid,
@@ -70,29 +62,11 @@ export class BuildFigures {
     this.#recent = [build, ...this.#recent].slice(0, RECENT_BUILDS);
   }
 
-  rates(): BuildRates {
-    const nowMs = this.clock.now();
-    const firstMs = Math.floor(nowMs / STEP_MS) * STEP_MS - (STEPS - 1) * STEP_MS;
-    const byStart = new Map(this.#buckets.map((bucket) => [bucket.startMs, bucket]));
-    const steps = Array.from({ length: STEPS }, (_, i) => byStart.get(firstMs + i * STEP_MS));
-    const times = this.#times.filter(({ atMs }) => atMs >= firstMs).map(({ tookMs }) => tookMs);
-    const within = this.#buckets.filter(({ startMs }) => startMs >= firstMs);
-    return {
-      stepMs: STEP_MS,
-      firstMs,
-      requested: steps.map((bucket) => bucket?.requested ?? 0),
-      active: steps.map((bucket) => bucket?.active ?? 0),
-      error: steps.map((bucket) => bucket?.error ?? 0),
-      retried: steps.map((bucket) => bucket?.retried ?? 0),
-      timeToActive: {
-        count: times.length,
-        p50Ms: percentile(times, 50),
-        p90Ms: percentile(times, 90),
-        p99Ms: percentile(times, 99),
-      },
-      faults: sumOf(within.map(({ faults }) => faults)),
-      failedAttempts: sumOf(within.map(({ attempts }) => attempts)),
-    };
+  rates(range: BuildRange = '10m'): BuildRates {
+    const series = this.#series.read(range, this.clock.now());
+    const times = this.#times.filter(({ atMs }) => atMs >= series.firstMs).map(({ tookMs }) => tookMs);
+    const [p50Ms = 0, p90Ms = 0, p99Ms = 0] = [50, 90, 99].map((share) => percentile(times, share));
+    return { ...series, range, timeToActive: { count: times.length, p50Ms, p90Ms, p99Ms } };
   }
 
   recent(): readonly RecentBuild[] {
@@ -117,7 +91,7 @@ export class BuildFigures {
   }
 
   #noteAttempt(event: InstanceEvent, { host, outcome, reason, number, endedAtMs }: Attempt): void {
-    if (FAILED.includes(outcome)) count(this.#bucket().attempts, reason === '' ? outcome : reason);
+    if (FAILED.includes(outcome)) this.#add(({ attempts }) => count(attempts, reason === '' ? outcome : reason));
     const tried = {
       uuid: event.instanceUuid,
       name: event.name,
@@ -136,14 +110,8 @@ export class BuildFigures {
     if (this.#times.length > 2 * MAX_TIMES) this.#times = this.#times.slice(-MAX_TIMES);
   }
 
-  #bucket(): Bucket {
-    const startMs = Math.floor(this.clock.now() / STEP_MS) * STEP_MS;
-    const last = this.#buckets.at(-1);
-    if (last?.startMs === startMs) return last;
-    const bucket = { startMs, requested: 0, active: 0, error: 0, retried: 0, faults: new Map(), attempts: new Map() };
-    this.#buckets.push(bucket);
-    if (this.#buckets.length > STEPS) this.#buckets.shift();
-    return bucket;
+  #add(change: (counts: BuildCounts) => void): void {
+    this.#series.add(this.clock.now(), change);
   }
 }
 
@@ -153,15 +121,5 @@ const MOVING: readonly InstanceState[] = ['resize', 'verify_resize', 'migrating'
 /** True when this event reports an attempt's end: for an instance at rest the attempt is old. */
 function isNewsOf({ outcome, endedAtMs }: Attempt, { state, atMs }: InstanceEvent): boolean {
   if (FAILED.includes(outcome)) return state === 'building' || state === 'error';
-  return outcome === 'active' && state === 'active' && Math.abs(atMs - (endedAtMs ?? atMs)) < STEP_MS;
-}
-
-function count(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
-}
-
-function sumOf(all: readonly Map<string, number>[]): { name: string; count: number }[] {
-  const sum = new Map<string, number>();
-  for (const counts of all) for (const [name, n] of counts) sum.set(name, (sum.get(name) ?? 0) + n);
-  return [...sum].map(([name, n]) => ({ name, count: n })).sort((a, b) => b.count - a.count);
+  return outcome === 'active' && state === 'active' && Math.abs(atMs - (endedAtMs ?? atMs)) < CLOSE_MS;
 }

@@ -4,6 +4,7 @@ import type { Client } from '#libs/client/client';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Host } from '#libs/domain/host';
+import type { InstanceState } from '#libs/domain/instance';
 import type { Doubt } from '#libs/instances/doubts';
 import type { InstanceStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -17,13 +18,14 @@ import type { ConsoleConfig } from '../options';
 import { BuildFigures } from './build-figures';
 import { FleetFeed } from './fleet-feed';
 import { History } from './history';
+import { InstanceNames } from './instance-names';
 import { type Beat, Pulse } from './pulse';
 
 export interface LiveParts {
   readonly mirror: PlacementView & Pick<Running, 'readiness'>;
   readonly instances: InstanceStore;
   /** For the part that the mirror omits. */
-  readonly placement: Pick<PlacementStore, 'reported'>;
+  readonly placement: Pick<PlacementStore, 'reported' | 'heardAt' | 'processes' | 'identify'>;
   readonly bus: Bus;
   readonly client: Client;
   readonly clock: Clock;
@@ -35,11 +37,14 @@ export interface LiveParts {
 
 /** Interval of reading data that neither events nor the mirror cover. */
 const POLL_MS = 2_000;
+/** Minimum interval of counting instances. */
+const STATES_MS = 1_000;
 
 /** The current data of all pages, with notifications of changes. */
 export class Live {
   readonly fleet: FleetFeed;
   readonly builds: BuildFigures;
+  readonly names = new InstanceNames();
   readonly history: History;
   readonly pulse: Pulse;
   doubts: readonly Doubt[] = [];
@@ -49,6 +54,7 @@ export class Live {
   readonly #closing = new AbortController();
   readonly #polling: Promise<unknown>;
   #storeProblem = '';
+  #states: { readonly atMs: number; readonly counts: Promise<ReadonlyMap<InstanceState, number>> } | undefined;
   /** Hosts with changed marks, which the mirror does not show. */
   #marked = new Set<string>();
 
@@ -64,6 +70,15 @@ export class Live {
     this.pulse.onBeat((beat) => this.#take(beat));
     drains.onChange((host) => this.#mark(host));
     this.#polling = Promise.all([this.#poll(), this.#sample()]);
+  }
+
+  /** The store's instances by state; at most one reading in a while, however many pages ask. */
+  states(): Promise<ReadonlyMap<InstanceState, number>> {
+    const nowMs = this.clock.elapsed();
+    if (this.#states === undefined || nowMs - this.#states.atMs >= STATES_MS) {
+      this.#states = { atMs: nowMs, counts: this.parts.instances.countStates() };
+    }
+    return this.#states.counts;
   }
 
   get clock(): Clock {
@@ -112,6 +127,7 @@ export class Live {
   #take(beat: Beat): void {
     for (const event of beat.events) {
       this.builds.take(event);
+      this.names.take(event);
       // A move begins or ends: the host's draining mark may change.
       if (event.host !== '' && this.parts.mirror.host(event.host)?.enabled === false) this.#marked.add(event.host);
     }
@@ -140,6 +156,7 @@ export class Live {
         for (const { host } of [...this.doubts, ...doubts]) this.#marked.add(host);
         this.doubts = doubts;
         this.pendingCount = await instances.countPending();
+        await this.names.read(instances);
         this.#storeProblem = '';
       } catch (thrown) {
         this.#storeProblem = BerthError.from(thrown).message;

@@ -1,8 +1,11 @@
 import { invalidArgument } from '#libs/domain/errors';
 import { readBuildsPage } from '../views/builds-page';
 import { readCapacityPage } from '../views/capacity-page';
+import { readHealthPage } from '../views/health-page';
 import { readHostPage } from '../views/host-page';
 import { readInstancePage } from '../views/instance-page';
+import { instanceQuery, readInstancesPage } from '../views/instances-page';
+import { rangeOf } from './build-counts';
 import type { Live } from './live';
 import { type Sink, tell } from './topic';
 
@@ -14,6 +17,8 @@ const HOST_MS = 300;
 const FIGURES_MS = 1_000;
 const CAPACITY_MS = 2_000;
 const REREAD_MS = 3_000;
+const INSTANCES_MS = 2_000;
+const HEALTH_MS = 2_000;
 
 /** The page of a stream's query. @throws BerthError `invalid_argument / bad_page`. */
 export function openPage(live: Live, query: URLSearchParams): Page {
@@ -44,8 +49,19 @@ function pageOf(live: Live, query: URLSearchParams): Page {
       return telling(live, HOST_MS, () => readHostPage(live, name), hostWatch(live, name));
     case 'instance':
       return telling(live, HOST_MS, () => readInstancePage(live, name), instanceWatch(live, name));
+    case 'instances': {
+      const asked = instanceQuery(query);
+      return telling(live, INSTANCES_MS, () => readInstancesPage(live, asked), instancesWatch(live));
+    }
     case 'builds':
-      return telling(live, FIGURES_MS, () => readBuildsPage(live), buildsWatch(live));
+      return telling(live, FIGURES_MS, () => readBuildsPage(live, rangeOf(query)), buildsWatch(live));
+    case 'health':
+      return telling(
+        live,
+        HEALTH_MS,
+        () => readHealthPage(live),
+        (changed) => live.every(HEALTH_MS, changed),
+      );
     case 'capacity':
       return telling(
         live,
@@ -58,7 +74,7 @@ function pageOf(live: Live, query: URLSearchParams): Page {
     default:
       throw invalidArgument(
         'bad_page',
-        `page must be fleet, host, instance, builds or capacity, not '${page}'`,
+        `page must be fleet, host, instances, instance, builds, capacity or health, not '${page}'`,
         'page',
       );
   }
@@ -93,6 +109,15 @@ function instanceWatch(live: Live, uuid: string): Watch {
   return (changed) =>
     both(
       live.pulse.onBeat(({ events }) => events.some(({ instanceUuid }) => instanceUuid === uuid) && changed()),
+      live.every(REREAD_MS, changed),
+    );
+}
+
+/** Instances change with events; what events were missed for is read at an interval. */
+function instancesWatch(live: Live): Watch {
+  return (changed) =>
+    both(
+      live.pulse.onBeat(({ events }) => events.length > 0 && changed()),
       live.every(REREAD_MS, changed),
     );
 }

@@ -28,13 +28,13 @@ export interface World {
 export async function openWorld(
   env: Readonly<Record<string, string>> = {},
   placement = new MemoryPlacementStore(),
+  instances: InstanceStore = memoryInstanceStore(systemClock()),
 ): Promise<World> {
   const clock = systemClock();
   const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
   const broker = new MemoryBroker(clock, silentLog);
   const connect = () => openBus({ busUrl: 'memory:' }, { ...around, metrics: createMetrics({}) }, broker);
   const [own, bus] = [await connect(), await connect()];
-  const instances = memoryInstanceStore(clock);
   const mirror = await Mirror.open(placement, { ...around, random: seededRandom(1) });
   const config = readConfig({ ...authOptions, ...consoleOptions }, { BERTH_CONSOLE_PORT: '0', ...env });
   const running = await startConsole({ ...around, bus: own, mirror, instances, placement, config });

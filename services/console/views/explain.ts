@@ -2,19 +2,25 @@ import type { Client } from '#libs/client/client';
 import type { Diagnosis, HostVerdict } from '#libs/contracts/diagnosis';
 import { invalidArgument } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Explanation, FilterRefusals, Verdict } from '../api/explain';
 
 /** Limit of the explained hosts. */
 const MOST_HOSTS = 25;
 
+export interface ExplainParts {
+  readonly client: Client;
+  readonly mirror: Pick<PlacementView, 'aggregates'>;
+}
+
 /**
  * Asks a scheduler to explain the request in a query: `resources=VCPU:2,MEMORY_MB:4096`, `flavor`, `required`,
- * `forbidden` and `preferred` traits, `zone`, `project`, `group` (a stored one), `host` (to explain this one alone),
+ * `forbidden` and `preferred` traits, `zone`, `aggregate`, `project`, `group` (a stored one), `host` (to explain this one alone),
  * `extra=key:value`, `preempt=yes` with `priority`.
  *
  * @throws BerthError `invalid_argument / bad_query`; the scheduler's errors.
  */
-export async function explain(client: Client, query: URLSearchParams): Promise<Explanation> {
+export async function explain({ client, mirror }: ExplainParts, query: URLSearchParams): Promise<Explanation> {
   const flavor = query.get('flavor') ?? '';
   const group = query.get('group') ?? '';
   const spec = {
@@ -25,6 +31,7 @@ export async function explain(client: Client, query: URLSearchParams): Promise<E
     forbiddenTraits: wordsIn(query.get('forbidden')),
     preferredTraits: wordsIn(query.get('preferred')),
     availabilityZone: query.get('zone') || undefined,
+    memberOf: aggregatesIn(mirror, query.get('aggregate')),
     extraSpecs: pairsIn(query.get('extra')),
     ...(group === '' ? {} : { group: { id: group, policy: undefined, maxPerHost: 0 } }),
   } satisfies Partial<RequestSpec>;
@@ -46,6 +53,25 @@ export async function explain(client: Client, query: URLSearchParams): Promise<E
   };
 }
 
+/** The query that asks about a request as far as a query can tell it. */
+export function explainQuery(spec: RequestSpec): string {
+  const pairs = (values: Readonly<Record<string, string | number>>, sign: string) =>
+    Object.entries(values)
+      .map(([name, value]) => `${name}${sign}${value}`)
+      .join();
+  const parts = {
+    flavor: spec.flavor?.name ?? '',
+    resources: spec.flavor === undefined ? pairs(spec.resources, ':') : '',
+    required: spec.requiredTraits.join(),
+    forbidden: spec.forbiddenTraits.join(),
+    preferred: spec.preferredTraits.join(),
+    zone: spec.availabilityZone ?? '',
+    extra: spec.flavor === undefined ? pairs(spec.extraSpecs, '=') : '',
+    project: spec.projectId,
+  };
+  return new URLSearchParams(Object.entries(parts).filter(([, value]) => value !== '')).toString();
+}
+
 /** The number of hosts that each filter refused, with reasons. */
 export function refusalsOf({ filters }: Diagnosis): readonly FilterRefusals[] {
   return filters.map(({ filter, refused, reasons }) => {
@@ -60,6 +86,13 @@ export function verdictOf({ host, passed, refusals, weight, weights }: HostVerdi
 
 function wordsIn(text: string | null): string[] {
   return (text ?? '').split(/[\s,]+/).filter((word) => word !== '');
+}
+
+/** An aggregate by its name, as what one must be a member of. */
+function aggregatesIn(mirror: ExplainParts['mirror'], name: string | null): string[][] {
+  if (name === null || name === '') return [];
+  for (const aggregate of mirror.aggregates()) if (aggregate.name === name) return [[aggregate.uuid]];
+  throw badQuery('aggregate', `there is no aggregate '${name}'`);
 }
 
 function pairsIn(text: string | null): Record<string, string> {

@@ -1,4 +1,3 @@
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
@@ -9,6 +8,7 @@ import type { HostInstance, HostPage, ProviderRow } from '../api/host';
 import type { Live } from '../live/live';
 import { doubtRow } from './doubt-row';
 import { heldOnHost } from './held-on-host';
+import { specOf } from './spec-of';
 
 const MOST_INSTANCES = 500;
 
@@ -88,8 +88,8 @@ function instanceRow(instance: Instance, resources: Resources): HostInstance {
 }
 
 /** The resources that an instance holds; its requested ones while it holds nothing. */
-export function heldBy(view: PlacementView, { uuid, requestSpec }: Instance): Resources {
-  const allocations = view.consumer(uuid)?.allocations;
+export function heldBy(view: PlacementView, instance: Instance): Resources {
+  const allocations = view.consumer(instance.uuid)?.allocations;
   if (allocations !== undefined) return Object.values(allocations).reduce<Resources>(addResources, {});
-  return requestSpec.length === 0 ? {} : requestSpecCodec.decode(requestSpec).resources;
+  return specOf(instance).resources;
 }

@@ -1,14 +1,14 @@
-import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance, InstanceState } from '#libs/domain/instance';
-import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { ClaimRow, DecisionView, InstancePage } from '../api/instance';
 import type { Live } from '../live/live';
 import { doubtRow } from './doubt-row';
-import { refusalsOf, verdictOf } from './explain';
+import { explainQuery, refusalsOf, verdictOf } from './explain';
 import { heldBy } from './host-page';
+import { specOf } from './spec-of';
 
 /** Reads what the page of an instance shows. @throws BerthError `not_found / no_such_instance`. */
 export async function readInstancePage(live: Live, uuid: string): Promise<InstancePage> {
@@ -33,7 +33,7 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
     ),
   ]);
   if (instance === undefined) throw new BerthError('not_found', 'no_such_instance', `there is no instance ${uuid}`);
-  const spec = instance.requestSpec.length === 0 ? EMPTY_SPEC : requestSpecCodec.decode(instance.requestSpec);
+  const spec = specOf(instance);
   const { name, requestId, projectId, userId, state, version, createdAtMs, updatedAtMs, fault, migration, waiting } =
     instance;
   return {
@@ -54,6 +54,7 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
     alternates:
       instance.alternates.length === 0 ? [] : alternatesCodec.decode(instance.alternates).map(({ host }) => host),
     flavor: spec.flavor?.name ?? '',
+    explain: explainQuery(spec),
     resources: heldBy(mirror, instance),
     asked: wordsOf(spec),
     claims: claimsOf(mirror, instance),
@@ -92,8 +93,6 @@ const ACTIONS: Partial<Readonly<Record<InstanceState, readonly string[]>>> = {
   deleting: [],
   deleted: [],
 };
-
-const EMPTY_SPEC = requestSpec({}, { projectId: '', userId: '' });
 
 function claimsOf(view: PlacementView, { uuid, migration }: Instance): ClaimRow[] {
   const rowsOf = (consumer: ClaimRow['consumer'], itsUuid: string | undefined): ClaimRow[] => {

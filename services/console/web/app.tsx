@@ -5,8 +5,10 @@ import { CapacityPage } from './capacity/capacity-page';
 import { ExplainPage } from './explain/explain-page';
 import { FleetPage } from './fleet/fleet-page';
 import { Frame } from './frame';
+import { HealthPage } from './health/health-page';
 import { HostPage } from './host/host-page';
 import { InstancePage } from './instance/instance-page';
+import { InstancesPage } from './instances/instances-page';
 import { SignIn } from './sign-in';
 import { ApiError, readSession, signOut } from './state/api';
 import { usePlace } from './state/router';
@@ -62,13 +64,15 @@ function Page() {
     case 'hosts':
       return <HostPage key={name} name={name} />;
     case 'instances':
-      return <InstancePage key={name} uuid={name} />;
+      return name === '' ? <InstancesPage /> : <InstancePage key={name} uuid={name} />;
     case 'explain':
       return <ExplainPage />;
     case 'builds':
       return <BuildsPage />;
     case 'capacity':
       return <CapacityPage />;
+    case 'health':
+      return <HealthPage />;
     default:
       return <NoSuchPage path={path} />;
   }

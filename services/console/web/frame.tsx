@@ -1,19 +1,25 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Session } from '../api/session';
-import { read } from './state/api';
-import { go, usePlace } from './state/router';
+import type { HostCounts } from '../api/stream';
+import { usePlace } from './state/router';
 import { type Connection, useHub } from './state/stream';
 import { toggleTheme, useTheme } from './state/theme';
-import { textsOf } from './ui/form';
+import { number, percent } from './ui/format';
+import { Palette } from './ui/palette';
 import { Toasts } from './ui/toasts';
 
 const PAGES = [
   ['/fleet', 'Fleet'],
+  ['/instances', 'Instances'],
   ['/builds', 'Builds'],
   ['/capacity', 'Capacity'],
   ['/explain', 'Explain'],
+  ['/health', 'Health'],
 ] as const;
+
+/** From this share of hosts down the banner says so. */
+const MANY_DOWN = 0.1;
 
 const CONNECTIONS: Readonly<Record<Connection, string>> = {
   connecting: 'Connecting',
@@ -35,7 +41,7 @@ export function Frame({
   const { path } = usePlace();
   const { shell, connection, problem } = useHub();
   const theme = useTheme();
-  const stale = connection === 'lost' ? 'The console does not answer: what is shown may be old.' : shell?.stale;
+  const stale = connection === 'lost' ? 'The console does not answer. This page may be out of date.' : shell?.stale;
   const main = useRef<HTMLElement>(null);
   const shownPath = useRef(path);
   // Moves the focus of keyboards and screen readers into the new page, not behind the link in the old one.
@@ -64,7 +70,7 @@ export function Frame({
           })}
           <a href="/docs/">Docs</a>
         </nav>
-        <Search />
+        <Palette pages={PAGES} />
         <span class={`connection connection-${connection}`} role="status">
           <span class="dot" aria-hidden="true" />
           {CONNECTIONS[connection]}
@@ -92,6 +98,7 @@ export function Frame({
           {stale}
         </p>
       ) : null}
+      <DownBanner hosts={shell?.hosts} />
       {problem && (
         <p class="banner" role="alert">
           {problem.message} <code>{problem.reason}</code>
@@ -105,55 +112,16 @@ export function Frame({
   );
 }
 
-interface Found {
-  readonly kind: 'host' | 'instance';
-  readonly id: string;
-  readonly label: string;
-}
-
-const LIST = 'search-found';
-
-/** Finds hosts by a part of their names, instances by the beginning of their UUIDs or a part of their names. */
-function Search() {
-  const [found, setFound] = useState<readonly Found[]>([]);
-  const open = ({ kind, id }: Found) => go(kind === 'host' ? `/hosts/${encodeURIComponent(id)}` : `/instances/${id}`);
-  const look = async (text: string) => {
-    setFound(
-      text.trim() === ''
-        ? []
-        : await read<readonly Found[]>(`/api/search?q=${encodeURIComponent(text)}`).catch(() => []),
-    );
-  };
+/** Says that a large part of the fleet is down. */
+function DownBanner({ hosts }: { hosts: HostCounts | undefined }) {
+  if (hosts === undefined || hosts.down === 0 || hosts.down < hosts.all * MANY_DOWN) return null;
   return (
-    <form
-      class="search"
-      role="search"
-      onSubmit={(submitted) => {
-        submitted.preventDefault();
-        const text = textsOf(submitted.currentTarget)['q'];
-        const chosen = found.find(({ label }) => label === text) ?? found[0];
-        if (!chosen) return;
-        open(chosen);
-        submitted.currentTarget.reset();
-        setFound([]);
-      }}
-    >
-      <input
-        name="q"
-        type="search"
-        list={LIST}
-        placeholder="Host or instance"
-        aria-label="Find a host or an instance"
-        autocomplete="off"
-        onInput={(input) => void look(input.currentTarget.value)}
-      />
-      <datalist id={LIST}>
-        {found.map(({ kind, id, label }) => (
-          <option key={id} value={label}>
-            {kind}
-          </option>
-        ))}
-      </datalist>
-    </form>
+    <p class="banner banner-bad" role="status">
+      <strong>
+        {number(hosts.down)} of {number(hosts.all)} hosts are down
+      </strong>{' '}
+      ({percent(hosts.down / hosts.all)}). <a href="/fleet?show=down&view=list">List them</a> or see{' '}
+      <a href="/health">Health</a>.
+    </p>
   );
 }

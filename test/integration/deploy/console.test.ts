@@ -4,6 +4,7 @@ import { connect } from '#libs/client/connect';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import type { FleetAll } from '../../../services/console/api/fleet';
+import type { HealthPage } from '../../../services/console/api/health';
 import type { InstancePage } from '../../../services/console/api/instance';
 import { Browse } from '../../../services/console/testing/browse';
 import { type Composition, startComposition } from './composition';
@@ -64,7 +65,7 @@ it('shows the fleet and an instance as it is built, and moves, stops and termina
     await page.until<InstancePage>('page', (it) => it.state === state);
   }
   page.close();
-  for (const name of ['builds', 'capacity', `host&name=${host}`]) {
+  for (const name of ['builds', 'capacity', 'health', 'instances', `host&name=${host}`]) {
     const other = await browse.listen(`/api/stream?page=${name}`);
     await other.until('page');
     other.close();
@@ -72,8 +73,20 @@ it('shows the fleet and an instance as it is built, and moves, stops and termina
   await client.close();
 });
 
+it('tells of processes as they announce themselves, and how long queues are', async () => {
+  const page = await browse.listen('/api/stream?page=health');
+  const areReady = ({ processes }: HealthPage) => processes.filter(({ state }) => state === 'ready').length === 2;
+  const { processes, queues } = await page.until<HealthPage>('page', areReady);
+  page.close();
+  expect(processes.map(({ service }) => service)).toEqual(['conductor', 'scheduler']);
+  expect(queues.filter(({ depth }) => depth < 0)).toEqual([]);
+});
+
 it('answers questions', async () => {
-  expect(await browse.ask('GET', '/api/flavors')).toMatchObject({ status: 200, body: [] });
+  expect(await browse.ask('GET', '/api/choices')).toMatchObject({
+    status: 200,
+    body: { flavors: [], zones: ['nova'] },
+  });
   expect(await browse.ask('GET', '/api/explain?resources=VCPU:1')).toMatchObject({ status: 200 });
   expect(await browse.ask('GET', '/api/search?q=host')).toMatchObject({ status: 200 });
 });

@@ -17,19 +17,20 @@ export function DeadLetters({ count }: { count: number }) {
     <ActionButton
       label="Requeue"
       question={question}
-      note="To the queue that it came from, after what was wrong has been mended."
+      note="The message returns to its queue. Mend the cause first, or it becomes a dead letter again."
       path="/api/dead-letters/actions"
       body={{ action: 'requeue', ...body }}
-      done="Sent again"
+      done="Requeued 1 message."
     />
   );
   return (
     <Section
       title="Dead letters"
+      id="dead-letters"
       aside={
         count > 0 ? (
           <button type="button" onClick={() => setLooked(looked + 1)}>
-            Look again
+            Refresh
           </button>
         ) : (
           number(Math.max(0, count))
@@ -37,7 +38,7 @@ export function DeadLetters({ count }: { count: number }) {
       }
     >
       {letters.length === 0 ? (
-        <Empty>{count > 0 ? 'Reading them …' : 'There is none.'}</Empty>
+        <Empty>{count > 0 ? 'Reading the dead letters …' : 'There are no dead letters.'}</Empty>
       ) : (
         <table class="simple">
           <thead>
@@ -65,7 +66,9 @@ export function DeadLetters({ count }: { count: number }) {
                 <td class="because">{message}</td>
                 <td class="num">{number(bytes)}</td>
                 <td>
-                  {queue !== '' && reason !== 'expired' && again({ id }, `Send this ${type.split('.').at(-1)} again?`)}
+                  {queue !== '' &&
+                    reason !== 'expired' &&
+                    again({ id }, `Requeue this ${type.split('.').at(-1)} to ${queue}?`)}
                 </td>
               </tr>
             ))}

@@ -1,10 +1,11 @@
 import type { CapacityPage as Page, ProjectRow } from '../../api/capacity';
-import { setQuery, usePlace } from '../state/router';
+import { link, setQuery, usePlace } from '../state/router';
 import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { LineChart } from '../ui/chart';
-import { amount, amounts, className, number, plural } from '../ui/format';
-import { Bar, Empty, Loading, Section } from '../ui/parts';
+import { amount, amounts, className, number, plural, term } from '../ui/format';
+import { Bar, Empty, Loading, ProjectLink, Section } from '../ui/parts';
+import { HISTORY_RANGES, pointsIn, RangeSelect } from '../ui/range-select';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
 /** The capacity, its free part, and the instances that still fit. */
@@ -39,8 +40,12 @@ export function CapacityPage() {
                 <tr key={zone}>
                   <th scope="row">{zone}</th>
                   <td class="num">
-                    {number(hosts)}
-                    {open < hosts && <small>{number(open)} open</small>}
+                    <a href={hostsIn(zone)}>{number(hosts)}</a>
+                    {open < hosts && (
+                      <small>
+                        <a href={hostsIn(zone, 'down,disabled')}>{number(hosts - open)}</a> down or disabled
+                      </small>
+                    )}
                   </td>
                   {classes.map((name, i) => (
                     <td key={name}>
@@ -65,14 +70,15 @@ export function CapacityPage() {
           </table>
         </div>
         <p class="note">
-          Free: what is left on hosts that take builds.
-          {page.smallest !== '' && ` Stranded: the part of it on hosts where not even ${page.smallest} fits.`}
+          Free: unused capacity on hosts that take builds.
+          {page.smallest !== '' &&
+            ` Stranded: the part on hosts that cannot fit ${page.smallest}, the smallest flavor.`}
         </p>
       </Section>
       <div class="columns">
         <Section title="What still fits">
           {page.flavors.length === 0 ? (
-            <Empty>There are no flavors.</Empty>
+            <Empty>There are no flavors yet: berth flavor create makes one.</Empty>
           ) : (
             <div class="scroll" tabIndex={0}>
               <table class="simple">
@@ -98,13 +104,15 @@ export function CapacityPage() {
                         <a href={`/explain?flavor=${encodeURIComponent(name)}`}>{name}</a>
                       </th>
                       <td class="num">
-                        <strong>{number(total)}</strong>
+                        <a href={link('/explain', { flavor: name })}>
+                          <strong>{number(total)}</strong>
+                        </a>
                         <small>on {plural(hosts, 'host')}</small>
                       </td>
                       {zones.length > 1 &&
                         byZone.map((count, i) => (
                           <td class="num" key={zones[i]?.zone}>
-                            {number(count)}
+                            <a href={link('/explain', { flavor: name, zone: zones[i]?.zone })}>{number(count)}</a>
                           </td>
                         ))}
                       <td>
@@ -118,49 +126,54 @@ export function CapacityPage() {
             </div>
           )}
           <p class="note">
-            Counted host by host, for each flavor alone, by amounts and required traits, without quotas and groups. A
-            flavor's link asks a scheduler, which applies every filter.
+            Each count adds up the hosts for one flavor alone, by amounts and required traits. It ignores quotas and
+            groups. A link asks a scheduler, which applies every filter.
           </p>
         </Section>
         <Section
           title="Over time"
           aside={
-            <label class="inline">
-              Class{' '}
-              <select value={shown} onChange={(change) => setQuery({ class: change.currentTarget.value })}>
-                {classes.map((name) => (
-                  <option key={name} value={name}>
-                    {className(name)}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <>
+              <RangeSelect ranges={HISTORY_RANGES} standard="" />{' '}
+              <label class="inline">
+                Class{' '}
+                <select value={shown} onChange={(change) => setQuery({ class: change.currentTarget.value })}>
+                  {classes.map((name) => (
+                    <option key={name} value={name}>
+                      {className(name)}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            </>
           }
         >
           <div class="charts">
             {zones.map(({ zone, history }) => {
               const its = history.classes[shown];
               if (its === undefined) return null;
+              const last = pointsIn(query.get('range'), history.stepMs);
               return (
                 <LineChart
                   key={zone}
                   label={zone}
                   unit={shown}
                   stepMs={history.stepMs}
+                  lastMs={history.lastMs}
                   series={[
-                    { label: 'used', values: its.used, colour: 1 },
-                    { label: 'capacity', values: its.capacity, colour: 4, isLimit: true },
+                    { label: 'used', values: its.used.slice(-last), colour: 1 },
+                    { label: 'capacity', values: its.capacity.slice(-last), colour: 4, isLimit: true },
                   ]}
                 />
               );
             })}
           </div>
-          <p class="note">Since this console started; older points are dropped.</p>
+          <p class="note">The console keeps points while it runs and drops the oldest.</p>
         </Section>
       </div>
       <Section title="Projects" aside={number(page.projects.length)}>
         {page.projects.length === 0 ? (
-          <Empty>No project holds anything.</Empty>
+          <Empty>No project has instances or a quota.</Empty>
         ) : (
           <VirtualTable
             label="Projects with usage and quotas"
@@ -175,9 +188,18 @@ export function CapacityPage() {
   );
 }
 
+function hostsIn(zone: string, show?: string): string {
+  return link('/fleet', { filter: term('zone', zone), show, view: 'list' });
+}
+
 function projectColumns(classes: readonly string[]): readonly Column<ProjectRow>[] {
   return [
-    { key: 'project', head: 'Project', width: 'minmax(5rem, 0.8fr)', cell: ({ projectId }) => projectId },
+    {
+      key: 'project',
+      head: 'Project',
+      width: 'minmax(5rem, 0.8fr)',
+      cell: ({ projectId }) => <ProjectLink id={projectId} />,
+    },
     ...['instances', ...classes.slice(0, 5)].map((name): Column<ProjectRow> => {
       return {
         key: name,

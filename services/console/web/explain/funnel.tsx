@@ -1,6 +1,5 @@
-import type { FilterRefusals, Verdict } from '../../api/explain';
-import { number, plural, words } from '../ui/format';
-import { HostLink, State } from '../ui/parts';
+import type { FilterRefusals } from '../../api/explain';
+import { number, words } from '../ui/format';
 
 /**
  * The number of hosts that each filter refused, with reasons; and the remaining ones. A host that several filters
@@ -52,48 +51,9 @@ function Step({
       </span>
       <span class="num">
         {kind === 'refused' && '−'}
-        {number(hosts)}
+        {kind === 'all' ? <a href="/fleet?view=list">{number(hosts)}</a> : number(hosts)}
       </span>
       <span class="funnel-note">{note}</span>
     </li>
-  );
-}
-
-/** Hosts, the best first, with their weights; or the reason of a refusal. */
-export function Verdicts({ verdicts }: { verdicts: readonly Verdict[] }) {
-  if (verdicts.length === 0) return null;
-  return (
-    <table class="simple">
-      <caption class="visually-hidden">{plural(verdicts.length, 'host')}, the best first</caption>
-      <thead>
-        <tr>
-          <th scope="col">Host</th>
-          <th scope="col">Fits</th>
-          <th scope="col" class="num">
-            Weight
-          </th>
-          <th scope="col">Because</th>
-        </tr>
-      </thead>
-      <tbody>
-        {verdicts.map(({ host, passed, refusals, weight, weights }) => (
-          <tr key={host}>
-            <td>
-              <HostLink host={host} />
-            </td>
-            <td>{passed ? <State state="up" label="yes" /> : <State state="down" label="no" />}</td>
-            <td class="num">{passed ? weight.toFixed(3) : '–'}</td>
-            <td class="because">
-              {passed
-                ? Object.entries(weights)
-                    .filter(([, value]) => value !== 0)
-                    .map(([name, value]) => `${words(name)} ${value.toFixed(2)}`)
-                    .join(', ') || 'no weigher prefers a host'
-                : refusals.join('; ')}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { FleetHost } from '../../api/fleet';
 import { FLAG_NAMES, type FleetModel, flagsOf } from '../state/fleet-model';
+import { link } from '../state/router';
 import { className, number } from '../ui/format';
 import { Ago, Bar, HostLink, State } from '../ui/parts';
 import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
@@ -61,7 +62,8 @@ export function FleetList({
       width: '5.5rem',
       isNumber: true,
       sortBy: ({ instances }) => instances,
-      cell: ({ instances }) => number(instances),
+      cell: ({ name, instances }) =>
+        instances === 0 ? '0' : <a href={link('/instances', { host: name })}>{number(instances)}</a>,
     },
     ...model.classes.slice(0, 4).map((name, i): Column<FleetHost> => {
       return {

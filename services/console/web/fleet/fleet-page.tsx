@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FleetAll, FleetChange } from '../../api/fleet';
 import { FLAG_NAMES, type Flag, FleetModel, type Redraw, WORST_FIRST } from '../state/fleet-model';
-import { go, setQuery, usePlace } from '../state/router';
+import { go, link, setQuery, usePlace } from '../state/router';
 import { listenTo, useHub } from '../state/stream';
 import { useTitle } from '../state/title';
 import { number } from '../ui/format';
@@ -27,7 +27,7 @@ export function FleetPage() {
   const draw = useRef<(redraw: Redraw) => void>(() => {});
   const figuresAt = useRef(0);
   onRedraw.current = (redraw) => {
-    if (redraw.isAll) setVersion((n) => n + 1);
+    if (redraw.isAll || (redraw.areFlags && flags.length > 0)) setVersion((n) => n + 1);
     draw.current(redraw);
     if (performance.now() - figuresAt.current < FIGURES_MS) return;
     figuresAt.current = performance.now();
@@ -76,13 +76,15 @@ export function FleetPage() {
       <dl class="figures">
         <Figure
           label="Hosts"
-          value={number(hosts.length)}
+          value={model.isLoaded ? number(hosts.length) : undefined}
           note={hosts.length < model.hosts.size ? `of ${number(model.hosts.size)}` : 'in the fleet'}
+          href={link('/fleet', { ...Object.fromEntries(query), view: 'list' })}
         />
         <Figure
           label="Instances"
-          value={number(shell?.instances ?? 0)}
-          note={`${number(shell?.pending ?? 0)} pending`}
+          value={shell && number(shell.instances)}
+          note={shell && <a href="/instances?state=pending">{number(shell.pending)} pending</a>}
+          href="/instances"
         />
         {totals.slice(0, 5).map((total) => (
           <ClassFigure key={total.name} {...total} />
@@ -114,24 +116,24 @@ export function FleetPage() {
           <input
             type="search"
             value={text}
-            placeholder="name, zone, rack"
+            placeholder="name, zone:east, rack:r7"
             onInput={(input) => setQuery({ filter: input.currentTarget.value })}
           />
         </label>
         <div class="chips" role="group" aria-label="Show only">
           {WORST_FIRST.map((flag) => {
-            const count = shell?.hosts[flag] ?? 0;
+            const count = shell?.hosts[flag];
             return (
               <button
                 key={flag}
                 type="button"
                 class="chip"
                 aria-pressed={flags.includes(flag)}
-                disabled={count === 0 && !flags.includes(flag)}
+                disabled={!count && !flags.includes(flag)}
                 onClick={() => toggle(flag)}
               >
                 <FlagMark flag={flag} />
-                {FLAG_NAMES[flag]} <strong>{number(count)}</strong>
+                {FLAG_NAMES[flag]} <strong>{count === undefined ? '…' : number(count)}</strong>
               </button>
             );
           })}

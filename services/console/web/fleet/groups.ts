@@ -11,25 +11,39 @@ export interface HostGroup {
 }
 
 export interface HostFilter {
-  /** A part of the name, zone or rack. */
+  /** Words: each a part of the name, zone, rack or an aggregate, or `zone:`, `rack:` or `aggregate:` with the whole name. */
   readonly text: string;
   /** Any of these; all hosts when empty. */
   readonly flags: readonly Flag[];
 }
 
-/** The hosts that pass a filter, by name. */
+/** The hosts that pass a filter, in their order. */
 export function filterHosts(hosts: Iterable<FleetHost>, { text, flags }: HostFilter): FleetHost[] {
-  const wanted = text.trim().toLowerCase();
+  const tests = testsOf(text);
   const mask = flags.reduce((sum, flag) => sum | FLAGS[flag], 0);
   const found: FleetHost[] = [];
   for (const host of hosts) {
     if (mask !== 0 && (host.flags & mask) === 0) continue;
-    const isNamed = [host.name, host.zone, host.rack, ...host.aggregates].some((name) =>
-      name.toLowerCase().includes(wanted),
-    );
-    if (wanted === '' || isNamed) found.push(host);
+    if (tests.every((passes) => passes(host))) found.push(host);
   }
-  return found.sort((a, b) => natural.compare(a.name, b.name));
+  return found;
+}
+
+function testsOf(text: string): ((host: FleetHost) => boolean)[] {
+  const words = text.toLowerCase().matchAll(/(?:(zone|rack|aggregate):)?(?:"([^"]*)"?|(\S+))/g);
+  return [...words].map(([, key, quoted, plain]) => {
+    const wanted = quoted ?? plain ?? '';
+    const namesOf = ({ name, zone, rack, aggregates }: FleetHost) => {
+      const names = { zone: [zone], rack: [rack], aggregate: aggregates }[key ?? ''] ?? [
+        name,
+        zone,
+        rack,
+        ...aggregates,
+      ];
+      return names.map((one) => one.toLowerCase());
+    };
+    return (host) => namesOf(host).some((one) => (key === undefined ? one.includes(wanted) : one === wanted));
+  });
 }
 
 /** Hosts in groups. A host in several aggregates appears in each. */

@@ -1,12 +1,13 @@
 import type { TriedAttempt } from '../../api/builds';
 import type { HostInstance, HostPage as Page } from '../../api/host';
 import { FLAG_NAMES, flagsOf } from '../state/fleet-model';
+import { link } from '../state/router';
 import { serverNow, usePage } from '../state/stream';
 import { useTitle } from '../state/title';
-import { ActionButton } from '../ui/action';
+import { ActionButton, type Field } from '../ui/action';
 import { Sparkline } from '../ui/chart';
-import { amount, amounts, className, number, percent, plural, span, words } from '../ui/format';
-import { Ago, Empty, type Fact, Facts, InstanceLink, Loading, Section, State } from '../ui/parts';
+import { amount, amounts, className, number, percent, plural, span, stateName, term, words } from '../ui/format';
+import { Ago, Empty, type Fact, Facts, InstanceLink, Loading, ProjectLink, Section, State } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 import { ProviderTree } from './provider-tree';
 
@@ -19,6 +20,7 @@ export function HostPage({ name }: { name: string }) {
   const isDraining = drain !== undefined && !drain.isOver;
   const flags = flagsOf(host);
   const path = `/api/hosts/${encodeURIComponent(name)}/actions`;
+  const its = plural(host.instances, 'instance');
   const isEnabled = page.disabledReason === '' && !flags.includes('disabled');
   return (
     <>
@@ -38,51 +40,50 @@ export function HostPage({ name }: { name: string }) {
           {isEnabled ? (
             <ActionButton
               label="Disable"
-              question={`Disable ${name}?`}
-              note="It gets no new instances; what runs there stays."
+              question={`${name} will take no new instances.`}
+              note={`${its} ${host.instances === 1 ? 'stays' : 'stay'} and ${host.instances === 1 ? 'runs' : 'run'} on.`}
               path={path}
               body={{ action: 'disable' }}
-              fields={[{ name: 'reason', label: 'Reason, for whoever asks later' }]}
-              done={`${name} is disabled`}
+              fields={[REASON]}
+              done={`${name} is disabled. New instances are blocked.`}
             />
           ) : (
             <ActionButton
               label="Enable"
-              question={`Enable ${name}?`}
-              note="It gets new instances again."
+              question={`${name} will take new instances again.`}
               path={path}
               body={{ action: 'enable' }}
-              done={`${name} is enabled`}
+              done={`${name} is enabled. It takes new instances.`}
             />
           )}
           {isDraining ? (
             <ActionButton
               label="Stop drain"
-              question={`Stop draining ${name}?`}
-              note="What has left stays where it is; the host stays disabled."
+              question={`The drain of ${name} will stop.`}
+              note={`Instances that have moved stay on their new hosts. ${name} stays disabled.`}
               path={path}
               body={{ action: 'stop_drain' }}
-              done={`the drain of ${name} stops`}
+              done={`The drain of ${name} stops.`}
             />
           ) : (
             <ActionButton
               label="Drain"
-              question={`Drain ${name}?`}
-              note={`It gets no new instances, and ${plural(host.instances, 'instance')} move away: live where the driver can, else stopped and started.`}
+              question={`${its} will move off ${name}.`}
+              note="The host takes no new instances. Berth live-migrates each instance where the driver can, and otherwise stops, moves and starts it."
               path={path}
               body={{ action: 'drain' }}
-              fields={[{ name: 'reason', label: 'Reason, for whoever asks later' }]}
-              done={`${name} is being drained`}
+              fields={[REASON]}
+              done={`${name} is draining. New instances are blocked.`}
             />
           )}
           {host.failuresInARow > 0 && (
             <ActionButton
               label={page.quarantinedUntilMs > 0 ? 'End quarantine' : 'Clear failures'}
-              question={`Trust ${name} again?`}
-              note={`Its ${plural(host.failuresInARow, 'failure')} in a row are forgotten.`}
+              question={`Schedulers will trust ${name} again.`}
+              note={`They forget its ${plural(host.failuresInARow, 'failure')} in a row.`}
               path={path}
               body={{ action: 'trust' }}
-              done={`${name} is trusted again`}
+              done={`Schedulers trust ${name} again.`}
             />
           )}
         </div>
@@ -117,9 +118,12 @@ export function HostPage({ name }: { name: string }) {
         </Section>
       )}
       <div class="columns">
-        <Section title="Instances" aside={number(page.instanceCount)}>
+        <Section
+          title="Instances"
+          aside={<a href={link('/instances', { host: name })}>{number(page.instanceCount)}</a>}
+        >
           {page.instances.length === 0 ? (
-            <Empty>Nothing runs here.</Empty>
+            <Empty>No instances are on this host.</Empty>
           ) : (
             <VirtualTable
               label="Instances on this host"
@@ -132,7 +136,7 @@ export function HostPage({ name }: { name: string }) {
         </Section>
         <Section title="Recent attempts">
           {page.attempts.length === 0 ? (
-            <Empty>None since the console started.</Empty>
+            <Empty>No attempt has ended here since the console started.</Empty>
           ) : (
             <VirtualTable
               label="Recent attempts on this host"
@@ -148,8 +152,9 @@ export function HostPage({ name }: { name: string }) {
   );
 }
 
+const REASON: Field = { name: 'reason', label: 'Reason' };
+
 function DrainProgress({ drain }: { drain: NonNullable<Page['drain']> }) {
-  const left = drain.done - drain.stays.length;
   return (
     <Section title={drain.isOver ? 'Drained' : 'Draining'} aside={`by ${drain.userId}`}>
       <div class="drain">
@@ -158,13 +163,7 @@ function DrainProgress({ drain }: { drain: NonNullable<Page['drain']> }) {
           value={drain.isOver ? Math.max(1, drain.all) : drain.done}
           aria-label="Progress of the drain"
         />
-        <span>
-          {drain.all === 0
-            ? drain.isOver
-              ? 'Nothing was there.'
-              : 'Reading what is there …'
-            : `${left} left, ${drain.stays.length} stay, of ${drain.all}`}
-        </span>
+        <span role="status">{progressOf(drain)}</span>
       </div>
       {drain.stays.length > 0 && (
         <ul class="plain">
@@ -179,17 +178,36 @@ function DrainProgress({ drain }: { drain: NonNullable<Page['drain']> }) {
   );
 }
 
+function progressOf({ host, all, done, stays, isOver }: NonNullable<Page['drain']>): string {
+  // A drain that failed as a whole has a reason of no instance.
+  const staying = stays.filter(({ uuid }) => uuid !== '').length;
+  const moved = done - staying;
+  if (!isOver) return all === 0 ? `Reading the instances on ${host} …` : `${moved} of ${all} moved off ${host}`;
+  const stay = staying === 0 ? '' : ` ${plural(staying, 'instance')} ${staying === 1 ? 'stays' : 'stay'}.`;
+  return `Moved ${plural(moved, 'instance')} off ${host}.${stay} New instances are blocked.`;
+}
+
 function HostFacts({ page }: { page: Page }) {
   const { host } = page;
   const until = page.quarantinedUntilMs;
   const facts: Fact[] = [
-    ['Zone', host.zone],
-    ['Rack', host.rack],
-    ['Aggregates', host.aggregates.join(', ')],
+    ['Zone', <HostsLink key="zone" of="zone" name={host.zone} />],
+    ['Rack', host.rack === '' ? '' : <HostsLink key="rack" of="rack" name={host.rack} />],
+    [
+      'Aggregates',
+      host.aggregates.length === 0
+        ? ''
+        : host.aggregates.map((aggregate, n) => (
+            <span key={aggregate}>
+              {n > 0 && ', '}
+              <HostsLink of="aggregate" name={aggregate} />
+            </span>
+          )),
+    ],
     ['Cell', page.cell],
     ['Service host', page.serviceHost === host.name ? '' : page.serviceHost],
-    ['Disabled because', page.disabledReason],
-    ['Not managed by Berth', page.externalInstances > 0 ? plural(page.externalInstances, 'instance') : ''],
+    ['Reason disabled', page.disabledReason],
+    ['Outside Berth', page.externalInstances > 0 ? plural(page.externalInstances, 'instance') : ''],
     ['Heavy work', host.ioOps > 0 ? `${host.ioOps} in progress` : 'none'],
     ['Failures', host.failures > 0 ? `${host.failures} lately, ${host.failuresInARow} in a row` : 'none'],
     ['Last failure', host.failures > 0 ? page.lastFailure : ''],
@@ -200,6 +218,11 @@ function HostFacts({ page }: { page: Page }) {
     ['Last change', <Ago key="ago" ms={host.updatedAtMs} />],
   ];
   return <Facts facts={facts} />;
+}
+
+/** A group of hosts, as a link to them. */
+function HostsLink({ of, name }: { of: 'zone' | 'rack' | 'aggregate'; name: string }) {
+  return <a href={link('/fleet', { filter: term(of, name), view: 'list' })}>{name}</a>;
 }
 
 function HistorySpan({ page: { history } }: { page: Page }) {
@@ -239,8 +262,18 @@ const INSTANCE_COLUMNS: readonly Column<HostInstance>[] = [
     width: 'minmax(7rem, 1fr)',
     cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
   },
-  { key: 'state', head: 'State', width: 'minmax(8rem, 0.7fr)', cell: ({ state }) => <State state={state} /> },
-  { key: 'project', head: 'Project', width: 'minmax(4rem, 0.6fr)', cell: ({ projectId }) => projectId },
+  {
+    key: 'state',
+    head: 'State',
+    width: 'minmax(8rem, 0.7fr)',
+    cell: ({ state }) => <State state={state} label={stateName(state)} />,
+  },
+  {
+    key: 'project',
+    head: 'Project',
+    width: 'minmax(4rem, 0.6fr)',
+    cell: ({ projectId }) => <ProjectLink id={projectId} />,
+  },
   { key: 'resources', head: 'Holds', width: 'minmax(12rem, 1.4fr)', cell: ({ resources }) => amounts(resources) },
   { key: 'updated', head: 'Changed', width: '6rem', cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} /> },
 ];

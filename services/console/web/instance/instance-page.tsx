@@ -1,83 +1,81 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { InstancePage as Page } from '../../api/instance';
-import { Funnel, Verdicts } from '../explain/funnel';
-import { read } from '../state/api';
+import { Funnel } from '../explain/funnel';
+import { Verdicts } from '../explain/verdicts';
+import { useChoices } from '../state/choices';
+import { link } from '../state/router';
 import { serverNow, usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { ActionButton, type Field } from '../ui/action';
-import { amounts, dateOf, plural, span, words } from '../ui/format';
-import { Ago, Empty, type Fact, Facts, HostLink, Loading, Section, State } from '../ui/parts';
+import { amounts, dateOf, plural, span, stateName, words } from '../ui/format';
+import { Ago, Empty, type Fact, Facts, HostLink, Loading, ProjectLink, Section, State } from '../ui/parts';
 import { Story } from './story';
 
-/** The question before each action, and the message after it. */
-const ACTIONS: Readonly<
-  Record<string, { label: string; question: string; note: string; done: string; isDanger?: boolean }>
-> = {
-  stop: {
-    label: 'Stop',
-    question: 'Stop this instance?',
-    note: 'It keeps its host and what it holds there.',
-    done: 'It stops.',
-  },
-  start: {
-    label: 'Start',
-    question: 'Start this instance?',
-    note: 'On the host that it is kept on.',
-    done: 'It starts.',
-  },
+interface Deed {
+  readonly label: string;
+  /** What will happen, after the name of the instance: `will stop`. */
+  readonly will: string;
+  readonly note: string;
+  /** What happens once it is asked for, after the name. */
+  readonly does: string;
+  readonly isDanger?: boolean;
+}
+
+const ACTIONS: Readonly<Record<string, Deed>> = {
+  stop: { label: 'Stop', will: 'will stop', note: 'It keeps its host and its resources.', does: 'is stopping' },
+  start: { label: 'Start', will: 'will start', note: 'It starts on its present host.', does: 'is starting' },
   live_migrate: {
     label: 'Live-migrate',
-    question: 'Move this instance while it runs?',
-    note: 'To any host, or the one named.',
-    done: 'It moves.',
+    will: 'will move to another host while it runs',
+    note: 'Without a target host the scheduler chooses one.',
+    does: 'is moving',
   },
   migrate: {
     label: 'Migrate',
-    question: 'Stop, move and start this instance?',
-    note: 'It waits to be confirmed or reverted.',
-    done: 'It moves.',
+    will: 'will stop, move to another host and start there',
+    note: 'After the move you confirm or revert it.',
+    does: 'is moving',
   },
   resize: {
     label: 'Resize',
-    question: 'Resize this instance?',
-    note: 'It may move, and waits to be confirmed or reverted.',
-    done: 'It is resized.',
+    will: 'will change its flavor',
+    note: 'It may move to another host. You then confirm or revert the resize.',
+    does: 'is changing its flavor',
   },
   confirm: {
     label: 'Confirm',
-    question: 'Confirm the move?',
-    note: 'What is kept at its source goes.',
-    done: 'The move is confirmed.',
+    will: 'will stay on its new host',
+    note: 'Its former host frees what it kept for it.',
+    does: 'stays on its new host',
   },
   revert: {
     label: 'Revert',
-    question: 'Take the move back?',
-    note: 'It returns to its source.',
-    done: 'It goes back.',
+    will: 'will return to its former host',
+    note: 'It also returns to its former flavor.',
+    does: 'is returning',
   },
   shelve: {
     label: 'Shelve',
-    question: 'Shelve this instance?',
-    note: 'It gives its host up; unshelving selects one anew.',
-    done: 'It is shelved.',
+    will: 'will stop and give up its host',
+    note: 'Unshelving chooses a host again.',
+    does: 'is shelving',
   },
   unshelve: {
     label: 'Unshelve',
-    question: 'Unshelve this instance?',
-    note: 'A scheduler selects a host.',
-    done: 'It is unshelved.',
+    will: 'will start on a host that the scheduler chooses',
+    note: 'If no host has capacity it stays shelved.',
+    does: 'is unshelving',
   },
   evacuate: {
     label: 'Evacuate',
-    question: 'Build this instance on another host?',
-    note: 'Only when its host is dead.',
-    done: 'It is evacuated.',
+    will: 'will be built again on another host',
+    note: 'Evacuate an instance only when its host is dead.',
+    does: 'is moving off its dead host',
   },
   terminate: {
     label: 'Terminate',
-    question: 'Terminate this instance?',
-    note: 'It is destroyed. This can not be undone.',
-    done: 'It is terminated.',
+    will: 'will be permanently deleted',
+    note: 'You cannot undo this.',
+    does: 'is being deleted',
     isDanger: true,
   },
 };
@@ -85,18 +83,12 @@ const ACTIONS: Readonly<
 /** One instance: its story, its claim, and its actions. */
 export function InstancePage({ uuid }: { uuid: string }) {
   const page = usePage<Page>(`page=instance&name=${uuid}`);
-  const [flavors, setFlavors] = useState<readonly string[]>([]);
-  useEffect(() => {
-    void read<readonly { name: string }[]>('/api/flavors').then(
-      (all) => setFlavors(all.map(({ name }) => name)),
-      () => {},
-    );
-  }, []);
+  const flavors = (useChoices()?.flavors ?? []).map(({ name }) => name);
   useTitle(page?.name ?? uuid);
   if (page === undefined) return <Loading what="the instance" />;
   const fieldsOf = (action: string): readonly Field[] => {
     if (action === 'resize') return [{ name: 'flavor', label: 'Flavor', isRequired: true, choices: flavors }];
-    return action.endsWith('migrate') ? [{ name: 'targetHost', label: 'Host, or empty for any' }] : [];
+    return action.endsWith('migrate') ? [{ name: 'targetHost', label: 'Target host (empty: any)' }] : [];
   };
   return (
     <>
@@ -104,7 +96,7 @@ export function InstancePage({ uuid }: { uuid: string }) {
         <div>
           <h1>{page.name}</h1>
           <p class="states">
-            <State state={page.state} />
+            <State state={page.state} label={stateName(page.state)} />
             <code class="faint">{page.uuid}</code>
           </p>
         </div>
@@ -115,7 +107,11 @@ export function InstancePage({ uuid }: { uuid: string }) {
             return (
               <ActionButton
                 key={action}
-                {...about}
+                label={about.label}
+                question={`${page.name} ${about.will}.`}
+                note={page.host === '' ? about.note : `It is on ${page.host}. ${about.note}`}
+                done={`${page.name} ${about.does}.`}
+                isDanger={about.isDanger ?? false}
                 path={`/api/instances/${uuid}/actions`}
                 body={{ action }}
                 fields={fieldsOf(action)}
@@ -155,7 +151,9 @@ export function InstancePage({ uuid }: { uuid: string }) {
       </div>
       <Section title="Decision" aside={page.decision && <Ago ms={page.decision.decidedAtMs} />}>
         {page.decision === undefined ? (
-          <Empty>No scheduler remembers what was decided for it.</Empty>
+          <Empty>
+            The store keeps only recent decisions. <a href={`/explain?${page.explain}`}>Explain its request now</a>
+          </Empty>
         ) : (
           <>
             <Funnel
@@ -163,7 +161,10 @@ export function InstancePage({ uuid }: { uuid: string }) {
               passed={page.decision.passed}
               filters={page.decision.filters}
             />
-            <Verdicts verdicts={page.decision.hosts} />
+            <Verdicts verdicts={page.decision.hosts} chosen={page.decision.selected} />
+            <p class="note">
+              <a href={`/explain?${page.explain}`}>Explain the same request now</a>
+            </p>
           </>
         )}
       </Section>
@@ -175,7 +176,16 @@ function InstanceFacts({ page }: { page: Page }) {
   const { migration, waiting, gang } = page;
   const facts: Fact[] = [
     ['Host', page.host === '' ? '' : <HostLink key="host" host={page.host} />],
-    ['Flavor', page.flavor],
+    [
+      'Flavor',
+      page.flavor === '' ? (
+        ''
+      ) : (
+        <a key="flavor" href={link('/explain', { flavor: page.flavor })}>
+          {page.flavor}
+        </a>
+      ),
+    ],
     ['Resources', amounts(page.resources)],
     ...page.asked.map(([label, value]): [string, string] => [label[0]?.toUpperCase() + label.slice(1), value]),
     ['Alternates left', page.alternates.join(', ')],
@@ -193,7 +203,8 @@ function InstanceFacts({ page }: { page: Page }) {
     ],
     ['Gang', gang === undefined ? '' : `at least ${gang.minCount} of ${plural(gang.count, 'instance')}`],
     ['Ends by itself', page.endsAtMs === 0 ? '' : `in ${span(Math.max(0, page.endsAtMs - serverNow()))}`],
-    ['Project, user', `${page.projectId}, ${page.userId}`],
+    ['Project', <ProjectLink key="project" id={page.projectId} />],
+    ['User', page.userId],
     ['Request', <code key="request">{page.requestId}</code>],
     ['Created', <Ago key="created" ms={page.createdAtMs} />],
     ['Changed', <Ago key="changed" ms={page.updatedAtMs} />],
@@ -202,7 +213,7 @@ function InstanceFacts({ page }: { page: Page }) {
 }
 
 function Claims({ page: { claims } }: { page: Page }) {
-  if (claims.length === 0) return <Empty>It holds nothing.</Empty>;
+  if (claims.length === 0) return <Empty>It has no claims.</Empty>;
   return (
     <table class="simple">
       <thead>
@@ -221,7 +232,7 @@ function Claims({ page: { claims } }: { page: Page }) {
               <HostLink host={host} />
             </td>
             <td>{amounts(resources)}</td>
-            <td>{consumer === 'migration' ? 'its source, while it moves' : 'itself'}</td>
+            <td>{consumer === 'migration' ? 'its former host, while it moves' : 'its host'}</td>
           </tr>
         ))}
       </tbody>

@@ -11,8 +11,22 @@ const listeners = new Set<() => void>();
 /** Goes to another page of the console. */
 export function go(url: string): void {
   history.pushState(null, '', url);
-  scrollTo(0, 0);
   for (const listener of listeners) listener();
+  const part = location.hash === '' ? null : document.getElementById(location.hash.slice(1));
+  if (part === null) scrollTo(0, 0);
+  else part.scrollIntoView();
+}
+
+/** An address with a query; values that are undefined or '' are left out. */
+export function link(path: string, values: Readonly<Record<string, string | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined && value !== '') query.set(name, value);
+  return urlOf(path, query);
+}
+
+function urlOf(path: string, query: URLSearchParams): string {
+  const text = query.toString();
+  return text === '' ? path : `${path}?${text}`;
 }
 
 /** Changes parts of the query in place: undefined and '' remove a part. */
@@ -22,8 +36,7 @@ export function setQuery(change: Readonly<Record<string, string | undefined>>): 
     if (value === undefined || value === '') query.delete(name);
     else query.set(name, value);
   }
-  const text = query.toString();
-  history.replaceState(null, '', text === '' ? location.pathname : `${location.pathname}?${text}`);
+  history.replaceState(null, '', urlOf(location.pathname, query));
   for (const listener of listeners) listener();
 }
 
@@ -48,12 +61,13 @@ const DOCUMENTS = '/docs/';
 /** Makes plain clicks on links within the console change the page without a reload. */
 export function followLinks(): void {
   document.addEventListener('click', (click) => {
-    const link = (click.target as Element).closest('a');
+    const target = (click.target as Element).closest('a');
     const isPlain = click.button === 0 && !click.ctrlKey && !click.metaKey && !click.shiftKey && !click.altKey;
-    if (!link || !isPlain || link.target !== '' || link.origin !== location.origin) return;
-    if (link.pathname.startsWith(DOCUMENTS)) return;
+    if (!target || !isPlain || target.target !== '' || target.origin !== location.origin) return;
+    // A part of this page is the browser's to show.
+    if (target.pathname.startsWith(DOCUMENTS) || target.getAttribute('href')?.startsWith('#')) return;
     click.preventDefault();
-    go(link.pathname + link.search);
+    go(target.pathname + target.search + target.hash);
   });
 }
 

@@ -23,6 +23,7 @@ export function ActionButton({
   body,
   fields = [],
   done,
+  onDone,
   isDanger = false,
 }: {
   label: string;
@@ -32,8 +33,9 @@ export function ActionButton({
   path: string;
   body: Readonly<Record<string, string>>;
   fields?: readonly Field[];
-  /** The message after it. */
-  done: string;
+  /** The message after it; it may tell from the answer. */
+  done: string | ((answer: never) => string);
+  onDone?: () => void;
   isDanger?: boolean;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -45,9 +47,10 @@ export function ActionButton({
     setProblem('');
     const said = textsOf(form);
     try {
-      await act(path, { ...body, ...said });
+      const answer = await act<never>(path, { ...body, ...said });
       dialog.current?.close();
-      toast(done);
+      toast(typeof done === 'string' ? done : done(answer));
+      onDone?.();
     } catch (thrown) {
       const { reason, message } = (thrown as ApiError).problem;
       setProblem(`${message} (${reason})`);

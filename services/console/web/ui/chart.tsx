@@ -1,4 +1,5 @@
-import { amount, number, span } from './format';
+import { CursorPlot } from './chart-cursor';
+import { amount, number, span, timeOf } from './format';
 
 export interface Series {
   readonly label: string;
@@ -16,11 +17,14 @@ export function LineChart({
   label,
   series,
   stepMs,
+  lastMs,
   unit,
 }: {
   label: string;
   series: readonly Series[];
   stepMs: number;
+  /** The time of the newest point. */
+  lastMs: number;
   unit: string;
 }) {
   const most = Math.max(1e-9, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
@@ -34,10 +38,21 @@ export function LineChart({
         {label}
         <span class="faint">{newest.join(' · ')}</span>
       </figcaption>
-      <div class="chart-plot">
+      <CursorPlot
+        label={label}
+        count={points}
+        placeOf={(i) => i / (points - 1)}
+        timeAt={(i) => lastMs - (points - 1 - i) * stepMs}
+        valuesAt={(i) =>
+          series.map(({ label: name, values, colour }) => {
+            const value = values[i + values.length - points] ?? null;
+            return { label: name, colour, text: value === null ? '–' : amount(unit, value) };
+          })
+        }
+      >
         <span class="chart-most">{amount(unit, Math.ceil(most))}</span>
         <Lines label={`${label}: ${newest.join(', ')}`} series={series} most={most} points={points} />
-      </div>
+      </CursorPlot>
       <div class="chart-times" aria-hidden="true">
         <span>{span((points - 1) * stepMs)} ago</span>
         <span>now</span>
@@ -89,7 +104,18 @@ function Lines({
 }
 
 /** Counts over time as stacked columns. */
-export function ColumnChart({ label, series, stepMs }: { label: string; series: readonly Series[]; stepMs: number }) {
+export function ColumnChart({
+  label,
+  series,
+  stepMs,
+  firstMs,
+}: {
+  label: string;
+  series: readonly Series[];
+  stepMs: number;
+  /** The time of the first column. */
+  firstMs: number;
+}) {
   const count = series[0]?.values.length ?? 0;
   const sums = Array.from({ length: count }, (_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0));
   const most = Math.max(1, ...sums);
@@ -110,7 +136,15 @@ export function ColumnChart({ label, series, stepMs }: { label: string; series: 
           ))}
         </span>
       </figcaption>
-      <div class="chart-plot">
+      <CursorPlot
+        label={label}
+        count={count}
+        placeOf={(i) => (i + 0.4) / Math.max(1, count)}
+        timeAt={(i) => firstMs + i * stepMs}
+        valuesAt={(i) =>
+          series.map(({ label: name, values, colour }) => ({ label: name, colour, text: number(values[i] ?? 0) }))
+        }
+      >
         <span class="chart-most">{number(most)}</span>
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
@@ -138,9 +172,11 @@ export function ColumnChart({ label, series, stepMs }: { label: string; series: 
             </g>
           ))}
         </svg>
-      </div>
+      </CursorPlot>
       <div class="chart-times" aria-hidden="true">
-        <span>{span(count * stepMs)} ago</span>
+        <span>
+          {timeOf(firstMs)}, {span(count * stepMs)} ago
+        </span>
         <span>now</span>
       </div>
     </figure>
@@ -151,10 +187,13 @@ export function ColumnChart({ label, series, stepMs }: { label: string; series: 
 export function Tallies({
   label,
   rows,
+  hrefOf,
   empty,
 }: {
   label: string;
   rows: readonly { readonly name: string; readonly count: number }[];
+  /** The page that lists what a name counts. */
+  hrefOf: (name: string) => string;
   empty: string;
 }) {
   const most = Math.max(1, ...rows.map(({ count }) => count));
@@ -167,7 +206,9 @@ export function Tallies({
           <span class="tally-bar" aria-hidden="true">
             <span style={{ width: `${(count / most) * 100}%` }} />
           </span>
-          <span class="num">{number(count)}</span>
+          <a class="num" href={hrefOf(name)} aria-label={`${number(count)}: ${name}`}>
+            {number(count)}
+          </a>
         </li>
       ))}
     </ul>

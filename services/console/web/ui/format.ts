@@ -83,3 +83,13 @@ export function words(symbol: string): string {
 export function plural(count: number, noun: string): string {
   return `${number(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
+
+/** A term of the fleet's filter: `zone:east`, `zone:"my zone"`. */
+export function term(key: 'zone' | 'rack' | 'aggregate', value: string): string {
+  return /[\s"]/.test(value) ? `${key}:"${value.replaceAll('"', '')}"` : `${key}:${value}`;
+}
+
+/** A state for people, as Nova writes it: `ACTIVE`, `VERIFY_RESIZE`. */
+export function stateName(state: string): string {
+  return state.toUpperCase();
+}

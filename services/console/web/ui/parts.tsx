@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { link } from '../state/router';
 import { serverNow, useHub } from '../state/stream';
 import { age, amount, className, dateOf, percent, words } from './format';
 
@@ -25,21 +26,31 @@ export function Figure({
   value,
   note,
   tone,
+  href,
 }: {
   label: string;
+  /** Undefined while it is not known. */
   value: ComponentChildren;
   note?: ComponentChildren;
   tone?: string;
+  /** The page that lists what is counted. */
+  href?: string;
 }) {
+  const shown = value ?? <Skeleton width="3ch" />;
   return (
     <div class={`figure ${tone ? `tone-${tone}` : ''}`}>
       <dt>{label}</dt>
       <dd>
-        {value}
+        {href === undefined ? shown : <a href={href}>{shown}</a>}
         {note !== undefined && <small>{note}</small>}
       </dd>
     </div>
   );
+}
+
+/** The place of something that is not known yet. */
+export function Skeleton({ width }: { width: string }) {
+  return <span class="skeleton" style={{ width }} aria-hidden="true" />;
 }
 
 /** The usage of a class as a figure. */
@@ -49,6 +60,7 @@ export function ClassFigure({ name, used, capacity }: { name: string; used: numb
       label={className(name)}
       value={capacity > 0 ? percent(used / capacity) : '–'}
       note={`${amount(name, used)} of ${amount(name, capacity)}`}
+      href={link('/capacity', { class: name })}
     />
   );
 }
@@ -56,14 +68,20 @@ export function ClassFigure({ name, used, capacity }: { name: string; used: numb
 const TONES: Readonly<Record<string, string>> = {
   active: 'good',
   up: 'good',
+  ready: 'good',
+  open: 'good',
   error: 'bad',
   down: 'bad',
+  silent: 'bad',
   unknown: 'bad',
   failed: 'bad',
   refused: 'bad',
   timed_out: 'bad',
   not_claimed: 'warn',
   pending: 'warn',
+  not_ready: 'warn',
+  closed: 'warn',
+  drained: 'warn',
   disabled: 'warn',
   draining: 'warn',
   doubtful: 'warn',
@@ -98,13 +116,15 @@ export function Ago({ ms }: { ms: number }) {
 export function Section({
   title,
   aside,
+  id = `section-${title.toLowerCase().replaceAll(/\W+/g, '-')}`,
   children,
 }: {
   title: string;
   aside?: ComponentChildren;
+  /** Its anchor, for links to it. */
+  id?: string;
   children: ComponentChildren;
 }) {
-  const id = `section-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
   return (
     <section aria-labelledby={id} class="panel">
       <header>
@@ -134,10 +154,18 @@ export function Loading({ what }: { what: string }) {
     );
   }
   return (
-    <p class="empty" role="status">
-      Reading {what} …
-    </p>
+    <div role="status" class="loading">
+      <span class="visually-hidden">Reading {what} …</span>
+      {[28, 92, 100, 100, 96, 60].map((share, n) => (
+        <Skeleton key={n} width={`${share}%`} />
+      ))}
+    </div>
   );
+}
+
+/** A project, as a link to its instances. */
+export function ProjectLink({ id }: { id: string }) {
+  return id === '' ? <span class="faint">–</span> : <a href={link('/instances', { project: id })}>{id}</a>;
 }
 
 export function HostLink({ host }: { host: string }) {

@@ -4,6 +4,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export interface Column<T> {
   readonly key: string;
   readonly head: string;
+  /** What its head shows instead of the words of `head`. */
+  readonly headCell?: ComponentChildren;
   /** A value of CSS grid-template-columns. */
   readonly width: string;
   readonly cell: (row: T) => ComponentChildren;
@@ -113,13 +115,13 @@ function Head<T>({
   sorting: Sorting | undefined;
   onSort: ((sorting: Sorting) => void) | undefined;
 }) {
-  const { key, head, sortBy, isNumber } = column;
+  const { key, head, headCell, sortBy, isNumber } = column;
   const isSorted = sorting?.key === key;
   const order = !isSorted ? 'none' : sorting.isDescending ? 'descending' : 'ascending';
   if (sortBy === undefined || onSort === undefined) {
     return (
       <div role="columnheader" class={isNumber ? 'num' : ''}>
-        {head}
+        {headCell ?? head}
       </div>
     );
   }

@@ -1,0 +1,26 @@
+import type { Choices } from '../api/instances';
+import type { Live } from '../live/live';
+
+/** Limit of the names that a picker offers. */
+const MOST = 500;
+
+/** What pickers offer: names that the fleet has now. Without a conductor they offer no flavors. */
+export async function readChoices({ parts: { mirror, client }, fleet }: Live): Promise<Choices> {
+  const flavors = await client.flavors().catch(() => []);
+  const zones = new Set<string>();
+  for (const { zone } of fleet.rows.values()) zones.add(zone);
+  const inUse = mirror.traits().filter(({ name }) => mirror.providersWithTrait(name).size > 0);
+  return {
+    flavors: flavors.map(({ name, resources }) => ({ name, resources })),
+    zones: [...zones].sort().slice(0, MOST),
+    aggregates: [...mirror.aggregates()]
+      .map(({ name }) => name)
+      .sort()
+      .slice(0, MOST),
+    projects: mirror.quotas
+      .projects()
+      .filter((projectId) => projectId !== '')
+      .slice(0, MOST),
+    traits: inUse.map(({ name }) => name).slice(0, MOST),
+  };
+}

@@ -1,0 +1,105 @@
+import type { Verdict } from '../../api/explain';
+import { number, plural, words } from '../ui/format';
+import { HostLink, State } from '../ui/parts';
+
+/** Hosts of one row: the same verdict for the same reasons. */
+interface Row extends Omit<Verdict, 'host'> {
+  readonly hosts: readonly string[];
+}
+
+/** Schedulers draw among hosts whose weights differ by no more than this (`NEARLY` in the scheduler's `pick-hosts`). */
+const NEARLY = 0.1;
+/** Hosts that a row names; it counts the rest. */
+const NAMED = 6;
+
+/**
+ * Hosts, the chosen one first and then the best, with their weights, or the reason of a refusal; hosts that are equal in all
+ * of that stand in one row.
+ */
+export function Verdicts({ verdicts, chosen = '' }: { verdicts: readonly Verdict[]; chosen?: string }) {
+  if (verdicts.length === 0) return null;
+  const draw = drawOf(verdicts, chosen);
+  return (
+    <>
+      {draw !== '' && <p class="note">{draw}</p>}
+      <table class="simple verdicts">
+        <caption class="visually-hidden">{plural(verdicts.length, 'host')}, the best first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Host</th>
+            <th scope="col">Fits</th>
+            <th scope="col" class="num">
+              Weight
+            </th>
+            <th scope="col">Because</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rowsOf(verdicts, chosen).map(({ hosts, passed, refusals, weight, weights }) => (
+            <tr key={hosts.join()} class={hosts.includes(chosen) ? 'chosen' : ''}>
+              <td>
+                <Hosts hosts={hosts} chosen={chosen} />
+              </td>
+              <td>{passed ? <State state="up" label="yes" /> : <State state="down" label="no" />}</td>
+              <td class="num">{passed ? weight.toFixed(3) : '–'}</td>
+              <td class="because">{passed ? weightsIn(weights) : refusals.join('; ')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function Hosts({ hosts, chosen }: { hosts: readonly string[]; chosen: string }) {
+  const named = hosts.slice(0, NAMED);
+  return (
+    <>
+      {named.map((host, n) => (
+        <span key={host}>
+          {n > 0 && ', '}
+          <HostLink host={host} />
+          {host === chosen && <span class="badge">chosen</span>}
+        </span>
+      ))}
+      {hosts.length > named.length && ` and ${number(hosts.length - named.length)} more`}
+      {hosts.length > 1 && <small>{plural(hosts.length, 'equal host')}</small>}
+    </>
+  );
+}
+
+function weightsIn(weights: Verdict['weights']): string {
+  const told = Object.entries(weights).filter(([, value]) => value !== 0);
+  return told.map(([name, value]) => `${words(name)} ${value.toFixed(2)}`).join(', ') || 'no weigher prefers a host';
+}
+
+/** One row for equal hosts; the chosen one has its own, the first. */
+function rowsOf(verdicts: readonly Verdict[], chosen: string): Row[] {
+  const rows = new Map<string, Row>();
+  const inOrder = verdicts.toSorted((a, b) => Number(b.host === chosen) - Number(a.host === chosen));
+  for (const { host, ...verdict } of inOrder) {
+    const { passed, weight, weights, refusals } = verdict;
+    const said = passed ? [weight.toFixed(3), weightsIn(weights)] : refusals;
+    const key = [host === chosen, passed, ...said].join('\n');
+    rows.set(key, { ...verdict, hosts: [...(rows.get(key)?.hosts ?? []), host] });
+  }
+  return [...rows.values()];
+}
+
+/** Says that weights alone did not decide, or will not; '' where they do. */
+function drawOf(verdicts: readonly Verdict[], chosen: string): string {
+  const fitting = verdicts.filter(({ passed }) => passed);
+  const best = Math.max(...fitting.map(({ weight }) => weight));
+  const peers = fitting.filter(({ weight }) => weight >= best - NEARLY);
+  const equals = fitting.filter(({ weight }) => weight >= best - 5e-4);
+  if (chosen === '') {
+    if (equals.length < 2) return '';
+    return `${plural(equals.length, 'host')} have the same weight: a scheduler draws one of them.`;
+  }
+  if (peers.length < 2 || !peers.some(({ host }) => host === chosen)) return '';
+  if (equals.some(({ host }) => host === chosen)) {
+    if (equals.length < 2) return '';
+    return `A draw decided: ${chosen} was one of ${equals.length} shown hosts with the same weight.`;
+  }
+  return `A draw decided: ${chosen} weighs within ${NEARLY} of the best host.`;
+}

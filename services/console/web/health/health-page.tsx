@@ -1,0 +1,229 @@
+import type { AgentRow, CellRow, HealthPage as Page, ProcessRow, QueueRow } from '../../api/health';
+import { link } from '../state/router';
+import { useHub, usePage } from '../state/stream';
+import { useTitle } from '../state/title';
+import { dateOf, number, percent, plural, span, words } from '../ui/format';
+import { Ago, Empty, type Fact, Facts, Figure, Loading, Section, State } from '../ui/parts';
+import { type Column, VirtualTable } from '../ui/virtual-table';
+
+/** Whether Berth itself is well: its processes, agents, queues, store and cells. */
+export function HealthPage() {
+  useTitle('Health');
+  const page = usePage<Page>('page=health');
+  const { shell } = useHub();
+  if (page === undefined) return <Loading what="the state of all processes" />;
+  const { processes, agents, agentCount, queues, store, cells, version } = page;
+  const countOf = (service: string) => processes.filter((one) => one.service === service);
+  const down = shell?.hosts.down;
+  return (
+    <>
+      <h1>Health</h1>
+      <dl class="figures">
+        {SERVICES.map(([service, label]) => {
+          const all = countOf(service);
+          const ready = all.filter(({ state }) => state === 'ready').length;
+          return (
+            <Figure
+              key={service}
+              label={label}
+              value={all.length === 0 ? 'none' : `${ready} of ${all.length}`}
+              note={all.length === 0 ? 'seen in a day' : 'ready'}
+              tone={all.length > 0 && ready < all.length ? 'bad' : ''}
+              href="#processes"
+            />
+          );
+        })}
+        <Figure
+          label="Hosts down"
+          value={down === undefined ? undefined : number(down)}
+          note={shell && `of ${number(shell.hosts.all)}`}
+          tone={down ? 'bad' : ''}
+          href="/fleet?show=down&view=list"
+        />
+        <Figure
+          label="Store answers in"
+          value={store.answeredInMs < 0 ? 'no answer' : span(store.answeredInMs)}
+          tone={store.answeredInMs < 0 ? 'bad' : ''}
+          href="#store"
+        />
+      </dl>
+      <Section
+        title="Processes"
+        id="processes"
+        aside={plural(processes.length, 'process').replace('processs', 'processes')}
+      >
+        {processes.length === 0 ? (
+          <Empty>No process has announced itself in the store in a day.</Empty>
+        ) : (
+          <VirtualTable
+            label="Processes"
+            columns={processColumns(version)}
+            rows={processes}
+            keyOf={({ service, name }) => `${service} ${name}`}
+            height="360px"
+          />
+        )}
+        <p class="note">
+          Each process announces itself in the store every ten seconds. This console has version {version}. A process
+          that stops in order leaves the list at once, any other after a day.
+        </p>
+      </Section>
+      <div class="columns">
+        <Section title="Agents" id="agents" aside={number(agentCount)}>
+          {agents.length === 0 ? (
+            <Empty>No agent has reported yet.</Empty>
+          ) : (
+            <VirtualTable
+              label="Agents"
+              columns={AGENT_COLUMNS}
+              rows={agents}
+              keyOf={({ name }) => name}
+              height="360px"
+            />
+          )}
+          {agentCount > agents.length && (
+            <p class="note">The first {number(agents.length)}, those with trouble first.</p>
+          )}
+        </Section>
+        <div class="stack">
+          <Section title="Queues" id="queues">
+            <Queues queues={queues} />
+          </Section>
+          <Section title="Store" id="store">
+            <StoreOf page={page} />
+          </Section>
+        </div>
+      </div>
+      {cells.length > 0 && (
+        <Section title="Cells" id="cells" aside={number(cells.length)}>
+          <Cells cells={cells} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+const SERVICES = [
+  ['scheduler', 'Schedulers'],
+  ['conductor', 'Conductors'],
+  ['placement-api', 'Placement APIs'],
+] as const;
+
+function processColumns(version: string): readonly Column<ProcessRow>[] {
+  return [
+    { key: 'service', head: 'Service', width: 'minmax(7rem, 0.8fr)', cell: ({ service }) => service },
+    {
+      key: 'name',
+      head: 'Process',
+      width: 'minmax(8rem, 1.2fr)',
+      cell: ({ name }) => <span title={name}>{name}</span>,
+    },
+    {
+      key: 'state',
+      head: 'State',
+      width: 'minmax(7rem, 1fr)',
+      cell: ({ state, problem }) => (
+        <span title={problem}>
+          <State state={state} /> <span class="faint">{state === 'not_ready' && problem}</span>
+        </span>
+      ),
+    },
+    {
+      key: 'version',
+      head: 'Version',
+      width: 'minmax(5rem, 0.5fr)',
+      cell: ({ version: its }) => (its === version ? its : <State state="doubtful" label={its} />),
+    },
+    { key: 'started', head: 'Started', width: '6rem', cell: ({ startedAtMs }) => <Ago ms={startedAtMs} /> },
+    { key: 'seen', head: 'Last seen', width: '6rem', cell: ({ seenAtMs }) => <Ago ms={seenAtMs} /> },
+  ];
+}
+
+const AGENT_COLUMNS: readonly Column<AgentRow>[] = [
+  {
+    key: 'name',
+    head: 'Service host',
+    width: 'minmax(7rem, 1.2fr)',
+    cell: ({ name }) => <a href={link('/fleet', { filter: name, view: 'list' })}>{name}</a>,
+  },
+  { key: 'hosts', head: 'Hosts', width: '4.5rem', isNumber: true, cell: ({ hosts }) => number(hosts) },
+  {
+    key: 'down',
+    head: 'Down',
+    width: '6rem',
+    cell: ({ down }) => (down === 0 ? <State state="up" /> : <State state="down" label={`${number(down)} down`} />),
+  },
+  { key: 'heard', head: 'Last report', width: '6rem', cell: ({ heardAtMs }) => <Ago ms={heardAtMs} /> },
+];
+
+function Queues({ queues }: { queues: readonly QueueRow[] }) {
+  return (
+    <table class="simple">
+      <thead>
+        <tr>
+          <th scope="col">Queue</th>
+          <th scope="col" class="num">
+            Waiting
+          </th>
+          <th scope="col" class="num">
+            Full
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {queues.map(({ name, depth, limit }) => (
+          <tr key={name}>
+            <th scope="row">{name === 'dead-letters' ? <a href="/builds#dead-letters">{name}</a> : name}</th>
+            <td class="num">{depth < 0 ? 'no answer' : number(depth)}</td>
+            <td class="num">{limit > 0 && depth >= 0 ? percent(depth / limit) : '–'}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function StoreOf({ page: { store } }: { page: Page }) {
+  const { answeredInMs, bornAtMs, revision, lostUpToMs, stale } = store;
+  const facts: Fact[] = [
+    ['Answers', answeredInMs < 0 ? <State key="state" state="down" label="no answer" /> : `in ${span(answeredInMs)}`],
+    ['First commit', bornAtMs === 0 ? '' : <Ago key="born" ms={bornAtMs} />],
+    ['Revision', number(revision)],
+    ['May have lost writes', lostUpToMs === 0 ? '' : `until ${dateOf(lostUpToMs)}`],
+    ['This page', stale === '' ? 'is current' : `may be old: ${stale}`],
+  ];
+  return <Facts facts={facts} />;
+}
+
+function Cells({ cells }: { cells: readonly CellRow[] }) {
+  return (
+    <table class="simple">
+      <thead>
+        <tr>
+          <th scope="col">Cell</th>
+          <th scope="col">State</th>
+          <th scope="col" class="num">
+            Hosts
+          </th>
+          <th scope="col" class="num">
+            Take builds
+          </th>
+          <th scope="col">Last summary</th>
+        </tr>
+      </thead>
+      <tbody>
+        {cells.map(({ name, state, problem, hosts, available, heardAtMs }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{problem === '' ? words(state) : <State state="down" label={problem} />}</td>
+            <td class="num">{number(hosts)}</td>
+            <td class="num">{number(available)}</td>
+            <td>
+              <Ago ms={heardAtMs} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
