@@ -9,7 +9,7 @@
 //   BERTH_REDIS_DEFAULT_PASSWORD   lets Redis' user `default` log in, as Kubernetes' operators of Redis do
 //
 // The broker gets a virtual host and users with what each may declare, write and read (libs/bus/broker-users); Redis gets
-// users that see only the keys of their cell, the console's to read. Passwords and the token are stored hashed. Run by `docker-compose up` first.
+// users that see only the keys of their cell, the console's to read. Passwords and the token are stored hashed. Run by `docker compose up` first.
 import { createHash } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

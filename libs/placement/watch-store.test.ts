@@ -55,6 +55,14 @@ it('says nothing of a store that goes on, is away for a while, or is first writt
   await store.stop();
 });
 
+it("shows the server's memory and file", async () => {
+  const store = await watched(0, { ...STORE, health: { memoryBytes: 7, memoryLimitBytes: 9, isFileFailing: true } });
+  const text = await store.metrics.expose();
+  for (const line of ['memory_bytes 7', 'memory_limit_bytes 9', 'file_failing 1'])
+    expect(text).toContain(`berth_store_${line}`);
+  await store.stop();
+});
+
 it.each([
   ['is empty', NOBODYS, 'store_new'],
   ['is another one', { ...STORE, birthId: 'b' }, 'store_new'],

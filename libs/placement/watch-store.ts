@@ -19,7 +19,7 @@ export interface WatchedStore {
  * Notices that a store is not the one that it was: that it is a new one, or went back in time (a crash that lost its last
  * writes, a replica that took over without them, an older snapshot that was put back). Says so once, as an error in the log
  * (`store_new`, `store_went_back`) and in metrics; mirrors take a new snapshot by themselves, and what hosts run is claimed
- * again from their reports. Each look also sets the clock by the store's. Ends when the signal aborts.
+ * again from their reports. Each look also sets the clock by the store's, and shows its server's memory and file as metrics. Ends when the signal aborts.
  */
 export async function watchStore(
   store: WatchedStore,
@@ -28,6 +28,9 @@ export async function watchStore(
 ): Promise<void> {
   const losses = metrics.counter('berth_store_losses_total', 'How often the store was found new or older.', ['fate']);
   const born = metrics.gauge('berth_store_born_timestamp_seconds', 'When the store was empty and first written to.');
+  const memory = metrics.gauge('berth_store_memory_bytes', 'Memory of the store.');
+  const memoryLimit = metrics.gauge('berth_store_memory_limit_bytes', 'At this the store refuses writes; 0: no limit.');
+  const fileFailing = metrics.gauge('berth_store_file_failing', '1 while the store can not write its file.');
   for (const fate of ['new', 'went_back']) losses.inc({ fate }, 0);
   let knownId: string | undefined;
   let toldUpTo = 0;
@@ -54,6 +57,11 @@ export async function watchStore(
         toldUpTo = Math.max(toldUpTo, ...seen);
       }
       knownId = identity.birthId;
+      if (identity.health) {
+        memory.set(identity.health.memoryBytes);
+        memoryLimit.set(identity.health.memoryLimitBytes);
+        fileFailing.set(identity.health.isFileFailing ? 1 : 0);
+      }
       if (identity.bornAtMs > 0) born.set(identity.bornAtMs / 1_000);
     }
     await sleep(clock, INTERVAL_MS, signal);

@@ -20,6 +20,14 @@ it.each([
   expect(storeError(thrownBy(make))).toMatchObject({ code: 'internal', reason: 'store_request' });
 });
 
+it.each([
+  "OOM command not allowed when used memory > 'maxmemory'. script: 1f, on @user_script:7.",
+  "ERR Error running script (call to f_1f): @user_script:7: -OOM command not allowed when used memory > 'maxmemory'.",
+])('tells a store that is full from one that is away: %s', (message) => {
+  const said = Object.assign(new Error(message), { name: 'ReplyError' });
+  expect(storeError(said)).toMatchObject({ code: 'unavailable', reason: 'store_full' });
+});
+
 it.each(['Connection is closed.', 'Command timed out', 'Socket timeout. Expecting data', 'read ECONNRESET'])(
   'takes "%s" for a store that is away',
   (message) => {

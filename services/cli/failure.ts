@@ -46,6 +46,7 @@ const BY_REASON: Readonly<Record<string, string>> = {
   queue_full: 'the services are behind; wait, or start more conductors and schedulers',
   no_such_queue: "no such service has run on this broker yet; 'berth up' starts everything on this machine",
   store_away: 'is Redis running, and is BERTH_STORE_URL right? nothing was done, so it is safe to ask again',
+  store_full: "raise the store's maxmemory, and its memory first; what waits goes on by itself",
   no_such_host: "'berth host list' shows the hosts",
   no_such_provider: "'berth provider list' shows the providers",
   no_such_decision:

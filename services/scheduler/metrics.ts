@@ -5,6 +5,7 @@ import { exceededBy } from '#libs/domain/quotas/quota';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Metrics } from '#libs/runtime/metrics';
+import { capacityMetrics } from './capacity-metrics';
 import type { Fleet } from './fleet/fleet';
 import type { Quarantines } from './fleet/quarantine';
 import type { KeptRanks } from './ranking/ranked-hosts';
@@ -40,6 +41,7 @@ export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRank
     [],
     (gauge) => gauge.set(countOverCapacity(mirror)),
   );
+  capacityMetrics(metrics, mirror);
   metrics.gauge(
     'berth_scheduler_projects_over_quota',
     'Projects that hold more than a limit of theirs: what runs was claimed again, or a limit was lowered.',

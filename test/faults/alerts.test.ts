@@ -338,8 +338,20 @@ it('tells of an audit that stalls, by a user that may not ask for the time', asy
   expect(await fires(['BerthAuditStalled'], denyTime)).toEqual(TOLD);
 });
 
-/** Alerts that need an agent that lies or circles for long: `rules.test.yml` tests when they fire. */
-const BY_RULES = ['BerthDoubtsDropped', 'BerthOrdersCircle', 'BerthWorkCircles'];
+/** Alerts that need an agent that lies or circles for long, or a machine that is full: `rules.test.yml` tests when they fire. */
+const BY_RULES = [
+  'BerthStoreMemory',
+  'BerthStoreFileFails',
+  'BerthHostsDown',
+  'BerthFleetDown',
+  'BerthCapacityLow',
+  'BerthBuildsWait',
+  'BerthDoubtsDropped',
+  'BerthOrdersCircle',
+  'BerthWorkCircles',
+  'BerthTokensUnchecked',
+  'BerthBrokerDisk',
+];
 
 it('has caused every alert', () => {
   const alerts = [...RULES.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);

@@ -12,6 +12,17 @@ export interface StoreIdentity {
    * and its first own, or the least that it will give. A revision in between was lost.
    */
   readonly jumps: readonly (readonly [last: number, next: number])[];
+  /** Undefined for a store without a server. */
+  readonly health?: StoreHealth;
+}
+
+/** What a store's server says of itself. */
+export interface StoreHealth {
+  readonly memoryBytes: number;
+  /** Above it writes are refused; 0 for none. */
+  readonly memoryLimitBytes: number;
+  /** True when it can't write its file: the disk is full, or broken. */
+  readonly isFileFailing: boolean;
 }
 
 /** Until when a store may have lost writes, by its clock, in milliseconds; 0 when no other server ever went on with it. */

@@ -46,7 +46,7 @@ import { redisPools } from './pools';
 import { redisProcesses } from './processes';
 import { RedisReader } from './reader';
 import { reportHosts } from './report-hosts';
-import { decodeHolder, decodeIdentity, decodeRow, encodeHolder } from './row-format';
+import { decodeHolder, decodeIdentity, decodeRow, encodeHolder, healthIn } from './row-format';
 import { SeenRevisions } from './seen-revisions';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
@@ -178,14 +178,24 @@ export class RedisPlacementStore implements PlacementStore {
     const { birth, revision } = this.#keys;
     const seen = this.#seen.highest;
     const replies = await this.#client.run((redis) =>
-      redis.pipeline([['time'], ['mget', birth, revision], ['info', 'replication']]).exec(),
+      redis
+        .pipeline([
+          ['time'],
+          ['mget', birth, revision],
+          ['info', 'replication'],
+          ['info', 'memory'],
+          ['info', 'persistence'],
+        ])
+        .exec(),
     );
     const failed = replies?.find(([error]) => error !== null)?.[0];
     if (failed) throw storeError(failed);
-    type Replies = [time: string[], [born?: string, revision?: string], info: string];
-    const [time, [born, present], info] = (replies ?? []).map(([, reply]) => reply) as Replies;
+    type Replies = [time: string[], [born?: string, revision?: string], ...infos: string[]];
+    const [time, [born, present], ...infos] = (replies ?? []).map(([, reply]) => reply) as Replies;
+    const info = infos.join('\n');
     const server = /master_replid:(\w+)/.exec(info)?.[1];
-    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time, { server, seen });
+    const identity = decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time, { server, seen });
+    return { ...identity, health: healthIn(info) };
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {

@@ -2,7 +2,7 @@ import type { Allocations, Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Inventories, Resources } from '../../domain/inventory';
 import type { ConsumerBody, Stored, StoredName, TableName, Tables } from '../commands/tables';
-import type { HostHolder, Revised, StoreIdentity } from '../port/placement-store';
+import type { HostHolder, Revised, StoreHealth, StoreIdentity } from '../port/placement-store';
 
 /*
  * A row text is one row as Redis keeps it: the revision, then its content. Of the content, scripts read what stands first
@@ -104,6 +104,16 @@ export function decodeIdentity(
       const [last = 0, next = 0] = jump.split('-').map(Number);
       return [last, next] as const;
     }),
+  };
+}
+
+/** Reads a server's health from the sections memory and persistence of its `INFO`. */
+export function healthIn(info: string): StoreHealth {
+  const valueOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+  return {
+    memoryBytes: Number(valueOf('used_memory') ?? 0),
+    memoryLimitBytes: Number(valueOf('maxmemory') ?? 0),
+    isFileFailing: [valueOf('aof_last_write_status'), valueOf('aof_last_bgrewrite_status')].includes('err'),
   };
 }
 

@@ -93,8 +93,17 @@ class QueueKeeper {
       c.log.info({ event: 'pending_queue_interrupted', reason }, 'the queue of pending instances is interrupted');
       await sleep(c.clock, c.config.pendingIntervalMs, c.stopping);
     } finally {
+      // The next holder of the queue shows who waits.
+      this.#measure([]);
       await this.#unfollow();
     }
+  }
+
+  #measure(requests: readonly WaitingRequest[]): void {
+    const { measured, clock } = this.c;
+    measured.pending.set(requests.reduce((sum, { uuids }) => sum + uuids.length, 0));
+    const oldestMs = requests.reduce((oldest, { arrivedAtMs }) => Math.min(oldest, arrivedAtMs), clock.now());
+    measured.pendingAge.set((clock.now() - oldestMs) / 1_000);
   }
 
   /** Follows the store's changes from now on, unless that is done already: what came before may have helped anybody. */
@@ -130,7 +139,7 @@ class QueueKeeper {
   async #turns(): Promise<void> {
     const { c } = this;
     const requests = c.pending.requests();
-    c.measured.pending.set(requests.reduce((sum, { uuids }) => sum + uuids.length, 0));
+    this.#measure(requests);
     this.#openShapes(requests);
     if (requests.length === 0) return;
     let [tries, looks] = [0, 0];

@@ -19,6 +19,28 @@ it('fires each alert for what it is for, and not without it (deploy/prometheus/r
   expect(run().toString()).toContain('SUCCESS');
 });
 
+it('has a severity for every alert, and an example of Alertmanager that knows the alerts and routes each severity', () => {
+  const amtool = findBinary({ name: 'amtool', folders: ['/usr/bin'], debianPackage: 'prometheus-alertmanager' });
+  const config = join(PROMETHEUS, 'alertmanager.yml');
+  execFileSync(amtool, ['check-config', config], { stdio: 'pipe' });
+  const receiverOf = (severity: string) =>
+    execFileSync(amtool, ['config', 'routes', 'test', `--config.file=${config}`, `severity=${severity}`], {
+      stdio: 'pipe',
+    }).toString();
+  expect(['critical', 'warning', 'info'].map((severity) => receiverOf(severity).trim())).toEqual([
+    'on-call',
+    'team',
+    'nobody',
+  ]);
+  const rules = readFileSync(join(PROMETHEUS, 'rules.yml'), 'utf8');
+  const blocks = rules.split(/^ {6}- alert: /m).slice(1);
+  const severities = blocks.map((block) => /labels: \{ severity: (critical|warning|info) \}/.exec(block)?.[1]);
+  expect(severities).not.toContain(undefined);
+  const names = new Set(blocks.map((block) => /^\w+/.exec(block)?.[0]));
+  const inhibited = [...readFileSync(config, 'utf8').matchAll(/Berth\w+/g)].map(([name]) => name);
+  expect(inhibited.filter((name) => !names.has(name))).toEqual([]);
+});
+
 it('has a test for every alert', () => {
   const rules = readFileSync(join(PROMETHEUS, 'rules.yml'), 'utf8');
   const tests = readFileSync(join(PROMETHEUS, 'rules.test.yml'), 'utf8');
