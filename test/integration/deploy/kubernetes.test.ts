@@ -96,9 +96,18 @@ function unbroken(manifest: Manifest): Manifest {
 const credential = (file: string) => join(folder, 'kubernetes/credentials', file);
 
 function rendered(kind: string, name: string): Manifest {
-  const found = manifests.find((it) => it.kind === kind && it.metadata.name === name);
+  const found = manifests.find((it) => it.kind === kind && withoutHash(it) === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);
   return found;
+}
+
+/** The name of a generated object without the hash of its content. */
+function withoutHash({ kind, metadata: { name } }: Manifest): string {
+  return kind === 'Secret' || kind === 'ConfigMap' ? unhashed(name) : name;
+}
+
+function unhashed(name: string): string {
+  return name.replace(/-[a-z0-9]{10}$/, '');
 }
 
 const workload = (name: string) => rendered(name === 'compute-agent' ? 'StatefulSet' : 'Deployment', name) as Workload;
@@ -122,7 +131,7 @@ function environmentOf(name: string, pod = `${name}-0`): Record<string, string> 
   const found: Record<string, string> = envFrom === undefined ? {} : { ...dataOf('ConfigMap', 'settings') };
   for (const { name: variable, value, valueFrom } of env) {
     const secret = valueFrom?.secretKeyRef;
-    if (secret !== undefined) found[variable] = dataOf('Secret', secret.name)[secret.key] ?? 'no such key';
+    if (secret !== undefined) found[variable] = dataOf('Secret', unhashed(secret.name))[secret.key] ?? 'no such key';
     else if (value === undefined) found[variable] = pod;
     else found[variable] = value.replaceAll(/\$\((\w+)\)/g, (all, other: string) => found[other] ?? all);
   }
@@ -139,6 +148,28 @@ it('names every file in kustomization.yaml, and every file that it names is ther
   expect(others.filter((file) => !kustomization.includes(file))).toEqual([]);
   for (const [, file = ''] of kustomization.matchAll(/(credentials\/[\w.-]+)/g))
     expect(existsSync(join(folder, 'kubernetes', file))).toBe(true);
+});
+
+it('names every Secret and ConfigMap by its content, wherever it is named, so that a change rolls out', () => {
+  const generated = manifests.filter(({ kind }) => kind === 'Secret' || kind === 'ConfigMap');
+  expect(generated.map(withoutHash).sort()).toEqual([
+    'agents',
+    'broker-definitions',
+    'passwords',
+    'placement-tokens',
+    'redis',
+    'redis-users',
+    'settings',
+  ]);
+  const others = JSON.stringify(manifests.filter((it) => !generated.includes(it)));
+  for (const { metadata } of generated) {
+    expect(metadata.name).toMatch(/-[a-z0-9]{10}$/);
+    expect(others).toContain(`"${metadata.name}"`);
+  }
+  const names =
+    /"(?:secretName|redisSecret|secretKeyRef|configMapRef|additionalRedisConfig)":(?:\{"[^}]*?"?name":)?"([^"]+)"/g;
+  const named = [...others.matchAll(names)].map(([, name]) => name);
+  expect(named.filter((name) => !generated.some(({ metadata }) => metadata.name === name))).toEqual([]);
 });
 
 it("passes Kubernetes' schemas", () => {
