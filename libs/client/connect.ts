@@ -19,12 +19,7 @@ export interface ConnectOptions {
   readonly retryForMs?: number;
 }
 
-/**
- * Connects to Berth. An open client keeps the process alive.
- *
- * @throws BerthError `unavailable / broker_away` when the broker can't be reached in time; `invalid_argument /
- *   bad_bus_url`.
- */
+/** `connect` of `berth/client`, for Berth's own code: states are the domain's. */
 export async function connect({
   url,
   timeoutMs = 10_000,

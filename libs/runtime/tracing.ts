@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { BerthError } from '../domain/errors';
 import { type ConfigOf, enumOption } from './config';
 import type { Log } from './log';
 
@@ -52,7 +54,7 @@ export async function startTracing(
   process: { readonly service: string; readonly instance: string; readonly log: Log },
 ): Promise<{ close(): Promise<void> }> {
   if (traces === 'off') return { close: async () => {} };
-  const { openTelemetry } = await import('#libs/runtime/open-telemetry');
+  const { openTelemetry } = await import('#libs/runtime/open-telemetry').catch(notInstalled);
   const started = openTelemetry(process);
   tracer = started;
   return {
@@ -61,6 +63,17 @@ export async function startTracing(
       await started.close();
     },
   };
+}
+
+/** OpenTelemetry is an optional peer of the package: most never trace, and it is a third of what npm would bring. */
+function notInstalled(thrown: unknown): never {
+  if ((thrown as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw thrown;
+  const { peerDependencies } = JSON.parse(readFileSync(require.resolve('#package.json'), 'utf8')) as {
+    readonly peerDependencies: Readonly<Record<string, string>>;
+  };
+  const names = Object.entries(peerDependencies).map(([name, version]) => `${name}@${version}`);
+  const message = `BERTH_TRACES=otlp needs OpenTelemetry, which is not installed: npm install ${names.join(' ')}`;
+  throw new BerthError('failed_precondition', 'no_opentelemetry', message, { cause: thrown });
 }
 
 /** True when this process traces; check it before building attributes. */

@@ -1,10 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { connect } from '#libs/client/connect';
+import { connect } from '#libs/client/index';
 import { environment } from '#libs/runtime/system';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
@@ -14,7 +14,8 @@ import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/se
 
 /* The client libraries, as tenants of a deployed broker use them: that of Node, and that of Python. */
 
-jest.setTimeout(180_000);
+// Includes the installation of Python's modules.
+jest.setTimeout(300_000);
 
 const ROOT = join(__dirname, '../..');
 const SPEC = { projectId: 'demo', userId: 'me', resources: { VCPU: 1, MEMORY_MB: 64 } };
@@ -66,17 +67,17 @@ it('builds, waits, lists, listens and terminates as a tenant', async () => {
   })();
   await isListening;
   const [event] = await client.buildAndWait({ spec: SPEC, name: 'web' }, { timeoutMs: 60_000 });
-  expect(event).toMatchObject({ state: 'active', host: 'host-1', name: 'web' });
+  expect(event).toMatchObject({ state: 'ACTIVE', host: 'host-1', name: 'web' });
   const uuid = event?.instanceUuid ?? '';
-  expect(await listener.wait(uuid)).toMatchObject({ state: 'active' });
+  expect(await listener.wait(uuid)).toMatchObject({ state: 'ACTIVE' });
   expect(await client.instance(uuid)).toMatchObject({ uuid, projectId: 'demo' });
-  expect(await client.terminateAndWait(uuid, { timeoutMs: 60_000 })).toMatchObject({ state: 'deleted' });
-  await listener.wait(uuid, ['deleted'], { timeoutMs: 60_000 });
+  expect(await client.terminateAndWait(uuid, { timeoutMs: 60_000 })).toMatchObject({ state: 'DELETED' });
+  await listener.wait(uuid, ['DELETED'], { timeoutMs: 60_000 });
   const unknown = client.terminateAndWait(randomUUID(), { timeoutMs: 60_000 });
   await expect(unknown).rejects.toMatchObject({ code: 'not_found', reason: 'no_such_instance' });
   await listener.close();
   await reading;
-  expect(states).toEqual(expect.arrayContaining(['scheduling', 'building', 'active', 'deleting']));
+  expect(states).toEqual(expect.arrayContaining(['SCHEDULING', 'BUILDING', 'ACTIVE', 'DELETING']));
   const foreign = client.buildAndWait({ spec: { ...SPEC, projectId: 'other' } }, { timeoutMs: 60_000 });
   await expect(foreign).rejects.toMatchObject({ code: 'permission_denied', reason: 'wrong_project' });
   await client.close();
@@ -88,10 +89,10 @@ it('stops an instance and starts it again as a tenant; only an operator evacuate
   const limit = { timeoutMs: 60_000 };
   const [built] = await client.buildAndWait({ spec: SPEC }, limit);
   const uuid = built?.instanceUuid ?? '';
-  expect(await client.operateAndWait(uuid, 'stop', limit)).toMatchObject({ state: 'stopped', host: 'host-1' });
+  expect(await client.operateAndWait(uuid, 'stop', limit)).toMatchObject({ state: 'STOPPED', host: 'host-1' });
   await expect(client.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'services_only' });
   await expect(operator.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'host_alive' });
-  expect(await client.operateAndWait(uuid, 'start', limit)).toMatchObject({ state: 'active', host: 'host-1' });
+  expect(await client.operateAndWait(uuid, 'start', limit)).toMatchObject({ state: 'ACTIVE', host: 'host-1' });
   await expect(operator.operate(uuid, 'evacuate')).rejects.toMatchObject({ reason: 'host_alive' });
   const other = await connect({ url: urlOf('project.other') });
   await expect(other.operate(uuid, 'stop')).rejects.toMatchObject({ reason: 'no_such_instance' });
@@ -105,36 +106,50 @@ it('sends a request until a broker that was killed is back, and hears how it end
   await broker.kill('SIGKILL');
   const built = client.buildAndWait({ spec: SPEC }, { timeoutMs: 150_000 });
   await broker.restart();
-  expect(await built).toMatchObject([{ state: 'active', host: 'host-1' }]);
+  expect(await built).toMatchObject([{ state: 'ACTIVE', host: 'host-1' }]);
   await client.close();
 });
 
 it('is what the package exports as berth/client', () => {
   const script = "process.stdout.write(Object.keys(require('berth/client')).sort().join(' '))";
   const names = execFileSync(process.execPath, ['-e', script], { cwd: ROOT, encoding: 'utf8' });
-  expect(names).toBe('BerthError Client INSTANCE_STATES connect isRetryable');
+  expect(names).toBe('BerthError INSTANCE_STATES connect isRetryable');
 });
 
-it('has a sibling for Python, made from the same schemas', async () => {
-  const python = findPython({ pika: 'python3-pika', 'google.protobuf': 'python3-protobuf' });
-  const protoc = findBinary({ name: 'protoc', folders: [], debianPackage: 'protobuf-compiler' });
-  const proto = join(ROOT, 'proto');
+it('has a sibling for Python: a wheel, made from the same schemas', async () => {
+  const python = findPython({
+    pika: 'python3-pika',
+    'google.protobuf': 'python3-protobuf',
+    setuptools: 'python3-setuptools',
+    wheel: 'python3-wheel',
+    pip: 'python3-pip',
+  });
+  findBinary({ name: 'protoc', folders: [], debianPackage: 'protobuf-compiler' });
   await launch('compute-agent', 'agent.host-2', 'host-2');
-  const generated = mkdtempSync(join(tmpdir(), 'berth-python-'));
+  const folder = mkdtempSync(join(tmpdir(), 'berth-python-'));
+  const own = { PATH: environment()['PATH'], PYTHON: python };
   try {
-    const schemas = readdirSync(proto, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.proto'));
-    execFileSync(protoc, [`--proto_path=${proto}`, `--python_out=${generated}`, ...schemas], { cwd: proto });
+    execFileSync(join(ROOT, 'proto/python/build-wheel'), [folder], { env: own, stdio: 'pipe' });
+    const wheel = `berth_client-${packageVersion()}-py3-none-any.whl`;
+    expect(readdirSync(folder)).toEqual([wheel]);
+    const install = ['-m', 'pip', 'install', '--no-index', '--no-deps', '--target', join(folder, 'installed')];
+    execFileSync(python, [...install, join(folder, wheel)], { env: own, stdio: 'pipe' });
     const env = {
-      PATH: environment()['PATH'],
-      PYTHONPATH: [generated, join(proto, 'python')].join(':'),
+      ...own,
+      PYTHONPATH: join(folder, 'installed'),
       PYTHONDONTWRITEBYTECODE: '1',
       BERTH_TEST_URL: urlOf('project.demo'),
       BERTH_TEST_OTHER_URL: urlOf('project.other'),
       BERTH_TEST_OPERATOR_URL: urlOf('operator'),
     };
-    const { stderr } = await promisify(execFile)(python, ['-m', 'unittest', '-v', 'test_berth_client'], { env });
+    const tests = join(ROOT, 'proto/python/test_berth_client.py');
+    const { stderr } = await promisify(execFile)(python, [tests, '-v'], { env });
     expect(stderr).toMatch(/^OK$/m);
   } finally {
-    rmSync(generated, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 });
+
+function packageVersion(): string {
+  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string }).version;
+}

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { Client } from '#libs/client/client';
 import { connect } from '#libs/client/connect';
-import type { Client } from '#libs/client/index';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { PlacementStore } from '#libs/placement/port/placement-store';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { Client } from '#libs/client/client';
 import { connect } from '#libs/client/connect';
-import type { Client } from '#libs/client/index';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';

@@ -50,10 +50,10 @@ afterAll(async () => {
 it('builds from outside, shows what it built, and gives it back', async () => {
   const request = ['--vcpu', '2', '--memory-mb', '512', '--group', 'web:anti-affinity', '--count', '2'];
   const built = await berthJson<{ uuid: string; state: string; host: string }[]>('build', ...request, '--wait');
-  expect(built.map(({ state }) => state)).toEqual(['active', 'active']);
+  expect(built.map(({ state }) => state)).toEqual(['ACTIVE', 'ACTIVE']);
   expect(new Set(built.map(({ host }) => host)).size).toBe(2);
   const uuid = built[0]?.uuid ?? '';
-  expect(await berthJson('instance', 'show', uuid)).toMatchObject({ uuid, state: 'active', host: built[0]?.host });
+  expect(await berthJson('instance', 'show', uuid)).toMatchObject({ uuid, state: 'ACTIVE', host: built[0]?.host });
   expect((await berth('terminate', uuid, '--wait')).out).toBe(`${uuid} is deleted\n`);
   expect(await berthJson('instance', 'list', '--state', 'active')).toHaveLength(1);
 }, 60_000);
@@ -131,11 +131,11 @@ it('stops an instance and starts it again', async () => {
 }, 60_000);
 
 it('follows events until it has as many as asked for', async () => {
-  const events = startChild(BERTH, ['events', '--state', 'active', '--count', '1', '--json'], env);
+  const events = startChild(BERTH, ['events', '--state', 'ACTIVE', '--count', '1', '--json'], env);
   await events.says('listening');
   const [built] = await berthJson<{ uuid: string }[]>('build', '--vcpu', '1', '--wait');
   expect(await events.exit).toEqual({ code: 0, signal: null });
-  expect(JSON.parse(events.stdout())).toMatchObject({ uuid: built?.uuid, state: 'active' });
+  expect(JSON.parse(events.stdout())).toMatchObject({ uuid: built?.uuid, state: 'ACTIVE' });
 }, 60_000);
 
 it('stops every service cleanly on Ctrl-C, and the others when one of them dies', async () => {

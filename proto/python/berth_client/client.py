@@ -11,6 +11,8 @@ from berth.scheduler.v1 import scheduler_pb2 as scheduler
 from .connection import Connection
 from .errors import BerthError, NotSettled, Refused
 
+# The names of all states.
+STATES = tuple(name.removeprefix("INSTANCE_STATE_") for name in conductor.InstanceState.keys()[1:])
 BUILT = ("ACTIVE", "ERROR")
 UNDONE = ("ERROR", "DELETED")
 # The states in which an operation has ended. A start or a move that failed ends where it began.
@@ -41,6 +43,25 @@ class Build:
 
     request_id: str
     instance_uuids: list
+
+
+class Seen:
+    """An instance, or an event of one, with the fields of its schema; its state is a name, such as ACTIVE."""
+
+    def __init__(self, message):
+        self.message = message
+
+    @property
+    def state(self):
+        return conductor.InstanceState.Name(self.message.state).removeprefix("INSTANCE_STATE_")
+
+    def __getattr__(self, field):
+        if field == "message":  # of a copy that is not made yet
+            raise AttributeError(field)
+        return getattr(self.message, field)
+
+    def __repr__(self):
+        return f"<{type(self.message).__name__} {self.state}: {self.message}>"
 
 
 class Client:
@@ -105,18 +126,18 @@ class Client:
         with self._listening() as listener:
             build = self.build(resources, **options)
             events = self._settled(listener, build.instance_uuids, BUILT, until, timeout, build.request_id, there_by=FOREVER)
-        if sum(_state(event) == "ACTIVE" for event in events) >= options.get("min_count", 0):
+        if sum(event.state == "ACTIVE" for event in events) >= options.get("min_count", 0):
             return events
         # A gang that has failed: those that were ACTIVE will not stay so.
         return [
-            event if _state(event) == "ERROR" else self.wait(event.instance_uuid, UNDONE, _left(until)) for event in events
+            event if event.state == "ERROR" else self.wait(event.instance_uuid, UNDONE, _left(until)) for event in events
         ]
 
     def wait(self, instance_uuid, states=BUILT, timeout=None):
         """Waits until an instance is in one of these states, as it may be already; returns the event, or what it would say. One
         that this client has asked for by `build` may come as late as a request is sent again (retry_for).
         """
-        return self._wait(instance_uuid, states, timeout)
+        return self._wait(instance_uuid, [state.upper() for state in states], timeout)
 
     def operate(self, instance_uuid, operation, resize_to=None, target_host="", confirm_after=0):
         """Stops an instance, which keeps its host and what it holds there, or starts it again; shelves it, which gives that
@@ -146,7 +167,7 @@ class Client:
             target_host=target_host,
             confirm_after_ms=round(confirm_after * 1000),
         )
-        return self.call("rpc.conductor", request, conductor.OperateInstanceResponse).instance
+        return Seen(self.call("rpc.conductor", request, conductor.OperateInstanceResponse).instance)
 
     def operate_and_wait(self, instance_uuid, operation, timeout=None, **options):
         """Likewise, and waits until it is done; returns the event, or what it would say."""
@@ -182,7 +203,7 @@ class Client:
             limit = min(PAGE, left)
             request = conductor.ListInstancesRequest(marker=marker, limit=limit, **query)
             page = self.call("rpc.conductor", request, conductor.ListInstancesResponse).instances
-            yield from page
+            yield from map(Seen, page)
             left -= len(page)
             if len(page) < limit:
                 return
@@ -275,7 +296,7 @@ class Client:
                 continue
             _raise_if_refused(message, request_id)
             event = _event(message)
-            if event is not None and event.instance_uuid in uuids and _state(event) in states and event.version >= version:
+            if event is not None and event.instance_uuid in uuids and event.state in states and event.version >= version:
                 found[event.instance_uuid] = event
         return [found[one] for one in uuids]
 
@@ -288,7 +309,7 @@ class Client:
             except BerthError as error:
                 if not error.retryable and (must_exist or error.code != "NOT_FOUND"):
                     raise
-        return [instance for instance in there if _state(instance) in states and instance.version >= version]
+        return [instance for instance in there if instance.state in states and instance.version >= version]
 
 
 def _until(timeout):
@@ -306,7 +327,7 @@ def _no_such_instance(instance_uuid):
 def _event_of(instance):
     """An instance as it is, in the form of the event that brought it there."""
     event = conductor.InstanceEvent(instance_uuid=instance.uuid, at_ms=instance.updated_at_ms)
-    for field, value in instance.ListFields():
+    for field, value in instance.message.ListFields():
         if field.name not in event.DESCRIPTOR.fields_by_name:
             continue
         if field.name == "attempts":
@@ -315,13 +336,13 @@ def _event_of(instance):
             getattr(event, field.name).CopyFrom(value)
         else:
             setattr(event, field.name, value)
-    return event
+    return Seen(event)
 
 
 def _event(message):
     properties, body = message
     is_event = properties.type == "berth.conductor.v1.InstanceEvent"
-    return conductor.InstanceEvent.FromString(body) if is_event else None
+    return Seen(conductor.InstanceEvent.FromString(body)) if is_event else None
 
 
 def _raise_if_refused(message, request_id):
@@ -330,10 +351,6 @@ def _raise_if_refused(message, request_id):
         refused = conductor.BuildRefused.FromString(body)
         if refused.request_id == request_id:
             raise Refused.of(refused.error)
-
-
-def _state(instance):
-    return conductor.InstanceState.Name(instance.state).removeprefix("INSTANCE_STATE_")
 
 
 def _word(project):

@@ -1,3 +1,4 @@
+import { nameOfState } from '#libs/client/nova-states';
 import type { HostSummary } from '#libs/contracts/hosts';
 import type { InstanceEvent } from '#libs/contracts/instance';
 import type { Clock } from '#libs/domain/clock';
@@ -86,7 +87,7 @@ function buildTable(terminal: Terminal, clock: Clock, events: readonly InstanceE
   if (events.length === 0) return terminal.colours.dim('no build has ended since this began');
   const rows = events.map((event) => [
     `${ageOf(clock, event.atMs)} ago`,
-    event.state.toUpperCase(),
+    nameOfState(event.state),
     event.name,
     event.host || '-',
     event.projectId,

@@ -1,3 +1,4 @@
+import { nameOfState } from '#libs/client/nova-states';
 import type { BerthError } from '#libs/domain/errors';
 import type { Attempt, InstanceState } from '#libs/domain/instance';
 import type { Terminal } from './terminal';
@@ -40,5 +41,5 @@ const COLOURS: Readonly<Record<InstanceState, 'green' | 'red' | 'yellow' | 'dim'
 
 /** A state in capitals: green when active, dim when stopped or deleted, red in error, yellow in between. */
 export function showState(terminal: Terminal, state: InstanceState): string {
-  return terminal.colours[COLOURS[state]](state.toUpperCase());
+  return terminal.colours[COLOURS[state]](nameOfState(state));
 }

@@ -30,7 +30,7 @@ export function divided<D extends Whether>(drained: readonly D[]): { readonly mo
 /** Prints the staying instances with reasons, if any. */
 export function showStaying({ terminal }: Context, staying: readonly Drained[]): void {
   if (staying.length === 0) return;
-  const rows = staying.map(({ uuid, name, state, stays = '' }) => [uuid, name, state, stays]);
+  const rows = staying.map(({ uuid, name, state, stays = '' }) => [uuid, name, state.toUpperCase(), stays]);
   terminal.print(`\n${table(terminal, ['INSTANCE', 'NAME', 'STATE', 'WHY IT STAYS'], rows)}`);
 }
 

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -38,6 +38,7 @@ jest.setTimeout(300_000);
 
 let folder: string;
 let packed: Packed;
+let installed: string;
 const others = Object.entries(environment()).filter(([name]) => !name.startsWith('BERTH_'));
 const env = { ...Object.fromEntries(others), NO_COLOR: '1' };
 const inFolder = (command: string, ...args: string[]) =>
@@ -50,7 +51,8 @@ beforeAll(() => {
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
   [packed] = JSON.parse(execFileSync('npm', args, { cwd: ROOT, env, encoding: 'utf8' })) as [Packed];
   writeFileSync(join(folder, 'package.json'), '{ "private": true }');
-  inFolder('npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, packed.filename));
+  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, packed.filename)];
+  installed = spawnSync('npm', install, { cwd: folder, env, encoding: 'utf8' }).stderr;
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -61,6 +63,14 @@ it('has what runs, its contract and its licence, and no tests', () => {
   expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'proto/README.md']));
   expect(paths.filter((path) => /\.test\.|\/testing\/|^test\//.test(path))).toEqual([]);
   expect(unpackedSize).toBeLessThan(MAX_UNPACKED_BYTES);
+});
+
+it('installs without a word on scripts, and without what only tracing needs', () => {
+  expect(installed).not.toContain('install-scripts');
+  expect(existsSync(join(folder, 'node_modules/@opentelemetry/sdk-trace-node'))).toBe(false);
+  const traced = spawnSync(berth(), ['host', 'list', '--bus-url', 'amqp://127.0.0.1:1', '--traces', 'otlp'], { env });
+  expect(String(traced.stderr)).toContain('needs OpenTelemetry, which is not installed: npm install @opentelemetry/');
+  expect(traced.status).toBe(4);
 });
 
 it('places the builds of its demo, without a build and without a server', () => {
@@ -75,10 +85,25 @@ it('does so on the oldest Node that it says it is for', () => {
   expect(onOldest(berth(), ...DEMO)).toMatch(PLACED);
 });
 
-it('gives programs its client, with types', () => {
+it('says on a Node that is too old that it needs a newer one, and ends', () => {
+  const version = '12.22.12';
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { engines: { node: string } };
+  const oldest = engines.node.replace('>=', '');
+  const args = ['--yes', `--package=node@${version}`, '--', 'node', berth(), '--version'];
+  const { stderr, status } = spawnSync('npx', args, { cwd: folder, env, encoding: 'utf8' });
+  expect(stderr).toContain(`berth: Berth needs Node ${oldest} or newer; this is Node ${version}\n`);
+  expect(status).toBe(2);
+});
+
+it('gives programs its client, with types: the sample of its README compiles', () => {
   const client = `const { connect } = require('berth/client'); process.stdout.write(typeof connect)`;
   expect(inFolder(process.execPath, '-e', client)).toBe('function');
-  expect(existsSync(join(folder, 'node_modules/berth/dist/libs/client/index.d.ts'))).toBe(true);
+  const [, sample = ''] = /```ts\n([^]*?)```/.exec(readFileSync(join(ROOT, 'libs/client/README.md'), 'utf8')) ?? [];
+  expect(sample).toContain("from 'berth/client'");
+  writeFileSync(join(folder, 'sample.mts'), sample);
+  const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
+  const strictly = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', ...types, 'sample.mts'];
+  expect(spawnSync(join(ROOT, 'node_modules/.bin/tsc'), strictly, { cwd: folder, encoding: 'utf8' }).stdout).toBe('');
 });
 
 it('has systemd units that systemd accepts, each in a sandbox', () => {

@@ -1,4 +1,5 @@
 import type { Build } from '#libs/client/client';
+import { spelled } from '#libs/client/nova-states';
 import type { InstanceEvent } from '#libs/contracts/instance';
 import type { Answer } from '../../answers/answer';
 import { attemptSummary, showState } from '../../views/attempt-summary';
@@ -39,7 +40,7 @@ export function requested({ requestId, instanceUuids }: Build): Answer {
 /** The answer of `berth build --wait`. */
 export function ended(events: readonly InstanceEvent[]): Answer {
   return {
-    plain: events,
+    plain: events.map(spelled),
     names: events.map(({ instanceUuid }) => instanceUuid),
     draw: (terminal) => showOutcome(terminal, events),
   };

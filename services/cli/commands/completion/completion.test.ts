@@ -15,7 +15,7 @@ async function completed(line: string): Promise<string[]> {
 it.each([
   ['ho', ['host']],
   ['host d', ['disable', 'drain', 'delete']],
-  ['instance list --state un', ['unknown', 'unshelving', 'undoing']],
+  ['instance list --state un', ['UNKNOWN', 'UNSHELVING', 'UNDOING']],
   ['build --wait-f', ['--wait-for-capacity']],
   ['completion ', ['bash', 'zsh', 'fish']],
   ['agent enrol host-1 --ca', ['--carries']],

@@ -1,4 +1,5 @@
 import type { Client } from '#libs/client/client';
+import { nameOfState } from '#libs/client/nova-states';
 import type { Candidate } from './complete';
 
 /** Kinds of things whose names or uuids people type. */
@@ -16,7 +17,9 @@ export const NAMES: Readonly<Record<Named, (client: Client) => Promise<Candidate
   async instance(client) {
     const instances = await client.instances({}, MOST);
     const open = instances.filter(({ state }) => state !== 'deleted');
-    return open.map(({ uuid, name, state, host }) => [uuid, `${name} ${state} ${host}`.trimEnd()] as const);
+    return open.map(
+      ({ uuid, name, state, host }) => [uuid, `${name} ${nameOfState(state)} ${host}`.trimEnd()] as const,
+    );
   },
   async node(client) {
     return (await client.nodes()).map(({ host, state }) => [host, state] as const);

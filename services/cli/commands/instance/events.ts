@@ -1,16 +1,17 @@
-import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { spelled } from '#libs/client/nova-states';
 import type { InstanceEvent } from '#libs/contracts/instance';
-import { INSTANCE_STATES } from '#libs/domain/instance';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
 import { amount } from '../number-flags';
+import { stateFlag } from '../state-flag';
 
 /** `berth events`: follows the events of instances. */
 export function eventsCommand(context: Context): CommandUnknownOpts {
   const command = new Command('events')
-    .addOption(new Option('--state <state>', 'only this state').choices(INSTANCE_STATES))
+    .addOption(stateFlag('only this state'))
     .option('--project <id>', 'only this project; for a tenant its own')
     .option('--instance <uuid>', 'only this instance')
     .option('--count <n>', 'end after so many', amount)
@@ -27,12 +28,12 @@ export function eventsCommand(context: Context): CommandUnknownOpts {
   });
   return addHelp(command, [
     ['berth events', 'everything that happens'],
-    ['berth events --state error --json', 'failures, for a program'],
+    ['berth events --state ERROR --json', 'failures, for a program'],
   ]);
 }
 
 function show({ terminal }: Context, json: boolean, event: InstanceEvent): void {
-  if (json) return terminal.json(event);
+  if (json) return terminal.json(spelled(event));
   const time = terminal.colours.dim(new Date(event.atMs).toISOString());
   const { instanceUuid, name, host } = event;
   const summary = event.state === 'error' ? attemptSummary(event) : '';

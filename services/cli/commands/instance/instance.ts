@@ -1,6 +1,6 @@
-import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { spelled } from '#libs/client/nova-states';
 import type { InstanceView } from '#libs/contracts/instance';
-import { INSTANCE_STATES } from '#libs/domain/instance';
 import { requireUuid } from '#libs/domain/names';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
@@ -12,6 +12,7 @@ import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { facts, table } from '../../views/table';
 import { admissionSummary, waitingSummary } from '../../views/waiting-summary';
 import { amount } from '../number-flags';
+import { stateFlag } from '../state-flag';
 import { confirmCommand, liveMigrateCommand, migrateCommand, resizeCommand, revertCommand } from './move';
 import { evacuateCommand, shelveCommand, startCommand, stopCommand, unshelveCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
@@ -41,7 +42,7 @@ function listCommand(context: Context): CommandUnknownOpts {
   const listing = listingOf(context);
   const command = listingCommand('list', listing)
     .description('List instances, with failed attempts and faults.')
-    .addOption(new Option('--state <state>', 'only in this state').choices(INSTANCE_STATES))
+    .addOption(stateFlag('only in this state'))
     .option('--host <name>', 'only on this host', '')
     .option('--project <id>', 'only of this project', '')
     .option('--request <uuid>', 'only of this build request', '')
@@ -55,8 +56,8 @@ function listCommand(context: Context): CommandUnknownOpts {
     }
   });
   return addHelp(command, [
-    ['berth instance list --state error', 'what failed, and why'],
-    ['berth instance list --state pending', 'who waits for room, in which place, and for what'],
+    ['berth instance list --state ERROR', 'what failed, and why'],
+    ['berth instance list --state PENDING', 'who waits for room, in which place, and for what'],
     ['berth instance list --sort-by age', 'the youngest first'],
     ['berth instance list --host host-7 --json', 'what runs on a host, for a program'],
   ]);
@@ -65,6 +66,7 @@ function listCommand(context: Context): CommandUnknownOpts {
 function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
   return {
     nameOf: ({ uuid }) => uuid,
+    plainOf: spelled,
     whenNone: 'no instances',
     sorts: {
       name: ({ name }) => name,
@@ -96,7 +98,11 @@ function showCommand(context: Context): CommandUnknownOpts {
   useClient(context, command, (client, flags, instanceUuid) =>
     showAnswer(context, flags, async () => {
       const instance = await client.instance(instanceUuid);
-      return { plain: instance, names: [instance.uuid], draw: (terminal) => show({ ...context, terminal }, instance) };
+      return {
+        plain: spelled(instance),
+        names: [instance.uuid],
+        draw: (terminal) => show({ ...context, terminal }, instance),
+      };
     }),
   );
   return addHelp(command, [

@@ -1,5 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { MoveOptions } from '#libs/client/client';
+import { nameOfState } from '#libs/client/nova-states';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/instance';
 import type { InstanceOperation } from '#libs/contracts/operations';
 import { requireUuid } from '#libs/domain/names';
@@ -134,7 +135,7 @@ async function run(
     : await client.operate(instanceUuid, operation, move);
   const { state, host, fault } = reached;
   const summary = attemptSummary({ attempts: [], fault });
-  if (json) terminal.json({ uuid: instanceUuid, state, host, fault: fault?.reason });
+  if (json) terminal.json({ uuid: instanceUuid, state: nameOfState(state), host, fault: fault?.reason });
   else terminal.print(`${instanceUuid} is ${showState(terminal, state)} on ${host}  ${summary}`.trimEnd());
   if (wait && (fault !== undefined || !WANTED.includes(state))) context.exit(EXIT.failed);
 }

@@ -1,4 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { nameOfState } from '#libs/client/nova-states';
 import type { InstanceOperation } from '#libs/contracts/operations';
 import { requireUuid } from '#libs/domain/names';
 import { EXIT } from '#libs/runtime/exit-codes';
@@ -59,7 +60,7 @@ function operateCommand(
       : await client.operate(instanceUuid, operation);
     const { state } = reached;
     const hasFailed = wait && !WANTED[operation].includes(state);
-    if (json) terminal.json({ uuid: instanceUuid, state, fault: reached.fault?.reason });
+    if (json) terminal.json({ uuid: instanceUuid, state: nameOfState(state), fault: reached.fault?.reason });
     else terminal.print(`${instanceUuid} is ${showState(terminal, state)}  ${attemptSummary(reached)}`.trimEnd());
     if (hasFailed) context.exit(EXIT.failed);
   });

@@ -23,7 +23,7 @@ export function terminateCommand(context: Context, name: 'terminate' | 'delete')
     await Promise.all(
       living.map(({ uuid }) => (wait ? client.terminateAndWait(uuid, { timeoutMs }) : client.terminate(uuid))),
     );
-    if (json) terminal.json(uuids.map((uuid) => ({ uuid, state: wait ? 'deleted' : 'deleting' })));
+    if (json) terminal.json(uuids.map((uuid) => ({ uuid, state: wait ? 'DELETED' : 'DELETING' })));
     else for (const uuid of uuids) terminal.print(`${uuid} ${wait ? 'is deleted' : 'will be deleted'}`);
   });
   const line = name === 'delete' ? 'berth instance delete' : 'berth terminate';

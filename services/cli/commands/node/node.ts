@@ -52,7 +52,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     .description('List nodes: what each is, has on it, and who manages it.')
     .option('--state <state>', 'only those in this state');
   useClient(context, command, async (client, flags) => {
-    const isAsked = ({ state }: NodeView) => flags.state === undefined || state === flags.state;
+    const isAsked = ({ state }: NodeView) => flags.state === undefined || state === flags.state.toLowerCase();
     await showListing(context, flags, listing, async () => (await client.nodes()).filter(isAsked));
   });
   return addHelp(command, [

@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+
+/** `engines` in package.json, which an old Node could not find by its import. */
+const OLDEST_NODE = '22.12';
+
+/*
+ * The program that npm links. It imports nothing before it has checked its Node: an older one would stop at syntax or a
+ * function that it does not know, with a stack instead of a reason.
+ */
+function isTooOld(present: string): boolean {
+  const [major = 0, minor = 0] = present.split('.').map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE.split('.').map(Number);
+  return major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+}
+
+if (isTooOld(process.versions.node)) {
+  console.error(`berth: Berth needs Node ${OLDEST_NODE} or newer; this is Node ${process.versions.node}`);
+  process.exitCode = 2;
+} else {
+  require('./main');
+}
