@@ -339,7 +339,7 @@ export class Client {
   /** At most `most` instances that match, ordered by UUID. */
   instances(query: Partial<ListInstancesRequest> = {}, most = Number.POSITIVE_INFINITY): Promise<InstanceView[]> {
     return allPages(most, async (last: InstanceView | undefined, limit) => {
-      const request = { ...EVERY_INSTANCE, ...query, marker: last?.uuid ?? '', limit };
+      const request = { ...EVERY_INSTANCE, ...query, marker: last?.uuid ?? query.marker ?? '', limit };
       return (await this.#call(RPC_CONDUCTOR, listInstancesMethod, request)).instances;
     });
   }

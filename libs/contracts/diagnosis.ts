@@ -24,6 +24,7 @@ export const diagnosis = message(wire.Diagnosis, {
   claimConflicts: count,
   summary: text,
   quotaExceeded: list(quotaExcess, MAX_NAMES),
+  impossible: optional(list(text, MAX_NAMES)),
 });
 export type Diagnosis = PlainOf<typeof diagnosis>;
 

@@ -2,6 +2,7 @@
 // command.
 import { z } from 'zod/v3';
 import { BerthError } from '../domain/errors';
+import { closestTo } from '../domain/naming/known-names';
 import { counted } from './counted';
 import type { Environment } from './system';
 
@@ -132,9 +133,13 @@ export function readConfig<O extends Options>(options: O, env: Environment): Con
   return readConfigs({ it: options }, env).it;
 }
 
-/** Reads several tables with `readConfig`, each under its name. */
-export function readConfigs<T extends Tables>(tables: T, env: Environment): ConfigsOf<T> {
-  const problems = new Set<string>();
+/** Reads several tables with `readConfig`, each under its name; reports `others`, too, when there is a problem. */
+export function readConfigs<T extends Tables>(
+  tables: T,
+  env: Environment,
+  others: readonly string[] = [],
+): ConfigsOf<T> {
+  const problems = new Set<string>(others);
   const configs = mapValues(tables, (options) => {
     const given = mapValues(options, (o) => (isServiceLink(o.env, env) ? undefined : env[o.env] || undefined));
     const read = z.object(mapValues(options, ({ schema }) => schema.optional())).safeParse(given);
@@ -149,13 +154,16 @@ function mapValues<V, W>(of: Readonly<Record<string, V>>, map: (value: V, key: s
   return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, map(value, key)]));
 }
 
-/** Refuses unknown `BERTH_*` names: a misspelt setting must not pass for a default. */
-export function refuseUnknown(tables: readonly Options[], env: Environment): void {
+/** The problems of unknown `BERTH_*` names: a misspelt setting must not pass for a default. */
+export function unknownNames(tables: readonly Options[], env: Environment): readonly string[] {
   const known = new Set(tables.flatMap((table) => Object.values(table).map((option) => option.env)));
-  const problems = Object.keys(env)
-    .filter((name) => name.startsWith('BERTH_') && !known.has(name) && !isServiceLink(name, env))
-    .map((name) => `${name} is not a setting of Berth; 'berth config' lists them`);
-  if (problems.length > 0) throw badConfig(problems);
+  const unknown = Object.keys(env).filter(
+    (name) => name.startsWith('BERTH_') && !known.has(name) && !isServiceLink(name, env),
+  );
+  return unknown.map((name) => {
+    const near = closestTo(name, known);
+    return `${name} is not a setting of Berth; ${near === undefined ? "'berth config' lists them" : `did you mean ${near}?`}`;
+  });
 }
 
 /**
@@ -172,7 +180,8 @@ function isServiceLink(name: string, env: Environment): boolean {
 const SERVICE_LINK =
   /^(BERTH(?:_\w+?)??)_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT|PORT_\d+_[A-Z]+(?:_(?:PROTO|PORT|ADDR))?)$/;
 
-function badConfig(problems: readonly string[]): BerthError {
+/** `invalid_argument / bad_config`, one line per problem. */
+export function badConfig(problems: readonly string[]): BerthError {
   return new BerthError(
     'invalid_argument',
     'bad_config',

@@ -14,8 +14,9 @@ function isTooOld(present: string): boolean {
 }
 
 if (isTooOld(process.versions.node)) {
-  console.error(`berth: Berth needs Node ${OLDEST_NODE} or newer; this is Node ${process.versions.node}`);
+  process.stderr.write(`berth: Berth needs Node ${OLDEST_NODE} or newer; this is Node ${process.versions.node}\n`);
   process.exitCode = 2;
 } else {
+  // oxlint-disable-next-line import/no-unassigned-import -- the program itself, of which an old Node must read nothing
   require('./main');
 }

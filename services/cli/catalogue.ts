@@ -199,6 +199,16 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
           (await import('#services/cli/commands/completion/completion')).completionCommand(context),
       },
       {
+        name: 'help',
+        description: "Print the help of a command: 'berth help host list'.",
+        load: async () => (await import('#services/cli/commands/help')).helpCommand(),
+      },
+      {
+        name: 'version',
+        description: 'Print the version.',
+        load: async () => (await import('#services/cli/commands/help')).versionCommand(),
+      },
+      {
         name: '__complete',
         description: 'What a word may become, for the scripts of completion.',
         isHidden: true,

@@ -41,8 +41,9 @@ describe('what is typed wrong', () => {
     ['build --vcpu 1 --count 2 --min-count 3', '--min-count is above --count'],
     ['build --vcpu many', "argument 'many' is invalid. It must be a whole number"],
     ['build --vcpu 1 --image-property a=b', "No host is asked for 'a'"],
-    ['instance show web', "uuid must be a UUID, not 'web'"],
-    ['terminate', "missing required argument 'uuid'"],
+    ['instance show web', 'BERTH_BUS_URL is memory:'],
+    ['terminate', "missing required argument 'instance'"],
+    ['instance list --state activ', "there is no state 'activ'; the states are SCHEDULING, "],
     ['build --zone east --bus-url amqp://127.0.0.1:1', 'the request asks for no resources'],
     ['demo --failure-rate 2', 'It must be a number from 0 to 1.'],
     ['trace replay none.csv', 'there is no file none.csv'],
@@ -59,6 +60,16 @@ describe('what is typed wrong', () => {
     expect(err).toMatch(/^berth: /);
     expect(err).toContain('\nhint: ');
     expect({ code, out }).toEqual({ code: 2, out: '' });
+  });
+
+  it('all problems of a configuration are named at once, unknown names with what was meant', async () => {
+    const env = { BERTH_BUS_ULR: 'x', BERTH_STORE_URL: 'redis', BERTH_HTTP_PORT: 'y' };
+    const { code, err } = await berth('scheduler', env);
+    expect(code).toBe(2);
+    expect(err).toContain('the configuration has 3 problems:');
+    expect(err).toContain('BERTH_BUS_ULR is not a setting of Berth; did you mean BERTH_BUS_URL?');
+    expect(err).toContain('BERTH_STORE_URL must be');
+    expect(err).toContain("BERTH_HTTP_PORT must be a whole number from 0 to 65535, not 'y'");
   });
 
   it('a misspelt variable is refused by every command that reads settings', async () => {
@@ -99,8 +110,15 @@ it('names the store, and its setting, when that is away', async () => {
   expect(code).toBe(255);
 });
 
-it('prints its version', async () => {
-  expect(await berth('--version')).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+it.each(['--version', 'version'])('prints its version for %s', async (line) => {
+  expect(await berth(line)).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+it.each([
+  ['help', '--help'],
+  ['help host drain', 'host drain --help'],
+])('%s is %s', async (line, flags) => {
+  expect(await berth(line)).toEqual(await berth(flags));
 });
 
 describe('config', () => {
@@ -112,6 +130,21 @@ describe('config', () => {
     expect(settings.filter(({ range, help, flag }) => !range || !help.endsWith('.') || !flag.startsWith('--'))).toEqual(
       [],
     );
+  });
+
+  it.each([
+    ['config BERTH_BUS_URL', ['BERTH_BUS_URL']],
+    ['config --set bus-url', []],
+    ['config http-port bus-url', ['BERTH_HTTP_PORT', 'BERTH_BUS_URL']],
+  ])('%s shows these alone', async (line, names) => {
+    const { code, out } = await berth(`${line} -o name`);
+    expect({ code, names: out.split('\n').filter(Boolean) }).toEqual({ code: 0, names });
+  });
+
+  it('says which setting a misspelt one may be', async () => {
+    const { code, err } = await berth('config bus-ulr');
+    expect(err).toContain("there is no setting 'bus-ulr', did you mean BERTH_BUS_URL?");
+    expect(code).toBe(4);
   });
 
   it('shows what is set, hides secrets, and ends with 2 when a value is wrong', async () => {

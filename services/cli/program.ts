@@ -16,7 +16,8 @@ export async function runBerth(words: readonly string[], outside: Omit<Context, 
     exitCode = code;
   };
   try {
-    const { args, env } = takeGlobalFlags(words, outside.env);
+    const { args: typed, env } = takeGlobalFlags(words, outside.env);
+    const args = asFlags(typed);
     // Listing or choosing a context must work without an existing one.
     const settings = args[0] === 'context' ? env : await withContext(env);
     const program = await createProgram({ ...outside, env: settings, outside: env, exit }, args);
@@ -25,6 +26,14 @@ export async function runBerth(words: readonly string[], outside: Omit<Context, 
   } catch (thrown) {
     return reportFailure(thrown, outside.terminal);
   }
+}
+
+/** `help host list` as `host list --help`, and `version` as `--version`: both ways are usual. */
+function asFlags(args: readonly string[]): readonly string[] {
+  const [first, ...others] = args;
+  if (others.includes('--help') || others.includes('-h')) return args;
+  if (first === 'help') return [...others, '--help'];
+  return first === 'version' ? ['--version'] : args;
 }
 
 /** All commands by name, with the code of the named one. */

@@ -1,5 +1,5 @@
 import { type CommandUnknownOpts, Option as Flag } from '@commander-js/extra-typings';
-import { type ConfigsOf, type Option, readConfigs, refuseUnknown, type Tables } from '#libs/runtime/config';
+import { type ConfigsOf, type Option, readConfigs, type Tables, unknownNames } from '#libs/runtime/config';
 import type { Environment } from '#libs/runtime/system';
 import { settingsTables } from './settings-tables';
 
@@ -33,8 +33,7 @@ export function readSettings<T extends Tables>(
   command: CommandUnknownOpts,
   env: Environment,
 ): ConfigsOf<T> {
-  refuseUnknownSettings(env);
-  return readConfigs(settings.tables, withFlags(settings, command, env));
+  return readConfigs(settings.tables, withFlags(settings, command, env), unknownSettings(env));
 }
 
 /**
@@ -50,9 +49,9 @@ export function withFlags(settings: Settings<Tables>, command: CommandUnknownOpt
   return overlay;
 }
 
-/** @throws BerthError `invalid_argument / bad_config` for unknown `BERTH_*` names. */
-export function refuseUnknownSettings(env: Environment): void {
-  refuseUnknown(
+/** The problems of unknown `BERTH_*` names. */
+export function unknownSettings(env: Environment): readonly string[] {
+  return unknownNames(
     settingsTables.map(({ options }) => options),
     env,
   );

@@ -60,7 +60,7 @@ it('builds from outside, shows what it built, and gives it back', async () => {
 
 it('ends with 1 and says why when an instance cannot be placed', async () => {
   const { code, out } = await berth('build', '--vcpu', '1000', '--wait');
-  expect(out).toMatch(/ERROR +no_valid_host: 0 of 3 hosts fit/);
+  expect(out).toMatch(/ERROR +no_valid_host: the largest host has \d+ VCPU: 1000 can never fit. 0 of 3 hosts fit/);
   expect(code).toBe(1);
   const explained = await berth('explain', '--vcpu', '1000', '--host', 'host-1');
   expect(explained).toMatchObject({ code: 1, out: expect.stringMatching(/host-1 +no .*VCPU/) });

@@ -10,11 +10,13 @@ export interface Nameable {
   readonly line: string;
 }
 
+/** The help of an argument that names an instance. */
+export const NAMED = 'its name, its UUID or the beginning of that';
 /** Limit of the instances among which a name is looked for. */
 const MOST_SEARCHED = 50_000;
 const MOST_SHOWN = 10;
 /** The beginning of a UUID that is surely none of a name: as long as lists show it. */
-export const SHORT_UUID = 8;
+const SHORT_UUID = 8;
 
 /**
  * The one thing that a text names: its name, its UUID, or the beginning of that; undefined when none does.
@@ -42,20 +44,27 @@ export function oneMeant<T extends Nameable>(kind: string, text: string, all: re
 export async function meantInstance(client: Client, text: string): Promise<string> {
   const begun = text.toLowerCase();
   if (isUuid(begun)) return begun;
-  if (isBeginning(begun)) {
-    const marker = before(begun);
-    const next = await client.instances(marker === undefined ? {} : { marker }, MOST_SHOWN);
+  if (begun.length >= SHORT_UUID && isBeginning(begun)) {
+    const next = await client.instances({ marker: before(begun) }, MOST_SHOWN);
     const found = oneMeant('instance', text, next.map(asNameable));
-    if (found !== undefined && found.name !== text && begun.length >= SHORT_UUID) return found.uuid;
+    if (found !== undefined) return found.uuid;
   }
   const instances = await client.instances({}, MOST_SEARCHED);
   const open = instances.filter(({ state, uuid }) => state !== 'deleted' || uuid.startsWith(begun));
   const found = oneMeant('instance', text, open.map(asNameable));
   if (found !== undefined) return found.uuid;
   if (instances.length === MOST_SEARCHED) {
-    throw invalidArgument('malformed_uuid', `among more than ${MOST_SEARCHED} instances '${text}' must be a UUID`, 'uuid');
+    throw invalidArgument(
+      'malformed_uuid',
+      `among more than ${MOST_SEARCHED} instances '${text}' must be a UUID`,
+      'uuid',
+    );
   }
-  throw new BerthError('not_found', 'no_such_instance', `there is no instance '${text}': no name, no beginning of a UUID`);
+  throw new BerthError(
+    'not_found',
+    'no_such_instance',
+    `there is no instance '${text}': no name, no beginning of a UUID`,
+  );
 }
 
 /** `meantInstance` of several, each once. */
@@ -65,22 +74,33 @@ export async function meantInstances(client: Client, texts: readonly string[]): 
   return [...new Set(uuids)];
 }
 
+/** The UUID of a build request from its beginning. Errors as in `meantInstance`. */
+export async function meantRequest(client: Client, text: string): Promise<string> {
+  if (isUuid(text.toLowerCase())) return text.toLowerCase();
+  const requests = new Map<string, Nameable>();
+  for (const { requestId: uuid, name } of await client.instances({}, MOST_SEARCHED)) {
+    requests.set(uuid, { uuid, name: '', line: `${uuid}  ${name}` });
+  }
+  const found = oneMeant('request', text, [...requests.values()]);
+  if (found !== undefined) return found.uuid;
+  throw new BerthError('not_found', 'no_such_request', `no build request begins with '${text}'`);
+}
+
 function asNameable({ uuid, name, state, host }: InstanceView): Nameable {
   return { uuid, name, line: `${uuid}  ${name}  ${state.toUpperCase()}  ${host}`.trimEnd() };
 }
 
 /** True for the first characters of a UUID, with its dashes. */
-export function isBeginning(text: string): boolean {
+function isBeginning(text: string): boolean {
   return text.length > 0 && isUuid(`${text}${LOWEST.slice(text.length)}`);
 }
 
 const LOWEST = '00000000-0000-0000-0000-000000000000';
 
-/** The greatest UUID below all that begin so; undefined when there is none. */
-function before(begun: string): string | undefined {
-  const digits = begun.replaceAll('-', '');
-  const number = BigInt(`0x${digits.padEnd(32, '0')}`) - 1n;
-  if (number < 0n) return undefined;
+/** The greatest UUID below all that begin so; '' when there is none. */
+function before(begun: string): string {
+  const number = BigInt(`0x${begun.replaceAll('-', '').padEnd(32, '0')}`) - 1n;
+  if (number < 0n) return '';
   const hex = number.toString(16).padStart(32, '0');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

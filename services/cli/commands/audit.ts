@@ -12,6 +12,7 @@ import type { Context } from '../context';
 import { addHelp } from '../help-text';
 import { ageOf } from '../views/format';
 import { table } from '../views/table';
+import type { Terminal } from '../views/terminal';
 
 /** A finding that an operator may settle: its age, its source, and the remedies. */
 export interface AuditLine extends DoubtView {
@@ -33,15 +34,17 @@ export function auditCommand(context: Context): CommandUnknownOpts {
     ]);
     const above = [...overAllocated.map(aboveCapacity), ...aboveQuota(quotas, defaults)];
     const lines = [...doubts, ...silent.map(onSilentHost), ...above].map(withRemedies);
-    const rows = lines.map((one) => [
+    const rowOf = ({ columns }: Terminal, { instanceUuid: uuid, ...one }: AuditLine) => [
       one.finding,
-      one.instanceUuid || '-',
+      uuid === '' ? '-' : { uuid },
       one.host || '-',
       one.sinceMs === 0 ? '-' : ageOf(clock, one.sinceMs),
       one.message,
-      one.remedies.join('\n') || 'nothing: settles by itself',
-    ]);
-    const head = ['DOUBT', 'INSTANCE', 'HOST', 'SINCE', 'WHO SAYS SO', 'WHAT CAN BE DONE'];
+      // Commands take the beginning of a UUID, which fits a terminal.
+      one.remedies.map((line) => (columns ? line.replace(uuid, uuid.slice(0, 8)) : line)).join('\n') ||
+        'nothing: settles by itself',
+    ];
+    const head = ['DOUBT', 'INSTANCE', 'HOST', 'SINCE', 'EVIDENCE', 'REMEDIES'];
     const born = storeBornAtMs === 0 ? 'is empty' : `was created ${ageOf(clock, storeBornAtMs)} ago`;
     const jumps = storeJumpsAtMs.map(
       (atMs) => `; another server took over ${ageOf(clock, atMs)} ago, perhaps without the last writes`,
@@ -50,14 +53,22 @@ export function auditCommand(context: Context): CommandUnknownOpts {
       plain: { doubts: lines, storeBornAtMs, storeJumpsAtMs },
       names: [...new Set(lines.map(({ instanceUuid, host }) => instanceUuid || host))],
       draw(terminal) {
-        terminal.print(lines.length === 0 ? 'nothing is in doubt' : table(terminal, head, rows));
+        terminal.print(
+          lines.length === 0
+            ? 'nothing is in doubt'
+            : table(
+                terminal,
+                head,
+                lines.map((line) => rowOf(terminal, line)),
+              ),
+        );
         terminal.note(`the store ${born}${jumps.join('')}`);
       },
     };
   };
   useClient(context, command, (client, flags) => showAnswer(context, flags, () => read(client)));
   return addHelp(command, [
-    ['berth audit', 'what Berth keeps as it is, because it does not know'],
+    ['berth audit', 'what Berth leaves alone, because the evidence is missing'],
     ['berth audit --json', 'for a program'],
   ]);
 }

@@ -21,7 +21,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     whenNone: 'no dead letters',
     sorts: { queue: ({ queue }) => queue, reason: ({ reason }) => reason },
     columns: [
-      { head: 'MESSAGE', cell: ({ id }) => id },
+      { head: 'MESSAGE', cell: ({ id: uuid }) => ({ uuid }) },
       { head: 'TYPE', cell: ({ type }) => type },
       { head: 'QUEUE', cell: ({ queue }) => queue },
       { head: 'REASON', cell: ({ reason }) => reason },

@@ -164,7 +164,7 @@ function showPlan(context: Context, json: boolean, plan: Plan, instances: readon
   if (plan.moves.length === 0) return terminal.print('nothing has to move');
   const names = new Map(instances.map(({ uuid, name }) => [uuid, name]));
   const rows = plan.moves.map(({ instanceUuid, sourceHost, destHost }, n) => {
-    return [n + 1, instanceUuid, names.get(instanceUuid) ?? '', sourceHost, destHost];
+    return [n + 1, { uuid: instanceUuid }, names.get(instanceUuid) ?? '', sourceHost, destHost];
   });
   terminal.print(table(terminal, ['MOVE', 'INSTANCE', 'NAME', 'FROM', 'TO'], rows));
 }
@@ -182,7 +182,7 @@ function showMoved(context: Context, json: boolean, moved: readonly Moved[]): vo
   const telling = flat.filter(({ why }) => why !== '');
   if (telling.length === 0) return;
   const rows = telling.map(({ instanceUuid, sourceHost, destHost, outcome, why }) => {
-    return [instanceUuid, sourceHost, destHost, WORDS[outcome], why];
+    return [{ uuid: instanceUuid }, sourceHost, destHost, WORDS[outcome], why];
   });
   terminal.print(`\n${table(terminal, ['INSTANCE', 'FROM', 'TO', 'OUTCOME', 'WHY'], rows)}`);
 }

@@ -18,7 +18,7 @@ import { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { open as openSealed, sealer } from '#libs/placement/sealed/allocation-request';
 import { claimKeyOption } from '#libs/placement/sealed/claim-key';
-import { readConfig } from '#libs/runtime/config';
+import { badConfig, readConfig } from '#libs/runtime/config';
 import { counted } from '#libs/runtime/counted';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
@@ -36,7 +36,7 @@ import { startConsole } from '../../console/start';
 import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
 import type { Context } from '../context';
-import { refuseUnknownSettings } from '../settings';
+import { unknownSettings } from '../settings';
 import { type Audit, auditAtRest, auditFleet, type HostTruth } from './audit';
 import { type Machine, startMachine } from './machines';
 import { createRack, type Rack } from './rack';
@@ -106,7 +106,8 @@ const LATENCY_SPREAD = 0.5;
  */
 export async function startEmbedded(context: FleetContext, settings: FleetSettings): Promise<EmbeddedFleet> {
   const { clock, random, env } = context;
-  refuseUnknownSettings(env);
+  const unknown = unknownSettings(env);
+  if (unknown.length > 0) throw badConfig(unknown);
   const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
   const { broker = new MemoryBroker(clock, silentLog) } = settings;
   const { cell } = readConfig({ cell: addressOptions.cell }, env);

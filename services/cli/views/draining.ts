@@ -1,4 +1,5 @@
 import type { Drained } from '#libs/client/drain/drain-host';
+import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';
 import type { Context } from '../context';
 import { type ShowProgress, withProgress } from './progress';
@@ -27,10 +28,18 @@ export function divided<D extends Whether>(drained: readonly D[]): { readonly mo
   return { moved: drained.filter(isLeft), staying: drained.filter((one) => !isLeft(one)) };
 }
 
+/** `Moved 3 instances off host-11.`, or `Moved 3 of 4 instances off host-11; 1 stays.` */
+export function movedOff(place: string, drained: readonly Whether[]): string {
+  const { moved, staying } = divided(drained);
+  if (staying.length === 0) return `Moved ${counted(moved.length, 'instance')} off ${place}.`;
+  const stay = staying.length === 1 ? '1 stays' : `${staying.length} stay`;
+  return `Moved ${moved.length} of ${counted(drained.length, 'instance')} off ${place}; ${stay}.`;
+}
+
 /** Prints the staying instances with reasons, if any. */
 export function showStaying({ terminal }: Context, staying: readonly Drained[]): void {
   if (staying.length === 0) return;
-  const rows = staying.map(({ uuid, name, state, stays = '' }) => [uuid, name, state.toUpperCase(), stays]);
+  const rows = staying.map(({ uuid, name, state, stays = '' }) => [{ uuid }, name, state.toUpperCase(), stays]);
   terminal.print(`\n${table(terminal, ['INSTANCE', 'NAME', 'STATE', 'WHY IT STAYS'], rows)}`);
 }
 

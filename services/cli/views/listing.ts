@@ -1,14 +1,14 @@
 import { Option } from '@commander-js/extra-typings';
 import { type AnswerFlags, answerCommand, showAnswer } from '../answers/answer';
 import type { Context } from '../context';
-import { type Gauge, type SpareColumns, table } from './table';
+import { type Cell, type Narrowing, table } from './table';
 
 /** A column of a table; `isWide` columns appear only with `--output wide`, `spare` ones not on a narrow terminal. */
 export interface Column<T> {
   readonly head: string;
-  cell(item: T): string | number | Gauge;
+  cell(item: T): Cell;
   readonly isWide?: boolean;
-  readonly spare?: keyof SpareColumns;
+  readonly spare?: 'first' | 'last';
 }
 
 /** The table of one kind of thing. */
@@ -66,9 +66,10 @@ export async function showListing<T>(
         const columns = listing.columns.filter((column) => isWide || !column.isWide);
         const head = columns.map((column) => column.head);
         const rows = shown.map((item) => columns.map((column) => column.cell(item)));
-        const places = (spare: keyof SpareColumns) =>
+        const places = (spare: 'first' | 'last') =>
           columns.flatMap((column, place) => (column.spare === spare ? [place] : []));
-        terminal.print(table(terminal, head, rows, isWide ? {} : { first: places('first'), last: places('last') }));
+        const narrowing: Narrowing = { first: places('first'), last: places('last'), cuts: true };
+        terminal.print(table(terminal, head, rows, isWide ? {} : narrowing));
       },
     };
   });

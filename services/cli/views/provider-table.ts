@@ -24,7 +24,7 @@ export function providerTable(
     const others = fills.filter(({ resourceClass }) => !main.includes(resourceClass));
     return [
       provider.name,
-      provider.uuid,
+      { uuid: provider.uuid },
       provider.generation,
       placeOf(provider, known),
       ...main.flatMap((resourceClass) => showFill(fills, resourceClass)),

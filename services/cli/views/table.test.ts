@@ -83,3 +83,26 @@ describe('with gauges', () => {
     expect(drawnIn(columns).split('\n')[1]).toBe(line);
   });
 });
+
+describe('with UUIDs and long texts, as lists have them', () => {
+  const A = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
+  const B = '6f1f36c4-99f9-4a3c-9f6f-0d2f0a4b7a11';
+  const drawnIn = (columns: number, uuids: readonly string[] = [A]) => {
+    const out = Object.assign(new PassThrough(), { isTTY: true, columns });
+    const terminal = createTerminal(out, new PassThrough(), { NO_COLOR: '1', LANG: 'C' });
+    const rows = uuids.map((uuid) => [{ uuid }, 'web', 1, WORDS]);
+    return table(terminal, ['INSTANCE', 'NAME', 'N', 'WHY'], rows, { cuts: true }).split('\n');
+  };
+
+  it.each([
+    [100, `${A}  web   1  ${WORDS}`],
+    [80, `6f1f36c4  web   1  ${WORDS}`],
+    [40, '6f1f36c4  web   1  the quick brown fox ~'],
+  ])('keeps one line for a row on %i columns', (columns, line) => {
+    expect(drawnIn(columns).slice(1)).toEqual([line]);
+  });
+
+  it('shows as much of UUIDs as tells them apart', () => {
+    expect(drawnIn(80, [A, B]).map((line) => line.split(' ')[0])).toEqual(['INSTANCE', '6f1f36c4-5', '6f1f36c4-9']);
+  });
+});

@@ -15,53 +15,96 @@ export interface Gauge {
   readonly capacity: number;
 }
 
+/** A UUID, which a narrow terminal shows by its beginning; commands take that, too. */
+export interface Uuid {
+  readonly uuid: string;
+}
+
+export type Cell = string | number | Gauge | Uuid;
+
 type Cells = readonly (string | number)[];
 
 const BAR_WIDTH = 10;
 const NO_BAR = 0;
+const UUID_LENGTH = 36;
+const SHORT_UUID_LENGTH = 8;
+/** A text cut to less says nothing. */
+const LEAST_CUT = 16;
 /** Widths of a bar; the table takes the first that fits. */
 const BAR_WIDTHS = [BAR_WIDTH, 4, NO_BAR];
 
-/** Columns, by index, that a narrow terminal omits: `first` when it does not fit without bars, then `last`. */
-export interface SpareColumns {
+/** How a table becomes narrower. */
+export interface Narrowing {
+  /** Columns, by index, that are omitted when it does not fit without bars; `last` after them. */
   readonly first?: readonly number[];
   readonly last?: readonly number[];
+  /** Cuts long texts instead of wrapping them: a row stays one line. */
+  readonly cuts?: boolean;
 }
 
 /**
  * Aligns rows under a head, without borders. Columns of numbers (and empty cells) are right-aligned. On a narrower
- * terminal bars are shortened, spare columns are omitted, and the widest columns are wrapped between words, by
- * cli-table3; if it is still too wide, each row becomes a list of names and values (like `\x auto` of psql).
+ * terminal UUIDs and bars are shortened, spare columns are omitted, and the widest columns are wrapped between words, by
+ * cli-table3, or cut; if it is still too wide, each row becomes a list of names and values (like `\x auto` of psql).
  */
 export function table(
   terminal: Terminal,
   head: readonly string[],
-  rows: readonly (readonly (string | number | Gauge)[])[],
-  { first = [], last = [] }: SpareColumns = {},
+  rows: readonly (readonly Cell[])[],
+  { first = [], last = [], cuts = false }: Narrowing = {},
 ): string {
   const { columns = Number.POSITIVE_INFINITY } = terminal;
-  const drawn = (barWidth: number, gone: readonly number[] = []): readonly Cells[] =>
+  const shortLength = shortLengthOf(rows);
+  const drawn = (barWidth: number, uuidLength: number, gone: readonly number[] = []): readonly Cells[] =>
     [head, ...rows].map((row) =>
       row
         .filter((_, column) => !gone.includes(column))
-        .map((cell) => (typeof cell === 'object' ? bar(terminal, cell.used, cell.capacity, barWidth) : cell)),
+        .map((cell) => {
+          if (typeof cell !== 'object') return cell;
+          return 'uuid' in cell ? cell.uuid.slice(0, uuidLength) : bar(terminal, cell.used, cell.capacity, barWidth);
+        }),
     );
   const isWithin = (cells: readonly Cells[], between: string | RegExp) => sumOf(widthsOf(cells, between)) <= columns;
-  const unwrapped = (gone: readonly number[] = []) =>
-    BAR_WIDTHS.map((width) => drawn(width, gone)).find((cells) => isWithin(cells, '\n'));
-  const whole = unwrapped();
+  const unwrapped = (uuidLength: number, gone: readonly number[] = []) =>
+    BAR_WIDTHS.map((width) => drawn(width, uuidLength, gone)).find((cells) => isWithin(cells, '\n'));
+  const whole = unwrapped(UUID_LENGTH) ?? unwrapped(shortLength);
   if (whole) return aligned(terminal, whole);
   for (const gone of [first, [...first, ...last]]) {
-    const fitting = unwrapped(gone);
+    const fitting = unwrapped(shortLength, gone);
     if (fitting) return aligned(terminal, fitting);
-    const narrowest = drawn(NO_BAR, gone);
-    if (isWithin(narrowest, /\s+/)) return aligned(terminal, narrowest, widthsWithin(columns, narrowest));
+    const narrowest = drawn(NO_BAR, shortLength, gone);
+    if (cuts) {
+      const least = widthsOf(narrowest, '\n').map((width) => Math.min(width, LEAST_CUT));
+      if (sumOf(least) <= columns) return aligned(terminal, cut(terminal, narrowest, least));
+    } else if (isWithin(narrowest, /\s+/)) {
+      return aligned(terminal, narrowest, widthsWithin(columns, narrowest, widthsOf(narrowest, /\s+/)));
+    }
   }
   const asFacts = (row: Cells) => row.map((cell, i): [string, string] => [head[i] ?? '', textOf(cell)]);
-  return drawn(BAR_WIDTH)
+  return drawn(BAR_WIDTH, UUID_LENGTH)
     .slice(1)
     .map((row) => facts(terminal, asFacts(row)))
     .join('\n\n');
+}
+
+/** The shortest beginnings that tell the table's UUIDs apart, at least as long as their first group. */
+function shortLengthOf(rows: readonly (readonly Cell[])[]): number {
+  const uuids = new Set(rows.flat().flatMap((cell) => (typeof cell === 'object' && 'uuid' in cell ? [cell.uuid] : [])));
+  for (let length = SHORT_UUID_LENGTH; length < UUID_LENGTH; length++) {
+    if (new Set([...uuids].map((uuid) => uuid.slice(0, length))).size === uuids.size) return length;
+  }
+  return UUID_LENGTH;
+}
+
+/** The cells, the widest columns cut to what fits, but to no less than `least`. */
+function cut(terminal: Terminal, cells: readonly Cells[], least: readonly number[]): readonly Cells[] {
+  const widths = widthsWithin(terminal.columns ?? Number.POSITIVE_INFINITY, cells, least);
+  return cells.map((row) =>
+    row.map((cell, i) => {
+      const [text, width] = [stripVTControlCharacters(textOf(cell)).split('\n', 1)[0] ?? '', widths[i] ?? 0];
+      return text.length > width ? `${text.slice(0, width - 1)}${terminal.glyphs.cut}` : cell;
+    }),
+  );
 }
 
 function aligned(terminal: Terminal, [head = [], ...rows]: readonly Cells[], widths?: number[]): string {
@@ -100,10 +143,9 @@ function widthsOf([head = [], ...rows]: readonly Cells[], between: string | RegE
   return head.map((title, i) => Math.max(widthOf(title), ...rows.map((row) => widthOf(row[i]))));
 }
 
-/** Column widths that fit together; none is below its longest word. */
-function widthsWithin(columns: number, cells: readonly Cells[]): number[] {
+/** Column widths that fit together; none is below its least. */
+function widthsWithin(columns: number, cells: readonly Cells[], least: readonly number[]): number[] {
   const widths = widthsOf(cells, '\n');
-  const least = widthsOf(cells, /\s+/);
   const tooWide = sumOf(widths) - columns;
   for (let n = 0; n < tooWide; n++) {
     const spare = widths.map((width, i) => (width > (least[i] ?? 0) ? width : 0));

@@ -130,8 +130,8 @@ function cutTo(columns: number, text: string): string {
   return plain.length <= columns ? text : plain.slice(0, columns);
 }
 
-const UNICODE = { full: '█', empty: '░', branch: '├─ ', lastBranch: '└─ ', through: '│  ' };
-const ASCII: Glyphs = { full: '#', empty: '.', branch: '|- ', lastBranch: '`- ', through: '|  ' };
+const UNICODE = { full: '█', empty: '░', cut: '…', branch: '├─ ', lastBranch: '└─ ', through: '│  ' };
+const ASCII: Glyphs = { full: '#', empty: '.', cut: '~', branch: '|- ', lastBranch: '`- ', through: '|  ' };
 
 /** ASCII with TERM=dumb or a locale other than UTF-8. Without any locale, as in most containers, UTF-8 is assumed. */
 export function glyphsFor(env: Environment): Glyphs {

@@ -125,7 +125,11 @@ export function decide(
   if (picked.kind === 'refused') {
     const before = { placed: picked.picks.length, of: unclaimed.length };
     const feasibility = rankHosts(equivalenceClass, picked.snapshot).feasibility(picked.constraints);
-    const diagnosis = namingWhatNobodyHas(diagnose(feasibility, beyond, before), spec, fleet);
+    const diagnosis = namingWhatNobodyHas(diagnose(feasibility, beyond, before), spec, {
+      fleet,
+      snapshot: picked.snapshot,
+      equivalenceClass,
+    });
     const refused = { request, unclaimed, equivalenceClass, snapshot, located, nominations, picked };
     const preemption = request.mayPreempt ? decidePreemption(refused, random, parts) : undefined;
     return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis), preemption };

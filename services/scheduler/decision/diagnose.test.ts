@@ -53,7 +53,7 @@ it('says in one sentence how many hosts fit and why the others do not, the most 
   const scheduler = await world.scheduler();
   const { response } = await scheduler.select({ resources: { VCPU: 9 }, forceHosts: ['a'] });
   expect(response.noValidHost?.summary).toBe(
-    '0 of 4 hosts fit: 3 lack free VCPU (capacity_vcpu), 3 are not among the hosts that the request names (not_forced), ' +
+    'the largest host has 8 VCPU: 9 can never fit. 0 of 4 hosts fit: 3 lack free VCPU (capacity_vcpu), 3 are not among the hosts that the request names (not_forced), ' +
       '1 has no VCPU (no_inventory_vcpu)',
   );
 });

@@ -9,11 +9,13 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
+/** What the one host has. */
+const LARGEST = 8;
 const AGGREGATE = '7d15a3f0-5f7a-4f5e-9c53-0d0f6f6f6f6f';
 
 it.each([
-  ['zone', { availabilityZone: 'nvoa' }, "no zone 'nvoa', did you mean 'nova'?; zones: nova. 0 of 1 host fit"],
-  ['host', { forceHosts: ['h9'] }, "no host 'h9'. 0 of 1 host fit"],
+  ['zone', { availabilityZone: 'nvoa' }, "there is no zone 'nvoa', did you mean 'nova'?; zones: nova. 0 of 1 host fit"],
+  ['host', { forceHosts: ['h9'] }, "there is no host 'h9'. 0 of 1 host fit"],
   ['aggregate', { memberOf: [[AGGREGATE]] }, `nothing is in aggregate ${AGGREGATE}. 0 of 1`],
   ['class', { resources: { VCPU: 1, CUSTOM_GOLD: 1 } }, 'nobody offers CUSTOM_GOLD. 0 of 1 host fit'],
   ['trait', { requiredTraits: ['CUSTOM_FAST'] }, 'nobody offers trait CUSTOM_FAST. 0 of 1 host fit'],
@@ -31,8 +33,23 @@ it.each([
 it('names nothing that somebody has, full or not', async () => {
   await world.report('a');
   const scheduler = await world.scheduler();
-  const spec = { resources: { VCPU: 99 }, forceHosts: ['a'], availabilityZone: 'nova' };
-  expect((await scheduler.select(spec)).response.noValidHost?.summary).toMatch(/^0 of 1 host fit: /);
+  await world.occupy('a', { VCPU: 2 });
+  const spec = { resources: { VCPU: LARGEST }, forceHosts: ['a'], availabilityZone: 'nova' };
+  const { noValidHost } = (await scheduler.select(spec)).response;
+  expect(noValidHost?.summary).toMatch(/^0 of 1 host fit: 1 lacks free VCPU/);
+  expect(noValidHost?.impossible).toBeUndefined();
+});
+
+it('tells what is larger than every host from what finds them full', async () => {
+  await world.report('a');
+  const scheduler = await world.scheduler();
+  const said = `the largest host has ${LARGEST} VCPU: ${LARGEST + 1} can never fit`;
+  const spec = { resources: { VCPU: LARGEST + 1 } };
+  expect((await scheduler.select(spec)).response.noValidHost).toMatchObject({
+    impossible: [said],
+    summary: expect.stringContaining(`${said}. 0 of 1 host fit: 1 lacks free VCPU`),
+  });
+  expect(scheduler.explain(spec).diagnosis.impossible).toEqual([said]);
 });
 
 it('calls the host that a move leaves so, and not ignored by the request', async () => {

@@ -1,23 +1,39 @@
 import type { Diagnosis } from '#libs/contracts/diagnosis';
 import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
+import { capacityOf } from '#libs/domain/inventory';
 import { closestTo } from '#libs/domain/naming/known-names';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Fleet } from '../fleet/fleet';
+import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import { type ClassDemand, requiredDemands } from '../fleet/host-capacity';
+import type { EquivalenceClass } from '../request/equivalence-class';
 
 /**
  * A refusal that begins with the names which nobody in the fleet has: a zone, a host, an aggregate, a class, a trait. Such a
  * request waits for something else than room, and most often for nothing: it has a typing error.
  */
-export function namingWhatNobodyHas(diagnosis: Diagnosis, spec: RequestSpec, fleet: Fleet): Diagnosis {
+export function namingWhatNobodyHas(
+  diagnosis: Diagnosis,
+  spec: RequestSpec,
+  { fleet, snapshot, equivalenceClass }: Asked,
+): Diagnosis {
   if (diagnosis.hostsConsidered === 0) return diagnosis;
-  const said = [
+  const impossible = [
     ...noZone(spec.availabilityZone, fleet),
     ...noHosts(spec.forceHosts, fleet),
     ...noAggregates(spec.memberOf, fleet),
     ...nobodyOffers(spec, diagnosis),
-  ];
-  if (said.length === 0) return diagnosis;
-  return { ...diagnosis, summary: `${said.slice(0, MAX_SAID).join('; ')}. ${diagnosis.summary}` };
+    ...largerThanAll(diagnosis, equivalenceClass, snapshot),
+  ].slice(0, MAX_SAID);
+  if (impossible.length === 0) return diagnosis;
+  return { ...diagnosis, impossible, summary: `${impossible.join('; ')}. ${diagnosis.summary}` };
+}
+
+/** A request, and the fleet that refuses it. */
+interface Asked {
+  readonly fleet: Fleet;
+  readonly snapshot: FleetSnapshot;
+  readonly equivalenceClass: EquivalenceClass;
 }
 
 const MAX_SAID = 4;
@@ -31,13 +47,13 @@ function noZone(wanted: string | undefined, { view }: Fleet): string[] {
   const near = closestTo(wanted, zones);
   const shown = [...zones].sort().slice(0, MAX_ZONES).join(', ');
   return [
-    `no zone '${wanted}'${near ? `, did you mean '${near}'?` : ''}; zones: ${shown}${zones.size > MAX_ZONES ? ', …' : ''}`,
+    `there is no zone '${wanted}'${near ? `, did you mean '${near}'?` : ''}; zones: ${shown}${zones.size > MAX_ZONES ? ', …' : ''}`,
   ];
 }
 
 /** Other hosts are not named: who asks may be a tenant. */
 function noHosts(wanted: readonly string[], fleet: Fleet): string[] {
-  return wanted.filter((name) => fleet.indexOfHost(name) === undefined).map((name) => `no host '${name}'`);
+  return wanted.filter((name) => fleet.indexOfHost(name) === undefined).map((name) => `there is no host '${name}'`);
 }
 
 function noAggregates(wanted: RequestSpec['memberOf'], { view }: Fleet): string[] {
@@ -60,3 +76,28 @@ function nobodyOffers(spec: RequestSpec, { filters, hostsConsidered }: Diagnosis
     ...[...traits].filter((name) => isNowhere(`missing_trait_${name.toLowerCase()}`)).map((name) => `trait ${name}`),
   ].map((name) => `nobody offers ${name}`);
 }
+
+/** Amounts that no host could give if it were empty. */
+function largerThanAll(diagnosis: Diagnosis, equivalenceClass: EquivalenceClass, snapshot: FleetSnapshot): string[] {
+  const counts = new Map(diagnosis.filters.flatMap(({ reasons }) => Object.entries(reasons)));
+  const isShortEverywhere = ({ resourceClass }: ClassDemand) => {
+    const symbols = TOO_LITTLE.map((reason) => `${reason}_${resourceClass.toLowerCase()}`);
+    return symbols.reduce((sum, symbol) => sum + (counts.get(symbol) ?? 0), 0) === diagnosis.hostsConsidered;
+  };
+  return requiredDemands(equivalenceClass)
+    .filter(isShortEverywhere)
+    .flatMap(({ resourceClass, inAll, atOnce }) => {
+      let [largest, largestUnit] = [0, 0];
+      snapshot.hosts.forEach((_, { inventories: { [resourceClass]: inventory } }) => {
+        if (inventory === undefined) return;
+        largest = Math.max(largest, capacityOf(inventory));
+        largestUnit = Math.max(largestUnit, inventory.maxUnit);
+      });
+      if (largest === 0) return [];
+      if (inAll > largest) return [`the largest host has ${largest} ${resourceClass}: ${inAll} can never fit`];
+      if (atOnce <= largestUnit) return [];
+      return [`no host gives more than ${largestUnit} ${resourceClass} to one instance: ${atOnce} can never fit`];
+    });
+}
+
+const TOO_LITTLE = ['capacity', 'max_unit', 'no_inventory'] as const;

@@ -44,7 +44,9 @@ it('tells why there was no host', async () => {
   await scheduler.select({ ...REQUEST, resources: { VCPU: 9 } }, [uuid]);
   const { selected, hosts, diagnosis } = await kept(uuid);
   expect([selected, hosts]).toEqual([{}, []]);
-  expect(diagnosis.summary).toBe('0 of 2 hosts fit: 2 lack free VCPU (capacity_vcpu)');
+  expect(diagnosis.summary).toBe(
+    'the largest host has 8 VCPU: 9 can never fit. 0 of 2 hosts fit: 2 lack free VCPU (capacity_vcpu)',
+  );
 });
 
 it('tells of the fleet as it was then, with each host that was selected', async () => {

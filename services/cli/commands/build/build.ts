@@ -10,7 +10,7 @@ import { addSettingFlags } from '../../settings';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { addAdmissionFlags, admissionOf } from './admission-flags';
-import { addRequestFlags, hostName, requestSpecOf } from './request-flags';
+import { addRequestFlags, hostName, requestSpecOf, withMeantInstances } from './request-flags';
 import { ended, requested } from './show-outcome';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
@@ -30,8 +30,9 @@ export function buildCommand(context: Context): CommandUnknownOpts {
       throw usageError('--min-count is above --count', 'at most all can become ACTIVE');
     }
     const spec = requestSpecOf(flags, host, ownProject(context, command));
-    const request = { spec, count, name, admission: admissionOf(flags), ...(minCount && { minCount }) };
+    const rest = { count, name, admission: admissionOf(flags), ...(minCount && { minCount }) };
     await withClient(context, command, async (client) => {
+      const request = { ...rest, spec: await withMeantInstances(client, spec) };
       if (!wait) return showAnswer(context, flags, async () => requested(await client.build(request)));
       const events = await client.buildAndWait(request, { timeoutMs: timeout * 1000 });
       if (events.filter(({ state }) => state === 'active').length < (minCount ?? count)) context.exit(EXIT.failed);

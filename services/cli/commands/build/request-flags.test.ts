@@ -48,7 +48,7 @@ it('names a flavor instead of resources and extra specs', () => {
     ['--vcpu', '1'],
     ['--extra-spec', 'rack=r1'],
   ]) {
-    expect(() => parse('--flavor', 'm1.small', ...own)).toThrow('a flavor says the resources and extra specs');
+    expect(() => parse('--flavor', 'm1.small', ...own)).toThrow('use --flavor or --vcpu/--memory-mb, not both');
   }
   expect(() => parse()).toThrow('the request asks for no resources');
 });
@@ -88,7 +88,6 @@ it.each([
   [['--resource', 'vgpu=1'], 'did you mean VGPU?'],
   [['--trait', 'fast disk'], 'There is no trait'],
   [['--group', 'web:near'], 'NAME:POLICY'],
-  [['--same-host', 'host-1'], 'UUID'],
   [['--extra-spec', '=x'], 'key=value'],
   [['--request-group', 'numa'], 'NAME:resources='],
   [['--request-group', 'numa:resources=vcpu:1'], 'no resource class'],

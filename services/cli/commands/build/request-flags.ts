@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import type { Client } from '#libs/client/client';
 import type { Resources } from '#libs/domain/inventory';
-import { isFlavorName, isHostName, isUuid } from '#libs/domain/names';
+import { isFlavorName, isHostName } from '#libs/domain/names';
 import { hintFor, isResourceClass, isTrait } from '#libs/domain/naming/known-names';
 import { REBUILD_POLICIES, type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type NamedGroup } from '#libs/domain/server-group';
+import { meantInstances } from '../../client/meant';
 import { usageError } from '../../failure';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
@@ -56,8 +58,8 @@ export function addRequestFlags(command: Command) {
       `server group: the NAME of a stored one, or with a policy: ${GROUP_POLICIES.join(', ')}`,
       serverGroup,
     )
-    .addOption(repeatable('--same-host <uuid>', 'on a host of one of these instances', instanceUuid))
-    .addOption(repeatable('--different-host <uuid>', 'on a host of none of these instances', instanceUuid))
+    .addOption(repeatable('--same-host <instance>', 'on a host of one of these instances', String))
+    .addOption(repeatable('--different-host <instance>', 'on a host of none of these instances', String))
     .optionsGroup('What it would like (weighs, never refuses):')
     .addOption(repeatable('--prefer-trait <NAME>', 'a trait the host should have', traitName))
     .addOption(repeatable('--prefer-resource <CLASS=N>', 'claimed as well where the host has it', amountOfClass))
@@ -85,10 +87,10 @@ export function requestSpecOf(
   const resources = resourcesOf(flags);
   const hasOwn = Object.keys(resources).length + flags.extraSpec.length > 0;
   if (flags.flavor !== undefined && hasOwn) {
-    throw usageError('a flavor says the resources and extra specs', 'take --flavor out, or what it says');
+    throw usageError('use --flavor or --vcpu/--memory-mb, not both', 'a flavor has its own resources and extra specs');
   }
   if (flags.flavor === undefined && !hasOwn) {
-    throw usageError('the request asks for no resources', 'say what it needs, such as --vcpu 1 --memory-mb 512');
+    throw usageError('the request asks for no resources', 'add --flavor NAME, or --vcpu 1 --memory-mb 512');
   }
   return requestSpec(resources, {
     projectId: flags.project ?? ownProject,
@@ -112,6 +114,15 @@ export function requestSpecOf(
     rootForbiddenTraits: flags.forbidRootTrait,
     rebuildPolicy: flags.rebuild,
   });
+}
+
+/** The request with the UUIDs of the instances that it names. Errors as in `meantInstance`. */
+export async function withMeantInstances(client: Client, spec: RequestSpec): Promise<RequestSpec> {
+  const [sameHost, differentHost] = [
+    await meantInstances(client, spec.sameHost),
+    await meantInstances(client, spec.differentHost),
+  ];
+  return { ...spec, sameHost, differentHost };
 }
 
 /** The amounts in the flags. */
@@ -152,12 +163,6 @@ export function planName(text: string): string {
 export function hostName(text: string): string {
   if (isHostName(text)) return text;
   throw new InvalidArgumentError('It must be a host name: letters, digits, dots, dashes.');
-}
-
-function instanceUuid(text: string): string {
-  const uuid = text.toLowerCase();
-  if (isUuid(uuid)) return uuid;
-  throw new InvalidArgumentError('It must be the UUID of an instance.');
 }
 
 /** The parser of traits' names. */

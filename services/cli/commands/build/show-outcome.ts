@@ -17,7 +17,7 @@ export function showOutcome(terminal: Terminal, events: readonly InstanceEvent[]
   const rows = events.map((event, i) => {
     const at = shared.findIndex(([summary]) => summary === summaries[i]);
     const summary = at === -1 ? (summaries[i] ?? '') : `see ${at + 1} below`;
-    return [event.instanceUuid, event.name, showState(terminal, event.state), event.host, summary];
+    return [{ uuid: event.instanceUuid }, event.name, showState(terminal, event.state), event.host, summary];
   });
   terminal.print(table(terminal, ['INSTANCE', 'NAME', 'STATE', 'HOST', 'ATTEMPTS'], rows));
   for (const [i, [summary, count]] of shared.entries()) {

@@ -3,14 +3,14 @@ import { type DrainedFromCell, drainCell } from '#libs/client/drain/drain-cell';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { divided, exitAfterDrain, showingDrain, showStaying } from '../../views/draining';
+import { divided, exitAfterDrain, movedOff, showingDrain, showStaying } from '../../views/draining';
 import { amount } from '../number-flags';
 
 /** `berth cell drain`: the cell gets no new instances, and its present ones move away. */
 export function drainCellCommand(context: Context): CommandUnknownOpts {
   const command = new Command('drain')
     .description(
-      'Give a cell no new builds, and move what is there to other cells: built anew there, without its disks.',
+      'Block new builds in a cell and move its instances to other cells: built anew there, without their disks.',
     )
     .argument('<cell>', 'cell')
     .option('--parallel <n>', 'so many instances at once', amount, 4)
@@ -33,7 +33,7 @@ export function drainCellCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [
     ['berth cell drain b --reason "moves to another hall"', 'exit code 1 says that something stays'],
     ['berth cell drain b', 'again: goes on with what is still there'],
-    ['berth cell drain b --no-move', 'no new builds; what runs there stays'],
+    ['berth cell drain b --no-move', 'no new builds; running instances stay'],
     ['berth cell enable b', 'back in service; what has left stays where it is'],
   ]);
 }
@@ -43,6 +43,6 @@ function show(context: Context, cell: string, drained: readonly DrainedFromCell[
   const { moved, staying } = divided(drained);
   const plain = moved.map(({ uuid, cell: to, host }) => ({ uuid, cell: to, host }));
   if (json) return terminal.json({ cell, moved: plain, staying });
-  terminal.print(`${moved.length} left cell ${cell}, ${staying.length} staying; it gets no new builds`);
+  terminal.print(`${movedOff(`cell ${cell}`, drained)} New builds are blocked.`);
   showStaying(context, staying);
 }

@@ -1,6 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { AggregateView } from '#libs/contracts/aggregates';
 import { answerCommand, showAnswer } from '../../answers/answer';
+import { toEach } from '../../answers/to-each';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { usageError } from '../../failure';
@@ -53,7 +54,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     sorts: { age: ({ updatedAtMs }) => -updatedAtMs, hosts: ({ hostCount }) => hostCount },
     columns: [
       { head: 'AGGREGATE', cell: ({ name }) => name },
-      { head: 'UUID', cell: ({ uuid }) => uuid, spare: 'first' },
+      { head: 'UUID', cell: ({ uuid }) => ({ uuid }), spare: 'first' },
       { head: 'HOSTS', cell: ({ hostCount }) => hostCount },
       { head: 'METADATA', cell: ({ metadata }) => pairs(metadata) || '-' },
       { head: 'AGE', cell: ({ updatedAtMs }) => ageOf(context.clock, updatedAtMs) },
@@ -117,16 +118,19 @@ function unsetCommand(context: Context): CommandUnknownOpts {
 function hostCommand(context: Context, name: 'add-host' | 'remove-host'): CommandUnknownOpts {
   const isAdding = name === 'add-host';
   const command = new Command(name)
-    .description(isAdding ? 'Put a host into an aggregate.' : 'Take a host out of an aggregate.')
+    .description(isAdding ? 'Put hosts into an aggregate.' : 'Take hosts out of an aggregate.')
     .argument('<aggregate>', 'name or UUID')
-    .argument('<host>', 'host', hostName)
+    .argument('<host...>', 'hosts', hostNames)
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async ({ aggregates }, { json }, aggregate, host) => {
-    const changed = await (isAdding ? aggregates.addHost(aggregate, host) : aggregates.removeHost(aggregate, host));
-    print(context, json, changed);
+  useClient(context, command, ({ aggregates }, { json }, aggregate, hosts) => {
+    const change = (host: string) =>
+      isAdding ? aggregates.addHost(aggregate, host) : aggregates.removeHost(aggregate, host);
+    // The aggregate as it is after the last change.
+    const show = (done: readonly AggregateView[]) => done.slice(-1).forEach((last) => print(context, json, last));
+    return toEach(hosts, change, show, 1);
   });
   return addHelp(command, [
-    [`berth aggregate ${name} east host-7`, isAdding ? 'host-7 is in it' : 'it is not any more'],
+    [`berth aggregate ${name} east host-7 host-8`, isAdding ? 'both are in it' : 'both are out of it'],
   ]);
 }
 
@@ -141,6 +145,10 @@ function deleteCommand(context: Context): CommandUnknownOpts {
     else context.terminal.print(`${aggregate.name} is deleted`);
   });
   return addHelp(command, [['berth aggregate delete rack-7', 'its hosts were taken out before']]);
+}
+
+function hostNames(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, hostName(text)];
 }
 
 function metadataOf(zone: string | undefined, properties: readonly (readonly [string, string])[]) {

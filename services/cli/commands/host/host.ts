@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { HostSummary } from '#libs/contracts/hosts';
 import { capacityOf } from '#libs/domain/inventory';
 import { answerCommand, showAnswer } from '../../answers/answer';
+import { toEach } from '../../answers/to-each';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -10,6 +11,7 @@ import { ageOf, formatNumber } from '../../views/format';
 import { type Column, type Listing, listingCommand, showListing } from '../../views/listing';
 import { bar, facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
+import { pattern } from '../flags/name-pattern';
 import { drainCommand, undrainCommand } from './host-drain';
 
 /** `berth host list | show | disable | enable | drain | undrain | trust | delete` */
@@ -25,15 +27,23 @@ export function hostCommand(context: Context): CommandUnknownOpts {
     .addCommand(deleteCommand(context));
 }
 
+const ANY = /^/;
+
 function listCommand(context: Context): CommandUnknownOpts {
   const listing = listingOf(context);
-  const command = listingCommand('list', listing).description('List hosts with what they have in use.');
-  useClient(context, command, async (client, flags) => {
-    await showListing(context, flags, listing, () => client.hosts());
+  const command = listingCommand('list', listing)
+    .description('List hosts and how full they are.')
+    .option('--zone <name>', 'only in this availability zone')
+    .option('--name <name>', 'only with this name; * stands for anything', pattern);
+  useClient(context, command, async (client, { zone, name = ANY, ...flags }) => {
+    const isAsked = ({ host, availabilityZone }: HostSummary) =>
+      name.test(host) && (zone === undefined || availabilityZone === zone);
+    await showListing(context, flags, listing, async () => (await client.hosts()).filter(isAsked));
   });
   return addHelp(command, [
     ['berth host list', 'the fleet at a glance'],
-    ['berth host list -o wide --watch', 'all there is of them, again and again'],
+    ['berth host list --zone east --name "web-*"', 'some of them'],
+    ['berth host list -o wide --watch', 'every column, every two seconds'],
     ['berth host list --sort-by vcpu --reverse', 'the fullest first'],
     ['berth host list -o name', 'names alone, for a script'],
   ]);
@@ -128,49 +138,48 @@ function show({ terminal, clock }: Context, host: HostSummary): void {
 }
 
 function disableCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('disable')
-    .description('Give a host no new instances; what runs there stays.')
-    .argument('<host>', 'host')
-    .option('--json', 'print one JSON value', false)
-    .option('--reason <text>', 'for whoever asks later', '');
-  useClient(context, command, async (client, { json, reason }, host) => {
-    showEnabled(context, json, await client.setHostEnabled(host, false, reason));
-  });
-  return addHelp(command, [['berth host disable host-7 --reason "new disk"', 'out of service']]);
+  const command = hostsCommand('disable', 'Block new instances on hosts; running instances stay.').option(
+    '--reason <text>',
+    'for whoever asks later',
+    '',
+  );
+  useClient(context, command, (client, { json, reason }, hosts) =>
+    toEach(hosts, (host) => client.setHostEnabled(host, false, reason), showEnabled(context, json)),
+  );
+  return addHelp(command, [['berth host disable host-7 host-8 --reason "new disk"', 'both out of service']]);
 }
 
 function enableCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('enable')
-    .description('Let a host get new instances again.')
-    .argument('<host>', 'host')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, host) => {
-    showEnabled(context, json, await client.setHostEnabled(host, true));
-  });
+  const command = hostsCommand('enable', 'Let hosts get new instances again.');
+  useClient(context, command, (client, { json }, hosts) =>
+    toEach(hosts, (host) => client.setHostEnabled(host, true), showEnabled(context, json)),
+  );
   return addHelp(command, [['berth host enable host-7', 'back in service']]);
 }
 
 function trustCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('trust')
-    .description('End the quarantine of a host that kept failing builds: it gets new instances again.')
-    .argument('<host>', 'host')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json }, host) => {
-    showEnabled(context, json, await client.clearHostFailures(host));
-  });
+  const command = hostsCommand('trust', 'End the quarantine of hosts that kept failing builds: builds go there again.');
+  useClient(context, command, (client, { json }, hosts) =>
+    toEach(hosts, (host) => client.clearHostFailures(host), showEnabled(context, json)),
+  );
   return addHelp(command, [['berth host trust host-7', 'its disk is new: build there again']]);
 }
 
 function deleteCommand(context: Context): CommandUnknownOpts {
-  const command = new Command('delete')
-    .description('Delete a host that is dead and empty: its providers and its lease.')
-    .argument('<host>', 'host')
-    .option('--queue', "its agent's queue as well: for a host that is gone for good", false)
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { queue: withQueue, json }, host) => {
-    await client.deleteHost(host, { withQueue });
-    if (json) context.terminal.json({ host, deleted: true });
-    else context.terminal.print(`${host} is deleted; if its agent comes back, the host does, too`);
+  const command = hostsCommand('delete', 'Delete hosts that are dead and empty: their providers and leases.').option(
+    '--queue',
+    "the agent's queue as well: for a host that is gone for good",
+    false,
+  );
+  useClient(context, command, (client, { queue: withQueue, json }, hosts) => {
+    const remove = async (host: string) => {
+      await client.deleteHost(host, { withQueue });
+      return { host, deleted: true };
+    };
+    return toEach(hosts, remove, (done) => {
+      if (json) context.terminal.json(done);
+      else for (const { host } of done) context.terminal.print(`${host} is deleted; it returns if its agent does`);
+    });
   });
   return addHelp(command, [
     ['berth host delete host-7', 'refused while it has instances or a live agent, and says which'],
@@ -187,9 +196,19 @@ function quarantineFacts({ quarantinedUntilMs, lastFailure }: HostSummary): [str
   ];
 }
 
-function showEnabled({ terminal }: Context, json: boolean, host: HostSummary): void {
-  if (json) terminal.json(host);
-  else terminal.print(`${host.host} is ${showStatus(terminal, host)}`);
+/** A command on several hosts; its JSON is a list. */
+function hostsCommand(name: string, purpose: string) {
+  return new Command(name)
+    .description(purpose)
+    .argument('<host...>', 'hosts')
+    .option('--json', 'print one JSON value', false);
+}
+
+function showEnabled({ terminal }: Context, json: boolean): (hosts: readonly HostSummary[]) => void {
+  return (hosts) => {
+    if (json) terminal.json(hosts);
+    else for (const host of hosts) terminal.print(`${host.host} is ${showStatus(terminal, host)}`);
+  };
 }
 
 function showStatus({ colours }: Terminal, host: HostSummary): string {

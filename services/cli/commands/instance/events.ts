@@ -1,24 +1,26 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { spelled } from '#libs/client/nova-states';
 import type { InstanceEvent } from '#libs/contracts/instance';
+import { meantInstance, NAMED } from '../../client/meant';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
+import { stateFlag } from '../flags/state-flag';
 import { amount } from '../number-flags';
-import { stateFlag } from '../state-flag';
 
 /** `berth events`: follows the events of instances. */
 export function eventsCommand(context: Context): CommandUnknownOpts {
   const command = new Command('events')
     .addOption(stateFlag('only this state'))
     .option('--project <id>', 'only this project; for a tenant its own')
-    .option('--instance <uuid>', 'only this instance')
+    .option('--instance <instance>', `only this: ${NAMED}`)
     .option('--count <n>', 'end after so many', amount)
     .option('--json', 'print one JSON value per line', false);
   useClient(context, command, async (client, { state, project, instance, count, json }) => {
     const onListening = () => context.terminal.note('listening; Ctrl-C ends');
-    const filter = { state, projectId: project, instanceUuid: instance, onListening };
+    const instanceUuid = instance && (await meantInstance(client, instance));
+    const filter = { state, projectId: project, instanceUuid, onListening };
     let left = count ?? Number.POSITIVE_INFINITY;
     for await (const event of client.events(filter)) {
       show(context, json, event);

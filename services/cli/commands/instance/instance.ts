@@ -1,8 +1,8 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { spelled } from '#libs/client/nova-states';
 import type { InstanceView } from '#libs/contracts/instance';
-import { requireUuid } from '#libs/domain/names';
 import { answerCommand, showAnswer } from '../../answers/answer';
+import { meantInstance, meantRequest, NAMED } from '../../client/meant';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -11,8 +11,9 @@ import { ageOf } from '../../views/format';
 import { type Listing, listingCommand, showListing } from '../../views/listing';
 import { facts, table } from '../../views/table';
 import { admissionSummary, waitingSummary } from '../../views/waiting-summary';
+import { pattern } from '../flags/name-pattern';
+import { stateFlag } from '../flags/state-flag';
 import { amount } from '../number-flags';
-import { stateFlag } from '../state-flag';
 import { confirmCommand, liveMigrateCommand, migrateCommand, resizeCommand, revertCommand } from './move';
 import { evacuateCommand, shelveCommand, startCommand, stopCommand, unshelveCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
@@ -43,13 +44,22 @@ function listCommand(context: Context): CommandUnknownOpts {
   const command = listingCommand('list', listing)
     .description('List instances, with failed attempts and faults.')
     .addOption(stateFlag('only in this state'))
+    .option('--name <name>', 'only with this name; * stands for anything', pattern)
     .option('--host <name>', 'only on this host', '')
     .option('--project <id>', 'only of this project', '')
-    .option('--request <uuid>', 'only of this build request', '')
+    .option('--request <request>', 'only of this build request: its UUID or the beginning of that')
     .option('--limit <n>', 'at most so many', amount, 1000);
   useClient(context, command, async (client, flags) => {
-    const { state, host, project: projectId, request: requestId, limit } = flags;
-    const read = () => client.instances({ state, host, projectId, requestId }, limit);
+    const { state, name, host, project: projectId, request, limit } = flags;
+    const read = async () => {
+      const requestId = request && (await meantRequest(client, request));
+      // Berth matches the rest itself; a name is matched here.
+      const found = await client.instances(
+        { state, host, projectId, requestId: requestId ?? '' },
+        name ? Infinity : limit,
+      );
+      return found.filter((one) => name?.test(one.name) ?? true).slice(0, limit);
+    };
     const instances = await showListing(context, flags, listing, read);
     if (instances.length === limit && !flags.json) {
       context.terminal.note(`the first ${limit}; there may be more: --limit shows them`);
@@ -57,8 +67,8 @@ function listCommand(context: Context): CommandUnknownOpts {
   });
   return addHelp(command, [
     ['berth instance list --state ERROR', 'what failed, and why'],
-    ['berth instance list --state PENDING', 'who waits for room, in which place, and for what'],
-    ['berth instance list --sort-by age', 'the youngest first'],
+    ['berth instance list --state PENDING', 'what waits for capacity, in which place, and for what'],
+    ['berth instance list --name "web-*" --sort-by age', 'the youngest of these first'],
     ['berth instance list --host host-7 --json', 'what runs on a host, for a program'],
   ]);
 }
@@ -76,12 +86,12 @@ function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
       project: ({ projectId }) => projectId,
     },
     columns: [
-      { head: 'INSTANCE', cell: ({ uuid }) => uuid },
+      { head: 'INSTANCE', cell: ({ uuid }) => ({ uuid }) },
       { head: 'NAME', cell: ({ name }) => name },
       { head: 'STATE', cell: ({ state }) => showState(terminal, state) },
       { head: 'HOST', cell: ({ host }) => host || '-' },
       { head: 'PROJECT', cell: ({ projectId }) => projectId, spare: 'last' },
-      { head: 'REQUEST', cell: ({ requestId }) => requestId, isWide: true },
+      { head: 'REQUEST', cell: ({ requestId: uuid }) => ({ uuid }), isWide: true },
       { head: 'AGE', cell: ({ createdAtMs }) => ageOf(clock, createdAtMs), spare: 'last' },
       {
         head: 'ATTEMPTS',
@@ -94,10 +104,10 @@ function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
 function showCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show')
     .description('Show one instance with all attempts to build it.')
-    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'));
-  useClient(context, command, (client, flags, instanceUuid) =>
+    .argument('<instance>', NAMED);
+  useClient(context, command, (client, flags, named) =>
     showAnswer(context, flags, async () => {
-      const instance = await client.instance(instanceUuid);
+      const instance = await client.instance(await meantInstance(client, named));
       return {
         plain: spelled(instance),
         names: [instance.uuid],
@@ -106,7 +116,8 @@ function showCommand(context: Context): CommandUnknownOpts {
     }),
   );
   return addHelp(command, [
-    ['berth instance show 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'where it is and how it got there'],
+    ['berth instance show web-3', 'where it is and how it got there'],
+    ['berth instance show 6f1f36c4', 'by the beginning of its UUID, as lists show it'],
   ]);
 }
 

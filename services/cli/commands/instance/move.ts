@@ -1,10 +1,9 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { MoveOptions } from '#libs/client/client';
+import type { Client, MoveOptions } from '#libs/client/client';
 import { nameOfState } from '#libs/client/nova-states';
-import type { InstanceEvent, InstanceView } from '#libs/contracts/instance';
 import type { InstanceOperation } from '#libs/contracts/operations';
-import { requireUuid } from '#libs/domain/names';
 import { EXIT } from '#libs/runtime/exit-codes';
+import { meantInstance, NAMED } from '../../client/meant';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { usageError } from '../../failure';
@@ -13,8 +12,6 @@ import { attemptSummary, showState } from '../../views/attempt-summary';
 import { amountOfClass, flavorName, hostName, keyAndValue, resourcesOf } from '../build/request-flags';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
-
-const UUID = '6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11';
 
 /** `berth instance resize`: to another flavor, or other resources, on any suitable host. */
 export function resizeCommand(context: Context): CommandUnknownOpts {
@@ -29,24 +26,27 @@ export function resizeCommand(context: Context): CommandUnknownOpts {
     .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass))
     .addOption(repeatable('--extra-spec <key=value>', 'as of a flavor', keyAndValue))
     .option('--confirm-after <seconds>', 'confirm it by itself, so long after it has arrived', amount);
-  useClient(context, command, async (client, flags, instanceUuid) => {
+  useClient(context, command, async (client, flags, named) => {
     const resources = resourcesOf(flags);
     const { flavor, extraSpec, confirmAfter = 0 } = flags;
     const hasOwn = Object.keys(resources).length + extraSpec.length > 0;
     if (flavor !== undefined && hasOwn)
-      throw usageError('a flavor says the resources and extra specs', 'take --flavor out, or what it says');
+      throw usageError(
+        'use --flavor or --vcpu/--memory-mb, not both',
+        'a flavor has its own resources and extra specs',
+      );
     if (flavor === undefined && !hasOwn)
-      throw usageError('a resize is to a flavor, or to resources', 'say --flavor NAME, or all of what it is to have');
+      throw usageError('the resize has no target', 'add --flavor NAME, or every amount that it is to have');
     const resizeTo =
       flavor === undefined
         ? { resources, extraSpecs: Object.fromEntries(extraSpec) }
         : { flavor: { name: flavor, version: 0 } };
     const move = { resizeTo, confirmAfterMs: confirmAfter * 1000 };
-    await run(context, client, instanceUuid, 'resize', flags, move);
+    await run(context, client, named, 'resize', flags, move);
   });
   return addHelp(command, [
-    [`berth instance resize ${UUID} --flavor large --wait`, 'it has the new size: VERIFY_RESIZE'],
-    [`berth instance confirm ${UUID} --wait`, 'keep it; or revert: it is as it was'],
+    [`berth instance resize web-3 --flavor large --wait`, 'it has the new size: VERIFY_RESIZE'],
+    [`berth instance confirm web-3 --wait`, 'keep it; or revert: it is as it was'],
   ]);
 }
 
@@ -57,20 +57,17 @@ export function migrateCommand(context: Context): CommandUnknownOpts {
     .option('--host <name>', 'where to; any host when not given', hostName)
     .option('--to-cell <name>', 'to another cell, where it is built anew, without its disks; asks the top: --cell top')
     .option('--confirm-after <seconds>', 'confirm it by itself, so long after it has arrived', amount);
-  useClient(context, command, (client, { confirmAfter = 0, host, toCell, ...flags }, instanceUuid) => {
+  useClient(context, command, (client, { confirmAfter = 0, host, toCell, ...flags }, named) => {
     if (toCell !== undefined && (host !== undefined || confirmAfter > 0)) {
       throw usageError('another cell chooses the host, and nothing is to confirm', 'say --to-cell alone');
     }
     const move = { targetHost: host, targetCell: toCell, confirmAfterMs: confirmAfter * 1000 };
-    return run(context, client, instanceUuid, 'migrate', flags, move);
+    return run(context, client, named, 'migrate', flags, move);
   });
   return addHelp(command, [
-    [`berth instance migrate ${UUID} --wait`, 'to the best other host: VERIFY_RESIZE'],
-    [
-      `berth instance migrate ${UUID} --host host-7 --confirm-after 60`,
-      'to this one, and it stays if nobody reverts it',
-    ],
-    [`berth instance migrate ${UUID} --cell top --to-cell b --wait`, 'ACTIVE in cell b; or here, and why'],
+    [`berth instance migrate web-3 --wait`, 'to the best other host: VERIFY_RESIZE'],
+    [`berth instance migrate web-3 --host host-7 --confirm-after 60`, 'to this one, and it stays if nobody reverts it'],
+    [`berth instance migrate web-3 --cell top --to-cell b --wait`, 'ACTIVE in cell b; or here, and why'],
   ]);
 }
 
@@ -78,18 +75,18 @@ export function migrateCommand(context: Context): CommandUnknownOpts {
 export function liveMigrateCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Move an ACTIVE instance to another host while it runs, where the drivers of both can.';
   const command = base('live-migrate', purpose).option('--host <name>', 'where to; any host when not given', hostName);
-  useClient(context, command, (client, flags, instanceUuid) =>
-    run(context, client, instanceUuid, 'live_migrate', flags, { targetHost: flags.host }),
+  useClient(context, command, (client, flags, named) =>
+    run(context, client, named, 'live_migrate', flags, { targetHost: flags.host }),
   );
-  return addHelp(command, [[`berth instance live-migrate ${UUID} --wait`, 'ACTIVE there; or here, and why']]);
+  return addHelp(command, [[`berth instance live-migrate web-3 --wait`, 'ACTIVE there; or here, and why']]);
 }
 
 /** `berth instance confirm`: completes a move; its source destroys the old copy. */
 export function confirmCommand(context: Context): CommandUnknownOpts {
   const command = base('confirm', 'Keep an instance that was resized or migrated; what its source kept of it goes.');
-  useClient(context, command, (client, flags, instanceUuid) => run(context, client, instanceUuid, 'confirm', flags));
+  useClient(context, command, (client, flags, named) => run(context, client, named, 'confirm', flags));
   return addHelp(command, [
-    [`berth instance confirm ${UUID} --wait`, 'ACTIVE, or STOPPED if it was; the old claim is free'],
+    [`berth instance confirm web-3 --wait`, 'ACTIVE, or STOPPED if it was; the old claim is free'],
   ]);
 }
 
@@ -99,37 +96,29 @@ export function revertCommand(context: Context): CommandUnknownOpts {
     'revert',
     'Take an instance that was resized or migrated, or is on its way, back to its source.',
   );
-  useClient(context, command, (client, flags, instanceUuid) => run(context, client, instanceUuid, 'revert', flags));
-  return addHelp(command, [[`berth instance revert ${UUID} --wait`, 'where and as it was']]);
+  useClient(context, command, (client, flags, named) => run(context, client, named, 'revert', flags));
+  return addHelp(command, [[`berth instance revert web-3 --wait`, 'where and as it was']]);
 }
 
 function base(name: string, purpose: string) {
   return new Command(name)
     .description(purpose)
-    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'))
+    .argument('<instance>', NAMED)
     .option('--wait', 'wait until it is done', false)
     .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
     .option('--json', 'print one JSON value', false);
 }
 
-interface Mover {
-  operate(uuid: string, operation: InstanceOperation, move?: MoveOptions): Promise<InstanceView>;
-  operateAndWait(
-    uuid: string,
-    operation: InstanceOperation,
-    options?: MoveOptions & { readonly timeoutMs?: number },
-  ): Promise<InstanceEvent>;
-}
-
 async function run(
   context: Context,
-  client: Mover,
-  instanceUuid: string,
+  client: Client,
+  named: string,
   operation: InstanceOperation,
   { wait, timeout, json }: { readonly wait: boolean; readonly timeout: number; readonly json: boolean },
   move: MoveOptions = {},
 ): Promise<void> {
   const { terminal } = context;
+  const instanceUuid = await meantInstance(client, named);
   const reached = wait
     ? await client.operateAndWait(instanceUuid, operation, { ...move, timeoutMs: timeout * 1000 })
     : await client.operate(instanceUuid, operation, move);

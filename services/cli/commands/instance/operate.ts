@@ -1,8 +1,9 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { nameOfState } from '#libs/client/nova-states';
 import type { InstanceOperation } from '#libs/contracts/operations';
-import { requireUuid } from '#libs/domain/names';
 import { EXIT } from '#libs/runtime/exit-codes';
+import { toEach } from '../../answers/to-each';
+import { meantInstances, NAMED } from '../../client/meant';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -50,21 +51,29 @@ function operateCommand(
   const { terminal } = context;
   const command = new Command(operation)
     .description(purpose)
-    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'))
+    .argument('<instance...>', NAMED)
     .option('--wait', 'wait until it is done', false)
     .option('--timeout <seconds>', 'how long --wait waits', amount, 120)
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { wait, timeout, json }, instanceUuid) => {
-    const reached = wait
-      ? await client.operateAndWait(instanceUuid, operation, { timeoutMs: timeout * 1000 })
-      : await client.operate(instanceUuid, operation);
-    const { state } = reached;
-    const hasFailed = wait && !WANTED[operation].includes(state);
-    if (json) terminal.json({ uuid: instanceUuid, state: nameOfState(state), fault: reached.fault?.reason });
-    else terminal.print(`${instanceUuid} is ${showState(terminal, state)}  ${attemptSummary(reached)}`.trimEnd());
-    if (hasFailed) context.exit(EXIT.failed);
+  useClient(context, command, async (client, { wait, timeout, json }, named) => {
+    const operate = async (uuid: string) => {
+      const reached = wait
+        ? await client.operateAndWait(uuid, operation, { timeoutMs: timeout * 1000 })
+        : await client.operate(uuid, operation);
+      return { ...reached, uuid };
+    };
+    await toEach(await meantInstances(client, named), operate, (done) => {
+      if (json)
+        terminal.json(
+          done.map(({ uuid, state, fault }) => ({ uuid, state: nameOfState(state), fault: fault?.reason })),
+        );
+      else
+        for (const one of done)
+          terminal.print(`${one.uuid} is ${showState(terminal, one.state)}  ${attemptSummary(one)}`.trimEnd());
+      if (wait && !done.every(({ state }) => WANTED[operation].includes(state))) context.exit(EXIT.failed);
+    });
   });
-  return addHelp(command, [[`berth instance ${operation} 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11 --wait`, example]]);
+  return addHelp(command, [[`berth instance ${operation} web-3 --wait`, example]]);
 }
 
 const WANTED: Readonly<Record<PowerOperation, readonly string[]>> = {

@@ -1,6 +1,9 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Client } from '#libs/client/client';
 import type { SettleDoubtRequest } from '#libs/contracts/doubts';
-import { requireUuid } from '#libs/domain/names';
+import { BerthError } from '#libs/domain/errors';
+import { isUuid } from '#libs/domain/names';
+import { oneMeant } from '../../client/meant';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -34,14 +37,28 @@ function settleCommand(
   const { terminal } = context;
   const command = new Command(action)
     .description(`${purpose} 'berth audit' shows them.`)
-    .argument('<uuid>', 'instance', (text) => requireUuid(text, 'uuid'))
+    .argument('<instance>', 'its UUID, or the beginning of that')
     .requiredOption('--host <name>', 'where it runs')
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { host, json }, instanceUuid) => {
+  useClient(context, command, async (client, { host, json }, named) => {
+    const instanceUuid = await meantDoubt(client, named);
     await client.settleDoubt({ instanceUuid, host, action });
     if (json) terminal.json({ uuid: instanceUuid, host, action });
     else terminal.print(`${instanceUuid} ${done} on ${host}`);
   });
-  const line = `berth instance ${action} 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11 --host host-7`;
+  const line = `berth instance ${action} 6f1f36c4 --host host-7`;
   return addHelp(command, [[line, example]]);
+}
+
+/** The instance of a doubt: it may have no record, and then only its host's reports know it. */
+async function meantDoubt(client: Client, text: string): Promise<string> {
+  if (isUuid(text.toLowerCase())) return text.toLowerCase();
+  const { doubts } = await client.doubts();
+  const lines = new Map(
+    doubts.map(({ instanceUuid: uuid, host }) => [uuid, { uuid, name: '', line: `${uuid}  ${host}` }]),
+  );
+  const found = oneMeant('instance', text, [...lines.values()]);
+  if (found !== undefined) return found.uuid;
+  const details = { hint: "'berth audit' shows what is in doubt" };
+  throw new BerthError('not_found', 'no_such_instance', `no instance in doubt begins with '${text}'`, { details });
 }

@@ -1,6 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { noSuchInstance } from '#libs/client/client';
-import { requireUuid } from '#libs/domain/names';
+import { meantInstances, NAMED } from '../../client/meant';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -10,11 +10,12 @@ import { amount } from '../number-flags';
 export function terminateCommand(context: Context, name: 'terminate' | 'delete'): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command(name)
-    .argument('<uuid...>', 'instances', addUuid)
+    .argument('<instance...>', NAMED)
     .option('--wait', 'wait until each is gone', false)
     .option('--timeout <seconds>', 'how long --wait waits', amount, 120)
     .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { wait, timeout, json }, uuids) => {
+  useClient(context, command, async (client, { wait, timeout, json }, named) => {
+    const uuids = await meantInstances(client, named);
     const found = await Promise.all(uuids.map((instanceUuid) => client.instances({ instanceUuid }, 1)));
     const missing = uuids.filter((_, i) => found[i]?.length === 0);
     if (missing.length > 0) throw noSuchInstance(missing.join(', '));
@@ -27,9 +28,8 @@ export function terminateCommand(context: Context, name: 'terminate' | 'delete')
     else for (const uuid of uuids) terminal.print(`${uuid} ${wait ? 'is deleted' : 'will be deleted'}`);
   });
   const line = name === 'delete' ? 'berth instance delete' : 'berth terminate';
-  return addHelp(command, [[`${line} 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11 --wait`, 'destroy one and see it gone']]);
-}
-
-function addUuid(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, requireUuid(text, 'uuid')];
+  return addHelp(command, [
+    [`${line} web-3 --wait`, 'destroy one and see it gone'],
+    [`${line} 6f1f36c4 0d2f0a4b`, 'two, by the beginnings of their UUIDs'],
+  ]);
 }

@@ -44,7 +44,7 @@ export function healCommand(context: Context): CommandUnknownOpts {
         table(
           terminal,
           ['NODE', 'INSTANCE', 'OUTCOME'],
-          done.map((one) => [one.host, one.instanceUuid, one.outcome]),
+          done.map((one) => [one.host, { uuid: one.instanceUuid }, one.outcome]),
         ),
       );
     if (done.some(({ isDone }) => !isDone)) context.exit(EXIT.failed);

@@ -8,7 +8,7 @@ import { type Listing, listingCommand, showListing } from '../../views/listing';
 import type { Terminal } from '../../views/terminal';
 import { healCommand } from './heal';
 import { enrollCommand, maintainCommand, plainOrderCommand, powerCommand } from './operate';
-import { classOf, contactOf, printNode, shortened, showState, withoutJournal } from './show-node';
+import { classOf, contactOf, printNode, showState, withoutJournal } from './show-node';
 
 /** `berth node list | show | enroll | maintain | unmaintain | clean | rescue | unrescue | power | heal` */
 export function nodeCommand(context: Context): CommandUnknownOpts {
@@ -41,9 +41,9 @@ function listCommand(context: Context): CommandUnknownOpts {
       { head: 'STATE', cell: (node) => showState(terminal, node) },
       { head: 'CLASS', cell: classOf },
       { head: 'POWER', cell: ({ isOn }) => (isOn ? 'on' : 'off') },
-      { head: 'INSTANCE', cell: ({ instanceUuid }) => instanceUuid || '-' },
+      { head: 'INSTANCE', cell: ({ instanceUuid: uuid }) => (uuid === '' ? '-' : { uuid }) },
       { head: 'AGENT', cell: ({ serviceHost }) => serviceHost || '-' },
-      { head: 'HEALTH', cell: ({ health }) => (health === '' ? 'ok' : shortened(health)) },
+      { head: 'HEALTH', cell: ({ health }) => health || 'ok' },
       { head: 'CONTACT', cell: ({ contactedAtMs }) => contactOf(context, contactedAtMs) },
       { head: 'REASON', cell: ({ reason }) => reason || '-' },
     ],

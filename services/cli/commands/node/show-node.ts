@@ -37,13 +37,6 @@ export function contactOf({ clock }: Context, contactedAtMs: number): string {
   return contactedAtMs === 0 ? '-' : `${ageOf(clock, contactedAtMs)} ago`;
 }
 
-/** A message cut to fit a row of a list. */
-export function shortened(text: string): string {
-  return text.length <= MOST_OF_ROW ? text : `${text.slice(0, MOST_OF_ROW - 1)}…`;
-}
-
-const MOST_OF_ROW = 60;
-
 /** The operator's last order; one that has only begun may be running, or its agent has died. */
 function orderOf({ clock }: Context, { verb, outcome, begunAtMs, message }: LastOrder): string {
   return `${verb} ${outcome}, ${ageOf(clock, begunAtMs)} ago${message ? `: ${message}` : ''}`;

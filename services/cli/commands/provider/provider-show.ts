@@ -75,7 +75,7 @@ function show(
 function showConsumers(terminal: Terminal, allocations: ProviderAllocations): void {
   const consumers = Object.entries(allocations);
   if (consumers.length === 0) return;
-  const rows = consumers.slice(0, CONSUMERS_SHOWN).map(([uuid, { resources }]) => [uuid, showAmounts(resources)]);
+  const rows = consumers.slice(0, CONSUMERS_SHOWN).map(([uuid, { resources }]) => [{ uuid }, showAmounts(resources)]);
   terminal.print(`\n${table(terminal, ['CONSUMER', 'HOLDS'], rows)}`);
   if (consumers.length > CONSUMERS_SHOWN) {
     terminal.note(`the first ${CONSUMERS_SHOWN} of ${formatNumber(consumers.length)} consumers: --json has them all`);

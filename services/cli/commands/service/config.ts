@@ -1,11 +1,13 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { hideSecret, type Option, type Options } from '#libs/runtime/config';
+import { BerthError } from '#libs/domain/errors';
+import { closestTo } from '#libs/domain/naming/known-names';
+import { badConfig, hideSecret, type Option, type Options } from '#libs/runtime/config';
 import { EXIT } from '#libs/runtime/exit-codes';
 import type { Environment } from '#libs/runtime/system';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { flagOf, refuseUnknownSettings, showValue } from '../../settings';
+import { flagOf, showValue, unknownSettings } from '../../settings';
 import { settingsTables } from '../../settings-tables';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
@@ -19,24 +21,49 @@ const MAX_WIDTH = 160;
 
 /** `berth config`: all settings, with their present values. */
 export function configCommand(context: Context): CommandUnknownOpts {
-  const command = answerCommand('config').option('--set', 'only what is set here', false);
-  command.action(async (flags) => {
+  const command = answerCommand('config')
+    .argument('[name...]', 'only these: BERTH_BUS_URL, bus-url, or a part of the name')
+    .option('--set', 'only what is set here', false);
+  command.action(async (names, flags) => {
     const all = settingsTables.flatMap(({ of, options }) => settingsIn(of, options, context.env));
-    const settings = all
-      .filter(({ name }, i) => all.findIndex((other) => other.name === name) === i)
-      .filter(({ isSet }) => isSet || !flags.set);
+    const each = all.filter(({ name }, i) => all.findIndex((other) => other.name === name) === i);
+    const settings = meant(each, names).filter(({ isSet }) => isSet || !flags.set);
     await showAnswer(context, flags, async () => ({
       plain: settings,
       names: settings.map(({ name }) => name),
       draw: (terminal) => show(terminal, settings),
     }));
     if (settings.some((setting) => setting.problem !== undefined)) context.exit(EXIT.usage);
-    refuseUnknownSettings(context.env);
+    const [unknown] = names.length === 0 ? unknownSettings(context.env) : [];
+    if (unknown !== undefined) throw badConfig(unknownSettings(context.env));
   });
   return addHelp(command, [
     ['berth config', 'every setting'],
+    ['berth config bus-url store', 'the bus URL, and all settings with store in their name'],
     ['BERTH_LOG_LEVEL=debug berth config --set', 'what is set here, and whether it is right'],
   ]);
+}
+
+/**
+ * The settings of these names, in either form, or with them as a part.
+ *
+ * @throws BerthError `not_found / no_such_setting` with the closest one.
+ */
+function meant(all: readonly Setting[], names: readonly string[]): readonly Setting[] {
+  if (names.length === 0) return all;
+  const found = names.flatMap((text) => {
+    const part = text.replace(/^--/, '').toUpperCase().replaceAll('-', '_');
+    const exact = all.filter(({ name }) => name === part || name === `BERTH_${part}`);
+    const such = exact.length > 0 ? exact : all.filter(({ name }) => name.includes(part));
+    if (such.length > 0) return such;
+    const near = closestTo(
+      part.startsWith('BERTH_') ? part : `BERTH_${part}`,
+      all.map(({ name }) => name),
+    );
+    const message = `there is no setting '${text}'${near === undefined ? '' : `, did you mean ${near}?`}`;
+    throw new BerthError('not_found', 'no_such_setting', message, { details: { hint: "'berth config' lists them" } });
+  });
+  return [...new Set(found)];
 }
 
 function settingsIn(of: string, options: Options, env: Environment) {

@@ -57,7 +57,7 @@ export function explain(
   const feasibility = ranked.feasibility(constraints);
   const refused =
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
-  const search = { snapshot, equivalenceClass, constraints, judgement, view: fleet.view };
+  const search = { fleet, snapshot, equivalenceClass, constraints, judgement, view: fleet.view };
   const isRefused = feasibility.feasibleCount === 0;
   const preemption =
     isRefused && mayPreempt ? findPreemption({ ...search, priority, random: seededRandom(0) })?.view : undefined;
@@ -66,7 +66,7 @@ export function explain(
   const prices = pricing.of(snapshot);
   return {
     diagnosis: isRefused
-      ? namingWhatNobodyHas(diagnose(feasibility, located.quotaExceeded), spec, fleet)
+      ? namingWhatNobodyHas(diagnose(feasibility, located.quotaExceeded), spec, search)
       : diagnose(feasibility, located.quotaExceeded),
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints, prices)),
     ...relaxationsOf(refused),
