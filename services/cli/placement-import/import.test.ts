@@ -70,7 +70,7 @@ const contents = async (url: string) => plain(await readSnapshot(await endpoint(
 /** Without generations, which the destination may have higher. */
 function plain({ resourceClasses, traits, providers, consumers }: Snapshot) {
   const without = (rows: Iterable<{ readonly generation: number; readonly uuid: string }>) =>
-    [...rows].map(({ generation: _, ...rest }) => rest).sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
+    [...rows].map(({ generation: _generation, ...rest }) => rest).sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
   return {
     names: [...resourceClasses, ...traits].sort(),
     providers: without(providers.values()),

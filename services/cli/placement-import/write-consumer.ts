@@ -46,12 +46,12 @@ export async function writeConsumerAboveCapacity(
   for (const [provider, amounts] of Object.entries(source.allocations)) {
     const opened = await openProvider(to, provider, amounts);
     if (opened === undefined) continue;
-    closing.push(opened.close);
+    closing.push(() => opened.close());
     writes += opened.writes;
   }
   const written = await writeConsumer(to, source, there);
   let refused = written.refused;
-  for (const close of closing.reverse()) {
+  for (const close of closing.toReversed()) {
     const closed = await close();
     writes += closed.writes;
     refused ??= closed.refused;

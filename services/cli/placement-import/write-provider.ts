@@ -58,7 +58,12 @@ function only(inventories: InventoryDocuments, names: ReadonlySet<string>): Inve
 function sorted(inventories: InventoryDocuments): unknown {
   const rows = Object.entries(inventories).map(([name, it]) => [
     name,
-    ...[it.total, it.reserved, it.min_unit, it.max_unit, it.step_size, it.allocation_ratio],
+    it.total,
+    it.reserved,
+    it.min_unit,
+    it.max_unit,
+    it.step_size,
+    it.allocation_ratio,
   ]);
   return rows.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 }
