@@ -3,7 +3,7 @@ import { type ChannelModel, connect, type RecoveringChannelModel } from 'amqplib
 import { backoffMs } from '../runtime/backoff';
 import { corkPerTick } from '../runtime/cork-per-tick';
 import { endsWithin } from '../runtime/ends-within';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import { surviveUndecodableHeaders } from './undecodable-headers';
 import { userOfUrl } from './user-of-url';
 
@@ -54,7 +54,7 @@ export class Connection {
   /** Called besides for each connection but the first. */
   onReconnect: () => void = () => {};
   readonly #settings: ConnectionSettings;
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #attachments = new Set<Attachment>();
   #recovering: RecoveringChannelModel | undefined;
   #model: ChannelModel | undefined;
@@ -65,7 +65,7 @@ export class Connection {
   #isConnecting = false;
   #onAttemptEnded: () => void = () => {};
 
-  constructor(settings: ConnectionSettings, around: Surroundings) {
+  constructor(settings: ConnectionSettings, around: RuntimeDeps) {
     this.#settings = settings;
     this.#around = around;
   }

@@ -1,7 +1,7 @@
 import type { Channel, ChannelModel } from 'amqplib';
 import { BerthError } from '../domain/errors';
 import { endsWithin } from '../runtime/ends-within';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import { ANSWER_TIMEOUT_MS, connectionLost, noAnswer } from './broker-errors';
 import type { Attachment, Connection } from './connection';
 
@@ -21,13 +21,13 @@ const REOPEN_DELAY_MS = 500;
 export class ReopeningChannel<C extends Channel> implements Attachment {
   readonly #connection: Connection;
   readonly #role: ChannelRole<C>;
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   #model: ChannelModel | undefined;
   #channel: C | undefined;
   #isClosed = false;
   #cancelReopen: (() => void) | undefined;
 
-  constructor(connection: Connection, role: ChannelRole<C>, around: Surroundings) {
+  constructor(connection: Connection, role: ChannelRole<C>, around: RuntimeDeps) {
     this.#connection = connection;
     this.#role = role;
     this.#around = around;

@@ -1,5 +1,5 @@
 import { fetchJson } from '../runtime/fetch-json';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import { AuthError } from './auth-error';
 import type { AuthConfig } from './options';
 
@@ -32,7 +32,7 @@ export class KeystoneHttp {
 
   constructor(
     private readonly config: KeystoneConfig,
-    private readonly deps: Pick<Surroundings, 'clock' | 'log'>,
+    private readonly deps: Pick<RuntimeDeps, 'clock' | 'log'>,
   ) {
     this.#root = `${config.keystoneUrl.replace(/\/+$/, '').replace(/\/v3$/, '')}/v3`;
   }

@@ -1,4 +1,4 @@
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import { identityAway, type KeystoneConfig, type KeystoneHttp } from './keystone-http';
 import { readTokenFacts } from './keystone-token';
 import type { AuthConfig } from './options';
@@ -31,7 +31,7 @@ export class KeystoneLogin {
   constructor(
     private readonly http: KeystoneHttp,
     private readonly config: LoginConfig,
-    private readonly deps: Pick<Surroundings, 'clock' | 'log'>,
+    private readonly deps: Pick<RuntimeDeps, 'clock' | 'log'>,
   ) {}
 
   /**

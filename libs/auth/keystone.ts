@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../domain/clock';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import type { Auth, AuthProblem, Principal } from './auth';
 import { AuthError } from './auth-error';
 import { headerOf } from './header';
@@ -19,7 +19,7 @@ const TOKEN = /^[\x21-\x7e]{1,2048}$/;
  * Concurrent requests with the same token share one call. While Keystone is unavailable, cached tokens stay valid, and
  * requests with others are answered 503.
  */
-export function openKeystone(config: AuthConfig, deps: Pick<Surroundings, 'clock' | 'log'>): Auth {
+export function openKeystone(config: AuthConfig, deps: Pick<RuntimeDeps, 'clock' | 'log'>): Auth {
   const { clock, log } = deps;
   const http = new KeystoneHttp(config, deps);
   const login = new KeystoneLogin(http, config, deps);

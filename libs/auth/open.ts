@@ -1,5 +1,5 @@
 import { invalidArgument } from '../domain/errors';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import { AUTH_PROBLEMS, type Auth, type Authenticate } from './auth';
 import { openKeystone } from './keystone';
 import { noAuth } from './noauth';
@@ -21,7 +21,7 @@ export async function openAuth(config: AuthConfig, deps: AuthDeps): Promise<Auth
   return auth;
 }
 
-export type AuthDeps = Pick<Surroundings, 'clock' | 'log' | 'metrics'>;
+export type AuthDeps = Pick<RuntimeDeps, 'clock' | 'log' | 'metrics'>;
 
 async function openStrategy(config: AuthConfig, deps: AuthDeps): Promise<Auth> {
   switch (config.auth) {

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { BerthError } from '../domain/errors';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import type { Authenticate } from './auth';
 import { AuthError } from './auth-error';
 import { headerOf } from './header';
@@ -16,7 +16,7 @@ import { readTokenFile, type StaticToken, sha256Of } from './token-file';
  */
 export async function openStaticTokens(
   path: string,
-  { checkMs, clock, log }: { readonly checkMs: number } & Pick<Surroundings, 'clock' | 'log'>,
+  { checkMs, clock, log }: { readonly checkMs: number } & Pick<RuntimeDeps, 'clock' | 'log'>,
 ): Promise<Authenticate> {
   let seen = await versionOf(path);
   let tokens = await readTokenFile(path);

@@ -5,7 +5,7 @@ import { ACK, type Bus, drop, type IncomingMessage, POSTPONE, type Settlement } 
 import { castTyped } from './typed-calls';
 
 /** Answers the client of a build request with its instances; no answer without a reply queue. Throws `unavailable`. */
-export async function tellAccepted(
+export async function answerAccepted(
   bus: Bus,
   message: IncomingMessage,
   requestId: string,
@@ -21,7 +21,7 @@ export async function tellAccepted(
  *
  * @param requestId  the client's id of the request
  */
-export async function tellRefused(
+export async function answerRefused(
   bus: Bus,
   message: IncomingMessage,
   requestId: string,
@@ -43,7 +43,7 @@ export async function tellRefused(
 export async function settleRefused(bus: Bus, message: IncomingMessage, error: BerthError): Promise<Settlement> {
   const requestId = (message.type === buildRequestCodec.type && requestIdOf(message.body)) || message.id;
   try {
-    await tellRefused(bus, message, requestId, error);
+    await answerRefused(bus, message, requestId, error);
   } catch (thrown) {
     // A client that can never be told delays nothing.
     if (isRetryable(BerthError.from(thrown))) return POSTPONE;

@@ -3,7 +3,7 @@ import { cellOf } from '../contracts/cells';
 import { identityOf } from '../contracts/identity';
 import { BerthError } from '../domain/errors';
 import { readConfig } from '../runtime/config';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import { type AmqpSettings, connectAmqp } from './amqp/connect-amqp';
 import { MemoryBroker } from './memory/broker';
 import { MemoryBus } from './memory/memory-bus';
@@ -23,7 +23,7 @@ export type OpenBusConfig = Pick<AmqpSettings, 'busUrl' | 'isHasty'> & Partial<B
  */
 export async function openBus(
   config: OpenBusConfig,
-  around: Surroundings,
+  around: RuntimeDeps,
   broker = new MemoryBroker(around.clock, around.log),
 ): Promise<Bus> {
   const settings = { ...readConfig(busOptions, {}), ...config };

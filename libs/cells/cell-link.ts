@@ -1,7 +1,7 @@
 import type { Bus } from '../bus/port';
 import { BerthError } from '../domain/errors';
 import { retryWithBackoff } from '../runtime/backoff';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 
 const BACKOFF = { firstMs: 200, maxMs: 5_000 };
 
@@ -19,7 +19,7 @@ export class CellLink {
   constructor(
     readonly cell: string,
     open: (signal: AbortSignal) => Promise<Bus>,
-    around: Surroundings,
+    around: RuntimeDeps,
     onOpen: (bus: Bus) => Promise<void> = async () => {},
   ) {
     const { clock, random, log } = around;

@@ -5,7 +5,7 @@ import { BerthError } from '../domain/errors';
 import type { PlacementConfig } from '../placement/options';
 import { connectToCell } from '../redis/schema';
 import { createMetrics } from '../runtime/metrics';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import { type CellStore, memoryCellStore, redisCellStore } from './cell-store';
 
 /** For the services of one process. */
@@ -14,7 +14,7 @@ let memoryStore: CellStore | undefined;
 /** Opens what operators said of cells, in the store of the top. Errors as `openPlacementStore`. */
 export async function openCellStore(
   { storeUrl, storeTimeoutMs: commandTimeoutMs, storeReplicas: replicas }: PlacementConfig,
-  { log, clock, random }: Surroundings,
+  { log, clock, random }: RuntimeDeps,
 ): Promise<CellStore> {
   if (storeUrl === 'memory:') {
     memoryStore ??= memoryCellStore();
@@ -25,7 +25,7 @@ export async function openCellStore(
 }
 
 /** Opens the bus of a cell for the top. Its metrics are kept apart: a process tells those of one bus, its own. */
-export function openCellBus(config: { readonly busUrl: string } & BusConfig, cell: string, around: Surroundings) {
+export function openCellBus(config: { readonly busUrl: string } & BusConfig, cell: string, around: RuntimeDeps) {
   return openBus({ ...config, cell }, { ...around, metrics: createMetrics({}) });
 }
 

@@ -2,7 +2,7 @@ import type { ConfirmChannel } from 'amqplib';
 import type { Connection } from '../amqp/connection';
 import { ReopeningChannel } from '../amqp/reopening-channel';
 import { sleep } from '../domain/clock';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 
 /** The way of a message; '' is the default exchange, whose routing keys are names of queues. */
 export interface Route {
@@ -20,11 +20,11 @@ const RETRY_DELAY_MS = 250;
  */
 export class ReplyChannel {
   readonly #reopening: ReopeningChannel<ConfirmChannel>;
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #closing = new AbortController();
   readonly #returned = new Set<string>();
 
-  constructor(connection: Connection, around: Surroundings) {
+  constructor(connection: Connection, around: RuntimeDeps) {
     this.#around = around;
     const role = {
       name: 'answers',

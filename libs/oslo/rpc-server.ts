@@ -2,7 +2,7 @@ import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
 import { Connection } from '../amqp/connection';
 import { ReopeningChannel } from '../amqp/reopening-channel';
 import { BerthError } from '../domain/errors';
-import type { Running, Surroundings } from '../runtime/service';
+import type { Running, RuntimeDeps } from '../runtime/service';
 import { dispatch, type RpcApi, type RpcOutcome } from './dispatch';
 import { type OsloRequest, type ReplyAddress, readRequest, writeReply } from './envelope';
 import { RemoteError, serializeFailure } from './remote-error';
@@ -50,7 +50,7 @@ export class RpcServer implements Running {
   constructor(
     private readonly settings: RpcServerSettings,
     private readonly api: RpcApi,
-    private readonly around: Surroundings,
+    private readonly around: RuntimeDeps,
   ) {
     const { url, reconnectDelayMs, processName } = settings;
     const connectionThat = (does: string) =>

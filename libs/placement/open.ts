@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock';
 import { connectToCell } from '../redis/schema';
-import type { Surroundings } from '../runtime/service';
+import type { RuntimeDeps } from '../runtime/service';
 import { measureCommits } from './measure-commits';
 import { MemoryPlacementStore } from './memory/placement-store';
 import type { PlacementConfig } from './options';
@@ -30,7 +30,7 @@ export type OpenedPlacementStore = PlacementStore & { readonly clock: Clock };
  */
 export async function openPlacementStore(
   config: PlacementConfig,
-  surroundings: Surroundings & { readonly processName?: string; readonly onlyReads?: boolean },
+  surroundings: RuntimeDeps & { readonly processName?: string; readonly onlyReads?: boolean },
   signal?: AbortSignal,
 ): Promise<OpenedPlacementStore> {
   const { cell, storeUrl, storeTimeoutMs, storeReplicas, storeStreamLength } = config;

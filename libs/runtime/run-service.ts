@@ -7,12 +7,12 @@ import type { Log } from './log';
 import { createMetrics } from './metrics';
 import type { ProcessConfig } from './options';
 import { createLog } from './pino-log';
-import type { Running, Surroundings } from './service';
+import type { Running, RuntimeDeps } from './service';
 import { systemClock, systemRandom } from './system';
 import { startTracing } from './tracing';
 
 /** The dependencies of a starting service, and `open`, which closes at shutdown what it opened. */
-export interface Opening extends Surroundings {
+export interface Opening extends RuntimeDeps {
   readonly processName: string;
   /** The service's own, once it runs; not ready before. */
   readonly readiness: Running['readiness'];

@@ -4,7 +4,7 @@ import type { Log } from './log';
 import type { Metrics } from './metrics';
 
 /** Common dependencies of all services, besides ports and configuration. */
-export interface Surroundings {
+export interface RuntimeDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

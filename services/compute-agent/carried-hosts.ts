@@ -17,7 +17,7 @@ import type { HostReporter } from './reports/reporter';
 export const MAX_OPENING_HOSTS = 200;
 
 /** A host of the process, before and after it is open. */
-export interface Carried extends CarriedHost {
+export interface ManagedHost extends CarriedHost {
   readonly identity: HostIdentity;
   readonly facts: HostFacts;
   journal: Journal;
@@ -47,7 +47,7 @@ export function carriedHosts(
   onLost: (lease: HostLease, reason: LossReason) => void,
   names: readonly string[],
   isOthers?: (host: string) => boolean,
-): Promise<Carried[]> {
+): Promise<ManagedHost[]> {
   const leaseMs = leaseMsOf(config);
   const openOne = journal ?? ((host: string) => journalOf(config, host));
   const takeTurn = limitConcurrency(MAX_OPENING_HOSTS);
@@ -77,7 +77,7 @@ export function carriedHosts(
  * that holds the host.
  */
 export async function openHost(
-  { identity, facts, journal, lease }: Carried,
+  { identity, facts, journal, lease }: ManagedHost,
   parts: Omit<HostParts, 'driver' | 'facts' | 'journal' | 'lease'> & { readonly driver: OpenDriver },
   lostReports: LostReports,
 ): Promise<Host> {

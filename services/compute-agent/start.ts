@@ -6,8 +6,8 @@ import { BerthError } from '#libs/domain/errors';
 import type { Ring } from '#libs/ring/ring';
 import { counted } from '#libs/runtime/counted';
 import { endsWithin } from '#libs/runtime/ends-within';
-import type { Running, Surroundings } from '#libs/runtime/service';
-import { type Carried, carriedHosts, MAX_OPENING_HOSTS, openHost } from './carried-hosts';
+import type { Running, RuntimeDeps } from '#libs/runtime/service';
+import { carriedHosts, MAX_OPENING_HOSTS, type ManagedHost, openHost } from './carried-hosts';
 import type { OpenDriver } from './drivers/driver';
 import { acquireHosts } from './holding/acquire-hosts';
 import { type FormerRun, noFormerRun } from './holding/former-run';
@@ -27,7 +27,7 @@ import { LostReports } from './reports/report-lost';
 import { createReporter } from './reports/reporter';
 import { watchUsage } from './reports/watch-usage';
 
-export interface ComputeAgentParts extends Surroundings {
+export interface ComputeAgentParts extends RuntimeDeps {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly driver: OpenDriver;
@@ -66,10 +66,10 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const drainEnd = draining.signal;
   // Each host and each retry adds a listener.
   setMaxListeners(0, drainEnd);
-  const giveUpAndAsk = (one: Carried) => void giveUp([one]).then(() => acquirer.askSoon());
+  const giveUpAndAsk = (one: ManagedHost) => void giveUp([one]).then(() => acquirer.askSoon());
   const shared = nodes && shareNodes({ ...parts, nodes, counters, drainEnd, lostReports, giveUp: giveUpAndAsk });
   const carried = await carriedHosts(parts, onLost, shared?.names ?? hostNames(config), shared?.isOthers);
-  const byLease = new Map<HostLease, Carried>(carried.map((one) => [one.lease, one]));
+  const byLease = new Map<HostLease, ManagedHost>(carried.map((one) => [one.lease, one]));
   counters.hosts.set(carried.length);
   await bus.declare(BUILD_RESULTS);
   const orders = new OrderQueue({ ...parts, counters, drainEnd }, carried);
@@ -82,11 +82,11 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     allReported = resolve;
   });
 
-  async function open(one: Carried): Promise<void> {
+  async function open(one: ManagedHost): Promise<void> {
     one.host ??= await openHost(one, { ...parts, counters, drainEnd }, lostReports);
   }
 
-  async function report(one: Carried, host: Host): Promise<void> {
+  async function report(one: ManagedHost, host: Host): Promise<void> {
     if (one.reports) return one.reports.resume();
     const stats = (hasAllocationRequests: boolean) => collectStats(host, hasAllocationRequests);
     const disabled = await host.journal.loadDisabled();
@@ -115,12 +115,12 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     if (reportedCount === carried.length || failure !== undefined) allReported();
   }
 
-  async function onNodesGranted(granted: readonly Carried[]): Promise<void> {
+  async function onNodesGranted(granted: readonly ManagedHost[]): Promise<void> {
     const known = await readNodes(
       { ...parts, drainEnd },
       granted.map(({ lease }) => lease.host),
     );
-    const openOne = async (one: Carried) => {
+    const openOne = async (one: ManagedHost) => {
       try {
         await shared?.open(one, known.get(one.lease.host));
         if (one.host) await report(one, one.host);
@@ -133,7 +133,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     allReported();
   }
 
-  async function giveUp(given: readonly Carried[]): Promise<void> {
+  async function giveUp(given: readonly ManagedHost[]): Promise<void> {
     for (const one of given) {
       one.lease.giveUp();
       shared?.close(one);

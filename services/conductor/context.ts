@@ -5,7 +5,7 @@ import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { AllocationRequest, Sealer } from '#libs/placement/sealed/allocation-request';
 import type { SenderLog } from '#libs/runtime/sender-log';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { EventPublisher } from './events/publish-events';
 import type { Hearing } from './losses/hearing';
 import type { ConductorMetrics } from './metrics';
@@ -14,7 +14,7 @@ import type { PendingQueue } from './pending/pending-queue';
 import type { QuotaJudge } from './triggers/admission/within-quota';
 
 /** Dependencies of a conductor. */
-export interface ConductorDeps extends Surroundings {
+export interface ConductorDeps extends RuntimeDeps {
   readonly bus: Bus;
   readonly placement: PlacementStore;
   readonly instances: InstanceStore;

@@ -196,7 +196,7 @@ export interface PreemptedBy {
 export type RunningAt = Extract<Observation, { kind: 'running' }>;
 
 /** Input of `reconcile`: all that is known of one instance. */
-export interface Look {
+export interface ReconcileInput {
   readonly uuid: string;
   /** Undefined when there is none. */
   readonly record: Instance | undefined;
@@ -208,6 +208,6 @@ export interface Look {
 export const UNREAD: Holds = { kind: 'unread' };
 
 /** A look at a record that is there, by one who has not read its claim. */
-export function lookAt(record: Instance, observed: Observation): Look {
+export function lookAt(record: Instance, observed: Observation): ReconcileInput {
   return { uuid: record.uuid, record, holds: UNREAD, observed };
 }

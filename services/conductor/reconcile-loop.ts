@@ -1,7 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Conductor } from './context';
 import { isHeldUp } from './losses/hearing';
-import type { Look } from './observation';
+import type { ReconcileInput } from './observation';
 import { reconcile } from './reconcile';
 import { isDoneWhileUncertain } from './reconcile/while-uncertain';
 import type { Step } from './step';
@@ -20,9 +20,12 @@ const MAX_ROUNDS = 1_000;
  * @returns the looks of which nothing came: what was observed, and the record as it was by then
  * @throws BerthError what a step throws: all of it is harmless when it is begun again; `aborted / record_keeps_changing`.
  */
-export async function reconcileLoop(c: Conductor, looks: readonly Look[]): Promise<readonly Look[]> {
+export async function reconcileLoop(
+  c: Conductor,
+  looks: readonly ReconcileInput[],
+): Promise<readonly ReconcileInput[]> {
   let open = looks;
-  const withoutStep: Look[] = [];
+  const withoutStep: ReconcileInput[] = [];
   // Once an instance was found certain, or is new, so is what follows of it here.
   const certain = new Set(looks.filter(({ observed }) => observed.kind === 'accepted').map(({ uuid }) => uuid));
   for (let round = 0; open.length > 0; round++) {
@@ -38,13 +41,13 @@ export async function reconcileLoop(c: Conductor, looks: readonly Look[]): Promi
 
 async function oneRound(
   c: Conductor,
-  looks: readonly Look[],
+  looks: readonly ReconcileInput[],
   certain: Set<string>,
-): Promise<{ next: Look[]; nothing: Look[] }> {
-  const nothing: Look[] = [];
-  const selecting: Look[] = [];
-  const settling: Look[] = [];
-  const performing: Promise<Look | readonly Look[] | undefined>[] = [];
+): Promise<{ next: ReconcileInput[]; nothing: ReconcileInput[] }> {
+  const nothing: ReconcileInput[] = [];
+  const selecting: ReconcileInput[] = [];
+  const settling: ReconcileInput[] = [];
+  const performing: Promise<ReconcileInput | readonly ReconcileInput[] | undefined>[] = [];
   for (const [look, step] of await stepsOf(c, looks, certain)) {
     if (step.kind === 'none') nothing.push(look);
     if (isOwn(step)) performing.push(perform(c, look, step));
@@ -61,11 +64,15 @@ async function oneRound(
 }
 
 /** The next step of each; none for what may be older than what was done for it, unless it is done all the same. */
-async function stepsOf(c: Conductor, looks: readonly Look[], certain: Set<string>): Promise<[Look, Step][]> {
-  const steps = looks.map((look): [Look, Step] => {
+async function stepsOf(
+  c: Conductor,
+  looks: readonly ReconcileInput[],
+  certain: Set<string>,
+): Promise<[ReconcileInput, Step][]> {
+  const steps = looks.map((look): [ReconcileInput, Step] => {
     return [look, reconcile(look.record, look.holds, look.observed, c.clock.now())];
   });
-  const isAsked = ([{ uuid, observed }, step]: readonly [Look, Step]) => {
+  const isAsked = ([{ uuid, observed }, step]: readonly [ReconcileInput, Step]) => {
     return !certain.has(uuid) && !isDoneWhileUncertain(step, observed);
   };
   const asked = steps.filter(isAsked).map(([{ record }]) => record);
@@ -87,14 +94,14 @@ async function stepsOf(c: Conductor, looks: readonly Look[], certain: Set<string
 }
 
 /** A copy that its host keeps for a move does not run there: noted, so that the running copy elsewhere is followed. */
-function keptByMove({ record, observed }: Look): Step | undefined {
+function keptByMove({ record, observed }: ReconcileInput): Step | undefined {
   if (observed.kind !== 'running' || !observed.instance.handedOver || observed.host !== record?.host) return undefined;
   return record.missingIn
     ? undefined
     : { kind: 'record_missing', missingIn: { epoch: observed.at.epoch, sequence: 0 } };
 }
 
-async function select(c: Conductor, looks: readonly Look[]): Promise<Look[]> {
+async function select(c: Conductor, looks: readonly ReconcileInput[]): Promise<ReconcileInput[]> {
   const records = looks.map(({ record }) => record).filter((record) => record !== undefined);
   const seen = looks.map(({ observed }) => (observed.kind === 'capacity_changed' ? observed.revision : 0));
   const observationOf = await selectDestinations(c, records, Math.max(...seen));

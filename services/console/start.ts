@@ -7,14 +7,14 @@ import { BerthError } from '#libs/domain/errors';
 import type { InstanceStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { firstUnready, type Running, type Surroundings } from '#libs/runtime/service';
+import { firstUnready, type Running, type RuntimeDeps } from '#libs/runtime/service';
 import { Drains } from './actions/drains';
 import { OperatorActions } from './actions/operator-actions';
 import { createApp } from './http/app';
 import { Live } from './live/live';
 import type { ConsoleConfig } from './options';
 
-export interface ConsoleDeps extends Surroundings {
+export interface ConsoleDeps extends RuntimeDeps {
   readonly bus: Bus;
   readonly mirror: PlacementView & Pick<Running, 'readiness'>;
   readonly instances: InstanceStore;

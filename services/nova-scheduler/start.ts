@@ -6,7 +6,7 @@ import type { Mirror } from '#libs/placement/mirror/mirror';
 import { decisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { KeptCandidates } from '#libs/placement/search/kept-candidates';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import { fanoutCalls } from './calls/fanouts';
 import { selectDestinationsCall } from './calls/select-destinations';
 import { freeAmountsOf } from './decision/host-state';
@@ -21,7 +21,7 @@ import { ReportKeeper } from './shadow/keep-report';
 import { shadowCall } from './shadow/shadow-call';
 import { ABSENT_WEIGHERS } from './weighers/registry';
 
-export interface NovaSchedulerDeps extends Surroundings {
+export interface NovaSchedulerDeps extends RuntimeDeps {
   readonly placement: PlacementStore;
   readonly mirror: Mirror;
   readonly source: FactSource;

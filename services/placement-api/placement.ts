@@ -13,7 +13,7 @@ import {
 import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import { type CandidateQuery, MAX_STEPS_PER_ROOT, type SearchOptions } from '#libs/placement/search/query';
 import { turnsBy } from '#libs/placement/search/turns';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { PlacementApiConfig } from './options';
 import { fullSummaries } from './provider-summaries';
 import { Revisions } from './revisions';
@@ -21,7 +21,7 @@ import { Revisions } from './revisions';
 /** A command without its time, which `commit` adds. */
 export type Order = Command extends infer C ? (C extends Command ? Omit<C, 'atMs'> : never) : never;
 
-export interface PlacementApiDeps extends Surroundings {
+export interface PlacementApiDeps extends RuntimeDeps {
   readonly placement: PlacementStore;
   readonly mirror: Mirror;
   readonly config: PlacementApiConfig;

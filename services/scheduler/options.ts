@@ -244,7 +244,7 @@ export const schedulerOptions = {
     min: 0,
     max: 1_000_000,
     unit: 'decisions',
-    help: 'How many of the last decisions the store keeps with their grounds (explain --instance), about 1 kB each; 0 keeps none. Of decisions that found hosts a scheduler keeps a sixtieth of it each second, and a fifth of it in one burst; of others all.',
+    help: 'How many of the last decisions the store keeps with their basis (explain --instance), about 1 kB each; 0 keeps none. Of decisions that found hosts a scheduler keeps a sixtieth of it each second, and a fifth of it in one burst; of others all.',
   }),
   ...usageOptions('BERTH_SCHEDULER'),
   prefetch: intOption({

@@ -22,7 +22,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
 import { quotaCalls } from '#libs/quotas/quota-calls';
 import { keepProjectsSettled } from '#libs/quotas/settle-projects';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import { alternateHolder } from './decision/alternates/hold-alternates';
 import { notHeldNoter } from './decision/alternates/not-held';
 import { sweepLeases } from './decision/alternates/sweep-leases';
@@ -53,7 +53,7 @@ import { selectSettings } from './settings';
 import { type CellSummaries, cellSummaries } from './summary/cell-summaries';
 import { summarySender } from './summary/send-summaries';
 
-export interface SchedulerDeps extends Surroundings {
+export interface SchedulerDeps extends RuntimeDeps {
   readonly bus: Bus;
   readonly placement: PlacementStore;
   readonly mirror: Mirror;

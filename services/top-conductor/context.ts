@@ -5,12 +5,12 @@ import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { SenderLog } from '#libs/runtime/sender-log';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { TopConductorMetrics } from './metrics';
 import type { TopConductorConfig } from './options';
 
 /** Dependencies of a conductor of the top. */
-export interface TopConductorDeps extends Surroundings {
+export interface TopConductorDeps extends RuntimeDeps {
   /** The top's bus. */
   readonly bus: Bus;
   /** Instances with their cells, and their states there. */

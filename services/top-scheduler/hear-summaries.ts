@@ -5,12 +5,12 @@ import { CELL_SUMMARY_TOPIC, RPC_SCHEDULER } from '#libs/contracts/queues';
 import type { CellSummary } from '#libs/domain/cells/cell-summary';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { KnownCell } from './known-cell';
 import { type ClassDeps, noteClasses } from './note-classes';
 import type { TopSchedulerConfig } from './options';
 
-type HearingDeps = Pick<Surroundings, 'clock' | 'random' | 'log'> &
+type HearingDeps = Pick<RuntimeDeps, 'clock' | 'random' | 'log'> &
   ClassDeps & { readonly config: Pick<TopSchedulerConfig, 'summaryIntervalMs' | 'askTimeoutMs'> };
 
 /**

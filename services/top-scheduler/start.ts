@@ -18,7 +18,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { quotaCalls } from '#libs/quotas/quota-calls';
 import { keepProjectsSettled } from '#libs/quotas/settle-projects';
 import { counted } from '#libs/runtime/counted';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import type { SelectCellDeps } from './ask-cell';
 import { explainCells } from './explain-cells';
 import { hearSummaries } from './hear-summaries';
@@ -28,7 +28,7 @@ import type { TopSchedulerConfig } from './options';
 import { selectCell } from './select-cell';
 import { ZoneMembers } from './zone-members';
 
-export interface TopSchedulerDeps extends Surroundings {
+export interface TopSchedulerDeps extends RuntimeDeps {
   /** The top's bus. */
   readonly bus: Bus;
   readonly cells: CellStore;

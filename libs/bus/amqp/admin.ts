@@ -10,7 +10,7 @@ import { BerthError } from '../../domain/errors';
 import type { Random } from '../../domain/random';
 import { endsWithin } from '../../runtime/ends-within';
 import type { Log } from '../../runtime/log';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
 import { isDeadLetters } from '../port';
 import {
@@ -55,7 +55,7 @@ export class Admin implements Attachment {
   #isChecking = false;
   #cancelCheck: (() => void) | undefined;
 
-  constructor(user: string, cell: string, { log, clock, random }: Surroundings) {
+  constructor(user: string, cell: string, { log, clock, random }: RuntimeDeps) {
     this.#cell = cell;
     this.#log = log;
     this.#clock = clock;

@@ -4,7 +4,7 @@ import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/qu
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import { type SenderLog, senderLog } from '../../runtime/sender-log';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import { cancelled, checkSize, closing, noSuchQueue, queueInUse, topicProblem } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
 import { type Handle, handleCalls, handleCasts, isRefused } from '../handling/handle-message';
@@ -41,7 +41,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
 export class AmqpBus implements Bus {
   readonly #connections: Connections;
   readonly #config: BusConfig;
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #refusals: SenderLog;
   readonly #metrics: BusMetrics;
   readonly #admin: Admin;
@@ -52,7 +52,7 @@ export class AmqpBus implements Bus {
   #closed: Promise<void> | undefined;
   #isOpen = true;
 
-  constructor(connections: Connections, config: BusConfig, around: Surroundings) {
+  constructor(connections: Connections, config: BusConfig, around: RuntimeDeps) {
     const { publishing, consuming } = connections;
     this.#connections = connections;
     this.#config = config;

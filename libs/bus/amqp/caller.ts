@@ -5,7 +5,7 @@ import { nameOf } from '../../contracts/identity';
 import { isBatching, type QueueAddress, queueName } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
 import { type SenderLog, senderLog } from '../../runtime/sender-log';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import { nobodyServes } from '../errors';
 import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
 import { PendingCalls } from '../handling/pending-calls';
@@ -24,7 +24,7 @@ import { declareAnswerQueue, notConnected } from './topology';
  * Requests are confirmed, so that a missing or full queue fails at once instead of timing out.
  */
 export class Caller {
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #refusals: SenderLog;
   readonly #metrics: BusMetrics;
   readonly #pending: PendingCalls;
@@ -38,7 +38,7 @@ export class Caller {
     { publishing, consuming }: Connections,
     config: BusConfig,
     metrics: BusMetrics,
-    around: Surroundings,
+    around: RuntimeDeps,
     onLost: () => void,
   ) {
     this.#metrics = metrics;

@@ -4,7 +4,7 @@ import type { Connection } from '../../amqp/connection';
 import { cellOf, inCell, queueInCell } from '../../contracts/cells';
 import { EVENTS_EXCHANGE, isBatching, type QueueAddress, type QueueSpec } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import { noSuchQueue } from '../errors';
 import { type BusMetrics, countNotSent } from '../handling/bus-metrics';
 import { DEAD_LETTER_QUEUE, deadLetterHeaders, droppedBodyHeaders, keptBody } from '../handling/dead-letter';
@@ -26,14 +26,14 @@ import { type Route, routeTo } from './route';
 
 /** Casts, events and dead letters: the broker has the message once the promise resolves. */
 export class Caster {
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #metrics: BusMetrics;
   readonly #user: string;
   readonly #events: string;
   readonly publisher: BatchingPublisher;
 
   /** @param lost  called when the broker has closed the channel, as after a publication to a missing exchange */
-  constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: Surroundings, lost: () => void) {
+  constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: RuntimeDeps, lost: () => void) {
     this.#metrics = metrics;
     this.#user = connection.user;
     this.#events = inCell(config.cell, EVENTS_EXCHANGE);

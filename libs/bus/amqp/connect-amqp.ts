@@ -1,7 +1,7 @@
 import { Connection } from '../../amqp/connection';
 import { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import type { BusConfig } from '../options';
 import type { Bus } from '../port';
 import { AmqpBus } from './amqp-bus';
@@ -23,7 +23,7 @@ export type AmqpSettings = BusConfig & {
  * @throws BerthError `unavailable / broker_unreachable`; `permission_denied / broker_refused` (at once: wrong user,
  *   password or vhost); `invalid_argument / bad_bus_url`.
  */
-export async function connectAmqp(settings: AmqpSettings, around: Surroundings): Promise<Bus> {
+export async function connectAmqp(settings: AmqpSettings, around: RuntimeDeps): Promise<Bus> {
   const url = addressOf(settings);
   const where = `${url.hostname}:${url.port || (url.protocol === 'amqps:' ? 5671 : 5672)}`;
   const { reconnectDelayMs, connectTimeoutMs, processName = 'berth', isHasty = false } = settings;

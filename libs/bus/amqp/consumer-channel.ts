@@ -4,7 +4,7 @@ import type { Connection } from '../../amqp/connection';
 import { ReopeningChannel } from '../../amqp/reopening-channel';
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import { closing } from '../errors';
 import { Acks } from './batching/acks';
 import type { Consumer } from './consumer';
@@ -26,13 +26,13 @@ interface Member {
  * allows a connection some 2,000 channels, and one process may carry more agents than that.
  */
 export class ConsumerChannel {
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #reopening: ReopeningChannel<Channel>;
   readonly #members = new Map<Consumer, Member>();
   /** Acks of the present channel. */
   #acks: Acks | undefined;
 
-  constructor(connection: Connection, name: string, around: Surroundings) {
+  constructor(connection: Connection, name: string, around: RuntimeDeps) {
     this.#around = around;
     const role = {
       name,

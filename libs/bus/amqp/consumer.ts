@@ -1,6 +1,6 @@
 import type { ConsumeMessage } from 'amqplib';
 import type { BerthError } from '../../domain/errors';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import type { Delivery } from '../handling/delivery';
 import type { MessageActions } from '../handling/handle-message';
 import { RunningHandlers } from '../handling/running-handlers';
@@ -47,14 +47,14 @@ interface ChannelState {
 /** One consumer and its unsettled messages; it outlives its channels. */
 export class Consumer {
   readonly #role: ConsumerRole;
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #running = new RunningHandlers();
   /** Its consumer tag on every channel. */
   readonly #tag: string;
   #state: ChannelState | undefined;
   #isCancelled = false;
 
-  constructor(role: ConsumerRole, around: Surroundings) {
+  constructor(role: ConsumerRole, around: RuntimeDeps) {
     this.#role = role;
     this.#around = around;
     this.#tag = around.random.uuid();

@@ -2,7 +2,7 @@ import type { ConsumeMessage, Options } from 'amqplib';
 import { ERROR_TYPE } from '../../contracts/error';
 import { type Identity, isRestricted, userOf } from '../../contracts/identity';
 import type { BerthError } from '../../domain/errors';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import { Delivery } from '../handling/delivery';
 import { cellOfMessage, isPrivateQueueOf, originOf } from './origin';
 
@@ -16,7 +16,7 @@ export const POSTPONED_HEADER = 'berth-postponed';
  * An AMQP message in the form for handlers. Its sender may have omitted or misused any property: a missing one reads as
  * '' or undefined, and a missing id is generated.
  */
-export function deliveryOf(message: ConsumeMessage, around: Surroundings, defect?: BerthError): Delivery {
+export function deliveryOf(message: ConsumeMessage, around: RuntimeDeps, defect?: BerthError): Delivery {
   const { content, fields, properties } = message;
   const headers: Record<string, unknown> = properties.headers ?? {};
   const expirationMs = Number(properties.expiration ?? Number.NaN);

@@ -3,7 +3,7 @@ import Denque from 'denque';
 import type { Connection } from '../../amqp/connection';
 import { ReopeningChannel } from '../../amqp/reopening-channel';
 import { type BerthError, invalidArgument } from '../../domain/errors';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import { notConfirmed, queueFull, tooManyWaiting } from '../errors';
 import type { BusConfig } from '../options';
 import { expirationOf } from './message';
@@ -42,14 +42,14 @@ export interface PublisherSettings extends Pick<BusConfig, 'publishWindow' | 'ma
  */
 export class Publisher {
   readonly #settings: PublisherSettings;
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #reopening: ReopeningChannel<ConfirmChannel>;
   readonly #waiting = new Denque<Sending>();
   readonly #unconfirmed = new Set<Sending>();
   #isWritable = true;
   #onIdle: (() => void)[] = [];
 
-  constructor(connection: Connection, settings: PublisherSettings, around: Surroundings) {
+  constructor(connection: Connection, settings: PublisherSettings, around: RuntimeDeps) {
     this.#settings = settings;
     this.#around = around;
     this.#reopening = new ReopeningChannel<ConfirmChannel>(
@@ -192,7 +192,7 @@ class Sending {
     this.publication = publication;
   }
 
-  startTimer(timeoutMs: number, { clock }: Surroundings): void {
+  startTimer(timeoutMs: number, { clock }: RuntimeDeps): void {
     if (timeoutMs === Infinity) return;
     this.#cancelTimer = clock.after(timeoutMs, () => this.settle(notConfirmed(this.publication.routingKey)));
   }

@@ -4,7 +4,7 @@ import { EVENTS_EXCHANGE, type QueueAddress, type QueueSpec, queueName } from '.
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import { type SenderLog, senderLog } from '../../runtime/sender-log';
-import type { Surroundings } from '../../runtime/service';
+import type { RuntimeDeps } from '../../runtime/service';
 import {
   cancelled,
   checkSize,
@@ -43,7 +43,7 @@ export class MemoryBus implements Bus {
   readonly #broker: MemoryBroker;
   readonly #identity: Identity;
   readonly #config: BusConfig;
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
   readonly #refusals: SenderLog;
   readonly #metrics: BusMetrics;
   readonly #pending: PendingCalls;
@@ -54,7 +54,7 @@ export class MemoryBus implements Bus {
   #isOpen = true;
   #callCount = 0;
 
-  constructor(broker: MemoryBroker, identity: Identity, config: BusConfig, around: Surroundings) {
+  constructor(broker: MemoryBroker, identity: Identity, config: BusConfig, around: RuntimeDeps) {
     this.#broker = broker;
     this.#identity = identity;
     this.#config = config;

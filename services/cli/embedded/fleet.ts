@@ -23,7 +23,7 @@ import { counted } from '#libs/runtime/counted';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { addressOptions } from '#libs/runtime/options';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import type { Environment } from '#libs/runtime/system';
 import type { FakeDriver } from '../../compute-agent/drivers/fake';
 import { driverFromConfig, fakeDrivers } from '../../compute-agent/drivers/open-driver';
@@ -108,7 +108,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
   const { clock, random, env } = context;
   const unknown = unknownSettings(env);
   if (unknown.length > 0) throw badConfig(unknown);
-  const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
+  const around = (): RuntimeDeps => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
   const { broker = new MemoryBroker(clock, silentLog) } = settings;
   const { cell } = readConfig({ cell: addressOptions.cell }, env);
   const connect = (drainTimeoutMs?: number) => {
@@ -249,11 +249,7 @@ function agentConfig(settings: FleetSettings, env: Environment): AgentConfig {
 }
 
 /** One agent with all hosts. */
-function startHosts(
-  config: AgentConfig,
-  parts: Surroundings & { readonly bus: Bus },
-  drivers: Map<string, FakeDriver>,
-) {
+function startHosts(config: AgentConfig, parts: RuntimeDeps & { readonly bus: Bus }, drivers: Map<string, FakeDriver>) {
   const openDriver = fakeDrivers(config, parts);
   return startComputeAgent({
     ...parts,

@@ -1,6 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import type { HostDisabled } from '#libs/contracts/stats';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import type { Journal, LostInstance } from '../../compute-agent/host/journal';
 import type { TrackedInstance } from '../../compute-agent/host/ledger';
 import type { AgentConfig } from '../../compute-agent/options';
@@ -17,7 +17,7 @@ export interface Machine {
 }
 
 export interface MachineParts {
-  readonly around: () => Surroundings;
+  readonly around: () => RuntimeDeps;
   readonly connect: () => Promise<Bus>;
   readonly config: AgentConfig;
   readonly carries: Pick<ComputeAgentParts, 'driver' | 'nodes'>;

@@ -14,7 +14,7 @@ import { Mirror } from '#libs/placement/mirror/mirror';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import { topConductorOptions } from '../../top-conductor/options';
 import { startTopConductor } from '../../top-conductor/start';
 import { topSchedulerOptions } from '../../top-scheduler/options';
@@ -40,7 +40,7 @@ export async function startEmbeddedTop(
   broker: MemoryBroker,
   cells: readonly string[],
 ): Promise<EmbeddedTop> {
-  const around = (): Surroundings => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
+  const around = (): RuntimeDeps => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
   const connect = (cell = TOP): Promise<Bus> => openBus({ busUrl: 'memory:', cell }, around(), broker);
   const states = memoryCellStore();
   const placement = new MemoryPlacementStore();

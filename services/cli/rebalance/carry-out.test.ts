@@ -3,8 +3,8 @@ import type { PlannedMove } from '#libs/contracts/moves';
 import type { InstanceOperation } from '#libs/contracts/operations';
 import { BerthError } from '#libs/domain/errors';
 import { fakeClock } from '#libs/testing/fake-clock';
+import type { Moved, MovingClient } from './await-move';
 import { carryOut } from './carry-out';
-import type { Moved, MovingClient } from './looks';
 
 const KIND = 'live_migrate';
 

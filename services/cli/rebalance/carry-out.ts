@@ -13,7 +13,7 @@ import {
   type MovingParts,
   type Seen,
   sentenceOf,
-} from './looks';
+} from './await-move';
 import { notBegun, undo } from './undo';
 
 /**

@@ -11,7 +11,7 @@ import {
   type MovingParts,
   type Seen,
   sentenceOf,
-} from './looks';
+} from './await-move';
 
 /**
  * Undoes moves one after the other, the last first, whether they wait, are under way, have arrived, or are done. Failed

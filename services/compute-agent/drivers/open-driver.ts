@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { BerthError } from '#libs/domain/errors';
 import { inventory } from '#libs/domain/inventory';
 import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { AgentConfig } from '../options';
 import type { OpenDriver } from './driver';
 import { type FakeDriver, fakeDriver } from './fake';
@@ -18,7 +18,7 @@ const MAX_SEED = 2 ** 32;
  *
  * @throws BerthError `invalid_argument / bad_config` for a malformed setting.
  */
-export function driverFromConfig(config: AgentConfig, around: Surroundings): OpenDriver {
+export function driverFromConfig(config: AgentConfig, around: RuntimeDeps): OpenDriver {
   switch (config.driver) {
     case 'fake':
       return fakeDrivers(config, around);
@@ -32,7 +32,7 @@ export function driverFromConfig(config: AgentConfig, around: Surroundings): Ope
   }
 }
 
-function processDriver(config: AgentConfig, around: Surroundings): OpenDriver {
+function processDriver(config: AgentConfig, around: RuntimeDeps): OpenDriver {
   const { stateDir } = config;
   if (stateDir === '') {
     const message = 'BERTH_AGENT_STATE_DIR must name a folder: the process driver keeps its instances there';
@@ -42,7 +42,7 @@ function processDriver(config: AgentConfig, around: Surroundings): OpenDriver {
   return ({ name }) => openProcessDriver({ root: join(stateDir, name, 'instances'), capacity }, config, around);
 }
 
-function dockerDriver(config: AgentConfig, around: Surroundings): OpenDriver {
+function dockerDriver(config: AgentConfig, around: RuntimeDeps): OpenDriver {
   if (config.dockerImage === '') {
     const message = 'BERTH_AGENT_DOCKER_IMAGE must name the image of instances whose request names none';
     throw new BerthError('invalid_argument', 'bad_config', message);
@@ -65,7 +65,7 @@ function capacityOfMachine(config: AgentConfig) {
 /** The opener of fake hosts. */
 export function fakeDrivers(
   config: AgentConfig,
-  { clock, random }: Surroundings,
+  { clock, random }: RuntimeDeps,
 ): (...host: Parameters<OpenDriver>) => Promise<FakeDriver> {
   const { inventories, traits, capabilities } = shapesFrom(config);
   const nested = nestedFrom(config);

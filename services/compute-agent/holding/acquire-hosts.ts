@@ -5,12 +5,12 @@ import { STATS } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { AgentMetrics } from '../metrics';
 import { type AgentConfig, callOptions, leaseMsOf } from '../options';
 import type { HostLease } from './host-lease';
 
-export interface AcquireParts extends Surroundings {
+export interface AcquireParts extends RuntimeDeps {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly counters: AgentMetrics;

@@ -1,7 +1,7 @@
 import type { Bus } from '#libs/bus/port';
 import { retryWithBackoff } from '#libs/runtime/backoff';
 import { createKeyedLock, type KeyedLock } from '#libs/runtime/keyed-lock';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { Driver } from '../drivers/driver';
 import type { HostLease } from '../holding/host-lease';
 import type { AgentMetrics } from '../metrics';
@@ -18,7 +18,7 @@ import { type ExternalUsage, externalUsageOf, type Stats, statsOf } from './stat
 import { createTombstones, type Tombstones } from './tombstones';
 
 /** Dependencies of one host. */
-export interface HostParts extends Surroundings {
+export interface HostParts extends RuntimeDeps {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly facts: HostFacts;

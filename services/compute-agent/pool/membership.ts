@@ -6,10 +6,10 @@ import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { createRing, type Ring } from '#libs/ring/ring';
 import { backoffMs } from '#libs/runtime/backoff';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import { type AgentConfig, callOptions, leaseMsOf } from '../options';
 
-export interface MembershipParts extends Surroundings {
+export interface MembershipParts extends RuntimeDeps {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly agentRun: string;

@@ -5,13 +5,13 @@ import { STATS } from '#libs/contracts/queues';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { retryWithBackoff } from '#libs/runtime/backoff';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { WriteNode } from '../drivers/baremetal/remembered-node';
 import { notSurelyHeld } from '../drivers/fenced';
 import { type HostLease, isLoss } from '../holding/host-lease';
 import { type AgentConfig, callOptions } from '../options';
 
-export interface NodeStoreParts extends Surroundings {
+export interface NodeStoreParts extends RuntimeDeps {
   readonly bus: Bus;
   readonly config: AgentConfig;
   readonly drainEnd: AbortSignal;

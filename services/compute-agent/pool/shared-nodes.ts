@@ -1,7 +1,7 @@
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { Ring } from '#libs/ring/ring';
 import { keysToGiveUp } from '#libs/ring/shares';
-import { type Carried, openHost } from '../carried-hosts';
+import { type ManagedHost, openHost } from '../carried-hosts';
 import type { NodeController } from '../drivers/baremetal/node-controller';
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
 import type { NodeDescription } from '../drivers/baremetal/sources/node-source';
@@ -28,16 +28,16 @@ export interface SharedNodes {
   /** Called with the ring after each renewal, changed or not. */
   setRing(ring: Ring): void;
   /** The held nodes to give up now. */
-  toGiveUp(carried: readonly Carried[]): Carried[];
+  toGiveUp(carried: readonly ManagedHost[]): ManagedHost[];
   /**
    * Opens a granted node, and continues its unfinished work. `known` is its stored record. A node that is lost
    * meanwhile is closed again.
    *
    * @throws BerthError `failed_precondition / epoch_unknown` then; like `nodeWriter`.
    */
-  open(one: Carried, known: NodeRecord | undefined): Promise<void>;
+  open(one: ManagedHost, known: NodeRecord | undefined): Promise<void>;
   /** Stops all work on a node here: another run holds it, or may. The next holder continues unfinished work. */
-  close(one: Carried): void;
+  close(one: ManagedHost): void;
 }
 
 export type SharedNodesParts = NodeStoreParts &
@@ -45,7 +45,7 @@ export type SharedNodesParts = NodeStoreParts &
     readonly nodes: PoolNodes;
     readonly lostReports: LostReports;
     /** Releases a node at the store, and requests this run's nodes again. */
-    readonly giveUp: (one: Carried) => void;
+    readonly giveUp: (one: ManagedHost) => void;
   };
 
 export function shareNodes(parts: SharedNodesParts): SharedNodes {
@@ -62,7 +62,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   let ringUntilMs = 0;
   let wanted: ReadonlySet<string> = new Set();
 
-  async function open(one: Carried, known: NodeRecord | undefined): Promise<void> {
+  async function open(one: ManagedHost, known: NodeRecord | undefined): Promise<void> {
     await one.closed;
     const { lease, identity } = one;
     const description = byName.get(identity.name);
@@ -106,7 +106,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   }
 
   async function openWith(
-    one: Carried,
+    one: ManagedHost,
     around: Parameters<typeof openNode>[0] & Omit<HostParts, 'driver' | 'facts' | 'journal' | 'lease'>,
     description: NodeDescription,
     controller: NodeController,
@@ -158,7 +158,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     if (node.record.state !== 'enroll') void claim(lease, controller, signal, () => node.record.systemId);
   }
 
-  function close(one: Carried): void {
+  function close(one: ManagedHost): void {
     const { host, reports, closing } = one;
     one.host = undefined;
     one.reports = undefined;
@@ -197,7 +197,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
 }
 
 /** A node with work in progress stays until that ends: handing it over costs more than waiting. */
-function isIdle({ host }: Carried): boolean {
+function isIdle({ host }: ManagedHost): boolean {
   if (!host) return false;
   const { ledger, driver } = host;
   const atWork = ledger.count('building') + ledger.count('destroying') + ledger.count('stopping');

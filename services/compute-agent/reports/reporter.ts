@@ -5,7 +5,7 @@ import { agentSender, STATS } from '#libs/contracts/queues';
 import { type HostDisabled, updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import { createTimerWheel } from '#libs/runtime/timer-wheel';
 import { type HostLease, isLoss, type LossReason } from '../holding/host-lease';
 import type { Stats } from '../host/stats';
@@ -94,7 +94,7 @@ export function createReporter(
   config: AgentConfig,
   counters: AgentMetrics,
   agentRun: string,
-  { clock, random, log }: Surroundings,
+  { clock, random, log }: RuntimeDeps,
 ): Reporter {
   const all = new Set<Reporting>();
   /** Last sequences of hosts no longer reported: should they come back, their reports continue from there. */

@@ -5,8 +5,8 @@ import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { type Fault, lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
-import { makeRoom } from './make-room';
 import type { WaitingRequest } from './pending-queue';
+import { preempt } from './preempt';
 import { couldHelp, peerOfGroup, ReliefWatch } from './relief';
 
 /** The lease of the conductor that keeps the queue. */
@@ -180,7 +180,7 @@ class QueueKeeper {
     const waiting = pending.filter(({ uuid }) => !uncertain.has(uuid));
     if (waiting.length === 0) return 'tried';
     const preemptor = waiting.find((record) => record.waiting?.preemption !== undefined);
-    if (preemptor && !(await makeRoom(c, preemptor))) return 'is making room';
+    if (preemptor && !(await preempt(c, preemptor))) return 'is making room';
     c.measured.pendingTries.inc();
     const observed = { kind: 'capacity_changed', revision: this.#watch.revision } as const;
     await reconcileLoop(

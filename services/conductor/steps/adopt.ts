@@ -4,7 +4,7 @@ import { requestSpec } from '#libs/domain/request-spec';
 import type { Conductor } from '../context';
 import { createRecords, evacuated, leftActive, NO_BYTES, writeRecord } from '../lifecycle';
 import { readLostWrites } from '../lost-writes';
-import type { Look, RunningAt } from '../observation';
+import type { ReconcileInput, RunningAt } from '../observation';
 import { isChanging } from '../reconcile/power';
 import { after } from './after';
 import { claimSealed, sealedFor } from './claims';
@@ -14,7 +14,7 @@ import { noteDoubt } from './note-doubt';
  * An instance that is there, though the store has forgotten that it was built, or all of it: what a scheduler sealed says whose
  * it is, its host only that it is there. Where its record has it, by a later attempt, its host says so without that.
  */
-export async function adopt(c: Conductor, look: Look, seen: RunningAt): Promise<Look | undefined> {
+export async function adopt(c: Conductor, look: ReconcileInput, seen: RunningAt): Promise<ReconcileInput | undefined> {
   const { host, at, isClaimed, instance, voucher } = seen;
   const { uuid, record: older } = look;
   const nowMs = c.clock.now();

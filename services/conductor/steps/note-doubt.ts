@@ -2,7 +2,7 @@ import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import type { RunningInstance } from '#libs/contracts/stats';
 import type { FoundDoubt } from '#libs/instances/doubts';
 import type { Conductor } from '../context';
-import type { Look, RunningAt } from '../observation';
+import type { ReconcileInput, RunningAt } from '../observation';
 import type { Doubt } from '../step';
 
 /** Doubts kept for operators: those of `reconcile`, and others that only operators can settle. */
@@ -25,7 +25,7 @@ export type DoubtFinding =
  * Keeps a doubt where operators see it (`berth audit`), counts it and logs it. An observation of what runs is kept with it:
  * it is what an operator may vouch for.
  */
-export async function noteDoubt(c: Conductor, look: Look, finding: DoubtFinding, reason = ''): Promise<void> {
+export async function noteDoubt(c: Conductor, look: ReconcileInput, finding: DoubtFinding, reason = ''): Promise<void> {
   const { uuid: instanceUuid, record, observed } = look;
   const host = ('host' in observed ? observed.host : record?.host) ?? '';
   const fields = { event: 'doubt', finding, instance_uuid: instanceUuid, host, state: record?.state, reason };
@@ -52,7 +52,7 @@ export async function keepDoubt(
 
 const NO_EVIDENCE = new Uint8Array();
 
-function saidBy({ observed }: Look): string {
+function saidBy({ observed }: ReconcileInput): string {
   switch (observed.kind) {
     case 'running':
       return `the agent of ${observed.host} says that it runs there (${described(observed.instance)}); `;
@@ -70,7 +70,7 @@ function described({ name, projectId, resources, attempt }: RunningInstance): st
   return `'${name}' of project '${projectId}', attempt ${attempt}, ${amounts.join(', ')}`;
 }
 
-function wanted({ record }: Look): string {
+function wanted({ record }: ReconcileInput): string {
   if (record === undefined) return 'it has no record';
   return `its record is ${record.state}${record.host === undefined ? '' : ` on ${record.host}`}`;
 }

@@ -12,7 +12,7 @@ import {
   type RecordChange,
   writeRecord,
 } from '../lifecycle';
-import type { ClaimedHost, Fault, Look } from '../observation';
+import type { ClaimedHost, Fault, ReconcileInput } from '../observation';
 import { isKeptStopped } from '../reconcile/moves';
 import { isChanging } from '../reconcile/power';
 import type { Finding, Step } from '../step';
@@ -36,7 +36,11 @@ export type OwnStep = Exclude<Step, { kind: 'select_destinations' | 'settle_gang
  * Does one step and answers with what to look at next; undefined when this conductor has nothing more to do. A step that
  * finds the record changed looks at it as it is now, with the same observation. What goes back may take others of its group with it.
  */
-export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<Look | readonly Look[] | undefined> {
+export async function perform(
+  c: Conductor,
+  look: ReconcileInput,
+  step: OwnStep,
+): Promise<ReconcileInput | readonly ReconcileInput[] | undefined> {
   if (step.kind !== 'doubt' && 'finding' in step && step.finding) noteRepair(c, look, step.finding);
   const { record } = look;
   switch (step.kind) {
@@ -68,13 +72,13 @@ export async function perform(c: Conductor, look: Look, step: OwnStep): Promise<
 
 async function performOnRecord(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   step: Exclude<
     OwnStep,
     MoveStep | { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' | 'fence_host' }
   >,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   switch (step.kind) {
     case 'dispatch_build':
       return dispatchBuild(c, look, record, step.target);
@@ -153,13 +157,13 @@ async function performOnRecord(
 }
 
 /** The record changed while its claim was made again: what comes of the claim depends on what the record is by now. */
-function holding(look: Look, claimToken: number): Look {
+function holding(look: ReconcileInput, claimToken: number): ReconcileInput {
   const holds = { kind: 'claim', claimToken, isOnHost: true } as const;
   return { ...look, holds, observed: { kind: 'audited', hostIs: 'unsettled' } };
 }
 
 /** Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline. */
-async function dispatchBuild(c: Conductor, look: Look, record: Instance, target: ClaimedHost) {
+async function dispatchBuild(c: Conductor, look: ReconcileInput, record: Instance, target: ClaimedHost) {
   // An instance given up by this write runs on, if its host is back.
   const fenced = record.state === 'rebuilding' ? await fenceOf(c, record.host ?? '') : undefined;
   if (fenced && 'fault' in fenced) {
@@ -191,7 +195,11 @@ async function dispatchBuild(c: Conductor, look: Look, record: Instance, target:
 }
 
 /** A move that it was on is over with that: what was kept at its source is given up, too. */
-async function recordRebuilding(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
+async function recordRebuilding(
+  c: Conductor,
+  look: ReconcileInput,
+  record: Instance,
+): Promise<ReconcileInput | undefined> {
   const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
   const result = await writeRecord(c, record, { ...asRebuilding(record), migration: undefined, dueAtMs });
   if (result.kind === 'written') {
@@ -215,17 +223,22 @@ async function destroyWhenBack(c: Conductor, record: Instance): Promise<void> {
   await orderDestroy(c, uuid, { kind: 'destroy', host, attempt, claimToken, reports: false }, record);
 }
 
-async function order(c: Conductor, look: Look, record: Instance, details?: OrderDetails): Promise<Look | undefined> {
+async function order(
+  c: Conductor,
+  look: ReconcileInput,
+  record: Instance,
+  details?: OrderDetails,
+): Promise<ReconcileInput | undefined> {
   const refused = await orderBuild(c, record, details);
   return refused && { ...look, record, observed: refused };
 }
 
 async function conclude(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   { outcome, why }: Extract<Step, { kind: 'conclude_attempt' }>,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const nowMs = c.clock.now();
   const { uuid, requestId, host = '' } = record;
   const dueAtMs = nowMs + c.config.schedulingTimeoutMs;
@@ -244,11 +257,11 @@ async function conclude(
 /** Its host has it: it is ACTIVE, or was stopped before it was built there, and its host is told to stop it. */
 async function recordBuilt(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   change: { readonly state: 'active' | 'stopping'; readonly dueAtMs: number | undefined },
   at: HostPosition | undefined,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const nowMs = c.clock.now();
   const result = await writeRecord(c, record, {
     ...change,
@@ -292,10 +305,10 @@ function endOf({ endsAtMs, admission }: Instance, nowMs: number): number | undef
 /** A doubt: not an event for clients, whose instance is as active as before. */
 async function recordMissing(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   missingIn: MissedReport,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const { uuid, host } = record;
   c.log.warn({ event: 'instance_missing', instance_uuid: uuid, host, ...missingIn }, 'a report of its host lacks it');
   const result = await writeRecord(c, record, { missingIn });
@@ -303,7 +316,11 @@ async function recordMissing(
   return after(look, result, undefined);
 }
 
-async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'destroy' }>): Promise<Look | undefined> {
+async function destroy(
+  c: Conductor,
+  look: ReconcileInput,
+  step: Extract<Step, { kind: 'destroy' }>,
+): Promise<ReconcileInput | undefined> {
   if (look.observed.kind === 'reported') noteLateReport(c, look);
   const outcome = await orderDestroy(c, look.uuid, step, look.record);
   if (look.observed.kind === 'superseded') return { ...look, observed: { kind: 'nothing' } };
@@ -311,18 +328,18 @@ async function destroy(c: Conductor, look: Look, step: Extract<Step, { kind: 'de
 }
 
 /** The claimant of a claim to release: without a record its holder is not known to be an instance. */
-function claimantOf({ uuid, record, holds }: Look): Claimant {
+function claimantOf({ uuid, record, holds }: ReconcileInput): Claimant {
   const consumerType = holds.kind === 'claim' ? holds.consumerType : undefined;
   return { uuid, projectId: record?.projectId, consumerType };
 }
 
-function noteRepair(c: Conductor, { uuid, record, observed }: Look, finding: Finding): void {
+function noteRepair(c: Conductor, { uuid, record, observed }: ReconcileInput, finding: Finding): void {
   const host = 'host' in observed ? observed.host : record?.host;
   c.measured.mended.inc({ finding });
   c.log.warn({ event: 'repaired', finding, instance_uuid: uuid, host, state: record?.state }, 'repaired an instance');
 }
 
-function noteLateReport(c: Conductor, { uuid, observed }: Look): void {
+function noteLateReport(c: Conductor, { uuid, observed }: ReconcileInput): void {
   if (observed.kind !== 'reported') return;
   const { host, attempt, outcome } = observed;
   c.measured.stale.inc();

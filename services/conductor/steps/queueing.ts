@@ -1,7 +1,7 @@
 import type { Attempt, Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { NO_BYTES, writeRecord } from '../lifecycle';
-import type { Fault, Look, NoHost } from '../observation';
+import type { Fault, NoHost, ReconcileInput } from '../observation';
 import { type FullPlaces, placesOfProject } from '../pending/pending-queue';
 import type { Step } from '../step';
 import { after } from './after';
@@ -13,10 +13,10 @@ import { readClaim, release } from './claims';
  */
 export async function recordPending(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   step: PendingStep,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   if (record.state === 'pending') return writePending(c, look, record, step);
   const { projectId } = record;
   const full = await c.pending.reserve(projectId, 1, c.config);
@@ -30,10 +30,10 @@ export async function recordPending(
 
 async function writePending(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   { fault, waitsFor, preemption }: PendingStep,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const isNew = record.state !== 'pending';
   const nowMs = c.clock.now();
   const { sinceMs, untilMs } = record.waiting ?? waitFrom(record, nowMs);
@@ -59,10 +59,10 @@ type PendingStep = Extract<Step, { kind: 'record_pending' }>;
 /** Records that an instance is to make room for another; then its host is told to destroy it. */
 export async function recordPreempting(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   fault: Fault,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const dueAtMs = c.clock.now() + c.config.destroyTimeoutMs;
   const result = await writeRecord(c, record, { state: 'preempting', fault, alternates: NO_BYTES, dueAtMs });
   return after(look, result, { kind: 'interrupted' });
@@ -72,7 +72,11 @@ export async function recordPreempting(
  * Its host has destroyed it: releases its claim, and records that it waits again, in the place of its first arrival. What is claimed
  * by a later claim than its record names has had its turn already: this is a copy of what its host said.
  */
-export async function recordRequeued(c: Conductor, look: Look, record: Instance): Promise<Look | undefined> {
+export async function recordRequeued(
+  c: Conductor,
+  look: ReconcileInput,
+  record: Instance,
+): Promise<ReconcileInput | undefined> {
   const holds = await readClaim(c, record.uuid, record);
   const isOwn = holds.kind === 'claim' && holds.claimToken <= (record.claimToken ?? Infinity);
   if (isOwn) await release(c, record, holds.claimToken);

@@ -2,7 +2,7 @@ import { hasBeenActive, type Instance } from '#libs/domain/instance';
 import { GANG_FAILED } from '#libs/domain/queueing/gang';
 import type { Conductor } from '../context';
 import { concludeAttempt, leftActive, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
-import type { Fault, Look } from '../observation';
+import type { Fault, ReconcileInput } from '../observation';
 import type { Step } from '../step';
 import { after } from './after';
 import { release, releaseHeld } from './claims';
@@ -21,10 +21,10 @@ import { orderDestroy } from './orders';
  */
 export async function recordError(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   { fault, claimToken, passedOver }: Extract<Step, { kind: 'record_error' }>,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const attempts = [...record.attempts, ...passedOver];
   // Any conductor settles it with its gang.
   const owesGang = record.gang !== undefined && fault.reason !== GANG_FAILED && !hasBeenActive(record);
@@ -40,10 +40,10 @@ export async function recordError(
 
 export async function recordDeleting(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   fault?: Fault,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const result = await writeRecord(c, record, {
     state: 'deleting',
     // An instance in ERROR was on its host, if at all, only until its claim was released.
@@ -61,10 +61,10 @@ export async function recordDeleting(
 /** From now on nothing that any host built of it is to stay. Its claim is released when its host has destroyed it. */
 export async function recordUndoing(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   fault: Fault,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const nowMs = c.clock.now();
   const attempts = leftActive(concludeAttempt(record, 'rolled_back', GANG_FAILED, nowMs), 'rolled_back');
   const dueAtMs = nowMs + c.config.destroyTimeoutMs;
@@ -77,10 +77,10 @@ export async function recordUndoing(
 /** Its host has destroyed it, or does not say so: what it holds is released. */
 export async function closeRecord(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   { isConfirmed }: Extract<Step, { kind: 'close_record' }>,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   if (!isConfirmed) {
     const fields = { event: 'destroy_unconfirmed', instance_uuid: record.uuid, host: record.host };
     c.log.warn(fields, 'closing the record without an answer from its host');

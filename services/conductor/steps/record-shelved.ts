@@ -1,7 +1,7 @@
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { leftActive, MAX_ATTEMPTS_KEPT, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
-import type { Look } from '../observation';
+import type { ReconcileInput } from '../observation';
 import type { Step } from '../step';
 import { after } from './after';
 import { release } from './claims';
@@ -12,10 +12,10 @@ import { release } from './claims';
  */
 export async function recordShelved(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   { fault, passedOver = [] }: Extract<Step, { kind: 'record_shelved' }>,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const result = await writeRecord(c, record, {
     ...AT_NO_HOST,
     state: 'shelved_offloaded',

@@ -3,7 +3,7 @@ import type { Instance } from '#libs/domain/instance';
 import { gangFault } from '#libs/domain/queueing/gang';
 import type { Conductor } from '../context';
 import { writeRecord } from '../lifecycle';
-import { type Look, lookAt } from '../observation';
+import { lookAt, type ReconcileInput } from '../observation';
 import { toBeUndone } from '../reconcile/gang';
 
 /**
@@ -15,9 +15,9 @@ import { toBeUndone } from '../reconcile/gang';
  */
 export async function settleGangs(
   c: Conductor,
-  looks: readonly Look[],
-  lookAtAll: (c: Conductor, looks: readonly Look[]) => Promise<unknown>,
-): Promise<Look[]> {
+  looks: readonly ReconcileInput[],
+  lookAtAll: (c: Conductor, looks: readonly ReconcileInput[]) => Promise<unknown>,
+): Promise<ReconcileInput[]> {
   const requests = [...new Set(looks.flatMap(({ record }) => (record ? [record.requestId] : [])))];
   await Promise.all(
     requests.map(async (requestId) => {
@@ -43,7 +43,7 @@ export function membersOf(c: Conductor, requestId: string): Promise<Instance[]> 
 }
 
 /** Looks at the observation once more, now that the record owes its gang nothing. */
-async function settled(c: Conductor, look: Look): Promise<Look> {
+async function settled(c: Conductor, look: ReconcileInput): Promise<ReconcileInput> {
   if (!look.record) return look;
   const { record } = await writeRecord(c, look.record, { dueAtMs: undefined });
   return { ...look, record };

@@ -5,7 +5,7 @@ import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migra
 import { isReservation } from '#libs/domain/queueing/place-lease';
 import { NEEDING_ALTERNATES } from '../alternates/held-alternates';
 import type { Conductor } from '../context';
-import { type Look, lookAt, type Observation, UNREAD } from '../observation';
+import { lookAt, type Observation, type ReconcileInput, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { auditGroups, type Place, placesOf } from './audit-groups';
 import { destroyBeforeForgetting, forgetEnded } from './forget-ended';
@@ -112,7 +112,7 @@ function lookAtHeld(
   record: Instance | undefined,
   isSettled: (record: Instance) => boolean,
   reservedSinceMs: number,
-): Look | undefined {
+): ReconcileInput | undefined {
   if (isReservation(claim)) {
     const isUsed = record !== undefined && NEEDING_ALTERNATES.includes(record.state);
     return isUsed && claim.updatedAtMs > reservedSinceMs ? undefined : lookAtClaim(claim, undefined);
@@ -124,7 +124,7 @@ function lookAtHeld(
 }
 
 /** A claim other than the record's is read again with its host. */
-function lookAtClaim({ uuid, claimToken, consumerType }: Consumer, record: Instance | undefined): Look {
+function lookAtClaim({ uuid, claimToken, consumerType }: Consumer, record: Instance | undefined): ReconcileInput {
   const observed = { kind: 'audited', hostIs: 'unsettled' } as const;
   const isAnother = record !== undefined && isActive(record) && record.claimToken !== claimToken;
   return {
@@ -140,7 +140,7 @@ function lookAtActive(
   record: Instance,
   isHeld: boolean,
   observed: Extract<Observation, { kind: 'audited' }>,
-): Look | undefined {
+): ReconcileInput | undefined {
   if (!isHeld) return { ...lookAt(record, observed), holds: { kind: 'none' } };
   const isAtRest = record.migration === undefined && isAsItsHost(record, observed.hostIs);
   return isAtRest ? undefined : lookAt(record, observed);

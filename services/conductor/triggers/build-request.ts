@@ -1,4 +1,4 @@
-import { tellAccepted } from '#libs/bus/answer-client';
+import { answerAccepted } from '#libs/bus/answer-client';
 import { ACK, type IncomingMessage, type Settlement } from '#libs/bus/port';
 import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { type BuildRequest, buildRequestCodec } from '#libs/contracts/conductor';
@@ -34,7 +34,7 @@ async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean
   const accepted = await accept(c, message);
   if ('kind' in accepted) return accepted;
   const { request, instances, isNew } = accepted;
-  await tellAccepted(c.bus, message, request.requestId, instances);
+  await answerAccepted(c.bus, message, request.requestId, instances);
   const observed = observationOf(isNew, isRepeated);
   const selected = request.destinations && (await claimedByTop(c, request.destinations, instances));
   await reconcileLoop(

@@ -13,7 +13,7 @@ import {
   mayBeForgotten,
   readLostWrites,
 } from '../lost-writes';
-import { type Look, lookAt, UNREAD, type Voucher } from '../observation';
+import { lookAt, type ReconcileInput, UNREAD, type Voucher } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { sealedFor } from '../steps/claims';
 import { keepDoubt } from '../steps/note-doubt';
@@ -133,7 +133,7 @@ function lookAtRunning(
   isClaimed: boolean,
   record: Instance | undefined,
   { lost, wasStray, isLeft }: { readonly lost: LostWrites; readonly wasStray: boolean; readonly isLeft: boolean },
-): Look {
+): ReconcileInput {
   const { host, providerUuid, epoch, position, reporter } = discrepancy;
   const isVouched = isForgotten(record, instance, lost) || isLeft;
   const voucher = isVouched ? voucherOf(c, discrepancy, instance, lost) : undefined;

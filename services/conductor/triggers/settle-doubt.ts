@@ -5,7 +5,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../context';
 import { readRecord } from '../lifecycle';
-import { type Look, type Observation, UNREAD } from '../observation';
+import { type Observation, type ReconcileInput, UNREAD } from '../observation';
 import { reconcile } from '../reconcile';
 import { reconcileLoop } from '../reconcile-loop';
 import { sealedFor } from '../steps/claims';
@@ -31,14 +31,14 @@ export async function settleDoubt(c: Conductor, request: SettleDoubtRequest): Pr
   const record = await readRecord(c, instanceUuid);
   if (!instance) throw new BerthError('internal', 'bad_evidence', `the doubt about ${instanceUuid} has no instance`);
   const observed = action === 'adopt' ? vouchedFor(c, discrepancy, instance) : disowned(host, instance);
-  const look: Look = { uuid: instanceUuid, record, holds: UNREAD, observed };
+  const look: ReconcileInput = { uuid: instanceUuid, record, holds: UNREAD, observed };
   if (action === 'adopt' ? record !== undefined : isAtRest(c, look)) throw hasRecord(instanceUuid, record);
   c.log.warn({ event: 'doubt_settled', action, instance_uuid: instanceUuid, host }, 'an operator settled a doubt');
   await reconcileLoop(c, [look]);
   await Promise.all(doubts.map((doubt) => c.instances.settleDoubt(doubt)));
 }
 
-function isAtRest(c: Conductor, { record, holds, observed }: Look): boolean {
+function isAtRest(c: Conductor, { record, holds, observed }: ReconcileInput): boolean {
   return reconcile(record, holds, observed, c.clock.now()).kind === 'none';
 }
 

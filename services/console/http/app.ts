@@ -4,7 +4,7 @@ import helmet from '@fastify/helmet';
 import { type FastifyInstance, fastify } from 'fastify';
 import { BerthError } from '#libs/domain/errors';
 import { readTlsFiles } from '#libs/runtime/tls-files';
-import type { ActionParts } from '../actions/deeds';
+import type { ActionParts } from '../actions/console-actions';
 import type { Live } from '../live/live';
 import type { ConsoleDeps } from '../start';
 import { refusalOf } from './problem';

@@ -3,7 +3,14 @@ import type { Principal } from '#libs/auth/auth';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { mapConcurrently } from '#libs/runtime/concurrent';
 import { counted } from '#libs/runtime/counted';
-import { type ActionParts, bulkDeeds, type Deed, dead, hostDeed, instanceDeed } from '../actions/deeds';
+import {
+  type ActionParts,
+  bulkDeeds,
+  type ConsoleAction,
+  dead,
+  hostAction,
+  instanceAction,
+} from '../actions/console-actions';
 import type { BulkOutcome } from '../api/instances';
 import type { Access } from './session';
 
@@ -15,7 +22,7 @@ const BULK_AT_ONCE = 8;
  * outcome.
  */
 export function registerActions(app: FastifyInstance, parts: ActionParts, access: Access): void {
-  const serve = (url: string, deedOf: (target: string, body: Body, principal: Principal) => Deed) => {
+  const serve = (url: string, deedOf: (target: string, body: Body, principal: Principal) => ConsoleAction) => {
     app.post(url, { preHandler: app.csrfProtection.bind(app) }, async (request: FastifyRequest) => {
       const principal = await access.reader(request);
       const { target = '' } = request.params as { target?: string };
@@ -27,8 +34,8 @@ export function registerActions(app: FastifyInstance, parts: ActionParts, access
       return { done: deed.action };
     });
   };
-  serve('/api/hosts/:target/actions', (host, body, { userId }) => hostDeed(parts, host, body, userId));
-  serve('/api/instances/:target/actions', (uuid, body) => instanceDeed(parts, uuid, body));
+  serve('/api/hosts/:target/actions', (host, body, { userId }) => hostAction(parts, host, body, userId));
+  serve('/api/instances/:target/actions', (uuid, body) => instanceAction(parts, uuid, body));
   serve('/api/dead-letters/actions', (_target, body) => dead(parts, body));
   app.post('/api/instances/actions', { preHandler: app.csrfProtection.bind(app) }, async (request) => {
     const principal = await access.reader(request);
@@ -45,7 +52,7 @@ export function registerActions(app: FastifyInstance, parts: ActionParts, access
 async function carryOutAll(
   { actions }: ActionParts,
   principal: Principal,
-  deeds: readonly Deed[],
+  deeds: readonly ConsoleAction[],
 ): Promise<BulkOutcome> {
   const refused: BulkOutcome['refused'][number][] = [];
   await mapConcurrently(deeds, BULK_AT_ONCE, async (deed) => {

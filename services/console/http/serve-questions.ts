@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { visitDeadLetters } from '#libs/client/dead-letters';
-import { MOST_DEAD_LETTERS } from '../actions/deeds';
+import { MOST_DEAD_LETTERS } from '../actions/console-actions';
 import type { DeadLetterRow } from '../api/builds';
 import { readChoices } from '../views/choices';
 import { explain } from '../views/explain';

@@ -131,15 +131,15 @@ export class Live {
       // A move begins or ends: the host's draining mark may change.
       if (event.host !== '' && this.parts.mirror.host(event.host)?.enabled === false) this.#marked.add(event.host);
     }
-    this.#tellFleet(beat);
+    this.#publishFleet(beat);
   }
 
   #mark(host: string): void {
     this.#marked.add(host);
-    this.#tellFleet({ roots: new Set(), events: [] });
+    this.#publishFleet({ roots: new Set(), events: [] });
   }
 
-  #tellFleet(beat: Beat): void {
+  #publishFleet(beat: Beat): void {
     const change = this.fleet.take(beat, this.#marked);
     this.#marked = new Set();
     if (change === undefined || this.#fleetListeners.size === 0) return;
@@ -162,7 +162,7 @@ export class Live {
         this.#storeProblem = BerthError.from(thrown).message;
       }
       this.deadLetterCount = await bus.depth(DEAD_LETTERS).catch(() => -1);
-      if (this.#marked.size > 0) this.#tellFleet({ roots: new Set(), events: [] });
+      if (this.#marked.size > 0) this.#publishFleet({ roots: new Set(), events: [] });
       await sleep(this.clock, POLL_MS, signal);
     }
   }

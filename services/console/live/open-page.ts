@@ -44,7 +44,7 @@ function pageOf(live: Live, query: URLSearchParams): Page {
   const name = query.get('name') ?? '';
   switch (page) {
     case 'fleet':
-      return (sink) => tellFleet(live, sink);
+      return (sink) => publishFleet(live, sink);
     case 'host':
       return telling(live, HOST_MS, () => readHostPage(live, name), hostWatch(live, name));
     case 'instance':
@@ -133,7 +133,7 @@ function both(...stops: readonly (() => void)[]): () => void {
 }
 
 /** All hosts, then changes; all again for a browser that fell behind. */
-function tellFleet(live: Live, sink: Sink): () => void {
+function publishFleet(live: Live, sink: Sink): () => void {
   let isComplete = false;
   const sendAll = () => {
     sink.send('fleet_all', JSON.stringify(live.fleet.all));

@@ -3,7 +3,7 @@ import { isDerivedUuid, isUuid } from '#libs/domain/names';
 import type { RpcMethod, RpcOutcome } from '#libs/oslo/dispatch';
 import { RemoteError } from '#libs/oslo/remote-error';
 import type { DecisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import { type Asked, type SelectDeps, type Selected, selectDestinations } from '../decision/select-destinations';
 import type { NovaFacts } from '../facts/nova-facts';
 import type { novaMetrics } from '../metrics';
@@ -16,7 +16,7 @@ import { NoHost } from '../request/no-host';
 import { type NovaRequest, novaRequest } from '../request/nova-request';
 import { recordOf } from './record-decision';
 
-export interface SelectCallDeps extends SelectDeps, Pick<Surroundings, 'log'> {
+export interface SelectCallDeps extends SelectDeps, Pick<RuntimeDeps, 'log'> {
   readonly config: NovaConfig;
   readonly measured: ReturnType<typeof novaMetrics>;
   readonly decisions: Pick<DecisionKeeper, 'hasRoom' | 'keep'>;

@@ -59,14 +59,14 @@ export interface Asked {
 }
 
 /** A host and its alternates for each instance, and what it took. */
-export interface Selected extends Grounds {
+export interface Selected extends DecisionBasis {
   readonly selections: readonly (readonly Selection[])[];
   readonly conflicts: number;
   readonly placed: readonly Placed[];
 }
 
 /** The basis of a decision. */
-export interface Grounds {
+export interface DecisionBasis {
   /** Of the mirror. */
   readonly revision: number;
   /** Undefined where nobody observes. */
@@ -119,7 +119,7 @@ async function place(
   attempt: Attempt,
   random: Random,
   deps: SelectDeps,
-): Promise<Grounds & { placed: readonly Placed[] }> {
+): Promise<DecisionBasis & { placed: readonly Placed[] }> {
   const first = await decide(attempt, random, deps);
   const isDecided = first.result.kind === 'placed' || first.found.unknownRoots.length === 0;
   if (!isDecided) await deps.refresh('nodes');

@@ -1,6 +1,6 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { FactKind, FactSource, NovaFacts } from './nova-facts';
 
 export interface KeepFactsSettings {
@@ -28,7 +28,7 @@ export function keepFacts(
   facts: NovaFacts,
   source: FactSource,
   settings: KeepFactsSettings,
-  { clock, log }: Pick<Surroundings, 'clock' | 'log'>,
+  { clock, log }: Pick<RuntimeDeps, 'clock' | 'log'>,
 ): KeptFacts {
   const closing = new AbortController();
   const underWay = new Map<FactKind, Promise<boolean>>();

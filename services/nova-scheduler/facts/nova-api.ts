@@ -2,7 +2,7 @@ import { KeystoneHttp } from '#libs/auth/keystone-http';
 import { KeystoneLogin, type LoginConfig } from '#libs/auth/keystone-login';
 import { BerthError } from '#libs/domain/errors';
 import { fetchJson } from '#libs/runtime/fetch-json';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { CellOfHost } from './cells';
 import type { FactSource } from './nova-facts';
 import { readAggregate, readInstances, readNode, readService, rowsOf } from './read-answers';
@@ -22,7 +22,7 @@ const MAX_PAGES = 200;
 export function openNovaApi(
   config: NovaApiConfig,
   cellOf: CellOfHost,
-  deps: Pick<Surroundings, 'clock' | 'log'>,
+  deps: Pick<RuntimeDeps, 'clock' | 'log'>,
 ): FactSource & { close(): Promise<void> } {
   const keystone = new KeystoneHttp(config, deps);
   const login = new KeystoneLogin(keystone, config, deps);

@@ -4,7 +4,7 @@ import type { Authenticate, Principal } from '#libs/auth/auth';
 import { limitGuesses } from '#libs/auth/guess-limit';
 import { headerOf } from '#libs/auth/header';
 import { BerthError } from '#libs/domain/errors';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import { readTlsFiles } from '#libs/runtime/tls-files';
 import { registerCors } from '../cors';
 import { apiMetrics } from '../metrics';
@@ -19,7 +19,7 @@ import { methodNotAllowed, type ServeDeps, serve } from './serve';
 import { trustedProxies } from './trusted-proxies';
 import { belowPrefix, refuseUnreadable, routableUrl } from './unreadable';
 
-export interface AppDeps extends ServeDeps, Surroundings {
+export interface AppDeps extends ServeDeps, RuntimeDeps {
   readonly authenticate: Authenticate;
 }
 

@@ -18,8 +18,8 @@ import type { SelectSettings } from '../settings';
 import { alternatesChooser } from './alternates/choose-alternates';
 import { withoutItsOwn, withoutReservations } from './alternates/reserved-room';
 import type { CompleteRequest } from './complete-request';
+import { type DecisionBasis, noteBasis } from './decision-basis';
 import { diagnose } from './diagnose';
-import { type Grounds, noteGrounds } from './grounds';
 import { claimsHeld } from './held-claims';
 import { namingWhatNobodyHas } from './nobody-has';
 import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
@@ -54,11 +54,11 @@ export interface InstanceDestination {
   readonly claimToken: number | undefined;
 }
 
-/** Hosts for all instances of a request, or none and why. Grounds are given where the decision is to be kept. */
+/** Hosts for all instances of a request, or none and why. DecisionBasis are given where the decision is to be kept. */
 export type Decision =
   | {
       readonly kind: 'decided';
-      readonly grounds: Grounds | undefined;
+      readonly basis: DecisionBasis | undefined;
       readonly destinations: readonly InstanceDestination[];
       readonly toClaim: readonly PickedHost[];
       /** The fleet as it is once they are claimed. */
@@ -68,7 +68,7 @@ export type Decision =
     }
   | {
       readonly kind: 'refused';
-      readonly grounds: Grounds | undefined;
+      readonly basis: DecisionBasis | undefined;
       readonly diagnosis: Diagnosis;
       readonly preemption: DecidedPreemption | undefined;
     };
@@ -119,7 +119,7 @@ export function decide(
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
   const { quotaExceeded: beyond } = located;
-  const groundsOf = noteGrounds(equivalenceClass, { snapshot, constraints, quotaExceeded: beyond }, parts);
+  const basisOf = noteBasis(equivalenceClass, { snapshot, constraints, quotaExceeded: beyond }, parts);
   const group = spec.group && groupKey(spec.projectId, spec.group.id);
   const picked = pickHosts(unclaimed, equivalenceClass, { snapshot, constraints }, group, random, parts);
   if (picked.kind === 'refused') {
@@ -132,7 +132,7 @@ export function decide(
     });
     const refused = { request, unclaimed, equivalenceClass, snapshot, located, nominations, picked };
     const preemption = request.mayPreempt ? decidePreemption(refused, random, parts) : undefined;
-    return { kind: 'refused', diagnosis, grounds: groundsOf([], diagnosis), preemption };
+    return { kind: 'refused', diagnosis, basis: basisOf([], diagnosis), preemption };
   }
 
   const alternatesTo = alternatesChooser(request, equivalenceClass, picked, rankHosts, random);
@@ -143,11 +143,11 @@ export function decide(
     return { instanceUuid, selected, alternates: alternatesTo(selected), claimToken: claim?.claimToken };
   });
   const spreadAmong = located.members?.spread?.among;
-  const grounds = groundsOf(destinations.map(({ selected }) => selected.host));
+  const basis = basisOf(destinations.map(({ selected }) => selected.host));
   const { picks } = picked;
   // The next request sees what was hidden from this one only.
   const assumed = snapshot === present ? picked.snapshot : picks.reduce((one, { claim }) => one.assume(claim), present);
-  return { kind: 'decided', destinations, toClaim: picks, assumed, spreadAmong, grounds };
+  return { kind: 'decided', destinations, toClaim: picks, assumed, spreadAmong, basis };
 }
 
 /** Preferred resources are taken only if all of them are within the quota; they never refuse an instance. */

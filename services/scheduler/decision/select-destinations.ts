@@ -12,8 +12,8 @@ import { decideAsMany } from './as-many-as-fit';
 import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
 import type { Decision, DecisionParts, InstanceDestination, SelectRequest } from './decide';
+import type { DecisionBasis } from './decision-basis';
 import { diagnoseRefusedClaims } from './diagnose';
-import type { Grounds } from './grounds';
 import { stageOf } from './move-claim';
 import type { Nominate } from './preemption/nominate';
 import type { Refer } from './refer';
@@ -28,7 +28,7 @@ export interface SelectDeps extends DecisionParts {
   readonly refer: Refer;
   readonly holdAlternates: HoldAlternates;
   readonly nominate: Nominate;
-  /** Takes what was decided, with its grounds: it must not throw. */
+  /** Takes what was decided, with its basis: it must not throw. */
   readonly keepDecision: (decision: PastDecision) => void;
 }
 
@@ -76,7 +76,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
     if (decision.kind === 'decided') {
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
-        keep(decision.grounds, claimed.destinations);
+        keep(decision.basis, claimed.destinations);
         // The claim replaces the nomination.
         await deps.nominate(request, undefined);
         await deps.holdAlternates(claimed.instances, request);
@@ -89,7 +89,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
       mayWait = false;
       await fleet.pending.whenAnswered();
     } else {
-      keep(decision.grounds, []);
+      keep(decision.basis, []);
       const noValidHost = { ...decision.diagnosis, claimConflicts: conflicts };
       const { preemption } = decision;
       await deps.nominate(request, preemption);
@@ -107,12 +107,12 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   }
   throw new BerthError('aborted', 'claim_conflicts', 'others took the hosts first each time; ask again');
 
-  function keep(grounds: Grounds | undefined, destinations: readonly Destination[]): void {
-    if (!grounds) return;
+  function keep(basis: DecisionBasis | undefined, destinations: readonly Destination[]): void {
+    if (!basis) return;
     const { requestId, instanceUuids, spec } = request;
     const selected = Object.fromEntries(destinations.map((one) => [one.instanceUuid, one.selected.host]));
     const about = { requestId, projectId: spec.projectId, decidedAtMs: clock.now() };
-    deps.keepDecision({ instanceUuids, decision: { ...about, ...grounds, selected } });
+    deps.keepDecision({ instanceUuids, decision: { ...about, ...basis, selected } });
   }
 }
 

@@ -13,7 +13,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { type SenderLog, senderLog } from '#libs/runtime/sender-log';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { SchedulerMetrics } from '../metrics';
 import { newNames } from '../nodes/new-names';
 import { requireHolder } from '../nodes/pool-rights';
@@ -24,11 +24,11 @@ import { findDifference } from './discrepancies';
 import { clearFailures, hasBuiltSince, recordRefusal } from './host-failures';
 import { acquireHosts, releaseHosts } from './host-holders';
 import { hearingOf, lossKeeper } from './losses/heard-in-full';
-import { tellDifference, tellRefusal } from './tell-conductors';
+import { publishDifference, publishRefusal } from './publish-discrepancy';
 import { updateResourceStats } from './update-resource-stats';
 import { validateStats } from './validate';
 
-export interface ReportDeps extends Pick<Surroundings, 'clock' | 'log'> {
+export interface ReportDeps extends Pick<RuntimeDeps, 'clock' | 'log'> {
   readonly bus: Bus;
   readonly placement: PlacementStore;
   readonly mirror: Mirror;
@@ -71,7 +71,12 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
       );
       const [host, holder] = firstTaken(request, grants);
       const message = `run ${request.agentRun} of ${request.serviceHost} asks for ${takenCount} of the hosts that ${holder} holds`;
-      await tellRefusal(deps, host, { reason: 'host_taken', message, reporter: reporterOf(sender, host) }, clock.now());
+      await publishRefusal(
+        deps,
+        host,
+        { reason: 'host_taken', message, reporter: reporterOf(sender, host) },
+        clock.now(),
+      );
     } else log.debug({ event: 'hosts_acquired', ...fields }, 'an agent holds its hosts');
     return { grants };
   }
@@ -125,9 +130,9 @@ async function takeReport(
     if (hasBuiltSince(stats, mirror)) await clearFailures(deps, stats.host, nowMs);
     if (refused) {
       const { reason, message } = refused;
-      await tellRefusal(deps, stats.host, { reason, message, reporter }, nowMs);
+      await publishRefusal(deps, stats.host, { reason, message, reporter }, nowMs);
     }
-    if (difference) await tellDifference(deps, metrics, stats, { ...difference, reporter }, nowMs);
+    if (difference) await publishDifference(deps, metrics, stats, { ...difference, reporter }, nowMs);
     return response;
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -144,7 +149,7 @@ async function takeReport(
     );
     if (isForOperators(error) && isReporter) {
       const { reason, message } = error;
-      await tellRefusal(deps, stats.host, { reason, message, reporter }, nowMs);
+      await publishRefusal(deps, stats.host, { reason, message, reporter }, nowMs);
       await recordRefusal(deps, { host: stats.host, reason: `report refused: ${reason}: ${message}` }, nowMs);
     }
     throw error;

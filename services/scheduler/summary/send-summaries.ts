@@ -2,10 +2,10 @@ import type { Bus, Subscription } from '#libs/bus/port';
 import { cellSummaryEventCodec, LISTENING_MS } from '#libs/contracts/cell-methods';
 import { CELL_SUMMARY_TOPIC } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import type { CellSummaries } from './cell-summaries';
 
-interface SenderDeps extends Pick<Surroundings, 'clock' | 'random' | 'log'> {
+interface SenderDeps extends Pick<RuntimeDeps, 'clock' | 'random' | 'log'> {
   readonly bus: Pick<Bus, 'publish' | 'subscribe'>;
   readonly summaries: Pick<CellSummaries, 'newest'>;
   readonly config: { readonly summaryIntervalMs: number };

@@ -1,4 +1,4 @@
-import { settleRefused, tellAccepted } from '#libs/bus/answer-client';
+import { answerAccepted, settleRefused } from '#libs/bus/answer-client';
 import { type HoldRetry, holdMessage } from '#libs/bus/hold-message';
 import type { IncomingMessage, Settlement } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
@@ -69,7 +69,7 @@ async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promis
   const { created, instances } = await createOnce(t, request);
   requireOwnRequest(request.requestId, instances, projectId);
   if (created) await Promise.all(instances.map((instance) => publish(t, [instance])));
-  await tellAccepted(t.bus, message, request.requestId, instances);
+  await answerAccepted(t.bus, message, request.requestId, instances);
   await giveToCell(t, instances);
 }
 

@@ -62,10 +62,10 @@ async function channelAs(user: string): Promise<Channel> {
   return channel;
 }
 
-type Deed = (channel: Channel) => Promise<unknown>;
+type ConsoleAction = (channel: Channel) => Promise<unknown>;
 
 /** RabbitMQ's refusal code for an attempt; undefined when it allows it. */
-async function refusal(user: string, deed: Deed): Promise<unknown> {
+async function refusal(user: string, deed: ConsoleAction): Promise<unknown> {
   const channel = await channelAs(user);
   const closed = new Promise<unknown>((resolve) =>
     channel.once('error', (error: { code?: unknown }) => resolve(error.code)),
@@ -82,7 +82,7 @@ async function refusal(user: string, deed: Deed): Promise<unknown> {
 }
 
 const publish =
-  (exchange: string, key: string, options: Options.Publish = {}): Deed =>
+  (exchange: string, key: string, options: Options.Publish = {}): ConsoleAction =>
   async (channel) =>
     void channel.publish(exchange, key, Buffer.from('x'), { type: 'x', ...options });
 const own = (user: string) => `private.${user}.${randomUUID()}`;
@@ -97,8 +97,8 @@ const QUEUES = [
 ];
 
 /** Attempts forbidden to every agent and tenant. */
-const NEVER: readonly (readonly [string, Deed])[] = [
-  ...QUEUES.flatMap((queue): [string, Deed][] => [
+const NEVER: readonly (readonly [string, ConsoleAction])[] = [
+  ...QUEUES.flatMap((queue): [string, ConsoleAction][] => [
     [`publish to ${queue}`, publish('', queue)],
     [`consume ${queue}`, (channel) => channel.consume(queue, () => {})],
     [`get from ${queue}`, (channel) => channel.get(queue)],
@@ -106,7 +106,7 @@ const NEVER: readonly (readonly [string, Deed])[] = [
     [`delete ${queue}`, (channel) => channel.deleteQueue(queue)],
     [`bind ${queue}`, (channel) => channel.bindQueue(queue, 'amq.topic', '#')],
   ]),
-  ...['berth.requests', 'berth.reports', 'berth.events'].flatMap((exchange): [string, Deed][] => [
+  ...['berth.requests', 'berth.reports', 'berth.events'].flatMap((exchange): [string, ConsoleAction][] => [
     [`declare ${exchange}`, (channel) => channel.assertExchange(exchange, 'topic')],
     [`delete ${exchange}`, (channel) => channel.deleteExchange(exchange)],
   ]),
@@ -141,7 +141,7 @@ describe.each([A, HOST_1, RACK, METAL_A, CONSOLE])('%s', (user) => {
   });
 
   it('may not dead-letter what is in a queue of its own into the queue of another', async () => {
-    const declare: Deed = (channel) =>
+    const declare: ConsoleAction = (channel) =>
       channel.assertQueue(own(user), { exclusive: true, deadLetterExchange: '', deadLetterRoutingKey: 'agent.host-2' });
     expect(await refusal(user, declare)).toBe(403);
   });
@@ -169,7 +169,7 @@ describe('a tenant', () => {
     'request.#',
     'instance.active.a.#.b',
   ])('may not hear events by the pattern %s', async (pattern) => {
-    const listen: Deed = async (channel) => {
+    const listen: ConsoleAction = async (channel) => {
       const { queue } = await channel.assertQueue(own(A), { exclusive: true });
       await channel.bindQueue(queue, 'berth.events', pattern);
     };
@@ -208,7 +208,7 @@ describe('an agent', () => {
           .assertQueue(own(HOST_1), { exclusive: true })
           .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
     ],
-  ] as [string, Deed][])('may not %s', async (_, deed) => {
+  ] as [string, ConsoleAction][])('may not %s', async (_, deed) => {
     expect(await refusal(HOST_1, deed)).toBe(403);
   });
 });
@@ -227,7 +227,7 @@ describe('an agent of a pool', () => {
     ['request builds', publish('berth.requests', `build.requests.${METAL_A}`)],
     ['call schedulers', publish('berth.requests', `rpc.scheduler.${METAL_A}`)],
     ['call conductors', publish('berth.requests', `rpc.conductor.${METAL_A}`)],
-    ...['agent.b', 'agent.host-1', 'agent.a.example', 'agent.node-1'].flatMap((queue): [string, Deed][] => [
+    ...['agent.b', 'agent.host-1', 'agent.a.example', 'agent.node-1'].flatMap((queue): [string, ConsoleAction][] => [
       [`consume ${queue}`, (channel) => channel.consume(queue, () => {})],
       [`purge ${queue}`, (channel) => channel.purgeQueue(queue)],
     ]),
@@ -239,7 +239,7 @@ describe('an agent of a pool', () => {
           .assertQueue(own(METAL_A), { exclusive: true })
           .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
     ],
-  ] as [string, Deed][])('may not %s', async (_, deed) => {
+  ] as [string, ConsoleAction][])('may not %s', async (_, deed) => {
     expect(await refusal(METAL_A, deed)).toBe(403);
   });
 
@@ -248,7 +248,7 @@ describe('an agent of a pool', () => {
     ['report builds', publish('berth.reports', `build.results.${METAL_A}`)],
     ['put an order back', publish('berth.reports', `agent.a.${METAL_A}`)],
     ['take its orders', (channel: Channel) => channel.consume('agent.a', () => {})],
-  ] as [string, Deed][])('may %s', async (_, deed) => {
+  ] as [string, ConsoleAction][])('may %s', async (_, deed) => {
     expect(await refusal(METAL_A, deed)).toBeUndefined();
   });
 });
@@ -278,7 +278,7 @@ describe('a console', () => {
           .assertQueue(own(CONSOLE), { exclusive: true })
           .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
     ],
-  ] as [string, Deed][])('may %s', async (_, deed) => {
+  ] as [string, ConsoleAction][])('may %s', async (_, deed) => {
     expect(await refusal(CONSOLE, deed)).toBeUndefined();
   });
 });
@@ -301,7 +301,7 @@ describe('services', () => {
           .assertQueue(own('conductor'), { exclusive: true })
           .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
     ],
-  ] as [string, string, Deed][])('%s may not %s', async (user, _, deed) => {
+  ] as [string, string, ConsoleAction][])('%s may not %s', async (user, _, deed) => {
     expect(await refusal(user, deed)).toBe(403);
   });
 

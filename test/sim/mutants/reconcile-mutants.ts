@@ -1,10 +1,10 @@
-import type { Look } from '../../../services/conductor/observation';
+import type { ReconcileInput } from '../../../services/conductor/observation';
 import * as reconciling from '../../../services/conductor/reconcile';
 import type { Step } from '../../../services/conductor/step';
 import { type Mutant, mutant } from './mutant';
 
 /** A rule of `reconcile` that names another step, where it applies. */
-type Rule = (look: Omit<Look, 'uuid'>, step: Step) => Step | undefined;
+type Rule = (look: Omit<ReconcileInput, 'uuid'>, step: Step) => Step | undefined;
 
 const NOTHING: Step = { kind: 'none', because: 'at rest' };
 

@@ -18,7 +18,7 @@ const ROUND_MS = 500;
 const DECIDED_WITHIN_MS = 15_000;
 
 /** What else is known of the fleet. */
-interface Surroundings {
+interface FleetFacts {
   readonly latestOf: (uuid: string) => Instance | undefined;
   /** When it was given what it holds. */
   readonly claimedAtMs: (uuid: string) => number | undefined;
@@ -39,7 +39,7 @@ export class QueueWatch {
   /** @param history  of the fleet, with what schedulers answer */
   constructor(
     private readonly history: History,
-    private readonly about: Surroundings,
+    private readonly about: FleetFacts,
   ) {}
 
   /** A version of a record; answers what is wrong with it. */

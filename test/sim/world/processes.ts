@@ -16,7 +16,7 @@ import { watchStore } from '#libs/placement/watch-store';
 import { readConfig } from '#libs/runtime/config';
 import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
-import type { Running, Surroundings } from '#libs/runtime/service';
+import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import { History } from '#libs/simulation/history';
 import { Link } from '#libs/simulation/link';
 import { type SimulatedBroker, SimulatedBus } from '#libs/simulation/simulated-bus';
@@ -258,7 +258,7 @@ export abstract class Processes {
     return clock;
   }
 
-  protected around(process: SimulatedProcess): Surroundings {
+  protected around(process: SimulatedProcess): RuntimeDeps {
     return { clock: process.clock, random: process.random, log: this.#logOf(process), metrics: createMetrics({}) };
   }
 

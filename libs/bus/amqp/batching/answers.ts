@@ -1,7 +1,7 @@
 import type { Channel, ChannelModel } from 'amqplib';
 import type { Connection } from '../../../amqp/connection';
 import { ReopeningChannel } from '../../../amqp/reopening-channel';
-import type { Surroundings } from '../../../runtime/service';
+import type { RuntimeDeps } from '../../../runtime/service';
 import type { Delivery } from '../../handling/delivery';
 import { answerProperties, bufferOf } from '../message';
 import { onOpen } from './acks';
@@ -27,7 +27,7 @@ export class Answers {
     (answers) => this.#send(answers),
   );
 
-  constructor(connection: Connection, around: Surroundings) {
+  constructor(connection: Connection, around: RuntimeDeps) {
     const create = (model: ChannelModel) => model.createChannel();
     const role = { name: 'answers', create, prepare: async () => {}, lost: () => {} };
     this.#reopening = new ReopeningChannel<Channel>(connection, role, around);

@@ -2,7 +2,7 @@ import type { Options } from 'amqplib';
 import type { Connection } from '../../../amqp/connection';
 import { withoutCell } from '../../../contracts/cells';
 import { EVENTS_EXCHANGE } from '../../../contracts/queues';
-import type { Surroundings } from '../../../runtime/service';
+import type { RuntimeDeps } from '../../../runtime/service';
 import { bufferOf } from '../message';
 import { type Publication, Publisher, type PublisherSettings } from '../publisher';
 import { fitsInFrame, frameCodec, framedMessage } from './frame';
@@ -22,7 +22,7 @@ export class BatchingPublisher {
     (publications) => this.#sendTogether(publications),
   );
 
-  constructor(connection: Connection, settings: PublisherSettings, around: Surroundings) {
+  constructor(connection: Connection, settings: PublisherSettings, around: RuntimeDeps) {
     this.#publisher = new Publisher(connection, settings, around);
   }
 

@@ -2,7 +2,7 @@ import type { ConsumeMessage, Options } from 'amqplib';
 import { refusalOfMessage } from '../../../contracts/message-rules';
 import type { Clock } from '../../../domain/clock';
 import { BerthError } from '../../../domain/errors';
-import type { Surroundings } from '../../../runtime/service';
+import type { RuntimeDeps } from '../../../runtime/service';
 import { Delivery } from '../../handling/delivery';
 import type { MessageActions } from '../../handling/handle-message';
 import { traceHeaderOf } from '../../handling/trace-messages';
@@ -37,9 +37,9 @@ const PUT_BACK_PAUSE_MS = 500;
  */
 export class FrameReader {
   readonly #putBack: PutBack;
-  readonly #around: Surroundings;
+  readonly #around: RuntimeDeps;
 
-  constructor(putBack: PutBack, around: Surroundings) {
+  constructor(putBack: PutBack, around: RuntimeDeps) {
     this.#putBack = putBack;
     this.#around = around;
   }

@@ -4,7 +4,7 @@ import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import {
   type Driver,
   type DriverMoves,
@@ -46,7 +46,7 @@ export interface DockerHost extends MachineHost, EngineHost {}
  *
  * @throws BerthError `unavailable / engine` when the engine does not answer.
  */
-export async function openDockerDriver(host: DockerHost, config: DockerConfig, around: Surroundings): Promise<Driver> {
+export async function openDockerDriver(host: DockerHost, config: DockerConfig, around: RuntimeDeps): Promise<Driver> {
   const docker = engineAt(config.dockerSocket);
   const info = await docker.info().catch((thrown: unknown) => {
     throw engineError(thrown);
@@ -81,7 +81,7 @@ class DockerDriver implements Driver {
     readonly docker: Engine,
     readonly host: DockerHost,
     readonly config: DockerConfig,
-    readonly around: Surroundings,
+    readonly around: RuntimeDeps,
     info: MachineInfo,
   ) {
     const { capacity } = host;

@@ -1,6 +1,6 @@
 import { sleep } from '#libs/domain/clock';
 import { backoffMs } from '#libs/runtime/backoff';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import { type EngineHost, isOfCell, LABELS } from './container-options';
 import type { Engine } from './engine';
 
@@ -16,7 +16,7 @@ export interface EndListener {
 
 /** Listens for ends of a host's containers until the signal aborts. Never rejects. */
 export async function hearEnds(
-  { docker, host, around }: { readonly docker: Engine; readonly host: EngineHost; readonly around: Surroundings },
+  { docker, host, around }: { readonly docker: Engine; readonly host: EngineHost; readonly around: RuntimeDeps },
   listener: EndListener,
   signal: AbortSignal,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { ConfigOf } from '#libs/runtime/config';
-import type { Surroundings } from '#libs/runtime/service';
+import type { RuntimeDeps } from '#libs/runtime/service';
 import {
   type Driver,
   type DriverMoves,
@@ -65,7 +65,7 @@ const PID_WRITE_TIMEOUT_MS = 200;
 export async function openProcessDriver(
   host: ProcessHost,
   config: ProcessConfig,
-  around: Surroundings,
+  around: RuntimeDeps,
 ): Promise<Driver> {
   requireLinuxTools();
   await mkdir(host.root, { recursive: true, mode: 0o755 });
@@ -93,7 +93,7 @@ class ProcessDriver implements Driver {
   constructor(
     readonly host: ProcessHost,
     readonly config: ProcessConfig,
-    readonly around: Surroundings,
+    readonly around: RuntimeDeps,
     readonly boot: string,
     readonly cores: CoreSets,
     readonly inventories: Inventories,

@@ -2,7 +2,7 @@ import type { Instance } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import { groupKey } from '#libs/domain/server-group';
 import type { Conductor } from '../../context';
-import { type Look, lookAt } from '../../observation';
+import { lookAt, type ReconcileInput } from '../../observation';
 import { isYetToLeave, type Moving } from '../../reconcile/moves';
 import { openRequest } from '../claims';
 
@@ -29,7 +29,7 @@ export async function matesOf(c: Conductor, record: Placed): Promise<readonly In
 const MAX_MATES = 1_000;
 
 /** Members of the affinity group that are yet to leave the host to which an instance goes back. */
-export async function groupGoingBack(c: Conductor, record: Moving): Promise<readonly Look[]> {
+export async function groupGoingBack(c: Conductor, record: Moving): Promise<readonly ReconcileInput[]> {
   const { uuid, projectId, migration } = record;
   const { host } = migration.source;
   const mates = await matesOf(c, {

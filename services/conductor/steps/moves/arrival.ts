@@ -1,7 +1,7 @@
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../../context';
 import { attemptOn, MAX_ATTEMPTS_KEPT } from '../../lifecycle';
-import type { Look } from '../../observation';
+import type { ReconcileInput } from '../../observation';
 import { isReturnOrdered, type Moving } from '../../reconcile/moves';
 import { orderArrival } from '../orders';
 
@@ -15,7 +15,12 @@ export function begun(c: Conductor, { attempts }: Instance, host: string, number
 }
 
 /** Orders the host of what is moved to go on with it. */
-export async function order(c: Conductor, look: Look, record: Moving, isAgain?: boolean): Promise<Look | undefined> {
+export async function order(
+  c: Conductor,
+  look: ReconcileInput,
+  record: Moving,
+  isAgain?: boolean,
+): Promise<ReconcileInput | undefined> {
   const refused = await orderArrival(c, record, { isReturn: isReturnOrdered(record), isAgain });
   return refused && { ...look, record, observed: refused };
 }

@@ -8,7 +8,7 @@ import type { AllocationRequest } from '#libs/placement/sealed/allocation-reques
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../../context';
 import { readRecord, writeRecord } from '../../lifecycle';
-import type { Look } from '../../observation';
+import type { ReconcileInput } from '../../observation';
 import type { Moving } from '../../reconcile/moves';
 import { after } from '../after';
 import { openRequest, release } from '../claims';
@@ -30,7 +30,11 @@ export async function releaseMigration(c: Conductor, { projectId, migration }: I
  * It may be done twice, and by one who is late: claims are read first, then the record. If that is still the one that was looked at,
  * the claims are of this move, and the commit is guarded by their tokens.
  */
-export async function giveBack(c: Conductor, look: Look, record: Moving): Promise<Look | undefined> {
+export async function giveBack(
+  c: Conductor,
+  look: ReconcileInput,
+  record: Moving,
+): Promise<ReconcileInput | undefined> {
   const { uuid, migration } = record;
   const { source } = migration;
   const claims = await c.placement.consumers([uuid, migration.uuid]);

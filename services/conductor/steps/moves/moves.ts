@@ -2,7 +2,7 @@ import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instanc
 import { bytesOf, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
 import type { Conductor } from '../../context';
 import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../../lifecycle';
-import type { ClaimedHost, Look, Observation, WantedMove } from '../../observation';
+import type { ClaimedHost, Observation, ReconcileInput, WantedMove } from '../../observation';
 import { isKeptStopped, type Moving } from '../../reconcile/moves';
 import { isChanging } from '../../reconcile/power';
 import type { Step } from '../../step';
@@ -46,10 +46,10 @@ export function isMoveStep(step: Step): step is MoveStep {
 /** Does one step of a move and answers with what to look at next, as `perform`. */
 export async function performMove(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   step: MoveStep,
-): Promise<Look | readonly Look[] | undefined> {
+): Promise<ReconcileInput | readonly ReconcileInput[] | undefined> {
   if (step.kind === 'record_move') return recordMove(c, look, record, step.wanted);
   if (step.kind === 'record_move_claimed') return recordMove(c, look, record, step.wanted, step.target);
   const { migration } = record;
@@ -201,11 +201,11 @@ function handedOverByMs({ clock, config }: Conductor, { kind }: Migration): numb
 /** With what is claimed for it already, if it is: then it waits for its turn. */
 async function recordMove(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Instance,
   { kind, requestSpec, targetHost, confirmAfterMs, plan }: WantedMove,
   claimed?: ClaimedHost,
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const { uuid, host = '', claimToken = 0, activeAt, allocationRequest } = record;
   const migration: Migration = {
     uuid: migrationUuidOf(uuid),
@@ -241,7 +241,7 @@ async function recordMove(
 }
 
 /** From now on its place is its destination; its source keeps what it handed over. */
-async function dispatchArrival(c: Conductor, look: Look, record: Moving, handover: Uint8Array) {
+async function dispatchArrival(c: Conductor, look: ReconcileInput, record: Moving, handover: Uint8Array) {
   const { migration } = record;
   const { destination } = migration;
   const number = attemptNumber(record) + 1;
@@ -264,10 +264,10 @@ async function dispatchArrival(c: Conductor, look: Look, record: Moving, handove
 /** Nobody has to confirm what was moved live: nothing of it is kept at its source but what the hypervisor left. */
 async function recordArrived(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Moving,
   at: Extract<MoveStep, { kind: 'record_arrived' }>['at'],
-): Promise<Look | undefined> {
+): Promise<ReconcileInput | undefined> {
   const nowMs = c.clock.now();
   const { migration } = record;
   c.measured.moves.inc({ kind: migration.kind, outcome: 'moved' });
@@ -298,7 +298,7 @@ function mayRunAtDestination({ migration: { source, destination } }: Moving): bo
   return destination.attempt > 0 && destination.host !== source.host;
 }
 
-async function recordAsking(c: Conductor, look: Look, record: Moving, fault: Instance['fault']) {
+async function recordAsking(c: Conductor, look: ReconcileInput, record: Moving, fault: Instance['fault']) {
   const result = await writeRecord(c, record, {
     state: 'revert_resize',
     migration: { ...record.migration, phase: 'leaving', awaitsSource: true },
@@ -314,10 +314,10 @@ async function recordAsking(c: Conductor, look: Look, record: Moving, fault: Ins
  */
 async function askSource(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Moving,
   isOverdue: boolean,
-): Promise<Look | readonly Look[] | undefined> {
+): Promise<ReconcileInput | readonly ReconcileInput[] | undefined> {
   const { isSourceDown, isDestinationDown } = await readEnds(c, record);
   if (isDestinationDown) return recordReverting(c, look, record, record.fault);
   if (isSourceDown || isOverdue) return recordStaying(c, look, record);
@@ -325,7 +325,7 @@ async function askSource(
   return undefined;
 }
 
-async function recordStaying(c: Conductor, look: Look, record: Moving): Promise<Look | undefined> {
+async function recordStaying(c: Conductor, look: ReconcileInput, record: Moving): Promise<ReconcileInput | undefined> {
   const { attempts, migration } = record;
   const { source, destination, kind, confirmAtMs } = migration;
   const message = `${source.host} did not say that it still has it, so it stays on ${destination.host}: confirm it, or revert it again once ${source.host} is back`;
@@ -349,10 +349,10 @@ async function recordStaying(c: Conductor, look: Look, record: Moving): Promise<
  */
 async function recordReverting(
   c: Conductor,
-  look: Look,
+  look: ReconcileInput,
   record: Moving,
   fault: Instance['fault'],
-): Promise<readonly Look[]> {
+): Promise<readonly ReconcileInput[]> {
   const { migration } = record;
   const { source, destination } = migration;
   const hasLeft = destination.attempt > 0;

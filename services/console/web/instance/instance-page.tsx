@@ -10,7 +10,7 @@ import { amounts, dateOf, plural, span, stateName, words } from '../ui/format';
 import { Ago, Empty, type Fact, Facts, HostLink, Loading, ProjectLink, Section, State } from '../ui/parts';
 import { Story } from './story';
 
-interface Deed {
+interface ConsoleAction {
   readonly label: string;
   /** What will happen, after the name of the instance: `will stop`. */
   readonly will: string;
@@ -20,7 +20,7 @@ interface Deed {
   readonly isDanger?: boolean;
 }
 
-const ACTIONS: Readonly<Record<string, Deed>> = {
+const ACTIONS: Readonly<Record<string, ConsoleAction>> = {
   stop: { label: 'Stop', will: 'will stop', note: 'It keeps its host and its resources.', does: 'is stopping' },
   start: { label: 'Start', will: 'will start', note: 'It starts on its present host.', does: 'is starting' },
   live_migrate: {

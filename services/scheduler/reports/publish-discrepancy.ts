@@ -16,7 +16,7 @@ export interface TellDeps {
 }
 
 /** Tells conductors on what a report and the store disagree. */
-export async function tellDifference(
+export async function publishDifference(
   deps: TellDeps & { readonly reported: SenderLog },
   metrics: SchedulerMetrics,
   stats: UpdateResourceStatsRequest,
@@ -37,7 +37,7 @@ export async function tellDifference(
 }
 
 /** Tells conductors, who keep what operators are to see, that a host is not heard. Of a host that never was, nothing. */
-export async function tellRefusal(
+export async function publishRefusal(
   deps: TellDeps & { readonly mirror: Pick<PlacementView, 'host'> },
   name: string,
   refusal: HostRefusal & { readonly reporter: string },

@@ -13,7 +13,7 @@ import { diagnose } from './diagnose';
 import { verdictOn } from './verdict';
 
 /** The basis of a decision: the fleet before anything was placed. */
-export interface Grounds {
+export interface DecisionBasis {
   /** The store's revision that the mirror showed. */
   readonly revision: number;
   readonly diagnosis: Diagnosis;
@@ -35,13 +35,13 @@ const SELECTED_SHOWN = 12;
  * Notes what a decision is made on, where it is to be kept: what refuses hosts, and the best few. To be called before the
  * first instance is placed, because ranks go on with the fleet.
  *
- * @returns the grounds, with the hosts that were selected; where there was no host, with the diagnosis in the end, which is kept always
+ * @returns the basis, with the hosts that were selected; where there was no host, with the diagnosis in the end, which is kept always
  */
-export function noteGrounds(
+export function noteBasis(
   equivalenceClass: EquivalenceClass,
   { snapshot, constraints, quotaExceeded }: Start,
   { fleet, pricing, rankHosts, settings, keepsSelected }: DecisionParts,
-): (selected: readonly HostState[], diagnosis?: Diagnosis) => Grounds | undefined {
+): (selected: readonly HostState[], diagnosis?: Diagnosis) => DecisionBasis | undefined {
   if (settings.keptDecisions === 0) return () => undefined;
   const { revision } = fleet.view;
   if (!keepsSelected()) return (_, diagnosis) => diagnosis && { revision, diagnosis, hosts: [] };

@@ -18,7 +18,7 @@ export interface ActionParts {
 }
 
 /** An operator's action, with its target and its arguments. */
-export interface Deed {
+export interface ConsoleAction {
   /** `host_disable`, `instance_terminate`. */
   readonly action: string;
   readonly target: string;
@@ -33,7 +33,7 @@ type Words = Readonly<Record<string, string>>;
 export const MOST_DEAD_LETTERS = 500;
 
 /** An action on a host. @throws BerthError `invalid_argument / bad_action`. */
-export function hostDeed({ client, drains }: ActionParts, host: string, words: Words, userId: string): Deed {
+export function hostAction({ client, drains }: ActionParts, host: string, words: Words, userId: string): ConsoleAction {
   const { action = '', reason = '' } = words;
   const works: Readonly<Record<string, () => Promise<unknown>>> = {
     enable: () => client.setHostEnabled(host, true),
@@ -59,7 +59,7 @@ const OPERATIONS: readonly InstanceOperation[] = [
 ];
 
 /** An action on an instance. @throws BerthError `invalid_argument / bad_action`. */
-export function instanceDeed({ client }: ActionParts, uuid: string, words: Words): Deed {
+export function instanceAction({ client }: ActionParts, uuid: string, words: Words): ConsoleAction {
   const { action = '', targetHost = '', flavor = '' } = words;
   const to = { targetHost: targetHost === '' ? undefined : targetHost };
   const works: Record<string, () => Promise<unknown>> = {
@@ -89,7 +89,7 @@ const BULK_ACTIONS: readonly string[] = [
 /**
  * The same action on each of `uuids`, joined by commas. @throws BerthError `invalid_argument / bad_action`, `/ bad_uuids`.
  */
-export function bulkDeeds(parts: ActionParts, words: Words): readonly Deed[] {
+export function bulkDeeds(parts: ActionParts, words: Words): readonly ConsoleAction[] {
   const { action = '', uuids = '' } = words;
   if (!BULK_ACTIONS.includes(action)) {
     throw invalidArgument('bad_action', `action must be one of ${BULK_ACTIONS.join(', ')}`, 'action');
@@ -99,11 +99,11 @@ export function bulkDeeds(parts: ActionParts, words: Words): readonly Deed[] {
     throw invalidArgument('bad_uuids', `uuids must be 1 to ${MAX_BULK} uuids, joined by commas`, 'uuids');
   }
   const details = targets.length > 1 ? { bulk: `one of ${targets.length}` } : {};
-  return targets.map((uuid) => ({ ...instanceDeed(parts, uuid, { action }), details }));
+  return targets.map((uuid) => ({ ...instanceAction(parts, uuid, { action }), details }));
 }
 
 /** Requeues dead letters: the named one, or all with a reason. @throws BerthError `invalid_argument`. */
-export function dead({ bus, clock }: ActionParts, words: Words): Deed {
+export function dead({ bus, clock }: ActionParts, words: Words): ConsoleAction {
   const { action = '', id = '', reason = '' } = words;
   if (id === '' && reason === '') throw invalidArgument('missing_field', 'id or reason is missing', 'id');
   const requeue = async () => {

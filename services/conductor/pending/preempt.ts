@@ -15,7 +15,7 @@ const GONE: readonly Instance['state'][] = ['scheduling', 'pending', 'error', 'd
  *
  * @returns whether nothing is left to wait for: all have made room, or one of them does not, and another place must be found
  */
-export async function makeRoom(
+export async function preempt(
   c: Conductor,
   { uuid: instanceUuid, projectId, admission, waiting }: Instance,
 ): Promise<boolean> {
