@@ -13,7 +13,7 @@ import { powerReportCodec } from '#libs/contracts/power';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import { sleep } from '#libs/domain/clock';
-import { flavorCalls } from '#libs/flavors/serve-flavors';
+import { flavorCalls } from '#libs/fleet-settings/serve-flavors';
 import { senderLog } from '#libs/runtime/sender-log';
 import type { Running } from '#libs/runtime/service';
 import type { Conductor, ConductorDeps } from './context';

@@ -1,5 +1,5 @@
+import { usageOptions } from '#libs/fleet-settings/usage-options';
 import { claimKeyOption, claimTtlOption } from '#libs/placement/sealed/claim-key';
-import { usageOptions } from '#libs/quotas/options';
 import {
   type ConfigOf,
   durationOption,

@@ -8,7 +8,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import { requireFlavor } from '#libs/flavors/serve-flavors';
+import { requireFlavor } from '#libs/fleet-settings/serve-flavors';
 import { busOfCell } from './cells/bus-of-cell';
 import type { TopConductor } from './context';
 import { startMove } from './moves/start-move';

@@ -8,7 +8,7 @@ import { instanceView } from '#libs/contracts/instance-view';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { ownFilter } from '#libs/contracts/own-instances';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
-import { flavorCalls } from '#libs/flavors/serve-flavors';
+import { flavorCalls } from '#libs/fleet-settings/serve-flavors';
 import { senderLog } from '#libs/runtime/sender-log';
 import type { Running } from '#libs/runtime/service';
 import { hearCell } from './cells/follow-cells';

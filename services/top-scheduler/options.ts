@@ -1,5 +1,5 @@
 import { topOptions } from '#libs/cells/options';
-import { usageOptions } from '#libs/quotas/options';
+import { usageOptions } from '#libs/fleet-settings/usage-options';
 import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
 
 /** Settings of a top scheduler. */

@@ -3,6 +3,8 @@ import { layered, type Rule } from './check-directions';
 /** The files that put a process together: they may name an adapter of a port. */
 const ASSEMBLY = ['libs/*/open.ts', 'services/*/main.ts', 'services/cli/embedded/'];
 
+const FLAVORS = ['serve-flavors.ts', 'fill-in-flavor.ts'].map((file) => `libs/fleet-settings/${file}`);
+
 /**
  * Which part may use which: arrows point down only (the design: `domain` <- `contracts`, ports <- adapters <- `main.ts`).
  * A use of a type counts. Tests are bound by none of this.
@@ -81,19 +83,18 @@ export const RULES: readonly Rule[] = [
     only: ['libs/domain/', 'libs/runtime/', 'libs/redis/', 'libs/placement/options.ts', 'libs/placement/open.ts'],
     breach: 'libs/instances/store.ts -> libs/placement/port/placement-store.ts',
   },
-  ...['quotas', 'grouping'].map((lib): Rule => {
-    return {
-      says: 'what schedulers of cells and of the top serve alike knows the wire and the placement store',
-      of: [`libs/${lib}/`],
-      only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/', 'libs/placement/'],
-      breach: `libs/${lib}/${lib === 'quotas' ? 'quota-calls' : 'serve-groups'}.ts -> libs/instances/store.ts`,
-    };
-  }),
+  {
+    says: 'settings that schedulers of cells and of the top serve alike know the wire and the placement store',
+    of: ['libs/fleet-settings/'],
+    except: FLAVORS,
+    only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/', 'libs/placement/'],
+    breach: 'libs/fleet-settings/quota-calls.ts -> libs/instances/store.ts',
+  },
   {
     says: 'flavors know the wire and their store',
-    of: ['libs/flavors/'],
+    of: FLAVORS,
     only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/', 'libs/instances/'],
-    breach: 'libs/flavors/serve-flavors.ts -> libs/placement/port/placement-store.ts',
+    breach: 'libs/fleet-settings/serve-flavors.ts -> libs/placement/port/placement-store.ts',
   },
   {
     says: 'the ring imports nothing',

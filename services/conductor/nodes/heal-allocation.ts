@@ -6,7 +6,7 @@ import { BerthError } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
-import { fillInFlavor } from '#libs/flavors/fill-in-flavor';
+import { fillInFlavor } from '#libs/fleet-settings/fill-in-flavor';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../context';

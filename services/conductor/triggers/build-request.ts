@@ -8,7 +8,7 @@ import { requireOwnRequest } from '#libs/contracts/own-instances';
 import type { Destination } from '#libs/contracts/selection';
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import { fillInFlavor, readSpec } from '#libs/flavors/fill-in-flavor';
+import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
 import { inTrace } from '#libs/runtime/tracing';
 import type { Conductor } from '../context';
 import { createRecords } from '../lifecycle';

@@ -4,7 +4,7 @@ import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import type { MigrationKind } from '#libs/domain/moves/migration';
-import { fillInFlavor } from '#libs/flavors/fill-in-flavor';
+import { fillInFlavor } from '#libs/fleet-settings/fill-in-flavor';
 import type { Conductor } from '../context';
 import type { WantedMove } from '../observation';
 

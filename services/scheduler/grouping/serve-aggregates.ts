@@ -12,7 +12,7 @@ import {
 import { MAX_NAMES } from '#libs/contracts/limits';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
-import { commitGrouping, type GroupingDeps } from '#libs/grouping/commit-grouping';
+import { commitGrouping, type GroupingDeps } from '#libs/fleet-settings/commit-grouping';
 import type { AggregateCommand } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { isProfile, PROFILE_KEY, PROFILES } from '../weighers/profiles';

@@ -8,7 +8,7 @@ import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-instances';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import { fillInFlavor, readSpec } from '#libs/flavors/fill-in-flavor';
+import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
 import { endInCell } from '../cells/end-in-cell';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, givingMs, publish } from '../records';

@@ -6,7 +6,7 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { projectShare } from '#libs/domain/quotas/project-share';
 import { INSTANCES, type QuotaExcess, sentenceOf, UNLIMITED } from '#libs/domain/quotas/quota';
-import { readSpec } from '#libs/flavors/fill-in-flavor';
+import { readSpec } from '#libs/fleet-settings/fill-in-flavor';
 import type { Conductor } from '../../context';
 import { callScheduler } from '../../steps/call-scheduler';
 
