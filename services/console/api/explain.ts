@@ -3,6 +3,8 @@ export interface Explanation {
   readonly considered: number;
   readonly passed: number;
   readonly summary: string;
+  /** No host can ever take the request, however empty the fleet is; `summary` begins with the reasons. */
+  readonly isImpossible: boolean;
   /** In the order of execution: each with the number of hosts that it refused, and the reasons. */
   readonly filters: readonly FilterRefusals[];
   readonly hosts: readonly Verdict[];

@@ -67,6 +67,8 @@ export interface DecisionView {
   readonly revision: number;
   readonly considered: number;
   readonly passed: number;
+  /** As in `Explanation`. */
+  readonly isImpossible: boolean;
   readonly filters: readonly FilterRefusals[];
   readonly hosts: readonly Verdict[];
   /** The host; '' when none was found. */

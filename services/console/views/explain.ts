@@ -44,6 +44,7 @@ export async function explain({ client, mirror }: ExplainParts, query: URLSearch
     considered: diagnosis.hostsConsidered,
     passed: diagnosis.hostsPassed,
     summary: diagnosis.summary,
+    isImpossible: isImpossible(diagnosis),
     filters: refusalsOf(diagnosis),
     hosts: hosts.map(verdictOf),
     relaxations: relaxations.map(({ sentence, hosts: count }) => ({ sentence, hosts: count })),
@@ -51,6 +52,11 @@ export async function explain({ client, mirror }: ExplainParts, query: URLSearch
     zones,
     preemption: preemption && { host: preemption.host, victims: preemption.victims.map((one) => one.instanceUuid) },
   };
+}
+
+/** Tells a request that can never fit from one that finds the fleet full. */
+export function isImpossible({ impossible = [] }: Diagnosis): boolean {
+  return impossible.length > 0;
 }
 
 /** The query that asks about a request as far as a query can tell it. */

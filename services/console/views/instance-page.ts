@@ -6,7 +6,7 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { ClaimRow, DecisionView, InstancePage } from '../api/instance';
 import type { Live } from '../live/live';
 import { doubtRow } from './doubt-row';
-import { explainQuery, refusalsOf, verdictOf } from './explain';
+import { explainQuery, isImpossible, refusalsOf, verdictOf } from './explain';
 import { heldBy } from './host-page';
 import { specOf } from './spec-of';
 
@@ -23,6 +23,7 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
           revision,
           considered,
           passed,
+          isImpossible: isImpossible(diagnosis),
           filters: refusalsOf(diagnosis),
           hosts: hosts.map(verdictOf),
           selected: selected[uuid] ?? '',

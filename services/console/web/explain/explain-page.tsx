@@ -5,7 +5,7 @@ import { useChoices } from '../state/choices';
 import { usePlace } from '../state/router';
 import { listenTo } from '../state/stream';
 import { useTitle } from '../state/title';
-import { number, plural } from '../ui/format';
+import { noHost, number, plural } from '../ui/format';
 import { HostLink, InstanceLink, Loading, Section } from '../ui/parts';
 import { Examples } from './examples';
 import { Funnel } from './funnel';
@@ -72,10 +72,11 @@ export function ExplainPage() {
 }
 
 function Answered({ explanation }: { explanation: Explanation }) {
-  const { considered, passed, summary, filters, hosts, relaxations, conflict, zones, preemption } = explanation;
+  const { considered, passed, summary, isImpossible, filters, hosts, relaxations, conflict, zones, preemption } =
+    explanation;
   return (
     <>
-      <Section title={passed > 0 ? `${number(passed)} of ${plural(considered, 'host')} fit` : 'No valid host'}>
+      <Section title={passed > 0 ? `${number(passed)} of ${plural(considered, 'host')} fit` : noHost(isImpossible)}>
         {passed === 0 && summary !== '' && <p class="lead lead-strong">{summary}</p>}
         <Funnel considered={considered} passed={passed} filters={filters} />
       </Section>

@@ -47,11 +47,7 @@ export function HealthPage() {
           href="#store"
         />
       </dl>
-      <Section
-        title="Processes"
-        id="processes"
-        aside={plural(processes.length, 'process').replace('processs', 'processes')}
-      >
+      <Section title="Processes" id="processes" aside={plural(processes.length, 'process', 'processes')}>
         {processes.length === 0 ? (
           <Empty>No process has announced itself in the store in a day.</Empty>
         ) : (

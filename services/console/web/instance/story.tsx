@@ -1,6 +1,6 @@
 import type { AttemptRow, DecisionView, InstancePage } from '../../api/instance';
 import { serverNow } from '../state/stream';
-import { dateOf, number, plural, span, timeOf, words } from '../ui/format';
+import { dateOf, noHost, number, plural, span, timeOf, words } from '../ui/format';
 import { HostLink, State } from '../ui/parts';
 
 /** The history of an instance, in order: request, decision, each attempt with its time, and its present state. */
@@ -53,12 +53,13 @@ function When({ ms }: { ms: number }) {
   );
 }
 
-function Decided({ decision: { decidedAtMs, considered, passed, selected } }: { decision: DecisionView }) {
+function Decided({ decision }: { decision: DecisionView }) {
+  const { decidedAtMs, considered, passed, selected, isImpossible } = decision;
   return (
     <li>
       <When ms={decidedAtMs} />
       <span class="story-what">
-        <strong>{selected === '' ? 'No valid host' : 'Selected'}</strong>{' '}
+        <strong>{selected === '' ? noHost(isImpossible) : 'Selected'}</strong>{' '}
         {selected !== '' && <HostLink host={selected} />}{' '}
         <span>
           {number(passed)} of {plural(considered, 'host')} fit

@@ -80,8 +80,13 @@ export function words(symbol: string): string {
 }
 
 /** `1 host`, `2 hosts`. */
-export function plural(count: number, noun: string): string {
-  return `${number(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function plural(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${number(count)} ${count === 1 ? noun : nouns}`;
+}
+
+/** The head of a refusal: capacity that comes free helps a request that can fit, and no other. */
+export function noHost(isImpossible: boolean): string {
+  return isImpossible ? 'No host can ever fit' : 'No valid host';
 }
 
 /** A term of the fleet's filter: `zone:east`, `zone:"my zone"`. */

@@ -22,11 +22,14 @@ export function Palette({ pages }: { pages: readonly (readonly [url: string, lab
   const [text, setText] = useState('');
   const [found, setFound] = useState<{ readonly text: string; readonly entries: readonly Entry[] }>(NOTHING);
   const [at, setAt] = useState(0);
+  /** Enter opens the chosen entry, once the answer to the typed text is there. */
+  const [isEntered, setEntered] = useState(false);
   const open = () => {
     if (dialog.current?.open) return;
     setText('');
     setFound(NOTHING);
     setAt(0);
+    setEntered(false);
     dialog.current?.showModal();
     input.current?.focus();
   };
@@ -48,7 +51,7 @@ export function Palette({ pages }: { pages: readonly (readonly [url: string, lab
     const timer = setTimeout(() => {
       read<readonly Found[]>(`/api/search?q=${encodeURIComponent(wanted)}`, abort.signal).then(
         (all) => setFound({ text: wanted, entries: all.map(entryOf) }),
-        () => {},
+        () => !abort.signal.aborted && setFound({ text: wanted, entries: [] }),
       );
     }, ASK_AFTER_MS);
     return () => {
@@ -69,6 +72,12 @@ export function Palette({ pages }: { pages: readonly (readonly [url: string, lab
     dialog.current?.close();
     go(entry.url);
   };
+  // An answer to an earlier text must not decide.
+  useEffect(() => {
+    if (!isEntered || !isSettled) return;
+    setEntered(false);
+    choose(entries[chosen]);
+  }, [isEntered, isSettled]);
   const onKey = (key: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[key.key];
     if (by !== undefined) {
@@ -77,8 +86,7 @@ export function Palette({ pages }: { pages: readonly (readonly [url: string, lab
     }
     if (key.key === 'Enter') {
       key.preventDefault();
-      // What was typed last decides: an answer to an earlier text must not.
-      if (isSettled) choose(entries[chosen]);
+      setEntered(true);
     }
   };
   return (
@@ -90,6 +98,7 @@ export function Palette({ pages }: { pages: readonly (readonly [url: string, lab
         ref={dialog}
         class="palette"
         aria-label="Search"
+        onClose={() => setEntered(false)}
         onClick={(click) => click.target === dialog.current && dialog.current?.close()}
       >
         <input
@@ -107,6 +116,7 @@ export function Palette({ pages }: { pages: readonly (readonly [url: string, lab
           onInput={(typed) => {
             setText(typed.currentTarget.value);
             setAt(0);
+            setEntered(false);
           }}
           onKeyDown={onKey}
         />
