@@ -107,5 +107,5 @@ it('finds an instance by its name, too', () => {
   const words = ['__complete', '--', 'instance', 'show', 'we'];
   const { stdout, stderr } = spawnSync(join(folder, 'berth'), words, { encoding: 'utf8', env });
   expect(stderr).toBe('');
-  expect(stdout).toMatch(new RegExp(`^${uuid}\tweb active rack-[123]\n$`));
+  expect(stdout).toMatch(new RegExp(`^${uuid}\tweb ACTIVE rack-[123]\n$`));
 });
