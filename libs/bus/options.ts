@@ -55,7 +55,7 @@ export const busOptions = {
     default: 30_000,
     min: 100,
     max: 3_600_000,
-    help: 'Time limit of reaching the broker at the start of a process.',
+    help: 'Time limit of reaching the broker at the start of a process; for berth up, of the store too.',
   }),
   reconnectDelayMs: durationOption({
     env: 'BERTH_BUS_RECONNECT_DELAY_MS',

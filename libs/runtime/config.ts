@@ -113,9 +113,11 @@ function mustBe(what: string, secret = false): z.RawCreateParams {
   return { errorMap: (_, { data }) => ({ message: `must be ${what}, not '${secret ? hideSecret(data) : data}'` }) };
 }
 
-/** The printable part of a secret: an address without its password; nothing of other texts. */
+/** The printable part of a secret: an address without its passwords; nothing of other texts. */
 export function hideSecret(text: string): string {
-  return /^[a-z+]+:(\/\/|$)/.test(text) ? text.replace(/\/\/([^:@/]*):\S*@/, '//$1:***@') : '***';
+  if (!/^[a-z+]+:(\/\/|$)/.test(text)) return '***';
+  // The Sentinels' password stands in the query (`redis/address`).
+  return text.replace(/\/\/([^:@/]*):\S*@/, '//$1:***@').replace(/(password=)[^&\s]*/g, '$1***');
 }
 
 /** Schemas are created on first use: a command reads few settings, and creating all would delay it. */

@@ -1,4 +1,4 @@
-import { sleep } from '../domain/clock';
+import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
 import type { ConfigsOf, Tables } from './config';
 import { EXIT, exitCodeOf } from './exit-codes';
@@ -30,6 +30,8 @@ export interface ServiceProcess<T extends Tables = Tables> {
   /** Opens the service's dependencies, in order, and starts it. */
   start(config: ConfigsOf<T>, opening: Opening): Promise<Running>;
 }
+
+const READY_POLL_MS = 50;
 
 interface Opened {
   readonly what: string;
@@ -100,6 +102,7 @@ export async function runService(
     readiness = () => running.readiness();
     documents = running.documents;
     log.info({ url, pid: process.pid }, 'running');
+    void tellParent(running, clock);
   } catch (thrown) {
     const error = BerthError.from(thrown);
     log.error({ error }, `cannot start: ${error.message}`);
@@ -107,6 +110,13 @@ export async function runService(
   }
   log.info({ signal: await stop }, 'stopping: takes no more work, finishes what it has');
   return await closeAll(EXIT.ok);
+}
+
+/** Sends a parent with an IPC channel (`berth up`) one message, once this process can work. */
+async function tellParent(running: Running, clock: Clock): Promise<void> {
+  if (process.send === undefined) return;
+  while (!running.readiness().ready) await sleep(clock, READY_POLL_MS);
+  if (process.connected) process.send('ready');
 }
 
 async function closeInReverse(opened: readonly Opened[], log: Log): Promise<'clean' | 'unclean'> {

@@ -36,6 +36,7 @@ it('refuses variables that no part of Berth knows', () => {
 it.each([
   ['http://user:hunter2@host/v', "not 'http://user:***@host/v'"],
   ['http://user:hunter/2@host', "not 'http://user:***@host'"],
+  ['redis+sentinel://host/m?sentinel_password=hunter2', "not 'redis+sentinel://host/m?sentinel_password=***'"],
   ['user:hunter2@host', "not '***'"],
   ['amqp//user:hunter2@host', "not '***'"],
 ])('never repeats the password of a malformed address: %s', (url, said) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Child, startChild } from '#libs/testing/servers/child';
-import type { TestServer } from '#libs/testing/servers/server-process';
+import { freePort, type TestServer } from '#libs/testing/servers/server-process';
 import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 
 /* `berth up` and the commands that talk to it, as people run them: processes on a broker and a store of their own. */
@@ -25,7 +25,7 @@ async function berthJson<T>(...args: string[]): Promise<T> {
 
 async function startUp(): Promise<Child> {
   const child = startChild(BERTH, ['up', '--schedulers', '2', '--conductors', '1', '--hosts', '3'], env);
-  for (const name of SERVICES) await child.says(new RegExp(`^${name} .*"msg":"running"`, 'm'));
+  await child.says('ready: all 6 processes work\n');
   return child;
 }
 
@@ -45,6 +45,32 @@ afterAll(async () => {
   up?.process.kill('SIGTERM');
   await up?.exit;
   await Promise.all(servers.map((server) => server.stop()));
+}, 60_000);
+
+it('says that it is ready once every service runs', () => {
+  for (const name of SERVICES) expect(up?.stdout()).toMatch(new RegExp(`^${name} .*"msg":"running"`, 'm'));
+});
+
+it('names a broker and a store that are away, and starts nothing', async () => {
+  const [bus, store] = [await freePort(), await freePort()];
+  const away = {
+    BERTH_BUS_URL: `amqp://guest:secret@127.0.0.1:${bus}`,
+    BERTH_STORE_URL: `redis://:secret@127.0.0.1:${store}`,
+    BERTH_BUS_CONNECT_TIMEOUT_MS: '500',
+  };
+  const run = async (changed: Record<string, string>) => {
+    const child = startChild(BERTH, ['up'], { ...env, ...changed });
+    const { code } = await child.exit;
+    return { code, out: child.stdout(), err: child.stderr() };
+  };
+  const noBroker = new RegExp(`no RabbitMQ at 127.0.0.1:${bus} within 500 ms .*; start it, or set BERTH_BUS_URL`);
+  const noStore = new RegExp(`no Redis at redis://:\\*\\*\\*@127.0.0.1:${store} .*; start it, or set BERTH_STORE_URL`);
+  const both = await run(away);
+  expect(both).toEqual({ code: 3, out: '', err: expect.stringMatching(noBroker) });
+  expect(both.err).toMatch(noStore);
+  expect(both.err).not.toContain('secret');
+  const { BERTH_BUS_URL: _, ...storeAway } = away;
+  expect(await run(storeAway)).toEqual({ code: 3, out: '', err: expect.stringMatching(noStore) });
 }, 60_000);
 
 it('builds from outside, shows what it built, and gives it back', async () => {

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Environment } from '#libs/runtime/system';
 import type { Context } from '../../context';
 
@@ -29,9 +31,13 @@ export function startChildren(context: Context, services: readonly ChildService[
     for (const stream of [child.stdout, child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', (line) => terminal.print(`${prefix} ${line}`));
     }
-    return { name, child, end: endOf(child) };
+    return { name, child, end: endOf(child), ready: once(child, 'message') };
   });
+  // A failed spawn is an end.
+  const allReady = Promise.all(children.map(({ ready }) => ready)).then(() => endOfTurn(), never);
   return {
+    /** Resolves when every process can work (`runService` sends a message), and its earlier lines are printed. */
+    ready: allReady,
     /** The first process to end, and its end. */
     ended: Promise.race(children.map(async ({ name, end }) => ({ name, how: await end }))),
     /** Stops all processes and waits for their end. */
@@ -41,6 +47,10 @@ export function startChildren(context: Context, services: readonly ChildService[
       await Promise.all(children.map(({ end }) => end));
     },
   };
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {});
 }
 
 function endOf(child: ChildProcess): Promise<string> {

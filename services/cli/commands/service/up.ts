@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { busOptions } from '#libs/bus/options';
+import { placementOptions } from '#libs/placement/options';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { addressOptions } from '#libs/runtime/options';
 import { consoleOptions } from '../../../console/options';
@@ -10,6 +12,7 @@ import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags, readSettings, withFlags } from '../../settings';
 import { amount, wholeFrom } from '../number-flags';
+import { awaitServers } from './await-servers';
 import { type ChildService, startChildren } from './children';
 
 const { host, port } = placementApiOptions;
@@ -17,6 +20,7 @@ const { host: consoleHost, port: consolePort } = consoleOptions;
 const SETTINGS = {
   tables: {
     addresses: addressOptions,
+    servers: { connectTimeoutMs: busOptions.connectTimeoutMs, storeTimeoutMs: placementOptions.storeTimeoutMs },
     placementApi: { host, port },
     console: { host: consoleHost, port: consolePort },
   },
@@ -33,9 +37,10 @@ export function upCommand(context: Context): CommandUnknownOpts {
     .option('--hosts <n>', 'fake hosts, carried by one compute agent', amount, 20);
   addSettingFlags(command, SETTINGS).action(
     async ({ schedulers, conductors, placementApis, hosts, console: hasConsole }) => {
-      const { addresses, placementApi, console: page } = readSettings(SETTINGS, command, context.env);
+      const { addresses, servers, placementApi, console: page } = readSettings(SETTINGS, command, context.env);
       requireServer(addresses.busUrl, 'BERTH_BUS_URL', 'amqp://user:password@localhost:5672');
       requireServer(addresses.storeUrl, 'BERTH_STORE_URL', 'redis://localhost:6379');
+      await awaitServers(context, { ...addresses, ...servers });
       const ports = portsOf(placementApi.port, placementApis);
       const services = [
         ...several('scheduler', schedulers),
@@ -47,10 +52,12 @@ export function upCommand(context: Context): CommandUnknownOpts {
       // A claim key for this run, unless one is set: an earlier run's selections are selected again.
       const claimKey = { BERTH_CLAIM_KEY: randomBytes(24).toString('base64url') };
       const children = startChildren(context, services, { ...claimKey, ...withFlags(SETTINGS, command, context.env) });
-      for (const it of ports.filter((number) => number !== 0)) {
-        terminal.note(`placement API: http://${placementApi.host}:${it}, for 'berth provider tree' and others`);
-      }
-      if (hasConsole && page.port !== 0) terminal.note(`console: http://${page.host}:${page.port}`);
+      const urls = [
+        ...ports.filter((it) => it !== 0).map((it) => `placement API: http://${placementApi.host}:${it}`),
+        ...(hasConsole && page.port !== 0 ? [`console: http://${page.host}:${page.port}`] : []),
+      ];
+      const ready = [`ready: all ${services.length} processes work`, ...urls].join('\n');
+      void children.ready.then(() => context.interrupted.aborted || terminal.note(ready));
       const interrupted = once(context.interrupted, 'abort').then(() => undefined);
       const first = await Promise.race([children.ended, interrupted]);
       if (first !== undefined) {
@@ -69,7 +76,10 @@ export function upCommand(context: Context): CommandUnknownOpts {
       ],
       ['BERTH_AGENT_FAKE_FAILURE_RATE=0.1 berth up --hosts 100', 'settings go to all of them; one build in ten fails'],
     ],
-    [[EXIT.failed, 'one of the services ended by itself; the others are stopped']],
+    [
+      [EXIT.failed, 'one of the services ended by itself; the others are stopped'],
+      [EXIT.unavailable, 'no broker or no store within BERTH_BUS_CONNECT_TIMEOUT_MS; nothing was started'],
+    ],
   );
 }
 
