@@ -1,17 +1,23 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { sleep } from '#libs/domain/clock';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { type Random, randomInt, seededRandom } from '#libs/domain/random';
+import type { AggregateCommand } from '#libs/placement/port/placement-store';
 import { mapConcurrently } from '#libs/runtime/concurrent';
 import { counted } from '#libs/runtime/counted';
 import type { Context } from '../context';
 import type { EmbeddedFleet } from '../embedded/fleet';
 import { startLate } from '../embedded/start-late';
+import { untilInterrupted } from '../interruptible';
 import type { DemoSettings } from './run-demo';
+import { type ShowStep, withStepLine } from './step-line';
 import { demoRequests, demoShape } from './workload';
 
 const BUILD_LATENCY_MS = 1_500;
 const ZONES = ['east', 'west'];
+/** At least. */
 const HOSTS_PER_RACK = 10;
+const MAX_RACKS_PER_ZONE = 100;
 /** Average pause between builds or terminations. */
 const PAUSE_MS = 600;
 const AT_ONCE = 32;
@@ -30,36 +36,55 @@ const FLAVORS = [
 export async function runLiveDemo(context: Context, settings: DemoSettings): Promise<void> {
   const { terminal } = context;
   const shape = demoShape(settings.builds, settings.hosts);
-  const fleet = await startLate(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS });
+  let fleet: EmbeddedFleet | undefined;
   try {
-    await furnish(fleet);
-    const url = await fleet.openConsole();
+    const url = await withStepLine(terminal, async (onStep) => {
+      fleet = await startLate(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS, onStep });
+      await untilInterrupted(context, furnish(context, fleet, onStep));
+      onStep('starting the console');
+      return untilInterrupted(context, fleet.openConsole());
+    });
     terminal.print(`console: ${url}`);
     terminal.note(`instances are built and terminated on ${counted(settings.hosts, 'host')} until Ctrl-C`);
-    await live(context, settings, fleet);
+    if (fleet) await live(context, settings, fleet);
   } finally {
-    await fleet.close();
+    await fleet?.close();
   }
 }
 
 /** Zones, racks, flavors and a quota. */
-async function furnish({ client }: EmbeddedFleet): Promise<void> {
+async function furnish(
+  { clock, random, interrupted }: Context,
+  { client, placement }: EmbeddedFleet,
+  onStep: ShowStep,
+) {
   for (const { name, resources } of FLAVORS)
     await client.createFlavor({ name, resources, description: '', extraSpecs: {} });
   await client.setQuota('demo', { limits: { VCPU: 4_000, instances: 2_000 } });
   const hosts = (await client.hosts()).map(({ host }) => host);
   const zoneSize = Math.ceil(hosts.length / ZONES.length);
+  const rackSize = Math.max(HOSTS_PER_RACK, Math.ceil(zoneSize / MAX_RACKS_PER_ZONE));
+  // Straight to the store, one after the other: changes of aggregates exclude each other, and as calls they would queue
+  // behind the reports of all hosts.
+  const commit = (command: AggregateCommand) => placement.commit({ ...command, atMs: clock.now() });
+  const create = async (name: string, metadata: Record<string, string>) => {
+    const uuid = random.uuid();
+    await commit({ kind: 'create_aggregate', uuid, name, metadata });
+    return uuid;
+  };
   for (const [z, zone] of ZONES.entries()) {
-    await client.aggregates.create(zone, { [ZONE_KEY]: zone });
+    const zoneUuid = await create(zone, { [ZONE_KEY]: zone });
     const its = hosts.slice(z * zoneSize, (z + 1) * zoneSize);
-    for (let r = 0; r * HOSTS_PER_RACK < its.length; r++) {
+    for (let r = 0; r * rackSize < its.length; r++) {
       const rack = `${zone}-${r + 1}`;
-      await client.aggregates.create(`rack-${rack}`, { rack });
-      const inRack = its.slice(r * HOSTS_PER_RACK, (r + 1) * HOSTS_PER_RACK);
-      for (const host of inRack) {
-        await client.aggregates.addHost(zone, host);
-        await client.aggregates.addHost(`rack-${rack}`, host);
+      const rackUuid = await create(`rack-${rack}`, { rack });
+      for (const host of its.slice(r * rackSize, (r + 1) * rackSize)) {
+        await commit({ kind: 'add_aggregate_host', uuid: zoneUuid, host });
+        await commit({ kind: 'add_aggregate_host', uuid: rackUuid, host });
       }
+      onStep('grouping hosts into zones and racks', `rack ${rack}`);
+      await endOfTurn();
+      if (interrupted.aborted) return;
     }
   }
 }

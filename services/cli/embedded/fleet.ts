@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { authOptions } from '#libs/auth/options';
 import { MemoryBroker } from '#libs/bus/memory/broker';
 import { openBus } from '#libs/bus/open';
@@ -57,6 +58,8 @@ export interface FleetSettings {
   readonly pool?: PoolSettings;
   /** The broker of another cell or of a top in this process; default: a new one. */
   readonly broker?: MemoryBroker;
+  /** Called at each step of the start, often. */
+  readonly onStep?: (step: string, progress?: string) => void;
 }
 
 /** A pool of simulated nodes. */
@@ -95,7 +98,11 @@ export interface EmbeddedFleet {
 export type FleetContext = Pick<Context, 'env' | 'clock' | 'random' | 'interrupted'>;
 
 const CALL_TIMEOUT_MS = 30_000;
-const START_TIMEOUT_MS = 60_000;
+/** Time limit of the start without progress: a large fleet takes long, a broken one stands still. */
+const STANDSTILL_MS = 60_000;
+const READY_POLL_MS = 20;
+/** Hosts opened in one turn of the event loop, which must hear Ctrl-C. */
+const HOSTS_PER_TURN = 32;
 /** Sigma of the log-normal distribution: half of the builds take between 0.7 and 1.4 medians. */
 const LATENCY_SPREAD = 0.5;
 
@@ -106,6 +113,7 @@ const LATENCY_SPREAD = 0.5;
  */
 export async function startEmbedded(context: FleetContext, settings: FleetSettings): Promise<EmbeddedFleet> {
   const { clock, random, env } = context;
+  const { onStep = () => {} } = settings;
   const unknown = unknownSettings(env);
   if (unknown.length > 0) throw badConfig(unknown);
   const around = (): RuntimeDeps => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
@@ -144,6 +152,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
   try {
     const services: Running[] = [];
     const schedulers: Running[] = [];
+    onStep('starting schedulers and conductors');
     for (let i = 0; i < settings.schedulers; i++) {
       const bus = await open(connect());
       const mirror = await open(Mirror.open(placement, { clock, random, log: silentLog }));
@@ -191,14 +200,14 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       }
     } else {
       const bus = await open(connect());
-      services.push(await open(startHosts(agentConfig(settings, env), { ...around(), bus }, drivers)));
+      services.push(await open(startHosts(agentConfig(settings, env), { ...around(), bus }, drivers, onStep)));
     }
     const bus = await open(connect());
     await bus.declare(BUILD_REQUESTS);
     const client = await open(
       Promise.resolve(new Client(bus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 })),
     );
-    await allReady(context, services, client, settings.hosts);
+    await allReady(context, services, client, settings.hosts, onStep);
     return {
       client,
       placement,
@@ -249,7 +258,12 @@ function agentConfig(settings: FleetSettings, env: Environment): AgentConfig {
 }
 
 /** One agent with all hosts. */
-function startHosts(config: AgentConfig, parts: RuntimeDeps & { readonly bus: Bus }, drivers: Map<string, FakeDriver>) {
+function startHosts(
+  config: AgentConfig,
+  parts: RuntimeDeps & { readonly bus: Bus },
+  drivers: Map<string, FakeDriver>,
+  onStep: NonNullable<FleetSettings['onStep']>,
+) {
   const openDriver = fakeDrivers(config, parts);
   return startComputeAgent({
     ...parts,
@@ -257,6 +271,8 @@ function startHosts(config: AgentConfig, parts: RuntimeDeps & { readonly bus: Bu
     async driver(host, carried) {
       const driver = await openDriver(host, carried);
       drivers.set(host.name, driver);
+      if (drivers.size % HOSTS_PER_TURN === 0) await endOfTurn();
+      onStep('starting hosts', `${drivers.size} of ${config.hosts}`);
       return driver;
     },
   });
@@ -268,15 +284,19 @@ async function allReady(
   services: readonly Running[],
   client: Client,
   hosts: number,
+  onStep: NonNullable<FleetSettings['onStep']>,
 ) {
-  const untilMs = clock.elapsed() + START_TIMEOUT_MS;
+  let untilMs = clock.elapsed() + STANDSTILL_MS;
   let reason = '';
   while (clock.elapsed() < untilMs && !interrupted.aborted) {
     const waiting = services.map((service) => service.readiness()).find(({ ready }) => !ready);
     const seen = waiting === undefined ? (await client.hosts()).length : 0;
     if (seen === hosts) return;
-    reason = waiting?.ready === false ? waiting.reason : `${seen} of ${counted(hosts, 'host')} reported`;
-    await sleep(clock, 20, interrupted);
+    const now = waiting?.ready === false ? waiting.reason : `${seen} of ${counted(hosts, 'host')} reported`;
+    if (now !== reason) untilMs = clock.elapsed() + STANDSTILL_MS;
+    reason = now;
+    onStep('waiting for the first reports', reason);
+    await sleep(clock, READY_POLL_MS, interrupted);
   }
   throw new BerthError('unavailable', 'not_ready', `the embedded fleet did not become ready: ${reason}`);
 }
