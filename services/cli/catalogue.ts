@@ -96,13 +96,13 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'allocation',
-        description: 'See what a consumer (an instance, a migration) holds of which providers.',
+        description: 'Show the allocations of a consumer: an instance or a migration.',
         load: async (context) =>
           (await import('#services/cli/commands/provider/allocation')).allocationCommand(context),
       },
       {
         name: 'usage',
-        description: 'Sum up what a project holds, by type of consumer, or what is in use of a provider.',
+        description: 'Sum up what a project holds, by type of consumer, or the usage of a provider.',
         load: async (context) => (await import('#services/cli/commands/provider/usage')).usageCommand(context),
       },
     ],
@@ -153,13 +153,12 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'agent',
-        description:
-          "Make, or renew, the broker's user of a host's agent and its order queue, and print its credentials.",
+        description: "Create or renew an agent's broker user and order queue, and print its credentials.",
         load: async (context) => (await import('#services/cli/commands/broker-user')).agentCommand(context),
       },
       {
         name: 'project',
-        description: "Make, or renew, the broker's user of a project, and print its credentials.",
+        description: "Create or renew a project's broker user, and print its credentials.",
         load: async (context) => (await import('#services/cli/commands/broker-user')).projectCommand(context),
       },
       {

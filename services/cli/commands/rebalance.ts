@@ -26,18 +26,24 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
   const command = new Command('rebalance')
     .option('--plan', 'print the moves; nothing is changed', false)
     .option('--apply', 'claim all of them at once, and make them; undone when one fails', false)
-    .option('--undo', 'give back what an earlier run for the same goal has claimed and not begun', false)
+    .option('--undo', 'release what an earlier run for the same goal claimed and did not move', false)
     .option('--name <plan>', 'a name for the plan, instead of one that follows from its goal', planName)
-    .addOption(repeatable('--empty <host>', 'nothing is left on this host', (text) => text))
-    .option('--empty-rack <rack>', 'nothing is left on the hosts of this rack (as --empty-in rack=RACK)')
-    .addOption(repeatable('--empty-in <NAME=VALUE>', 'nothing is left where an aggregate says so', keyAndValue))
-    .addOption(repeatable('--admit <CLASS=N>', 'some host has room for a request of so much', amountOfClass))
+    .addOption(repeatable('--empty <host>', 'move every instance off this host', (text) => text))
+    .option('--empty-rack <rack>', 'move every instance off this rack (as --empty-in rack=RACK)')
+    .addOption(
+      repeatable('--empty-in <NAME=VALUE>', 'move every instance off the hosts whose aggregates say so', keyAndValue),
+    )
+    .addOption(repeatable('--admit <CLASS=N>', 'make room on one host for a request of this size', amountOfClass))
     .option('--admit-flavor <name>', 'for one of this flavor, instead of amounts', flavorName)
     .addOption(repeatable('--admit-trait <NAME>', 'that request needs this trait', traitName))
     .option('--admit-zone <name>', 'and this availability zone')
     .option('--admit-project <id>', 'and is of this project', 'default')
-    .option('--even-out', 'the fullest and the emptiest hosts come closer', false)
-    .option('--defragment <moves>', 'so many moves at most that make room for requests of the sizes that run', amount)
+    .option('--even-out', 'bring the fullest and the emptiest hosts closer', false)
+    .option(
+      '--defragment <moves>',
+      'make room for more instances of the present sizes, with at most this many moves',
+      amount,
+    )
     .option('--cold', 'stop, move and start instead of moving live: what fails later is undone more surely', false)
     .option('--parallel <n>', 'so many instances at once', amount, 4)
     .option('--timeout <seconds>', 'how long one move may take', amount, 600)
@@ -69,7 +75,7 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
       ],
       ['berth rebalance --apply --empty-rack r12 --parallel 8', 'empties a rack; disable its hosts first'],
       ['berth rebalance --apply --empty-rack r12', 'again, after it was interrupted: goes on with what is its own'],
-      ['berth rebalance --undo --empty-rack r12', 'gives back what that has claimed and not begun'],
+      ['berth rebalance --undo --empty-rack r12', 'releases what that run claimed and did not move'],
       ['berth rebalance --plan --admit VCPU=16 --admit MEMORY_MB=65536', 'what would have to move for that'],
       ['berth rebalance --plan --admit-flavor gpu.large --admit-zone z1', 'on hosts where that flavor may be'],
       ['berth rebalance --plan --defragment 50', 'which 50 moves make most room for what is asked for'],

@@ -49,7 +49,7 @@ function replayCommand(context: Context): CommandUnknownOpts {
     .option('--in-flight <n>', 'concurrent requests', wholeFrom(1), 128)
     .option('--schedulers <n>', 'schedulers in this process', wholeFrom(1), 2)
     .option('--conductors <n>', 'conductors in this process', wholeFrom(1), 2)
-    .option('--plot <file>', 'write an SVG of what is used against what is asked, over time')
+    .option('--plot <file>', 'write an SVG of used and requested resources over time')
     .option('--json', 'print the outcome as one JSON value', false);
   addSettingFlags(command, clientSettings).action(async (file, flags) => {
     const { vms, scale } = await readTrace(file, flags.limit);

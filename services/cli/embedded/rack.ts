@@ -65,7 +65,7 @@ function fencedController(clock: Clock, node: RackedNode, bootMs: number): NodeC
   let claimed = 0;
   const requireClaim = (epoch: number) => {
     if (node.epoch <= epoch) return;
-    const message = `node ${node.name} is managed under epoch ${node.epoch}: nothing is ordered of it under ${epoch}`;
+    const message = `a newer agent now manages ${node.name}: its epoch is ${node.epoch}, not ${epoch}`;
     throw new BerthError('aborted', 'epoch_superseded', message);
   };
   return {

@@ -258,7 +258,7 @@ function byHand(node: string): string {
 }
 
 function superseded(node: string, epoch: number, present: number): BerthError {
-  const message = `node ${node} is managed under epoch ${present}: nothing is ordered of it under ${epoch}`;
+  const message = `a newer agent now manages ${node}: its epoch is ${present}, not ${epoch}`;
   return new BerthError('aborted', 'epoch_superseded', message);
 }
 
