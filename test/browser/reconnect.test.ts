@@ -34,7 +34,7 @@ it('says that the server was killed, and is live again with the next one', async
   demo.process.kill('SIGKILL');
   await demo.exit;
   await page.getByText('Reconnecting').waitFor();
-  await page.getByText('The console does not answer: what is shown may be old.').waitFor();
+  await page.getByText('The console does not answer. This page may be out of date.').waitFor();
   expect(await page.getByRole('link', { name: 'host-3' }).count()).toBe(1);
   demo = await startDemo();
   await page.getByText('Live', { exact: true }).waitFor();

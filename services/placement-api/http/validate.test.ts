@@ -1,3 +1,4 @@
+import { processorMs } from '#libs/testing/processor-time';
 import type { Schema } from '../schemas/parts';
 import { exactly, integer, keyed, text, uuid } from '../schemas/parts';
 import { whyInvalid } from './validate';
@@ -70,9 +71,9 @@ test('of tens of thousands of wrong values one is told, at once', () => {
     [`y${n}`]: 1,
   });
   const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [n, wrong(n)]));
-  const startedMs = performance.now();
+  const started = process.cpuUsage();
   expect(told(many, schema)).toBe("Additional properties are not allowed ('y0' was unexpected)");
-  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  expect(processorMs(started)).toBeLessThan(2_000);
   expect(whyInvalid(many, schema)).toBe(whyInvalid(many, schema));
 });
 
