@@ -67,7 +67,7 @@ it('enrols a host and a project, which then do all that is theirs and nothing el
 
   const build = ['build', '--vcpu', '1', '--memory-mb', '64', '--wait'];
   const built = await berth(demo, ...build);
-  expect(built).toMatchObject({ code: 0, json: [{ state: 'active', host: 'host-1', projectId: 'demo' }] });
+  expect(built).toMatchObject({ code: 0, json: [{ state: 'ACTIVE', host: 'host-1', projectId: 'demo' }] });
   const uuid = (built.json as { uuid: string }[])[0]?.uuid ?? '';
   expect(await berth(demo, 'instance', 'show', uuid)).toMatchObject({ code: 0, json: { uuid } });
   expect(await berth(demo, 'explain', '--vcpu', '1')).toMatchObject({ code: 0 });
@@ -108,7 +108,7 @@ it('enrols agents of a pool, which hand nodes with their instances on, and touch
   };
   const first = await started('metal-a');
   const built = await berth(urlOf('operator'), 'build', '--resource', 'CUSTOM_BAREMETAL_GOLD=1', '--wait');
-  expect(built).toMatchObject({ code: 0, json: [{ state: 'active', host: expect.stringMatching(/^node-/) }] });
+  expect(built).toMatchObject({ code: 0, json: [{ state: 'ACTIVE', host: expect.stringMatching(/^node-/) }] });
   const { uuid, host } = (built.json as { uuid: string; host: string }[])[0] ?? { uuid: '', host: '' };
 
   await started('metal-b');
