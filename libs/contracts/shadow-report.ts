@@ -52,7 +52,7 @@ export interface ShadowReport {
   readonly outcomes: Readonly<Record<ShadowOutcome, number>>;
   /** Differences by cause. */
   readonly causes: Readonly<Record<string, number>>;
-  /** Of the last decisions; undefined before the first. */
+  /** Times of the last decisions; undefined before the first. */
   readonly berthTimes: ShadowTimes | undefined;
   readonly novaTimes: ShadowTimes | undefined;
   /** The last differences, newest first. */

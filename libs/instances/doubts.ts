@@ -6,11 +6,11 @@ export interface Doubt {
   /** '' when the doubt is about the host. */
   readonly instanceUuid: string;
   readonly host: string;
-  /** Who said it, as the broker knows it: the agent, which may carry several hosts. The host, where nobody says. */
+  /** Its source, as the broker knows it: the agent, which may carry several hosts; without one, the host. */
   readonly source?: string | undefined;
   /** A stable symbol. */
   readonly finding: string;
-  /** Who says so, and what, for people. */
+  /** The source's words, for people. */
   readonly message: string;
   /** The message that shows it, as the wire carries it; empty when there is none. */
   readonly evidence: Uint8Array;
@@ -61,7 +61,7 @@ export function doubtShare({ finding, host, source = host }: Pick<Doubt, 'findin
   return `${doubtKind(finding)} ${source}`;
 }
 
-/** What names a doubt. */
+/** Key of a doubt. */
 export function doubtKey({ finding, instanceUuid, host }: DoubtName): string {
   return `${finding} ${instanceUuid} ${host}`;
 }

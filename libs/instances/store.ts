@@ -50,12 +50,12 @@ export interface InstanceStore extends DoubtStore {
    */
   scanOutbox(minAgeMs: number, onRows: (rows: readonly (readonly Instance[])[]) => Promise<void>): Promise<OutboxSize>;
 
-  /** How many instances are PENDING, of all projects or of one, without reading them. */
+  /** Counts PENDING instances, of all projects or of one, without reading them. */
   countPending(projectId?: string): Promise<number>;
 
   /**
-   * How many instances are in each state, without reading those at rest; a state that nobody is in is left out. Of more than
-   * `MAX_COUNTED` instances in transit the rest is in no count.
+   * Counts instances by state, without reading those at rest; empty states are left out. Beyond `MAX_COUNTED` instances in transit
+   * the rest is in no count.
    */
   countStates(): Promise<ReadonlyMap<InstanceState, number>>;
 
@@ -135,7 +135,7 @@ export interface UpdateResult {
 
 export interface OutboxSize {
   readonly instanceCount: number;
-  /** How long the first of them has been there. */
+  /** Age of the first of them. */
   readonly ageMs: number;
 }
 
@@ -149,7 +149,7 @@ export const MAX_OUTBOX = 100_000;
 /** About a kilobyte of the store each. */
 export const MAX_RECORDS_OF_PROJECT = 200_000;
 
-/** What the outbox keeps of a version: all that an event tells. */
+/** A version as the outbox keeps it: all that an event says. */
 export function versionOf(instance: Instance): Instance {
   return {
     ...instance,
@@ -172,7 +172,7 @@ export interface InstanceFilter {
   readonly host?: string;
 }
 
-/** Whether an instance is what a filter asks for. */
+/** True if an instance passes a filter. */
 export function matches(filter: InstanceFilter, instance: Instance): boolean {
   return (
     (filter.requestId === undefined || filter.requestId === instance.requestId) &&
@@ -182,25 +182,26 @@ export function matches(filter: InstanceFilter, instance: Instance): boolean {
   );
 }
 
-/** What `create` throws when a uuid is taken. */
+/** Thrown by `create` when a uuid is taken. */
 export function instanceExists(uuid: string): BerthError {
   return new BerthError('already_exists', 'instance_exists', `instance ${uuid} exists and belongs to another request`, {
     details: { instanceUuid: uuid },
   });
 }
 
-/** What `create` throws when the request may have been here before. */
+/** Thrown by `create` when the request may have been here before. */
 export function requestExpired(requestId: string): BerthError {
   const message = `request ${requestId} is so old that its instances may have been forgotten: send a new one`;
   return new BerthError('failed_precondition', 'request_expired', message);
 }
 
-/** What `create` throws when the outbox is full. */
+/** Thrown by `create` when a project has too many records. */
 export function tooManyRecords(projectId: string, most: number): BerthError {
   const message = `project '${projectId}' has ${most} instances on record, or would have more; those that ended count until they are forgotten`;
   return new BerthError('resource_exhausted', 'too_many_records', message);
 }
 
+/** Thrown by `create` when the outbox is full. */
 export function outboxFull(): BerthError {
   return new BerthError('unavailable', 'outbox_full', 'too many events wait to be published; retry later');
 }

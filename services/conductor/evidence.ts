@@ -3,7 +3,7 @@ import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instanc
 import type { Observation, RunningAt } from './observation';
 
 /*
- * What an observation proves of a record.
+ * The evidence that an observation gives about a record.
  */
 
 /** True if the observation is older than its host's last word that the instance runs there. */

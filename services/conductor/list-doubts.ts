@@ -2,7 +2,7 @@ import type { ListDoubtsResponse } from '#libs/contracts/doubts';
 import type { Conductor } from './context';
 
 /**
- * What is in doubt, and when the store may have lost writes.
+ * Lists doubts, and the time up to which the store may have lost writes.
  */
 export async function listDoubts(c: Conductor): Promise<ListDoubtsResponse> {
   const [doubts, { bornAtMs, jumps }] = await Promise.all([c.instances.listDoubts(), c.placement.identify()]);

@@ -55,7 +55,7 @@ const ROUTES: readonly (readonly [method: string, path: string])[] = [
 
 const isLeak = (path: string, text: string) => [PLANTED, uuid].some((one) => !path.includes(one) && text.includes(one));
 
-/** What a token is told: to its end, or, of a stream, to the first that it should not. */
+/** The answer to a token: whole, or, for a stream, up to the first thing that it must not see. */
 async function told(token: string, method: string, path: string): Promise<{ status: number; text: string }> {
   const isPost = method === 'POST';
   const body = JSON.stringify(path.endsWith('session') ? { token } : { action: 'disable', reason: 'x', target: uuid });

@@ -29,7 +29,7 @@ export function memoryOutbox(clock: Pick<Clock, 'now'>) {
       else entries.set(uuid, { ...entry, versions });
     },
 
-    /** What is that old, oldest first. */
+    /** Events of at least this age, oldest first. */
     read(minAgeMs: number): readonly (readonly Instance[])[] {
       const latestMs = clock.now() - minAgeMs;
       return [...entries.values()].filter(({ sinceMs }) => sinceMs <= latestMs).map(({ versions }) => versions);

@@ -31,7 +31,7 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
 /** The states that have an index. */
 const INDEXED = INSTANCE_STATES.filter(isIndexed);
 
-/** What the index has those by who wait. */
+/** Index of waiting instances by state. */
 const PENDING = 'state:pending\0';
 
 /** Instances that one command reads at most. */
@@ -42,7 +42,7 @@ const MAX_WRITES = 128;
 /** A long record counts as several: a run has a megabyte of them beyond its first operation. */
 const BYTES_OF_ONE = 8_192;
 
-/** What `lua/instance-write.lua` takes: a create, an update or a publication, and how many instances it is about. */
+/** Arguments of `lua/instance-write.lua`: a create, an update or a publication, and its number of instances. */
 interface Write {
   readonly args: readonly (string | number)[];
   readonly count: number;
@@ -58,7 +58,7 @@ interface Write {
  */
 export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox = MAX_OUTBOX): InstanceStore {
   const records = `{${cell}}:instances`;
-  /** Of the placement store, in the same cell. */
+  /** Key of the placement store, in the same cell. */
   const holder = `{${cell}}:host-holders`;
   const requests = `${records}:requests`;
   const index = `${records}:index`;
@@ -287,7 +287,7 @@ function indexFor(filter: InstanceFilter): { readonly prefix: string; readonly i
   return { prefix: 'all:\0', isWhole: filter.state === undefined };
 }
 
-/** Whether a state has an index: active instances have none, because most are active. */
+/** True if a state has an index: active instances have none, because most are active. */
 function isIndexed(state: InstanceState | undefined): boolean {
   return state !== undefined && state !== 'active';
 }

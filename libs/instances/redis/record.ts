@@ -34,7 +34,7 @@ export function toRecord(instance: Instance, specWord = toBase64(instance.reques
   return `${version} ${state} ${host} ${updatedAtMs} ${dueAtMs} ${bytes}\n${JSON.stringify(body)}`;
 }
 
-/** How the word of a spec that is stored beside the records begins: not as base64 does. */
+/** First character of a reference to a spec stored beside the records; base64 has none such. */
 export const REFERS = '=';
 const NO_BYTES = new Uint8Array();
 
@@ -75,7 +75,7 @@ export function fromRecord(record: string): Instance {
   };
 }
 
-/** What a record has of its request spec: base64, or what refers to it. */
+/** A record's request spec: base64, or its reference. */
 export function specWordOf(record: string): string {
   return record.slice(0, record.indexOf('\n')).split(' ', 6)[5] ?? '';
 }

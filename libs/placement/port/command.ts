@@ -49,7 +49,7 @@ export interface WriteAllocations {
 }
 
 export interface ConsumerWrite {
-  /** Of what is forced `withinTotal`: by class, what its host had in all by what was sealed, whatever its agent says that it has now. */
+  /** For forced claims `withinTotal`: the host's total by class when the claim was sealed, whatever its agent says now. */
   readonly capacities?: Resources | undefined;
   readonly uuid: string;
   readonly projectId: string;

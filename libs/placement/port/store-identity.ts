@@ -16,7 +16,7 @@ export interface StoreIdentity {
   readonly health?: StoreHealth;
 }
 
-/** What a store's server says of itself. */
+/** Figures of a store's server. */
 export interface StoreHealth {
   readonly memoryBytes: number;
   /** Above it writes are refused; 0 for none. */

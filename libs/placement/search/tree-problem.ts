@@ -16,7 +16,7 @@ export interface TreeProblem {
   readonly providers: readonly Provider[];
   /** Fewest possible providers first, symmetric groups side by side. */
   readonly variables: readonly Variable[];
-  /** What is available of class c at provider p, at `p * plan.classes.length + c`. */
+  /** Available amount of class c at provider p, at `p * plan.classes.length + c`. */
   readonly available: readonly number[];
 }
 

@@ -86,7 +86,7 @@ function aboveCapacity({ host, providerName, resourceClass, used, capacity }: Ov
   return { instanceUuid: '', host, finding: 'above_capacity', message, sinceMs: 0, seenAtMs: 0 };
 }
 
-/** What a repair claimed again for a project, whatever its quota, or holds above a limit that was lowered. */
+/** Holdings above a project's quota: claimed again by a repair, or left by a lowered limit. */
 function aboveQuota(quotas: readonly ProjectQuotaView[], defaults: Resources): DoubtView[] {
   const byProject = new Map(quotas.map((one) => [one.projectId, { ...one, cohort: one.cohort || undefined }]));
   const state: QuotaState = {

@@ -31,7 +31,7 @@ export async function deleteConsumer(to: Endpoint, there: ConsumerState | undefi
 /**
  * Writes a consumer that does not fit.
  *
- * What runs may stand above capacity: an operator lowered a ratio, or took a disk away. Placement lets nobody write such an
+ * Running instances may exceed capacity: an operator lowered a ratio, or took a disk away. Placement lets nobody write such an
  * allocation, but it lets inventories shrink below what is used. So each inventory becomes, for this one request, exactly
  * as large as what is used and what is added, with room for nobody else, and then what it was again. An import that ends
  * between leaves a difference of inventories, which the next one removes.

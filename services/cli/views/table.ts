@@ -33,7 +33,7 @@ const LEAST_CUT = 16;
 /** Widths of a bar; the table takes the first that fits. */
 const BAR_WIDTHS = [BAR_WIDTH, 4, NO_BAR];
 
-/** How a table becomes narrower. */
+/** Ways in which a table becomes narrower. */
 export interface Narrowing {
   /** Columns, by index, that are omitted when it does not fit without bars; `last` after them. */
   readonly first?: readonly number[];

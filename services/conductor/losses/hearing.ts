@@ -9,7 +9,7 @@ import type { Observation } from '../observation';
 import { keepDoubt } from '../steps/note-doubt';
 import { attemptsOfStrays, mayBeFollowed } from './strays';
 
-/** What was found is used again for so long, while something is lacking: it is only found later that nothing is. */
+/** Time for which a finding is used again while hosts are still unheard. */
 const FOUND_FOR_MS = 300;
 /** Likewise the hosts that are down. */
 const DOWN_FOR_MS = 2_000;
@@ -58,7 +58,7 @@ export class Hearing {
   #strays: FoundStrays | undefined;
   #shownAtMs = -Infinity;
 
-  /** Of some records those that may be older than what was done for their instances, each with why. Reads little once all is heard. */
+  /** The records among these that may be older than their instances, each with the reason. Reads little once all hosts were heard. */
   async uncertainAmong(c: Conductor, records: readonly Instance[]): Promise<ReadonlyMap<string, Uncertainty>> {
     const upToMs = lostUpToMs(await c.placement.identify());
     const before = records.filter((record) => isFromBefore(record, { upToMs }));
@@ -80,7 +80,7 @@ export class Hearing {
     return `the store has lost writes, and ${named(up)} did not say since what runs there`;
   }
 
-  /** What concerns single records: hosts of theirs that are down, and copies of them that nobody vouches for. */
+  /** Findings about single records: hosts of theirs that are down, and copies of them that nothing vouches for. */
   async #ofTheirOwn(c: Conductor, records: readonly Instance[], upToMs: number) {
     const names = [...new Set(records.flatMap(mayRunOn))];
     const [hosts, { up, down }, strays] = await Promise.all([

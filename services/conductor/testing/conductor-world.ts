@@ -181,7 +181,7 @@ export class ConductorWorld {
 
   /** When schedulers seal: when the test begins, unless it says. */
   sealedAtMs = this.clock.now();
-  /** What hosts have in all, as schedulers seal it. */
+  /** Total capacities of hosts, as schedulers seal them. */
   sealedCapacities: Resources | undefined = undefined;
   readonly #seal = sealer(KEY, () => ({ sealedAtMs: this.sealedAtMs }));
 

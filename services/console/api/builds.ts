@@ -1,6 +1,6 @@
 import type { Action } from './stream';
 
-/** How far back the figures of builds go. */
+/** Ranges of the figures of builds. */
 export const BUILD_RANGES = ['10m', '1h', '6h', '24h'] as const;
 export type BuildRange = (typeof BUILD_RANGES)[number];
 

@@ -42,7 +42,7 @@ export interface QueueRow {
 }
 
 export interface StoreFacts {
-  /** How long it took to answer; -1 when it did not. */
+  /** Time of its answer; -1 without one. */
   readonly answeredInMs: number;
   readonly bornAtMs: number;
   readonly revision: number;

@@ -23,7 +23,7 @@ export interface InstanceRow {
   readonly projectId: string;
   readonly flavor: string;
   readonly attempts: number;
-  /** Of its fault, else what it waits for. */
+  /** Reason of its fault, or of its wait. */
   readonly reason: string;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;

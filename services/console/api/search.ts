@@ -3,6 +3,6 @@ export interface Found {
   readonly kind: 'host' | 'instance' | 'project' | 'zone';
   readonly id: string;
   readonly label: string;
-  /** What tells it from others of its name. */
+  /** Distinguishes things of one name. */
   readonly note: string;
 }

@@ -1,6 +1,6 @@
 import type { BuildRange, Tally } from '../api/builds';
 
-/** What happened within a step of time. */
+/** Counts within a step of time. */
 export interface BuildCounts {
   requested: number;
   active: number;

@@ -23,7 +23,7 @@ export class InstanceNames {
   take({ instanceUuid, name, state }: InstanceEvent): void {
     if (state !== 'deleted') return this.#put(instanceUuid, name);
     this.#names.delete(instanceUuid);
-    // What is read may be older than the event.
+    // A read may be older than the event.
     if (!this.#isRead) this.#gone.add(instanceUuid);
   }
 

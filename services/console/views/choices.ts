@@ -4,7 +4,7 @@ import type { Live } from '../live/live';
 /** Limit of the names that a picker offers. */
 const MOST = 500;
 
-/** What pickers offer: names that the fleet has now. Without a conductor they offer no flavors. */
+/** Names that pickers offer: those of the fleet now. Without a conductor they offer no flavors. */
 export async function readChoices({ parts: { mirror, client }, fleet }: Live): Promise<Choices> {
   const flavors = await client.flavors().catch(() => []);
   const zones = new Set<string>();

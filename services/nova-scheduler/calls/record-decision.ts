@@ -15,7 +15,7 @@ export interface DecisionCircumstances {
   readonly requestId: unknown;
   readonly decidedAtMs: number;
   readonly hostCount: number;
-  /** Of the mirror, for a decision that found no host. */
+  /** The mirror's, for a decision that found no host. */
   readonly revision: number;
 }
 

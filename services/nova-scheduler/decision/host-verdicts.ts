@@ -12,7 +12,7 @@ interface WeighedHost {
   readonly kind: 'weighed';
   readonly host: string;
   readonly weight: number;
-  /** What each weigher adds, by its name; those that weigh all hosts alike are left out. */
+  /** Weights by weigher; weighers that weigh all hosts alike are left out. */
   readonly weights: Readonly<Record<string, number>>;
 }
 

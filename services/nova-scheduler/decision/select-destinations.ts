@@ -67,7 +67,7 @@ export interface Selected extends DecisionBasis {
 
 /** The basis of a decision. */
 export interface DecisionBasis {
-  /** Of the mirror. */
+  /** The mirror's. */
   readonly revision: number;
   /** Undefined where nobody observes. */
   readonly verdicts: HostVerdicts | undefined;

@@ -37,7 +37,7 @@ export interface SelectRequest extends CompleteRequest {
   readonly isProtected?: boolean | undefined;
   /** When there is no host: say whose place it could take. */
   readonly mayPreempt?: boolean | undefined;
-  /** How alternates are held. */
+  /** Form in which alternates are held. */
   readonly alternatesHeld?: AlternatesHeld | undefined;
   /** For one instance that holds a claim already: the claim passes to a migration. */
   readonly move?: Move | undefined;

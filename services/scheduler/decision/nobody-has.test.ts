@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => world.close());
 
-/** What the one host has. */
+/** VCPUs of the only host. */
 const LARGEST = 8;
 const AGGREGATE = '7d15a3f0-5f7a-4f5e-9c53-0d0f6f6f6f6f';
 

@@ -47,7 +47,7 @@ export function sealDestination(
 const known = new WeakMap<Inventories, Resources>();
 
 /**
- * What a host has in all on its own providers, whatever is reserved of it: once for the inventories of a host, which are immutable.
+ * Total capacities of a host's own providers, whatever is reserved: once for the inventories of a host, which are immutable.
  */
 function capacitiesOf({ inventories, providers, root }: HostState): Resources {
   const last = known.get(inventories);
@@ -56,7 +56,7 @@ function capacitiesOf({ inventories, providers, root }: HostState): Resources {
   const shared = new Set(providers?.sharing);
   for (const provider of providers?.all ?? [root]) {
     for (const [name, one] of Object.entries(provider.inventories)) {
-      // What a host draws from others is bounded by them.
+      // Sharing providers bound their part themselves.
       const amount = shared.has(provider) ? Infinity : Math.floor(capacityOf({ ...one, reserved: 0 }));
       capacities[name] = (capacities[name] ?? 0) + amount;
     }

@@ -15,7 +15,7 @@ export const balanceWeigher: ClassWeigher = {
   name: 'balance',
   usesPrices: true,
   prepare(equivalenceClass, { freeShares, rows }) {
-    // Of one class alone there is no ratio.
+    // One class alone has no ratio.
     if (freeShares.length < 2) return undefined;
     const taken = requiredAmounts(equivalenceClass);
     const places = Int32Array.from(freeShares, ([name]) => rows.freeAt(name));
@@ -40,7 +40,7 @@ export const balanceWeigher: ClassWeigher = {
           fleetSquare += inFleet * inFleet;
           hostSquare += share * share;
         }
-        // What of the host's is perpendicular to the fleet's (Pythagoras).
+        // The part of the host's vector perpendicular to the fleet's (Pythagoras).
         const square = hostSquare - (product * product) / fleetSquare;
         return square > 0 ? -Math.sqrt(square) : 0;
       },

@@ -1,7 +1,7 @@
 import { type Aggregate, metadataOf } from '#libs/domain/grouping/aggregate';
 import type { Weights } from './registry';
 
-/** What hosts are chosen for, as one name. */
+/** Purposes by which hosts are chosen, each one name. */
 export const PROFILES = ['spread', 'pack', 'headroom'] as const;
 export type Profile = (typeof PROFILES)[number];
 
@@ -35,7 +35,7 @@ const WEIGHTS: Readonly<Record<Profile, ProfileWeights>> = {
   },
 };
 
-/** Of how many hosts that weigh nearly the same one is drawn: hosts that differ little differ in what they pack. */
+/** Hosts of nearly equal weight among which one is drawn: hosts that differ little differ in what they pack. */
 const HOST_SUBSET_SIZE: Readonly<Record<Profile, number>> = { spread: 3, pack: 1, headroom: 1 };
 
 /** The settings of a profile, and what an operator set instead. */

@@ -8,7 +8,7 @@ import { preferredResourcesWeigher, preferredTraitsWeigher } from './preferred';
 import { softAffinityWeigher, softAntiAffinityWeigher } from './soft-groups';
 import type { Weigher } from './weigher';
 
-/** What operators multiply each weigher's 0..1 with; 0 leaves it out. */
+/** Multipliers of each weigher's 0..1; 0 leaves it out. */
 export interface Weights {
   readonly weightCpu: number;
   readonly weightRam: number;

@@ -4,7 +4,7 @@ import type { LocatedRequest } from '../fleet/located-request';
 import type { EquivalenceClass } from '../request/equivalence-class';
 
 /**
- * How good a host is in one respect, as a raw number in natural units. The framework brings it to 0..1 between `lower`
+ * A host's merit in one respect, as a raw number in natural units. The framework brings it to 0..1 between `lower`
  * and `upper` (beyond them it is 0 or 1) and multiplies with the configured weight. Bounds do not come from the hosts
  * that happen to pass, as in Nova, so that a host's weight changes only when the host does; that is what keeps ranks
  * incremental.
@@ -25,7 +25,7 @@ export interface Measure {
 export interface ClassWeigher {
   readonly kind: 'class';
   readonly name: string;
-  /** Whether it looks at prices, which are made only where such a weigher has a weight. */
+  /** True if it uses prices, which are made only where such a weigher has a weight. */
   readonly usesPrices?: true;
   /** Undefined when the class asks for nothing that the weigher looks at. Another price makes another measure. */
   prepare(equivalenceClass: EquivalenceClass, prices: Prices): Measure | undefined;

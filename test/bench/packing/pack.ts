@@ -52,7 +52,7 @@ export const packBench: Bench = {
           context.note(`${name} ${profile}: ${JSON.stringify(figures)}`);
           const key = `${fleet}_${profile}`;
           ratios.set(key, [...(ratios.get(key) ?? []), figures.hosts_over_bound]);
-          // Of generated traces there are many, and this takes longer than the rest.
+          // Generated traces are many, and this takes longer than the rest.
           if (flags['generated']) continue;
           const moved = defragmented(events, hostsOf(kinds, Math.ceil(bound * ROOMY)), profile);
           for (const [figure, value] of Object.entries(moved))

@@ -74,7 +74,7 @@ async function findTaken(
   return names.find((_, n) => holders[n] !== undefined);
 }
 
-/** Of the providers that are gone, those that nothing depends on, leaves first. */
+/** The missing providers that nothing depends on, leaves first. */
 async function removable(
   tx: Transaction,
   gone: readonly StoredProvider[],

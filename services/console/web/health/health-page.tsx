@@ -6,7 +6,7 @@ import { dateOf, number, percent, plural, span, words } from '../ui/format';
 import { Ago, Empty, type Fact, Facts, Figure, Loading, Section, State } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
-/** Whether Berth itself is well: its processes, agents, queues, store and cells. */
+/** The health of Berth itself: its processes, agents, queues, store and cells. */
 export function HealthPage() {
   useTitle('Health');
   const page = usePage<Page>('page=health');

@@ -12,10 +12,10 @@ import { Story } from './story';
 
 interface ConsoleAction {
   readonly label: string;
-  /** What will happen, after the name of the instance: `will stop`. */
+  /** The consequence, after the name of the instance: `will stop`. */
   readonly will: string;
   readonly note: string;
-  /** What happens once it is asked for, after the name. */
+  /** The change under way, after the name. */
   readonly does: string;
   readonly isDanger?: boolean;
 }

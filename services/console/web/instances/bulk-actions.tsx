@@ -5,7 +5,7 @@ import { number, plural } from '../ui/format';
 interface Bulk {
   readonly action: string;
   readonly label: string;
-  /** What happens to them, after their number: `27 instances will stop.` */
+  /** The consequence, after their number: `27 instances will stop.` */
   readonly will: string;
   readonly done: string;
   /** The states in which it may be asked for; without them every state. */

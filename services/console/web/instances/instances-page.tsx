@@ -144,7 +144,7 @@ function Found({ page, isFiltered }: { page: Page; isFiltered: boolean }) {
   const mayAct = useMayAct();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [sorting, setSorting] = useState<Sorting>({ key: 'updated', isDescending: true });
-  // What is not shown any more must not be acted on.
+  // Instances out of sight are not acted on.
   const shown = instances.filter(({ uuid }) => chosen.has(uuid));
   const toggle = (uuid: string) => {
     const next = new Set(chosen);

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Choices } from '../../api/instances';
 import { read } from './api';
 
-/** What pickers offer; undefined until it is read, and when it can't be. */
+/** Names that pickers offer; undefined until they are read, and when they can't be. */
 export function useChoices(): Choices | undefined {
   const [choices, setChoices] = useState<Choices | undefined>();
   useEffect(() => {

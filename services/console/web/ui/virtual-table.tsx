@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export interface Column<T> {
   readonly key: string;
   readonly head: string;
-  /** What its head shows instead of the words of `head`. */
+  /** Head of the column in place of the words of `head`. */
   readonly headCell?: ComponentChildren;
   /** A value of CSS grid-template-columns. */
   readonly width: string;

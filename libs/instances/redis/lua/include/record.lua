@@ -4,7 +4,7 @@ local function head(record)
   local version, state, host, updated_at_ms, due_at_ms = string.match(record, '^(%d+) ([%a_]+) (%S+) (%d+) (%S+) ')
   return { version = tonumber(version), state = state, host = host, updated_at_ms = updated_at_ms, due_at_ms = due_at_ms }
 end
--- What the outbox keeps of a record: never due, and without the bytes that end the line.
+-- A record as the outbox keeps it: never due, and without the bytes that end the line.
 local function event_of(record)
   local words, rest = string.match(record, '^(%d+ [%a_]+ %S+ %d+ )[^\n]*(\n.*)$')
   return words .. '- ' .. rest
@@ -24,7 +24,7 @@ local function by_state(head, uuid)
   local is_indexed = head.state == 'pending' or head.due_at_ms == '-' and head.state ~= 'active'
   return is_indexed and by('state', head.state, uuid)
 end
--- Whether it is to be forgotten when it is old: deleted, or in error and nobody has anything left to do for it.
+-- True if it is forgotten when old: deleted, or in error with nothing left to do.
 local function has_ended(head)
   return head.state == 'deleted' or head.state == 'error' and head.due_at_ms == '-'
 end
