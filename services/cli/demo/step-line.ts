@@ -4,10 +4,7 @@ import type { Terminal } from '../views/terminal';
 export type ShowStep = (step: string, progress?: string) => void;
 
 /** The steps of a start: one line that updates; where it can't be redrawn, a line per step. The last one is removed. */
-export async function withStepLine<T>(
-  terminal: Terminal,
-  work: (show: ShowStep) => Promise<T>,
-): Promise<T> {
+export async function withStepLine<T>(terminal: Terminal, work: (show: ShowStep) => Promise<T>): Promise<T> {
   const { errors, isInteractive } = terminal;
   let latest = '';
   const show: ShowStep = (step, progress) => {
