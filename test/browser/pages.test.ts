@@ -174,6 +174,7 @@ it('tells a request that can never fit from one that finds every host in use', a
   const onEachHost = await fleet.client.buildAndWait({ spec, count: 8, name: 'half' });
   await page.goto('/explain?resources=VCPU:16');
   await page.getByRole('heading', { name: 'No valid host' }).waitFor();
+  expect(await page.getByText('No host can ever fit').count()).toBe(0);
   const huge = { ...spec, resources: { VCPU: 99 } };
   const { instanceUuids } = await fleet.client.build({ spec: huge, admission: { waitForCapacityMs: 600_000 } });
   await page.goto(`/instances/${instanceUuids[0]}`);
