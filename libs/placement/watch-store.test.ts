@@ -1,19 +1,24 @@
 import { createMetrics } from '../runtime/metrics';
 import { fakeClock } from '../testing/fake-clock';
-import type { StoreIdentity } from './port/store-identity';
+import type { StoreHealth, StoreIdentity } from './port/store-identity';
 import { SeenRevisions } from './redis/seen-revisions';
 import { storeClock } from './store-clock';
 import { watchStore } from './watch-store';
 
 /** A store that a test changes, watched; what was said of it. */
-async function watched(seenRevision: number, identity: StoreIdentity) {
+async function watched(seenRevision: number, identity: StoreIdentity, figures?: StoreHealth) {
   const told: string[] = [];
   const [clock, metrics, stopping] = [fakeClock(), createMetrics({}), new AbortController()];
   const say = (fields: object) => void told.push((fields as { event: string }).event);
   const log = { debug() {}, info() {}, warn() {}, error: say, isLevelEnabled: () => false, child: () => log };
   const seen = new SeenRevisions();
   seen.add(seenRevision);
-  const store = { present: identity as StoreIdentity | 'away', identify, takeSeen: () => seen.take() };
+  const store = {
+    present: identity as StoreIdentity | 'away',
+    identify,
+    ...(figures && { health: async () => figures }),
+    takeSeen: () => seen.take(),
+  };
   let meanwhile = 0;
   async function identify() {
     if (meanwhile > 0) seen.add(meanwhile);
@@ -56,7 +61,7 @@ it('says nothing of a store that goes on, is away for a while, or is first writt
 });
 
 it("shows the server's memory and file", async () => {
-  const store = await watched(0, { ...STORE, health: { memoryBytes: 7, memoryLimitBytes: 9, isFileFailing: true } });
+  const store = await watched(0, STORE, { memoryBytes: 7, memoryLimitBytes: 9, isFileFailing: true });
   const text = await store.metrics.expose();
   for (const line of ['memory_bytes 7', 'memory_limit_bytes 9', 'file_failing 1'])
     expect(text).toContain(`berth_store_${line}`);

@@ -1,7 +1,7 @@
 import { sleep } from '../domain/clock';
 import type { Log } from '../runtime/log';
 import type { Metrics } from '../runtime/metrics';
-import { fateOf, type StoreIdentity } from './port/store-identity';
+import { fateOf, type StoreHealth, type StoreIdentity } from './port/store-identity';
 import type { StoreClock } from './store-clock';
 
 /** Interval at which a process checks which store it works on. */
@@ -11,6 +11,8 @@ const MOST_UNJUDGED = 64;
 
 export interface WatchedStore {
   identify(): Promise<StoreIdentity>;
+  /** Not of a store without a server. */
+  health?(): Promise<StoreHealth>;
   /** The revisions that the store told this process and that it must still have; each but the highest once. */
   takeSeen(): readonly number[];
 }
@@ -57,12 +59,13 @@ export async function watchStore(
         toldUpTo = Math.max(toldUpTo, ...seen);
       }
       knownId = identity.birthId;
-      if (identity.health) {
-        memory.set(identity.health.memoryBytes);
-        memoryLimit.set(identity.health.memoryLimitBytes);
-        fileFailing.set(identity.health.isFileFailing ? 1 : 0);
-      }
       if (identity.bornAtMs > 0) born.set(identity.bornAtMs / 1_000);
+      const health = await store.health?.().catch(() => undefined);
+      if (health) {
+        memory.set(health.memoryBytes);
+        memoryLimit.set(health.memoryLimitBytes);
+        fileFailing.set(health.isFileFailing ? 1 : 0);
+      }
     }
     await sleep(clock, INTERVAL_MS, signal);
   }

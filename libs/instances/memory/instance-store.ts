@@ -38,6 +38,7 @@ export function memoryInstanceStore(
   const dueAtMs = new Map<string, number>();
   const pending = new Set<string>();
   const byHost = new Map<string, Set<string>>();
+  const countsByProject = new Map<string, number>();
   /** All uuids in order, for paging; undefined after a creation, until it is needed. */
   let sorted: string[] | undefined;
   /** When the newest of the instances that were forgotten was created. */
@@ -57,7 +58,14 @@ export function memoryInstanceStore(
     if (host !== undefined) byHost.set(host, (byHost.get(host) ?? new Set()).add(uuid));
   };
 
+  const count = ({ projectId }: Instance, change: 1 | -1) => {
+    const next = (countsByProject.get(projectId) ?? 0) + change;
+    if (next === 0) countsByProject.delete(projectId);
+    else countsByProject.set(projectId, next);
+  };
+
   const write = (instance: Instance) => {
+    if (!records.has(instance.uuid)) count(instance, 1);
     moveTo(instance.uuid, instance.host);
     if (instance.state === 'pending') pending.add(instance.uuid);
     else pending.delete(instance.uuid);
@@ -85,9 +93,8 @@ export function memoryInstanceStore(
       if (publishedAtMs <= forgottenUpToMs) throw requestExpired(requestId);
       if (outbox.size >= maxOutbox) throw outboxFull();
       const projectId = instances[0]?.projectId ?? '';
-      if (maxOfProject < Infinity) {
-        const count = [...records.values()].filter((one) => one.projectId === projectId).length;
-        if (count + instances.length > maxOfProject) throw tooManyRecords(projectId, maxOfProject);
+      if ((countsByProject.get(projectId) ?? 0) + instances.length > maxOfProject) {
+        throw tooManyRecords(projectId, maxOfProject);
       }
       instances.forEach(write);
       sorted = undefined;
@@ -177,7 +184,9 @@ export function memoryInstanceStore(
         const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
         if (isOld && !isKept(instance, beforeMs, kept) && !outbox.has(instance.uuid)) old.push(instance);
       }
-      for (const { uuid, requestId, createdAtMs } of old) {
+      for (const instance of old) {
+        const { uuid, requestId, createdAtMs } = instance;
+        count(instance, -1);
         forgottenUpToMs = Math.max(forgottenUpToMs, createdAtMs);
         moveTo(uuid, undefined);
         records.delete(uuid);

@@ -12,8 +12,6 @@ export interface StoreIdentity {
    * and its first own, or the least that it will give. A revision in between was lost.
    */
   readonly jumps: readonly (readonly [last: number, next: number])[];
-  /** Undefined for a store without a server. */
-  readonly health?: StoreHealth;
 }
 
 /** Figures of a store's server. */

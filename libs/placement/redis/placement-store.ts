@@ -35,6 +35,7 @@ import type {
   Revised,
   Rows,
   SeenProcess,
+  StoreHealth,
   StoreIdentity,
 } from '../port/placement-store';
 import { decodeLines, type Line } from './change-record';
@@ -178,24 +179,21 @@ export class RedisPlacementStore implements PlacementStore {
     const { birth, revision } = this.#keys;
     const seen = this.#seen.highest;
     const replies = await this.#client.run((redis) =>
-      redis
-        .pipeline([
-          ['time'],
-          ['mget', birth, revision],
-          ['info', 'replication'],
-          ['info', 'memory'],
-          ['info', 'persistence'],
-        ])
-        .exec(),
+      redis.pipeline([['time'], ['mget', birth, revision], ['info', 'replication']]).exec(),
     );
     const failed = replies?.find(([error]) => error !== null)?.[0];
     if (failed) throw storeError(failed);
-    type Replies = [time: string[], [born?: string, revision?: string], ...infos: string[]];
-    const [time, [born, present], ...infos] = (replies ?? []).map(([, reply]) => reply) as Replies;
-    const info = infos.join('\n');
+    type Replies = [time: string[], [born?: string, revision?: string], info: string];
+    const [time, [born, present], info] = (replies ?? []).map(([, reply]) => reply) as Replies;
     const server = /master_replid:(\w+)/.exec(info)?.[1];
-    const identity = decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time, { server, seen });
-    return { ...identity, health: healthIn(info) };
+    return decodeIdentity(born ?? '', this.#seen.add(Number(present ?? 0)), time, { server, seen });
+  }
+
+  /** Figures of the server; more than each process that asks for its identity needs. */
+  health(): Promise<StoreHealth> {
+    return this.#client.run(async (redis) =>
+      healthIn(`${await redis.info('memory')}\n${await redis.info('persistence')}`),
+    );
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {

@@ -39,7 +39,7 @@ it('refuses claims and releases with the reason, serves reads, loses nothing, an
   const full = { code: 'unavailable', reason: 'store_full' };
   await expect(claim(store, retry)).rejects.toMatchObject(full);
   await expect(claim(store, { ...held, allocations: {}, expect: { kind: 'any' } })).rejects.toMatchObject(full);
-  expect((await store.identify()).health).toEqual({
+  expect(await store.health()).toEqual({
     memoryBytes: expect.any(Number),
     memoryLimitBytes: LIMIT_BYTES,
     isFileFailing: false,
