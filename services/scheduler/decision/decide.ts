@@ -54,7 +54,7 @@ export interface InstanceDestination {
   readonly claimToken: number | undefined;
 }
 
-/** Hosts for all instances of a request, or none and why. DecisionBasis are given where the decision is to be kept. */
+/** Hosts for all instances of a request, or none and why. The basis is given where the decision is recorded. */
 export type Decision =
   | {
       readonly kind: 'decided';

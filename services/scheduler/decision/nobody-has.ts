@@ -12,18 +12,18 @@ import type { EquivalenceClass } from '../request/equivalence-class';
  * A refusal that begins with the names which nobody in the fleet has: a zone, a host, an aggregate, a class, a trait. Such a
  * request waits for something else than room, and most often for nothing: it has a typing error.
  */
-export function namingWhatNobodyHas(
-  diagnosis: Diagnosis,
-  spec: RequestSpec,
-  { fleet, snapshot, equivalenceClass }: Asked,
-): Diagnosis {
-  if (diagnosis.hostsConsidered === 0) return diagnosis;
+export function namingWhatNobodyHas(diagnosis: Diagnosis, spec: RequestSpec, asked: Asked): Diagnosis {
+  const { filters, hostsConsidered } = diagnosis;
+  if (hostsConsidered === 0) return diagnosis;
+  const { fleet } = asked;
+  const counts = new Map(filters.flatMap(({ reasons }) => Object.entries(reasons)));
+  const counted = { hostsConsidered, refusing: (symbol: string) => counts.get(symbol) ?? 0 };
   const impossible = [
     ...noZone(spec.availabilityZone, fleet),
     ...noHosts(spec.forceHosts, fleet),
     ...noAggregates(spec.memberOf, fleet),
-    ...nobodyOffers(spec, diagnosis),
-    ...largerThanAll(diagnosis, equivalenceClass, snapshot),
+    ...nobodyOffers(spec, counted),
+    ...largerThanAll(counted, asked),
   ].slice(0, MAX_SAID);
   if (impossible.length === 0) return diagnosis;
   return { ...diagnosis, impossible, summary: `${impossible.join('; ')}. ${diagnosis.summary}` };
@@ -34,6 +34,12 @@ interface Asked {
   readonly fleet: Fleet;
   readonly snapshot: FleetSnapshot;
   readonly equivalenceClass: EquivalenceClass;
+}
+
+/** The hosts that a diagnosis counts, by symbol of the refusal. */
+interface Counted {
+  readonly hostsConsidered: number;
+  readonly refusing: (symbol: string) => number;
 }
 
 const MAX_SAID = 4;
@@ -66,9 +72,8 @@ function noAggregates(wanted: RequestSpec['memberOf'], { view }: Fleet): string[
 }
 
 /** Resource classes, traits and the like for which every host was refused. */
-function nobodyOffers(spec: RequestSpec, { filters, hostsConsidered }: Diagnosis): string[] {
-  const counts = new Map(filters.flatMap(({ reasons }) => Object.entries(reasons)));
-  const isNowhere = (symbol: string) => counts.get(symbol) === hostsConsidered;
+function nobodyOffers(spec: RequestSpec, { refusing, hostsConsidered }: Counted): string[] {
+  const isNowhere = (symbol: string) => refusing(symbol) === hostsConsidered;
   const classes = new Set([spec, ...spec.requestGroups].flatMap(({ resources }) => Object.keys(resources)));
   const traits = new Set(spec.requiredTraits);
   return [
@@ -78,26 +83,30 @@ function nobodyOffers(spec: RequestSpec, { filters, hostsConsidered }: Diagnosis
 }
 
 /** Amounts that no host could give if it were empty. */
-function largerThanAll(diagnosis: Diagnosis, equivalenceClass: EquivalenceClass, snapshot: FleetSnapshot): string[] {
-  const counts = new Map(diagnosis.filters.flatMap(({ reasons }) => Object.entries(reasons)));
+function largerThanAll({ refusing, hostsConsidered }: Counted, { equivalenceClass, snapshot }: Asked): string[] {
   const isShortEverywhere = ({ resourceClass }: ClassDemand) => {
     const symbols = TOO_LITTLE.map((reason) => `${reason}_${resourceClass.toLowerCase()}`);
-    return symbols.reduce((sum, symbol) => sum + (counts.get(symbol) ?? 0), 0) === diagnosis.hostsConsidered;
+    return symbols.reduce((sum, symbol) => sum + refusing(symbol), 0) === hostsConsidered;
   };
   return requiredDemands(equivalenceClass)
     .filter(isShortEverywhere)
-    .flatMap(({ resourceClass, inAll, atOnce }) => {
-      let [largest, largestUnit] = [0, 0];
-      snapshot.hosts.forEach((_, { inventories: { [resourceClass]: inventory } }) => {
-        if (inventory === undefined) return;
-        largest = Math.max(largest, capacityOf(inventory));
-        largestUnit = Math.max(largestUnit, inventory.maxUnit);
-      });
-      if (largest === 0) return [];
-      if (inAll > largest) return [`the largest host has ${largest} ${resourceClass}: ${inAll} can never fit`];
-      if (atOnce <= largestUnit) return [];
-      return [`no host gives more than ${largestUnit} ${resourceClass} to one instance: ${atOnce} can never fit`];
-    });
+    .flatMap((demand) => whyNever(demand, snapshot) ?? []);
+}
+
+/** Undefined when an empty host could give it. */
+function whyNever({ resourceClass, inAll, atOnce }: ClassDemand, { hosts }: FleetSnapshot): string | undefined {
+  let [largest, largestUnit] = [0, 0];
+  for (let index = 0; index < hosts.length; index++) {
+    const inventory = hosts.at(index)?.inventories[resourceClass];
+    if (inventory === undefined) continue;
+    largest = Math.max(largest, capacityOf(inventory));
+    largestUnit = Math.max(largestUnit, inventory.maxUnit);
+    // A fleet that is full shows one such host soon; only an impossible request reads all.
+    if (inAll <= largest && atOnce <= largestUnit) return undefined;
+  }
+  if (largest === 0) return undefined;
+  if (inAll > largest) return `the largest host has ${largest} ${resourceClass}: ${inAll} can never fit`;
+  return `no host gives more than ${largestUnit} ${resourceClass} to one instance: ${atOnce} can never fit`;
 }
 
 const TOO_LITTLE = ['capacity', 'max_unit', 'no_inventory'] as const;
