@@ -10,6 +10,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
 import { requestSpec } from '#libs/domain/request-spec';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
+import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { systemClock } from '#libs/runtime/system';
 import { anInstance } from '#libs/testing/instances/instance';
 import { aReport, mustReport } from '#libs/testing/placement/placement';
@@ -47,12 +48,14 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'tokens.json'), JSON.stringify(TOKENS));
   const instances = memoryInstanceStore(clock);
   for (const one of [...failed, active, waiting, deleted]) await instances.create(one.requestId, [one]);
+  // Before the console opens: its first page has the host then.
+  const placement = new MemoryPlacementStore();
+  await mustReport(placement, aReport());
   world = await openWorld(
     { BERTH_PLACEMENT_AUTH: 'tokens', BERTH_PLACEMENT_TOKENS_FILE: join(folder, 'tokens.json') },
-    undefined,
+    placement,
     instances,
   );
-  await mustReport(world.placement, aReport());
 });
 afterAll(async () => {
   await world.close();
