@@ -60,6 +60,24 @@ it('finds no instance, no request', async () => {
   await expect(meantRequest(fleet, 'abce')).rejects.toMatchObject({ reason: 'no_such_request' });
 });
 
+it('takes no name when it could not read all instances, one of which may have it, too', async () => {
+  const many = Array.from({ length: 50_000 }, (_, n) =>
+    instance(`00000000-0000-4000-8000-${String(n).padStart(12, '0')}`, `vm-${n}`),
+  );
+  const crowd = clientWith(...many);
+  await expect(meantInstance(crowd, 'vm-7')).rejects.toMatchObject({ reason: 'malformed_uuid' });
+  expect(await meantInstance(crowd, '00000000-0000-4000-8000-000000000007')).toBe(many[7]?.uuid);
+});
+
+it('reads the instances once for several names', async () => {
+  let reads = 0;
+  const counting = {
+    instances: async (...asked: Parameters<Client['instances']>) => (reads++, fleet.instances(...asked)),
+  };
+  await meantInstances(counting as unknown as Client, ['web', 'db', 'last']);
+  expect(reads).toBe(1);
+});
+
 it('takes an instance that is named twice once', async () => {
   expect(await meantInstances(fleet, ['web', '6f1f36c4-5', 'db'])).toEqual([WEB, DB]);
 });

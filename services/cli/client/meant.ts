@@ -37,11 +37,12 @@ export function oneMeant<T extends Nameable>(kind: string, text: string, all: re
 
 /**
  * The UUID of an instance from what a person types: the UUID or its beginning, or a name. Instances that are DELETED are
- * found by their UUID only. A whole UUID is not looked up.
+ * found by their UUID only. A whole UUID is not looked up. A name is taken only when all instances were read: one that was
+ * not may have it, too.
  *
  * @throws BerthError `not_found / no_such_instance`, `invalid_argument / ambiguous_name`, and the client's errors.
  */
-export async function meantInstance(client: Client, text: string): Promise<string> {
+export async function meantInstance(client: Client, text: string, readAll = reader(client)): Promise<string> {
   const begun = text.toLowerCase();
   if (isUuid(begun)) return begun;
   if (begun.length >= SHORT_UUID && isBeginning(begun)) {
@@ -49,17 +50,10 @@ export async function meantInstance(client: Client, text: string): Promise<strin
     const found = oneMeant('instance', text, next.map(asNameable));
     if (found !== undefined) return found.uuid;
   }
-  const instances = await client.instances({}, MOST_SEARCHED);
+  const instances = await readAll(text);
   const open = instances.filter(({ state, uuid }) => state !== 'deleted' || uuid.startsWith(begun));
   const found = oneMeant('instance', text, open.map(asNameable));
   if (found !== undefined) return found.uuid;
-  if (instances.length === MOST_SEARCHED) {
-    throw invalidArgument(
-      'malformed_uuid',
-      `among more than ${MOST_SEARCHED} instances '${text}' must be a UUID`,
-      'uuid',
-    );
-  }
   throw new BerthError(
     'not_found',
     'no_such_instance',
@@ -69,8 +63,9 @@ export async function meantInstance(client: Client, text: string): Promise<strin
 
 /** `meantInstance` of several, each once. */
 export async function meantInstances(client: Client, texts: readonly string[]): Promise<readonly string[]> {
+  const readAll = reader(client);
   const uuids: string[] = [];
-  for (const text of texts) uuids.push(await meantInstance(client, text));
+  for (const text of texts) uuids.push(await meantInstance(client, text, readAll));
   return [...new Set(uuids)];
 }
 
@@ -78,12 +73,23 @@ export async function meantInstances(client: Client, texts: readonly string[]): 
 export async function meantRequest(client: Client, text: string): Promise<string> {
   if (isUuid(text.toLowerCase())) return text.toLowerCase();
   const requests = new Map<string, Nameable>();
-  for (const { requestId: uuid, name } of await client.instances({}, MOST_SEARCHED)) {
+  for (const { requestId: uuid, name } of await reader(client)(text)) {
     requests.set(uuid, { uuid, name: '', line: `${uuid}  ${name}` });
   }
   const found = oneMeant('request', text, [...requests.values()]);
   if (found !== undefined) return found.uuid;
   throw new BerthError('not_found', 'no_such_request', `no build request begins with '${text}'`);
+}
+
+/** Reads all instances, once for all texts. @throws BerthError `invalid_argument / malformed_uuid` when they are too many. */
+function reader(client: Client): (text: string) => Promise<readonly InstanceView[]> {
+  let reading: Promise<readonly InstanceView[]> | undefined;
+  return async (text) => {
+    const instances = await (reading ??= client.instances({}, MOST_SEARCHED));
+    if (instances.length < MOST_SEARCHED) return instances;
+    const message = `among more than ${MOST_SEARCHED} instances '${text}' must be a UUID`;
+    throw invalidArgument('malformed_uuid', message, 'uuid');
+  };
 }
 
 function asNameable({ uuid, name, state, host }: InstanceView): Nameable {

@@ -34,8 +34,8 @@ export function configCommand(context: Context): CommandUnknownOpts {
       draw: (terminal) => show(terminal, settings),
     }));
     if (settings.some((setting) => setting.problem !== undefined)) context.exit(EXIT.usage);
-    const [unknown] = names.length === 0 ? unknownSettings(context.env) : [];
-    if (unknown !== undefined) throw badConfig(unknownSettings(context.env));
+    const unknown = names.length === 0 ? unknownSettings(context.env) : [];
+    if (unknown.length > 0) throw badConfig(unknown);
   });
   return addHelp(command, [
     ['berth config', 'every setting'],
