@@ -41,22 +41,22 @@ export async function writeConsumerAboveCapacity(
   source: ConsumerState,
   there: ConsumerState | undefined,
 ): Promise<Written> {
-  let writes = 0;
+  const steps: Written[] = [];
   const closing: (() => Promise<Written>)[] = [];
-  for (const [provider, amounts] of Object.entries(source.allocations)) {
-    const opened = await openProvider(to, provider, amounts);
-    if (opened === undefined) continue;
-    closing.push(() => opened.close());
-    writes += opened.writes;
+  try {
+    for (const [provider, amounts] of Object.entries(source.allocations)) {
+      const opened = await openProvider(to, provider, amounts);
+      if (opened === undefined) continue;
+      closing.push(() => opened.close());
+      steps.push({ writes: opened.writes });
+    }
+    steps.push(await writeConsumer(to, source, there));
+  } finally {
+    // An error must not leave the inventories without room.
+    for (const close of closing.toReversed()) steps.push(await close());
   }
-  const written = await writeConsumer(to, source, there);
-  let refused = written.refused;
-  for (const close of closing.toReversed()) {
-    const closed = await close();
-    writes += closed.writes;
-    refused ??= closed.refused;
-  }
-  return { writes: writes + written.writes, ...(refused ? { refused } : {}) };
+  const refused = steps.find((step) => step.refused)?.refused;
+  return { writes: steps.reduce((sum, step) => sum + step.writes, 0), ...(refused ? { refused } : {}) };
 }
 
 interface InventoriesAnswer {
