@@ -13,7 +13,7 @@ export interface SearchEntry {
 
 const HEADING = /<h[1-4][^>]*\sid="([^"]*)"[^>]*>/;
 
-/** What the search of the site looks through. */
+/** Entries of the site's search. */
 export function searchIndex(pages: readonly Page[]): SearchEntry[] {
   return pages.flatMap(({ address, title, headings, html }) => {
     const [, ...parts] = html.split(HEADING);

@@ -89,7 +89,7 @@ const BULK_ACTIONS: readonly string[] = [
 /**
  * The same action on each of `uuids`, joined by commas. @throws BerthError `invalid_argument / bad_action`, `/ bad_uuids`.
  */
-export function bulkDeeds(parts: ActionParts, words: Words): readonly ConsoleAction[] {
+export function bulkActions(parts: ActionParts, words: Words): readonly ConsoleAction[] {
   const { action = '', uuids = '' } = words;
   if (!BULK_ACTIONS.includes(action)) {
     throw invalidArgument('bad_action', `action must be one of ${BULK_ACTIONS.join(', ')}`, 'action');

@@ -5,7 +5,7 @@ import { mapConcurrently } from '#libs/runtime/concurrent';
 import { counted } from '#libs/runtime/counted';
 import {
   type ActionParts,
-  bulkDeeds,
+  bulkActions,
   type ConsoleAction,
   dead,
   hostAction,
@@ -22,16 +22,16 @@ const BULK_AT_ONCE = 8;
  * outcome.
  */
 export function registerActions(app: FastifyInstance, parts: ActionParts, access: Access): void {
-  const serve = (url: string, deedOf: (target: string, body: Body, principal: Principal) => ConsoleAction) => {
+  const serve = (url: string, actionOf: (target: string, body: Body, principal: Principal) => ConsoleAction) => {
     app.post(url, { preHandler: app.csrfProtection.bind(app) }, async (request: FastifyRequest) => {
       const principal = await access.reader(request);
       const { target = '' } = request.params as { target?: string };
-      const deed = deedOf(target, bodyOf(request), principal);
-      await parts.actions.carryOut(principal, deed, async () => {
+      const action = actionOf(target, bodyOf(request), principal);
+      await parts.actions.carryOut(principal, action, async () => {
         await access.actor(request);
-        await deed.work();
+        await action.work();
       });
-      return { done: deed.action };
+      return { done: action.action };
     });
   };
   serve('/api/hosts/:target/actions', (host, body, { userId }) => hostAction(parts, host, body, userId));
@@ -39,31 +39,31 @@ export function registerActions(app: FastifyInstance, parts: ActionParts, access
   serve('/api/dead-letters/actions', (_target, body) => dead(parts, body));
   app.post('/api/instances/actions', { preHandler: app.csrfProtection.bind(app) }, async (request) => {
     const principal = await access.reader(request);
-    const deeds = bulkDeeds(parts, bodyOf(request));
-    const [first] = deeds;
-    const told = { action: first?.action ?? '', target: counted(deeds.length, 'instance') };
+    const actions = bulkActions(parts, bodyOf(request));
+    const [first] = actions;
+    const told = { action: first?.action ?? '', target: counted(actions.length, 'instance') };
     // One refusal, not one for each.
     if (!access.mayAct(principal)) await parts.actions.carryOut(principal, told, () => access.actor(request));
-    return carryOutAll(parts, principal, deeds);
+    return carryOutAll(parts, principal, actions);
   });
 }
 
-/** Carries out each deed by itself, whatever becomes of the others. */
+/** Carries out each action by itself, whatever becomes of the others. */
 async function carryOutAll(
   { actions }: ActionParts,
   principal: Principal,
-  deeds: readonly ConsoleAction[],
+  all: readonly ConsoleAction[],
 ): Promise<BulkOutcome> {
   const refused: BulkOutcome['refused'][number][] = [];
-  await mapConcurrently(deeds, BULK_AT_ONCE, async (deed) => {
+  await mapConcurrently(all, BULK_AT_ONCE, async (action) => {
     try {
-      await actions.carryOut(principal, deed, deed.work);
+      await actions.carryOut(principal, action, action.work);
     } catch (thrown) {
       const { reason, message } = BerthError.from(thrown);
-      refused.push({ uuid: deed.target, reason, message });
+      refused.push({ uuid: action.target, reason, message });
     }
   });
-  return { done: deeds.length - refused.length, refused };
+  return { done: all.length - refused.length, refused };
 }
 
 /** The text fields of a body. */

@@ -31,13 +31,13 @@ export function recordOf(
   const [first] = instanceUuids;
   if (first === undefined || Buffer.byteLength(projectWord(request.projectId)) > MAX_PROJECT_ID_BYTES) return undefined;
   const of = { requestId: uuidOf(requestId) ?? first, projectId: request.projectId, decidedAtMs };
-  const grounds = 'placed' in outcome ? groundsOf(outcome, hostCount) : reasonOf(outcome, hostCount, revision);
-  return { instanceUuids, decision: { ...of, ...grounds } };
+  const basis = 'placed' in outcome ? basisOf(outcome, hostCount) : reasonOf(outcome, hostCount, revision);
+  return { instanceUuids, decision: { ...of, ...basis } };
 }
 
-type RecordedGrounds = Pick<Decision, 'diagnosis' | 'hosts' | 'selected' | 'revision'>;
+type RecordedBasis = Pick<Decision, 'diagnosis' | 'hosts' | 'selected' | 'revision'>;
 
-function groundsOf({ placed, verdicts, conflicts, revision }: Selected, hostsConsidered: number): RecordedGrounds {
+function basisOf({ placed, verdicts, conflicts, revision }: Selected, hostsConsidered: number): RecordedBasis {
   const hostsPassed = verdicts?.passedCount ?? 0;
   const refusals = verdicts?.refusals() ?? new Refusals();
   const uncounted = hostsConsidered - hostsPassed - refusals.hostCount;
@@ -57,9 +57,9 @@ function wireVerdict({ host, weight, weights }: ReturnType<HostVerdicts['best']>
   return { host, passed: true, refusals: [], weight, weights, roomCosts: [] };
 }
 
-function reasonOf({ reason: summary, grounds }: NoHost, hostsConsidered: number, revision: number): RecordedGrounds {
+function reasonOf({ reason: summary, basis }: NoHost, hostsConsidered: number, revision: number): RecordedBasis {
   const counts = { hostsConsidered, hostsPassed: 0, claimConflicts: 0 };
-  const diagnosis = { ...counts, filters: [...grounds.filters], summary, quotaExceeded: [] };
+  const diagnosis = { ...counts, filters: [...basis.filters], summary, quotaExceeded: [] };
   return { revision, diagnosis, hosts: [], selected: {} };
 }
 

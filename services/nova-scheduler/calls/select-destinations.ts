@@ -118,8 +118,7 @@ function handOver(request: NovaRequest, deps: SelectCallDeps, requestId: unknown
 }
 
 function remoteErrorOf(thrown: unknown, { facts, config }: SelectCallDeps): RemoteError {
-  if (thrown instanceof NoHost)
-    return new NoHost(thrown.reason + staleness(facts, config.factsMaxAgeMs), thrown.grounds);
+  if (thrown instanceof NoHost) return new NoHost(thrown.reason + staleness(facts, config.factsMaxAgeMs), thrown.basis);
   if (thrown instanceof RemoteError) return thrown;
   const error = BerthError.from(thrown);
   if (error.code === 'unavailable') {

@@ -88,13 +88,13 @@ export async function selectDestinations(asked: Asked, deps: SelectDeps): Promis
   const random = seededRandom(seedOf(places.join() || 'none'));
   const refusedRoots = new Set<string>();
   for (let conflicts = 0; conflicts <= settings.claimAttempts; conflicts++) {
-    const { placed, ...grounds } = await place({ ...asked, places, refusedRoots }, random, deps);
+    const { placed, ...basis } = await place({ ...asked, places, refusedRoots }, random, deps);
     const claimed = asked.isDryRun ? NOTHING_TO_CLAIM : await claimPlaced(placed, asked.request, deps);
     if (claimed.kind === 'claimed') {
       const selections = placed.map(({ pick, alternates }) =>
         [pick, ...alternates].map((one) => selectionOf(one, deps)),
       );
-      return { selections, conflicts, placed, ...grounds };
+      return { selections, conflicts, placed, ...basis };
     }
     if (claimed.refusedRoot !== undefined) refusedRoots.add(claimed.refusedRoot);
   }
@@ -124,17 +124,17 @@ async function place(
   const isDecided = first.result.kind === 'placed' || first.found.unknownRoots.length === 0;
   if (!isDecided) await deps.refresh('nodes');
   const last = isDecided ? first : await decide(attempt, random, deps);
-  const { result, queries, found, ...grounds } = last;
+  const { result, queries, found, ...basis } = last;
   const refusals = result.kind === 'placed' ? new Refusals() : result.refusals;
   const [query] = queries;
   if (query !== undefined && (result.kind === 'refused' || attempt.isDryRun))
-    explainNoCandidates(query, found, { ...deps, view: deps.mirror }, refusals, grounds.verdicts);
-  if (result.kind === 'placed') return { placed: result.placed, ...grounds };
+    explainNoCandidates(query, found, { ...deps, view: deps.mirror }, refusals, basis.verdicts);
+  if (result.kind === 'placed') return { placed: result.placed, ...basis };
   const { placedCount } = result;
   const before = `${placedCount} of ${attempt.places.length} instances found a host; for the next: `;
   const why = refusals.isEmpty ? 'Nova has no compute nodes' : refusals.toText();
   const reason = `${placedCount > 0 ? before : ''}${counted(deps.facts.nodeCount, 'host')}: ${why}.`;
-  throw new NoHost(reason, { filters: refusals.toFilters(), verdicts: grounds.verdicts });
+  throw new NoHost(reason, { filters: refusals.toFilters(), verdicts: basis.verdicts });
 }
 
 async function decide(

@@ -9,9 +9,6 @@ import type { Clock } from '#libs/domain/clock';
 import type { Metrics } from '#libs/runtime/metrics';
 import { percentile } from '#libs/runtime/percentiles';
 
-/** A comparison, also of what agrees. */
-export type Compared = ShadowDifference;
-
 /** Limit of the times that percentiles are of. */
 const MOST_TIMES = 10_000;
 
@@ -38,7 +35,7 @@ export class ReportKeeper {
     this.#metrics = shadowMetrics(metrics);
   }
 
-  add(compared: Compared): void {
+  add(compared: ShadowDifference): void {
     const { outcome, cause, berthMs, novaMs } = compared;
     this.#outcomes[outcome] += 1;
     this.#metrics.outcomes.inc({ outcome });

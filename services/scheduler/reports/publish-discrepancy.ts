@@ -10,14 +10,14 @@ import type { SenderLog } from '#libs/runtime/sender-log';
 import type { SchedulerMetrics } from '../metrics';
 import { type Difference, turnOf } from './discrepancies';
 
-export interface TellDeps {
+export interface PublishDeps {
   readonly bus: Bus;
   readonly log: Log;
 }
 
 /** Tells conductors on what a report and the store disagree. */
 export async function publishDifference(
-  deps: TellDeps & { readonly reported: SenderLog },
+  deps: PublishDeps & { readonly reported: SenderLog },
   metrics: SchedulerMetrics,
   stats: UpdateResourceStatsRequest,
   difference: Difference & { readonly reporter: string },
@@ -33,12 +33,12 @@ export async function publishDifference(
     deps.reported.warn(difference.reporter, fields, 'host report and store disagree');
   }
   const told = { ...difference, unclaimed: turnOf(unclaimed, sequence) };
-  await tell(deps, { host, providerUuid, serviceHost, epoch, position, sequence, atMs, ...told });
+  await publish(deps, { host, providerUuid, serviceHost, epoch, position, sequence, atMs, ...told });
 }
 
 /** Tells conductors, who keep what operators are to see, that a host is not heard. Of a host that never was, nothing. */
 export async function publishRefusal(
-  deps: TellDeps & { readonly mirror: Pick<PlacementView, 'host'> },
+  deps: PublishDeps & { readonly mirror: Pick<PlacementView, 'host'> },
   name: string,
   refusal: HostRefusal & { readonly reporter: string },
   atMs: number,
@@ -48,11 +48,19 @@ export async function publishRefusal(
   const { providerUuid, serviceHost } = host;
   const { reporter, reason, message } = refusal;
   const nothing = { unclaimed: [], missing: [], present: [], epoch: 0, position: 0, sequence: 0 };
-  await tell(deps, { host: name, providerUuid, serviceHost, ...nothing, atMs, reporter, refusal: { reason, message } });
+  await publish(deps, {
+    host: name,
+    providerUuid,
+    serviceHost,
+    ...nothing,
+    atMs,
+    reporter,
+    refusal: { reason, message },
+  });
 }
 
 /** A discrepancy that can't be sent is found again by the next report or take-over. */
-async function tell({ bus, log }: TellDeps, discrepancy: HostDiscrepancy): Promise<void> {
+async function publish({ bus, log }: PublishDeps, discrepancy: HostDiscrepancy): Promise<void> {
   try {
     await castTyped(bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);
   } catch (thrown) {

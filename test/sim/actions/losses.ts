@@ -20,7 +20,7 @@ export function losesLastSecond(build: (random: Random) => Perform): (random: Ra
 }
 
 /**
- * What the store's server dies of takes a host off the network, too: its machine runs what the store forgets to have ordered there, and
+ * The fault that ends the store's server takes a host off the network, too: its machine runs builds that the store forgot, and
  * nobody hears of it before it is back.
  */
 export function hostFallsSilent(build: (random: Random) => Perform): (random: Random) => Perform {

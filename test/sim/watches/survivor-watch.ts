@@ -52,7 +52,7 @@ export class SurvivorWatch {
     return `${uuid} ran on ${host} before the store went back, and is destroyed there: ${state} on ${recorded} (${told})`;
   }
 
-  /** What is wrong with what begins to run on a host: a survivor that runs on another. */
+  /** The violation when an instance begins to run on a host: a survivor that runs on another. */
   wrongOfBuilt(uuid: string, host: string): string | undefined {
     const other = [...this.views.machines.values()].find(({ name, running }) => {
       return name !== host && running.has(uuid) && this.#survivors.has(`${uuid} on ${name}`);
