@@ -1,6 +1,5 @@
-import type { Clock } from '#libs/domain/clock';
-import { BerthError } from '#libs/domain/errors';
-import { fetchJson, type JsonAnswer } from '#libs/runtime/fetch-json';
+import type { JsonAnswer } from '#libs/runtime/fetch-json';
+import { fetchWithin, type Patience } from './fetch-within';
 import { refusal, unreachable } from './placement-errors';
 
 /** The parameters of a query string; a name may be repeated. */
@@ -11,14 +10,9 @@ export function parameter(name: string, ...values: readonly (string | undefined)
   return values.flatMap((value) => (value === undefined ? [] : [[name, value] as const]));
 }
 
-export interface PlacementAddress {
+export interface PlacementAddress extends Patience {
   readonly url: string;
   readonly token: string;
-  /** Time limit of one answer. */
-  readonly timeoutMs: number;
-  readonly clock: Clock;
-  /** Aborts calls in flight (Ctrl-C). */
-  readonly interrupted: AbortSignal;
 }
 
 /** One request below the address. */
@@ -53,25 +47,12 @@ export async function getDocument<T>(address: PlacementAddress, path: string, qu
  * @throws BerthError `unavailable`, `deadline_exceeded`, `aborted / interrupted`.
  */
 export async function askPlacement(address: PlacementAddress, request: PlacementRequest): Promise<JsonAnswer> {
-  const { token, timeoutMs, clock, interrupted } = address;
   const { method = 'GET', path, body, minor = NEWEST_MINOR, requestId } = request;
-  const late = new AbortController();
-  const cancel = clock.after(timeoutMs, () => late.abort());
-  try {
-    return await fetchJson(address.url.replace(/\/+$/, '') + path, {
-      method,
-      headers: {
-        'openstack-api-version': `placement 1.${minor}`,
-        'x-auth-token': token,
-        ...(requestId === undefined ? {} : { 'x-openstack-request-id': requestId }),
-      },
-      body,
-      signal: AbortSignal.any([late.signal, interrupted]),
-    });
-  } catch (thrown) {
-    if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'interrupted');
-    throw unreachable(thrown, address, late.signal.aborted);
-  } finally {
-    cancel();
-  }
+  const headers = {
+    'openstack-api-version': `placement 1.${minor}`,
+    'x-auth-token': address.token,
+    ...(requestId === undefined ? {} : { 'x-openstack-request-id': requestId }),
+  };
+  const url = address.url.replace(/\/+$/, '') + path;
+  return fetchWithin(url, { method, headers, body }, address, (thrown, isLate) => unreachable(thrown, address, isLate));
 }

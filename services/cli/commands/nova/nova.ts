@@ -1,9 +1,9 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { ShadowReport } from '#libs/contracts/shadow-report';
 import { BerthError } from '#libs/domain/errors';
-import { fetchJson } from '#libs/runtime/fetch-json';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import { novaSettings } from '../../client/client-options';
+import { fetchWithin } from '../../client/fetch-within';
 import type { Context } from '../../context';
 import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
@@ -47,22 +47,15 @@ interface Endpoint {
 
 /** @throws BerthError `unavailable / shadow_away`, `failed_precondition / not_a_shadow`, `aborted / interrupted` */
 async function readReport({ url, timeoutMs }: Endpoint, { clock, interrupted }: Context): Promise<ShadowReport> {
-  const late = new AbortController();
-  const cancel = clock.after(timeoutMs, () => late.abort());
-  try {
-    const signal = AbortSignal.any([late.signal, interrupted]);
-    const { status, body } = await fetchJson(`${url.replace(/\/+$/, '')}/shadow`, { headers: {}, signal });
-    if (status === 200 && isReport(body)) return body;
-    const message = `${url} has no report of a shadow (HTTP ${status}): it is no berth nova-scheduler with BERTH_NOVA_SHADOW=true`;
-    throw new BerthError('failed_precondition', 'not_a_shadow', message);
-  } catch (thrown) {
-    if (thrown instanceof BerthError) throw thrown;
-    if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'interrupted');
-    const why = late.signal.aborted ? `no answer in ${timeoutMs} ms` : BerthError.from(thrown).message;
-    throw new BerthError('unavailable', 'shadow_away', `no shadow at ${url}: ${why}`);
-  } finally {
-    cancel();
-  }
+  const address = `${url.replace(/\/+$/, '')}/shadow`;
+  const patience = { timeoutMs, clock, interrupted };
+  const { status, body } = await fetchWithin(address, { headers: {} }, patience, (thrown, isLate) => {
+    const why = isLate ? `no answer in ${timeoutMs} ms` : BerthError.from(thrown).message;
+    return new BerthError('unavailable', 'shadow_away', `no shadow at ${url}: ${why}`);
+  });
+  if (status === 200 && isReport(body)) return body;
+  const message = `${url} has no report of a shadow (HTTP ${status}): it is no berth nova-scheduler with BERTH_NOVA_SHADOW=true`;
+  throw new BerthError('failed_precondition', 'not_a_shadow', message);
 }
 
 function isReport(body: unknown): body is ShadowReport {
