@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
 import type { Log } from '../runtime/log';
+import { berthVersion } from '../runtime/manifest';
 import type { Running } from '../runtime/service';
-import { berthVersion } from '../runtime/version';
 import type { ProcessStore } from './port/processes';
 
 /** A process is silent when it was not seen for three of these. */

@@ -1,5 +1,5 @@
 import { Command, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
-import { berthVersion } from '#libs/runtime/version';
+import { berthVersion } from '#libs/runtime/manifest';
 import { CATALOGUE } from './catalogue';
 import type { Context } from './context';
 import { withContext } from './contexts/contexts-file';

@@ -1,8 +1,9 @@
-import { type Decision, decisionCodec } from '#libs/contracts/diagnosis';
-import type { Clock } from '#libs/domain/clock';
-import { BerthError } from '#libs/domain/errors';
-import { projectShare } from '#libs/domain/quotas/project-share';
-import type { Log } from '#libs/runtime/log';
+import { LRUCache } from 'lru-cache';
+import { type Decision, decisionCodec } from '../../contracts/diagnosis';
+import type { Clock } from '../../domain/clock';
+import { BerthError } from '../../domain/errors';
+import { projectShare } from '../../domain/quotas/project-share';
+import type { Log } from '../../runtime/log';
 import type { KeptDecision, PlacementStore } from '../port/placement-store';
 
 /** Decisions in one run of the store's script. */
@@ -58,13 +59,13 @@ export function decisionKeeper(
   let underWayCount = 0;
   const room = bucket(Math.max(MAX_BATCH, most * BURST_SHARE), most / REACH_SECONDS, clock);
   const share = projectShare(most);
-  const refused = new ProjectRooms(() => bucket(Math.max(MAX_BATCH, share), share / REACH_SECONDS, clock));
+  const ofProjects = new LRUCache<string, Bucket>({ max: MAX_PROJECTS });
   return {
     hasRoom: () => room.left() >= 1,
 
     keep(decision) {
       const { projectId, selected } = decision.decision;
-      const its = Object.keys(selected).length > 0 ? room : refused.of(projectId);
+      const its = Object.keys(selected).length > 0 ? room : roomOf(projectId);
       if (its !== room && its.left() < 1) return;
       its.take();
       if (waiting.length + underWayCount >= MOST_UNDER_WAY) return;
@@ -76,6 +77,14 @@ export function decisionKeeper(
       await Promise.all(underWay);
     },
   };
+
+  function roomOf(projectId: string): Bucket {
+    const known = ofProjects.get(projectId);
+    if (known) return known;
+    const made = bucket(Math.max(MAX_BATCH, share), share / REACH_SECONDS, clock);
+    ofProjects.set(projectId, made);
+    return made;
+  }
 
   function send(): void {
     cancelTimer();
@@ -97,22 +106,6 @@ export function decisionKeeper(
       const { code, reason, message } = BerthError.from(thrown);
       log.debug({ event: 'decision_not_kept', code, reason }, `decisions were not kept: ${message}`);
     }
-  }
-}
-
-/** The rooms of projects; those of whom nothing was decided for the longest are forgotten. */
-class ProjectRooms {
-  readonly #rooms = new Map<string, Bucket>();
-
-  constructor(private readonly newRoom: () => Bucket) {}
-
-  of(projectId: string): Bucket {
-    const room = this.#rooms.get(projectId) ?? this.newRoom();
-    this.#rooms.delete(projectId);
-    const [oldest] = this.#rooms.size < MAX_PROJECTS ? [] : this.#rooms.keys();
-    if (oldest !== undefined) this.#rooms.delete(oldest);
-    this.#rooms.set(projectId, room);
-    return room;
   }
 }
 

@@ -2,7 +2,7 @@ import { DEAD_LETTERS } from '#libs/bus/port';
 import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { ANNOUNCE_MS } from '#libs/placement/announce';
 import { lostUpToMs } from '#libs/placement/port/store-identity';
-import { berthVersion } from '#libs/runtime/version';
+import { berthVersion } from '#libs/runtime/manifest';
 import type { AgentRow, CellRow, HealthPage, ProcessRow, QueueRow, StoreFacts } from '../api/health';
 import type { Live } from '../live/live';
 

@@ -11,7 +11,7 @@ import { ageOf, formatNumber } from '../../views/format';
 import { type Column, type Listing, listingCommand, showListing } from '../../views/listing';
 import { bar, facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
-import { pattern } from '../flags/name-pattern';
+import { pattern } from '../flags/list-flags';
 import { drainCommand, undrainCommand } from './host-drain';
 
 /** `berth host list | show | disable | enable | drain | undrain | trust | delete` */

@@ -6,7 +6,7 @@ import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
-import { stateFlag } from '../flags/state-flag';
+import { stateFlag } from '../flags/list-flags';
 import { amount } from '../number-flags';
 
 /** `berth events`: follows the events of instances. */

@@ -1,4 +1,4 @@
-import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { answerCommand, showAnswer } from '../../answers/answer';
@@ -22,7 +22,11 @@ const SETTINGS = {
 const MAX_SHOWN = 50;
 
 /** `berth placement import` */
-export function importCommand(context: Context): CommandUnknownOpts {
+export function placementCommand(context: Context): CommandUnknownOpts {
+  return new Command('placement').addCommand(importCommand(context));
+}
+
+function importCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('import')
     .description('Copy everything from another placement API, and compare both.')
     .option('--dry-run', 'compare only, write nothing', false)
