@@ -1,13 +1,14 @@
 import type { Allocations, Consumer } from '#libs/domain/consumer';
 import { addResources } from '#libs/domain/inventory';
-import type { ServerGroup as DomainGroup } from '#libs/domain/server-group';
+import type { ServerGroup as DomainGroup, GroupPolicy } from '#libs/domain/server-group';
 import { RemoteError } from '#libs/oslo/remote-error';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import type { Candidate } from '#libs/placement/search/query';
 import { namedHosts } from '../filters/named-hosts';
-import { antiAffinityFilter } from '../filters/server-groups';
+import { affinityFilter, antiAffinityFilter } from '../filters/server-groups';
 import type { NovaRequest } from '../request/nova-request';
+import { guardedGroupId } from '../request/server-group';
 
 /** An instance and what is to be claimed for it. */
 export interface InstanceClaim {
@@ -69,15 +70,24 @@ export async function claimAll(
   }
 }
 
+const FILTER_OF = new Map([
+  ['affinity', affinityFilter.name],
+  ['anti-affinity', antiAffinityFilter.name],
+]);
+
 /**
- * The anti-affinity group that the commit guards, so that two schedulers at once put no two members on one host. It counts members by
- * claims of Berth; the filter knows the others, too. Forced hosts are not filtered, so not guarded.
+ * The group that the commit guards, so that schedulers at once put no more members of an anti-affinity group on a host than it may have,
+ * and begin an affinity group on one host only. It counts members by claims of Berth; the filters know the others, too. An affinity group
+ * that Nova knows somewhere is counted only: its filter allows those hosts alone. Forced hosts are not filtered, so not guarded.
  */
 function guardedGroup(request: NovaRequest, filters: ClaimDeps['filters']): DomainGroup | undefined {
   const { group } = request;
-  if (group?.policy !== 'anti-affinity' || group.uuid === '' || namedHosts(request).skipsFilters) return undefined;
-  if (!filters.some(({ name }) => name === antiAffinityFilter.name)) return undefined;
-  return { id: `nova:${group.uuid}`, policy: group.policy, maxPerHost: group.maxServerPerHost };
+  const filter = FILTER_OF.get(group?.policy ?? '');
+  if (group === undefined || group.uuid === '' || namedHosts(request).skipsFilters) return undefined;
+  if (!filters.some(({ name }) => name === filter)) return undefined;
+  const isBegun = group.policy === 'affinity' && group.hosts.size > 0;
+  const policy = isBegun ? 'soft-affinity' : (group.policy as GroupPolicy);
+  return { id: guardedGroupId(group), policy, maxPerHost: group.maxServerPerHost };
 }
 
 function consumerWrite(

@@ -1,6 +1,20 @@
+import { groupKey } from '#libs/domain/server-group';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { NovaFacts } from '../facts/nova-facts';
 import type { LocateInstances } from '../filters/filter';
+import type { NovaRequest } from '../request/nova-request';
+import { guardedGroupId } from '../request/server-group';
+
+/** Roots of hosts where members of the request's group got claims, other than the one that is placed. */
+export function claimedRoots(
+  { group, projectId }: NovaRequest,
+  view: PlacementView,
+  except: string | undefined,
+): ReadonlySet<string> {
+  if (group === undefined) return new Set();
+  const members = view.groupMembers(groupKey(projectId, guardedGroupId(group)));
+  return new Set([...members].flatMap((uuid) => (uuid === except ? [] : (view.consumer(uuid)?.groupHost ?? []))));
+}
 
 /**
  * Locates instances: on the hosts that Nova names, and on those where they hold allocations, which is known sooner. A moving

@@ -9,7 +9,7 @@ import { bestFirst, type Weighed, type Weighing, weighHosts } from '../weighers/
 import { filterHosts, Refusals } from './filter-hosts';
 import { type FreeAmounts, HostState } from './host-state';
 import type { HostVerdicts } from './host-verdicts';
-import { locateInstances } from './locate-instances';
+import { claimedRoots, locateInstances } from './locate-instances';
 import { UsageOverlay } from './usage-overlay';
 
 /** Settings of a decision, by their names in nova.conf. */
@@ -138,6 +138,7 @@ class Placing {
       instanceUuid,
       locate: locateInstances(view, facts, this.#placedOn),
       placedHosts: this.#placedHosts,
+      claimedRoots: () => claimedRoots(request, view, instanceUuid),
       settings: this.settings,
     };
     const passing = filterHosts(this.#hosts, namedHosts(request), filters, context, refusals, verdicts);

@@ -191,6 +191,28 @@ it('puts no two members of an anti-affinity group on one host when they are deci
   expect(await Promise.all(asked)).toEqual([[['h1']], [['h2']]]);
 });
 
+it('begins an affinity group on one host when its members are decided at once', async () => {
+  world = await aWorld(three, { BERTH_NOVA_HOST_SUBSET_SIZE: '3' });
+  for (let n = 1; n < 40; n += 2) {
+    const group = { uuid: `together-${n}`, policy: 'affinity', members: [instance(n), instance(n + 1)], hosts: [] };
+    const asked = [n, n + 1].map((i) =>
+      world.hosts({ group }, { instance_uuids: [instance(i)], return_alternates: false }),
+    );
+    const [first, second] = await Promise.all(asked);
+    expect(second).toEqual(first);
+  }
+});
+
+it('lets an affinity group grow on hosts that Nova names, though claims know it elsewhere', async () => {
+  world = await aWorld(three);
+  const group = { uuid: 'together', policy: 'affinity', members: [1, 2, 3].map(instance), hosts: [] as string[] };
+  const ask = (n: number, hosts: readonly string[], ignored: readonly string[] = []) =>
+    world.hosts({ group: { ...group, hosts }, more: { ignore_hosts: ignored } }, { instance_uuids: [instance(n)] });
+  expect(await ask(1, [])).toMatchObject([['h1', expect.anything(), expect.anything()]]);
+  expect(await ask(2, ['h2'], ['h1'])).toEqual([['h2']]);
+  expect(await ask(3, [], ['h1', 'h3'])).toEqual([['h2']]);
+});
+
 it('counts members that Nova says are on a host, though they hold nothing there', async () => {
   world = await aWorld([memory(3_000), memory(2_000)]);
   world.facts.putInstances('h1', [instance(2)], true);

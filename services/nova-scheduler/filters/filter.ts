@@ -20,6 +20,8 @@ export interface FilterContext {
   readonly locate: LocateInstances;
   /** Service hosts that got an instance of the request before. */
   readonly placedHosts: ReadonlySet<string>;
+  /** Roots of hosts where other members of the server group got claims, sooner than Nova knows. */
+  readonly claimedRoots: () => ReadonlySet<string>;
   readonly settings: FilterSettings;
 }
 

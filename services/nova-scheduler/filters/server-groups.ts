@@ -19,10 +19,12 @@ export const antiAffinityFilter: HostFilter = {
 export const affinityFilter: HostFilter = {
   name: 'ServerGroupAffinityFilter',
   runsOnRebuild: false,
-  prepare({ request: { group }, placedHosts }) {
-    if (group?.policy !== 'affinity' || group.hosts.size + placedHosts.size === 0) return undefined;
-    return ({ node: { host } }) =>
-      group.hosts.has(host) || placedHosts.has(host) ? undefined : 'the server group is elsewhere';
+  prepare({ request: { group }, placedHosts, claimedRoots }) {
+    if (group?.policy !== 'affinity') return undefined;
+    const claimed = claimedRoots();
+    if (group.hosts.size + placedHosts.size + claimed.size === 0) return undefined;
+    return ({ node: { host, uuid } }) =>
+      group.hosts.has(host) || placedHosts.has(host) || claimed.has(uuid) ? undefined : 'the server group is elsewhere';
   },
 };
 

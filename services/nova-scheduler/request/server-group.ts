@@ -9,6 +9,9 @@ export interface ServerGroup {
   readonly maxServerPerHost: number;
 }
 
+/** The id under which claims count members of a group. */
+export const guardedGroupId = ({ uuid }: ServerGroup) => `nova:${uuid}`;
+
 export function serverGroupOf({ instance_group: group }: SpecObject): ServerGroup | undefined {
   const policy = group?.policy ?? group?.policies?.[0];
   if (group === undefined || policy === undefined) return undefined;
