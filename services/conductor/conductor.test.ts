@@ -212,7 +212,9 @@ it('ends in ERROR with the story and without a claim when every host failed', as
   await world.request();
   await world.clock.advance(100);
   const { state, fault } = await world.only();
-  expect([state, fault?.reason]).toEqual(['error', 'hosts_exhausted']);
+  const message = '3 of 3: failed; said the compute agents of h1, h2, h3';
+  expect([state, fault]).toEqual(['error', { reason: 'hosts_exhausted', message }]);
+  expect(world.events.at(-1)?.fault).toMatchObject({ reason: 'hosts_exhausted', message });
   expect(await outcomes()).toEqual(['h1 failed', 'h2 failed', 'h3 failed']);
   expect(await world.claims()).toEqual([]);
 });

@@ -7,8 +7,8 @@ import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { referencedId } from '#libs/placement/sealed/reference';
-import { counted } from '#libs/runtime/counted';
 import { reservationOf, withoutClaimed } from '../alternates/held-alternates';
+import { hostsExhausted } from '../alternates/hosts-exhausted';
 import type { Conductor } from '../context';
 import type { Observation } from '../observation';
 import { openRequest } from './claims';
@@ -46,9 +46,7 @@ export async function claimNextHost(c: Conductor, record: Instance): Promise<Obs
     passedOver.push({ host, number, outcome: 'not_claimed', reason, startedAtMs: nowMs, endedAtMs: nowMs });
   }
   if (hasExpired) return { kind: 'alternates_expired' };
-  const last = tried.at(-1);
-  const message = `tried ${counted(tried.length, 'host')} and no alternate is left; ${last?.host} said: ${last?.reason}`;
-  return { kind: 'no_host', fault: { reason: 'hosts_exhausted', message }, passedOver };
+  return { kind: 'no_host', fault: hostsExhausted(tried), passedOver };
 }
 
 /** The attempts of the present build, not those of an earlier one, whose host died or gave it up since. */
