@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { LRUCache } from 'lru-cache';
+import { lru } from '#libs/runtime/lru';
 import type { Authenticate, Principal } from './auth';
 import { AuthError } from './auth-error';
 import { headerOf } from './header';
@@ -25,7 +25,7 @@ export type AuthenticateRequest = (request: FastifyRequest, headers: IncomingHtt
 export async function limitGuesses(app: FastifyInstance, authenticate: Authenticate): Promise<AuthenticateRequest> {
   await app.register(rateLimit, { global: false, max: MOST_GUESSES, timeWindow: WITHIN_MS, cache: MAX_KEPT });
   const guesses = app.createRateLimit();
-  const good = new LRUCache<string, true>({ max: MAX_KEPT });
+  const good = lru<string, true>(MAX_KEPT);
   return async (request, headers) => {
     const token = headerOf(headers, 'x-auth-token') ?? '';
     if (token === '') return authenticate(headers);

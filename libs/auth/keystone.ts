@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { lru } from '#libs/runtime/lru';
 import type { Clock } from '../domain/clock';
 import type { RuntimeDeps } from '../runtime/service';
 import type { Auth, AuthProblem, Principal } from './auth';
@@ -115,7 +115,7 @@ function unauthorized(detail: string, headers: Readonly<Record<string, string>>)
 }
 
 function tokenCache<V>({ keystoneCachedTokens: max }: AuthConfig, clock: Clock) {
-  const cache = new LRUCache<string, { readonly value: V; readonly untilMs: number }>({ max });
+  const cache = lru<string, { readonly value: V; readonly untilMs: number }>(max);
   return {
     recall(key: string): V | undefined {
       const known = cache.get(key);

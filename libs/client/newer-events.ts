@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { InstanceEvent } from '#libs/contracts/instance';
+import { lru } from '#libs/runtime/lru';
 
 /** Limit of the instances whose last version is remembered. */
 const MAX_REMEMBERED = 100_000;
@@ -9,7 +9,7 @@ const MAX_REMEMBERED = 100_000;
  * version comes in order (`proto/README.md`).
  */
 export class NewerEvents {
-  readonly #versions = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+  readonly #versions = lru<string, number>(MAX_REMEMBERED);
 
   /** True when this is the newest version of its instance so far, which is then remembered. */
   isNews(event: InstanceEvent): boolean {

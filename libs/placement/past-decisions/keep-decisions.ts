@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { lru } from '#libs/runtime/lru';
 import { type Decision, decisionCodec } from '../../contracts/diagnosis';
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
@@ -59,7 +59,7 @@ export function decisionKeeper(
   let underWayCount = 0;
   const room = bucket(Math.max(MAX_BATCH, most * BURST_SHARE), most / REACH_SECONDS, clock);
   const share = projectShare(most);
-  const ofProjects = new LRUCache<string, Bucket>({ max: MAX_PROJECTS });
+  const ofProjects = lru<string, Bucket>(MAX_PROJECTS);
   return {
     hasRoom: () => room.left() >= 1,
 

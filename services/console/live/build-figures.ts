@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { InstanceEvent } from '#libs/contracts/instance';
 import type { Clock } from '#libs/domain/clock';
 import type { Attempt, InstanceState } from '#libs/domain/instance';
+import { lru } from '#libs/runtime/lru';
 import { percentile } from '#libs/runtime/percentiles';
 import type { BuildRange, BuildRates, RecentBuild, TriedAttempt } from '../api/builds';
 import { type BuildCounts, BuildSeries, count } from './build-counts';
@@ -18,8 +18,8 @@ const MAX_TIMES = 5_000;
 /** Build figures from events since the console's start, for the last day. */
 export class BuildFigures {
   readonly #series = new BuildSeries();
-  readonly #requestedAt = new LRUCache<string, number>({ max: MAX_UNDER_WAY });
-  readonly #attemptsOf = new LRUCache<string, TriedAttempt[]>({ max: MAX_HOSTS });
+  readonly #requestedAt = lru<string, number>(MAX_UNDER_WAY);
+  readonly #attemptsOf = lru<string, TriedAttempt[]>(MAX_HOSTS);
   readonly #moving = new Map<string, string>();
   #times: { readonly atMs: number; readonly tookMs: number }[] = [];
   #recent: RecentBuild[] = [];

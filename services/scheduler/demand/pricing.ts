@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { lru } from '#libs/runtime/lru';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { EquivalenceClass } from '../request/equivalence-class';
 import { type AskedShape, Demand } from './demand';
@@ -24,7 +24,7 @@ export class Pricing {
   /** Shapes of classes that recur, by identity. */
   private readonly shapes = new WeakMap<EquivalenceClass, Shape | undefined>();
   /** Instances with the shape that they were counted as; those counted longest ago go first. */
-  private readonly counted = new LRUCache<string, string>({ max: MAX_COUNTED });
+  private readonly counted = lru<string, string>(MAX_COUNTED);
   private kept: Prices = NO_PRICES;
   private instancesUntilNext = 0;
 

@@ -1,9 +1,10 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
 import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
+import { lru } from '#libs/runtime/lru';
 import { HostProviders } from './host-providers';
 import { type HostState, isSameState } from './host-state';
 import { leasedRoom } from './leases/leased-room';
@@ -173,8 +174,8 @@ function sharingWith(view: PlacementView, tree: readonly Provider[]): readonly P
 }
 
 /** Most hosts of a fleet have the same inventories and traits as many others, and share them here: it keeps them in reach. */
-const sharedTraits = new LRUCache<string, ReadonlySet<string>>({ max: 1_000 });
-const sharedInventories = new LRUCache<string, Inventories>({ max: 1_000 });
+const sharedTraits = lru<string, ReadonlySet<string>>(1_000);
+const sharedInventories = lru<string, Inventories>(1_000);
 
 function traitSet(traits: readonly string[]): ReadonlySet<string> {
   return shared(sharedTraits, traits.join(' '), () => new Set(traits));

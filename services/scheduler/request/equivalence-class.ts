@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { internedSpecs } from '#libs/contracts/interned-specs';
 import { type ResolvedSpec, resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { RequestGroup } from '#libs/domain/request-spec';
+import { lru } from '#libs/runtime/lru';
 
 /**
  * An equivalence class of requests: what is asked of a host, whoever asks. All requests of a class find the same hosts
@@ -44,7 +44,7 @@ const MAX_KEPT_CLASSES = 1_000;
  * `details.field`.
  */
 export function specClassifier(): (encoded: EncodedRequestSpec) => ClassifiedSpec {
-  const kept = new LRUCache<string, EquivalenceClass>({ max: MAX_KEPT_CLASSES });
+  const kept = lru<string, EquivalenceClass>(MAX_KEPT_CLASSES);
   return internedSpecs((asked) => {
     const spec = resolveSpec(asked, 'request_spec');
     const made = equivalenceClassOf(spec);

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { BuildRequest } from '#libs/contracts/conductor';
 import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import { listQuotasMethod } from '#libs/contracts/quotas';
@@ -7,6 +6,7 @@ import type { Resources } from '#libs/domain/inventory';
 import { projectShare } from '#libs/domain/quotas/project-share';
 import { INSTANCES, type QuotaExcess, sentenceOf, UNLIMITED } from '#libs/domain/quotas/quota';
 import { readSpec } from '#libs/fleet-settings/fill-in-flavor';
+import { lru } from '#libs/runtime/lru';
 import type { Conductor } from '../../context';
 import { callScheduler } from '../../steps/call-scheduler';
 
@@ -26,7 +26,7 @@ interface Standing {
 
 /** Judges requests by the quotas of their projects before anything of them is written. */
 export class QuotaJudge {
-  readonly #known = new LRUCache<string, Standing>({ max: MAX_KNOWN });
+  readonly #known = lru<string, Standing>(MAX_KNOWN);
   readonly #unjudged = new Map<string, number>();
 
   /**
