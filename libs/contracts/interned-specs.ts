@@ -1,4 +1,4 @@
-import { lru } from '#libs/runtime/lru';
+import { LRUCache } from 'lru-cache';
 import type { RequestSpec } from '../domain/request-spec';
 import type { EncodedRequestSpec } from './codec';
 import { requestSpecCodec } from './request-spec';
@@ -16,7 +16,7 @@ const MAX_KEPT_SPECS = 1_000;
  * field, `request_spec....`, in `details.field`.
  */
 export function internedSpecs<T extends object>(make: (spec: RequestSpec) => T): (encoded: EncodedRequestSpec) => T {
-  const kept = lru<string, T>(MAX_KEPT_SPECS);
+  const kept = new LRUCache<string, T>({ max: MAX_KEPT_SPECS });
   return (encoded) => {
     if (encoded.length > MAX_SPEC_BYTES) return deepFreeze(make(requestSpecCodec.decode(encoded)));
     const key = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.byteLength).toString('latin1');

@@ -43,6 +43,9 @@ export async function drawnMap(page: Page, hosts: number): Promise<Locator> {
   return map;
 }
 
+/** All that the dark theme changes for axe. */
+export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+
 /**
  * The faults that axe finds for people who do not see the page, or use no mouse: WCAG 2.2 A and AA, and best practices, or
  * only the named rules.

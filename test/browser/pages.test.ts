@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
-import { accessibilityProblems, drawnMap, openPage, startChromium } from './chromium';
+import { accessibilityProblems, COLOUR_RULES, drawnMap, openPage, startChromium } from './chromium';
 import { build, type LivingFleet, startLivingFleet } from './living-fleet';
 
 let browser: Browser;
@@ -36,8 +36,6 @@ const PAGES: readonly (readonly [what: string, path: () => string, heading: stri
   ['an explanation', () => '/explain?resources=VCPU:99', 'No host can ever fit'],
 ];
 
-/** All that the dark theme changes for axe. */
-const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 const NARROW = { width: 390, height: 800 };
 
 it.each(PAGES)(

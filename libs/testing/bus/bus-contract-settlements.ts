@@ -73,7 +73,9 @@ export function describeSettlements(world: () => BusWorld): void {
     expect(refused.items).toEqual([['never', 'postponed_too_long']]);
     expect(ages[0]).toBe(0);
     expect(ages.toSorted((a, b) => a - b)).toEqual(ages);
-    expect(ages.at(-1)).toBeGreaterThanOrEqual(200);
+    // It is refused after the handler, a moment older than the handler saw it.
+    expect(ages.at(-1)).toBeGreaterThan(100);
+    expect(Math.max(...ages.slice(0, -1))).toBeLessThan(200);
   });
 
   it.each([{}, { batching: true }])('lets a postponed message expire when it would have (%j)', async (rest) => {

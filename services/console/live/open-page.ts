@@ -7,6 +7,7 @@ import { readInstancePage } from '../views/instance-page';
 import { instanceQuery, readInstancesPage } from '../views/instances-page';
 import { rangeOf } from './build-counts';
 import type { Live } from './live';
+import { publishFleet } from './publish-fleet';
 import { type Sink, tell } from './topic';
 
 /** Sends a page its data as long as it is open. Returns how to stop. */
@@ -44,7 +45,7 @@ function pageOf(live: Live, query: URLSearchParams): Page {
   const name = query.get('name') ?? '';
   switch (page) {
     case 'fleet':
-      return (sink) => publishFleet(live, sink);
+      return (sink) => publishFleet(live, sink, HOST_MS);
     case 'host':
       return telling(live, HOST_MS, () => readHostPage(live, name), hostWatch(live, name));
     case 'instance':
@@ -130,19 +131,4 @@ function both(...stops: readonly (() => void)[]): () => void {
   return () => {
     for (const stop of stops) stop();
   };
-}
-
-/** All hosts, then changes; all again for a browser that fell behind. */
-function publishFleet(live: Live, sink: Sink): () => void {
-  let isComplete = false;
-  const sendAll = () => {
-    sink.send('fleet_all', JSON.stringify(live.fleet.all));
-    isComplete = true;
-  };
-  sendAll();
-  return live.onFleet((change) => {
-    if (sink.isBehind) isComplete = false;
-    else if (change === 'all' || !isComplete) sendAll();
-    else sink.send('fleet', change);
-  });
 }

@@ -285,7 +285,10 @@ describe('ending', () => {
 describe('after a restart', () => {
   it('finds its processes again, sees them end, and destroys them', async () => {
     const first = await open();
-    const [short, long] = [shell('exec sleep 0.5'), anInstance({ resources: { VCPU: 2, MEMORY_MB: 32 } })];
+    const [short, long] = [
+      shell('while [ ! -e ended ]; do sleep 0.05; done'),
+      anInstance({ resources: { VCPU: 2, MEMORY_MB: 32 } }),
+    ];
     await first.build(short, never);
     await first.build(long, never);
     await first.close();
@@ -295,6 +298,7 @@ describe('after a restart', () => {
     second.onExit((uuid) => exits.put(uuid));
     expect((await second.list()).map(({ id }) => id).sort()).toEqual([short.uuid, long.uuid].sort());
     expect((await second.list()).find(({ id }) => id === long.uuid)?.resources).toEqual(long.resources);
+    writeFileSync(join(root, short.uuid, 'work', 'ended'), '');
     expect(await exits.has(1)).toEqual([short.uuid]);
     const pid = pidOf(long.uuid);
     await second.destroy(long.uuid);

@@ -25,13 +25,16 @@ export function FleetPage() {
   const [drawnAt, setDrawnAt] = useState(0);
   const model = useMemo(() => new FleetModel((redraw) => onRedraw.current(redraw)), []);
   const draw = useRef<(redraw: Redraw) => void>(() => {});
-  const figuresAt = useRef(0);
+  const figuresTimer = useRef<number | undefined>(undefined);
   onRedraw.current = (redraw) => {
     if (redraw.isAll || (redraw.areFlags && flags.length > 0)) setVersion((n) => n + 1);
     draw.current(redraw);
-    if (performance.now() - figuresAt.current < FIGURES_MS) return;
-    figuresAt.current = performance.now();
-    setDrawnAt(figuresAt.current);
+    const dueMs = Math.max(0, drawnAt + FIGURES_MS - performance.now());
+    // The last change of several has its turn, too.
+    figuresTimer.current ??= setTimeout(() => {
+      figuresTimer.current = undefined;
+      setDrawnAt(performance.now());
+    }, dueMs);
   };
   useEffect(() => {
     const stop = listenTo('page=fleet', {
@@ -41,6 +44,7 @@ export function FleetPage() {
     return () => {
       stop();
       model.close();
+      clearTimeout(figuresTimer.current);
     };
   }, [model]);
 
