@@ -316,18 +316,27 @@ it.each(['claimed', 'handing_over'] as const)(
   },
 );
 
-it('is followed though its claim at the source was made again since the loss', async () => {
-  await restored({ ...AT_SOURCE, attempts: [{ ...OPEN, outcome: 'active' }] });
-  const record = await world.only();
-  const claimToken = world.clock.now() * 1_000;
-  await world.instances.update({ ...record, claimToken, version: record.version + 1 });
-  const kept = world.runningInstance(uuid, 'h1', { claimToken: 1, handedOver: true, powerState: 'shutdown' });
-  await world.hearInFull('h1', { present: [kept] });
-  await world.clock.advance(0);
-  await runsOn('h2', 2, 'h2', 5);
-  await world.clock.advance(60_000);
-  expect([await world.only(), world.runs()]).toMatchObject([{ state: 'active', host: 'h2' }, [`${uuid} h2`]]);
-});
+it.each([1, 2])(
+  'is followed though its claim at the source was made again since the first of %i losses',
+  async (losses) => {
+    await restored({ ...AT_SOURCE, attempts: [{ ...OPEN, outcome: 'active' }] });
+    const record = await world.only();
+    const claimToken = world.clock.now() * 1_000;
+    await world.instances.update({ ...record, claimToken, version: record.version + 1 });
+    if (losses > 1) {
+      await world.hearInFull('h1');
+      await world.clock.advance(100);
+      world.placement.goOn(world.clock.now());
+      await world.clock.advance(20_000);
+    }
+    const kept = world.runningInstance(uuid, 'h1', { claimToken: 1, handedOver: true, powerState: 'shutdown' });
+    await world.hearInFull('h1', { present: [kept] });
+    await world.clock.advance(0);
+    await runsOn('h2', 2, 'h2', 5);
+    await world.clock.advance(60_000);
+    expect([await world.only(), world.runs()]).toMatchObject([{ state: 'active', host: 'h2' }, [`${uuid} h2`]]);
+  },
+);
 
 it('is left where it runs, whoever says that a later attempt runs elsewhere', async () => {
   await restored({ ...AT_SOURCE, attempts: [{ ...OPEN, outcome: 'active' }] });

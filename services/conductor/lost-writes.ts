@@ -84,8 +84,10 @@ const CLOCKS_APART_MS = 1_000;
 export function isMovedByForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
   if (record?.claimToken === undefined || isOnNoHost(record) || !mayMove(record)) return false;
   const { attempt, claimToken } = running;
-  // A claim that was made again since the loss is later than all that was forgotten.
-  const isLaterClaim = claimToken >= record.claimToken || record.claimToken >= lost.beforeToken;
+  // A claim that was made again since a loss is later than all that was forgotten then.
+  const ownToken = record.claimToken;
+  const isBetween = ({ next }: LostWrites['losses'][number]) => claimToken < next && next <= ownToken;
+  const isLaterClaim = claimToken >= ownToken || lost.losses.some(isBetween);
   const isLater = attempt > attemptNumber(record) && isLaterClaim && claimToken < lost.beforeToken;
   return isLater && isFromBefore(record, lost);
 }
