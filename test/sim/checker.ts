@@ -1,5 +1,6 @@
 import type { Bus } from '#libs/bus/port';
 import { buildRefusedCodec } from '#libs/contracts/conductor';
+import type { ExplainResponse } from '#libs/contracts/diagnosis';
 import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceOperation } from '#libs/contracts/operations';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
@@ -15,6 +16,7 @@ import type { Asking } from '#libs/simulation/store-server';
 import type { Decisions } from './actions/api-clients';
 import { LIE_AGGREGATE } from './actions/liars';
 import { RACK_NAMES, RACKS } from './actions/racks';
+import { nameOf, TENANTS } from './actions/tenants/requests';
 import type { Fleet } from './fleet';
 import type { Machine, MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
@@ -311,15 +313,31 @@ export class Checker {
     return state === 'deleted' || state === 'error';
   }
 
-  /** A project hears something: no other project's instance and nobody else's consumer is named in it, but those that it named itself. */
+  /** Somebody hears something: no other project's instance and nobody else's consumer is named in it, but those that it named itself. */
   isTold(projectId: string, told: unknown): void {
-    for (const uuid of JSON.stringify(told).match(UUIDS) ?? []) {
-      const owner = this.known.get(uuid)?.latest.projectId ?? (this.foreign.has(uuid) ? 'nova' : undefined);
-      if (owner === undefined || owner === projectId || this.named.has(`${projectId} ${uuid}`)) continue;
+    const text = JSON.stringify(told);
+    const tells = (what: string, owner: string) =>
       this.fail(
         'nobody is told of another',
-        `${projectId} is told of ${uuid}, which is ${owner}'s: ${JSON.stringify(told).slice(0, 300)}`,
+        `${projectId} is told of ${what}, which is ${owner}'s: ${text.slice(0, 300)}`,
       );
+    for (const uuid of text.match(UUIDS) ?? []) {
+      const owner = this.known.get(uuid)?.latest.projectId ?? (this.foreign.has(uuid) ? 'nova' : undefined);
+      if (owner === undefined || owner === projectId || this.named.has(`${projectId} ${uuid}`)) continue;
+      tells(uuid, owner);
+    }
+    for (const owner of TENANTS) {
+      if (owner !== projectId && text.includes(nameOf(owner))) tells(nameOf(owner), owner);
+    }
+  }
+
+  /** An explanation of a request with an instance of another project, or away from it, says nothing of where that is. */
+  isLocated(projectId: string, uuid: string, { diagnosis, hosts }: ExplainResponse, isBeside: boolean): void {
+    if (this.known.get(uuid)?.latest.projectId === projectId) return;
+    const refused = diagnosis.filters.some(({ reasons }) => 'same_host_as_other' in reasons);
+    const text = JSON.stringify(hosts);
+    if (refused || (isBeside && diagnosis.hostsPassed > 0) || /asked for are on|to keep away/.test(text)) {
+      this.fail('nobody is told of another', `${projectId} is told where ${uuid} is: ${text.slice(0, 300)}`);
     }
   }
 

@@ -107,6 +107,18 @@ export class Fleet extends Processes {
     this.time.at(this.time.nowMs + 100, () => void subscription.cancel());
   }
 
+  /** Takes all dead letters; their ids. */
+  async takeDeadLetters(): Promise<ReadonlySet<string>> {
+    const ids = new Set<string>();
+    const subscription = await this.observer.consume(DEAD_LETTER_QUEUE, async ({ id }) => {
+      ids.add(id);
+      return ACK;
+    });
+    await this.time.runUntil(this.time.nowMs + 1);
+    await subscription.cancel();
+    return ids;
+  }
+
   protected serversOf() {
     return this;
   }

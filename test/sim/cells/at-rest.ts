@@ -2,6 +2,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { TOP } from '#libs/domain/cells/cell';
 import type { Instance } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
+import { circling } from '../world/circling';
 import { compareSets } from '../world/compare-sets';
 import type { CellsChecker } from './cells-checker';
 import { CELLS, type CellsWorld, cellOf, ZONE_OF } from './cells-world';
@@ -31,6 +32,8 @@ export async function checkAtRest(world: CellsWorld, checker: CellsChecker): Pro
   for (const projectId of checker.quotas.miscounted(usages)) {
     checker.fail('quotas are kept', `the top counts something else than ${projectId} holds`);
   }
+  const round = circling(world.history, world.time.nowMs);
+  if (round) checker.fail('queues are empty at rest', round);
 }
 
 function checkEnds(checker: CellsChecker): void {

@@ -21,6 +21,7 @@ export type CellsInvariant =
   | 'states reach the top'
   | 'claims are what runs'
   | 'every request ends'
+  | 'queues are empty at rest'
   | 'no defect';
 
 /** Attempts that their cell has given up. */

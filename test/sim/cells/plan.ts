@@ -26,6 +26,7 @@ import {
   buildOverZones,
   moveOverZones,
   moveToCell,
+  namesOthers,
   stopOrStart,
   terminate,
   terminateInCell,
@@ -76,6 +77,7 @@ const KINDS = {
   'move over zones': kind(0.5, 10, moveOverZones),
   'host stands still with orders': kind(0.4, 5, hostStandsStill),
   'store goes back in builds': kind(0.15, 4, storeGoesBackInBuilds),
+  "name what is others'": kind(0.3, 4, namesOthers),
 } satisfies Readonly<Record<string, Kind<CellsRun>>>;
 
 export const KIND_NAMES = Object.keys(KINDS);

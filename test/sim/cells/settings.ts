@@ -1,11 +1,18 @@
 import { CONDUCTOR as FLEETS_CONDUCTOR, SCHEDULER } from '../settings';
 
-/* Settings of simulated cells and their top: those of the fleet, and records that are kept for longer than the top is away. */
+/*
+ * Settings of simulated cells and their top: those of the fleet, and records that are kept for longer than the top is away. A message that
+ * can't be settled goes to the end of its queue soon, so that what goes round for ever is seen.
+ */
 
 export { AGENT, LEASE_MS } from '../settings';
 export { SCHEDULER };
 
-export const CONDUCTOR = { ...FLEETS_CONDUCTOR, BERTH_CONDUCTOR_RETENTION_MS: '120000' };
+export const CONDUCTOR = {
+  ...FLEETS_CONDUCTOR,
+  BERTH_CONDUCTOR_RETENTION_MS: '120000',
+  BERTH_CONDUCTOR_HOLD_MS: '300',
+};
 
 const CELLS_OF_TOP = { BERTH_TOP_CELLS: 'a,b' };
 
@@ -25,4 +32,5 @@ export const TOP_CONDUCTOR = {
   BERTH_TOP_CONDUCTOR_MOVE_TIMEOUT_MS: '15000',
   BERTH_TOP_CONDUCTOR_RESERVATION_INTERVAL_MS: '10000',
   BERTH_TOP_CONDUCTOR_RETENTION_MS: '120000',
+  BERTH_TOP_CONDUCTOR_HOLD_MS: '300',
 };

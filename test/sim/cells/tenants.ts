@@ -168,6 +168,24 @@ export function stopOrStart(random: Random): Perform {
   };
 }
 
+/** A tenant terminates what is another's, and asks for an instance in another's name, of the top or of a cell. */
+export function namesOthers(random: Random): Perform {
+  const cell = pick(random, [TOP, ...CELLS]);
+  const [tenant, other] = random.next() < 0.5 ? TENANTS : TENANTS.toReversed();
+  const place = random.next();
+  const [requestId, uuid] = [random.uuid(), random.uuid()];
+  const spec = requestSpecCodec.encode(requestSpec({ VCPU: 1 }, { projectId: other, userId: 'user' }));
+  return (run) => {
+    const { bus } = run.fleet.member(`${cell}-${tenant}`);
+    const theirs = presentAt(run, cell).filter(({ projectId }) => projectId === other);
+    const one = theirs[Math.floor(place * theirs.length)];
+    const ends = { instanceUuid: one?.uuid ?? uuid, projectId: '' };
+    void confirmed(castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, ends));
+    const request = { requestId, requestSpec: spec, count: 1, name: '', instanceUuids: [uuid], minCount: 0 };
+    void confirmed(castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId }));
+  };
+}
+
 function operate(
   { fleet }: CellsRun,
   who: string,

@@ -6,6 +6,7 @@ import * as moving from '../../../services/top-conductor/moves/drive-move';
 import * as news from '../../../services/top-conductor/moves/take-news';
 import { changeRecord } from '../../../services/top-conductor/records';
 import * as reservations from '../../../services/top-conductor/requests/reservations';
+import * as requests from '../../../services/top-conductor/requests/take-requests';
 import { inWorld, type Mutant, mutant, mutants } from './mutant';
 
 /** What keeps cells apart, and their top true. */
@@ -81,5 +82,18 @@ export const CELLS_MUTANTS: readonly Mutant[] = [
     }),
     'build over zones',
     'move over zones',
+  ),
+  inWorld(
+    'cells',
+    mutant(
+      'refused-goes-round',
+      'the end of a request that can never be done',
+      requests,
+      'retryOptions',
+      (original) => {
+        return (t) => ({ ...original(t), isRetryable: () => true });
+      },
+    ),
+    "name what is others'",
   ),
 ];

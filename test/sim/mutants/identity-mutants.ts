@@ -2,6 +2,7 @@ import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import type { CastOptions } from '#libs/bus/port';
 import * as identity from '#libs/contracts/identity';
 import * as messageRules from '#libs/contracts/message-rules';
+import * as owning from '#libs/contracts/own-instances';
 import * as consumers from '#libs/domain/consumer';
 import * as names from '#libs/domain/names';
 import * as serverGroup from '#libs/domain/server-group';
@@ -9,6 +10,7 @@ import * as allocations from '#libs/placement/commands/allocations';
 import type { ClaimView } from '#libs/placement/commands/claims/view';
 import * as claims from '../../../services/conductor/steps/claims';
 import * as explaining from '../../../services/scheduler/decision/explain/shown-to';
+import * as locating from '../../../services/scheduler/fleet/located-request';
 import * as grants from '../../../services/scheduler/nodes/report-grants';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 
@@ -77,6 +79,37 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     mutant('others-are-shown', 'what a tenant is shown of whose place it would take', explaining, 'shownTo', () => {
       return (_asker, answer) => answer;
     }),
+    "ask for what is others'",
+  ),
+  withFocus(
+    mutant('all-are-listed', 'whose instances a tenant may list', owning, 'ownFilter', (original) => {
+      return (request) => original(request, identity.SERVICE);
+    }),
+    "ask for what is others'",
+  ),
+  withFocus(
+    mutant(
+      'others-are-located',
+      'whose instances a request may be with or away from',
+      locating,
+      'locate',
+      (original) => {
+        return (spec, uuids, fleet, ...rest) => {
+          const { view } = fleet;
+          const consumer = view.consumer.bind(view);
+          const asOwn = (uuid: string) => {
+            const found = consumer(uuid);
+            return found && { ...found, projectId: spec.projectId };
+          };
+          Object.assign(view, { consumer: asOwn });
+          try {
+            return original(spec, uuids, fleet, ...rest);
+          } finally {
+            Object.assign(view, { consumer });
+          }
+        };
+      },
+    ),
     "ask for what is others'",
   ),
   mutants(

@@ -84,7 +84,7 @@ export function buildsWithOthers(random: Random): Perform {
   };
 }
 
-/** It asks all that it may ask, about others too, and looks for what is theirs in each answer. */
+/** It asks all that it may ask, about others too, and looks for what is theirs in each answer; an agent asks the same at times. */
 export function asksForOthers(random: Random): Perform {
   const who = tenant(random);
   const other = who === 'tenant-a' ? 'tenant-b' : 'tenant-a';
@@ -93,35 +93,73 @@ export function asksForOthers(random: Random): Perform {
   const mayPreempt = random.next() < 0.7;
   const VCPU = 1 + randomInt(random, 4);
   const unknown = random.uuid();
+  const agent = random.next() < 0.4 ? pick(random, ['agent-h1', 'agent-h2'] as const) : undefined;
   return (world) => {
-    const { bus } = world.fleet.member(who);
-    const victim = othersUuid(world, who, place, false) ?? unknown;
-    const calls = <Q, A>(queue: QueueAddress, method: Method<Q, A>, ...requests: readonly Q[]) => {
-      for (const request of requests) {
-        const heard = (told: unknown) => world.checker.isTold(who, told);
-        callMethod(bus, queue, method, request, { timeoutMs: 1_000 }).then(heard, (thrown: unknown) => {
-          const { message, details } = BerthError.from(thrown);
-          heard({ message, details });
-        });
-      }
-    };
-    const explained = (projectId: string, hints = {}) => ({
-      requestSpec: requestSpecCodec.encode(requestSpec({ VCPU }, { projectId, userId: 'user', ...hints })),
-      host,
-      limit: 10,
-      priority: 10,
-      mayPreempt,
-    });
-    const hints = [{}, { sameHost: [victim] }, { differentHost: [victim] }];
-    calls(RPC_SCHEDULER, explainMethod, explained(other), ...hints.map((hint) => explained(who, hint)));
-    calls(RPC_SCHEDULER, explainInstanceMethod, { instanceUuid: victim });
-    const all = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '', marker: '', limit: 0 };
-    const asked = [all, { ...all, projectId: other }, { ...all, instanceUuid: victim }, { ...all, host }];
-    calls(RPC_CONDUCTOR, listInstancesMethod, ...asked);
-    const operations = ['stop', 'shelve', 'evacuate', 'confirm', 'revert'] as const;
-    const wishes = operations.map((operation) => ({ instanceUuid: victim, operation, version: 0 }));
-    calls(RPC_CONDUCTOR, operateInstanceMethod, ...wishes);
+    for (const asker of agent === undefined ? [who] : [who, agent]) {
+      const victim = othersUuid(world, asker, place, false) ?? unknown;
+      asksAbout(world, { asker, other, victim, host, mayPreempt, VCPU });
+    }
   };
+}
+
+interface Curiosity {
+  readonly asker: string;
+  readonly other: string;
+  readonly victim: string;
+  readonly host: string;
+  readonly mayPreempt: boolean;
+  readonly VCPU: number;
+}
+
+function asksAbout({ fleet, checker }: World, { asker, other, victim, host, mayPreempt, VCPU }: Curiosity): void {
+  const calls = <Q, A>(
+    queue: QueueAddress,
+    method: Method<Q, A>,
+    requests: readonly Q[],
+    heard: (answer: A) => void = () => {},
+  ) => {
+    for (const request of requests) {
+      callMethod(fleet.member(asker).bus, queue, method, request, { timeoutMs: 1_000 }).then(
+        (answer) => {
+          checker.isTold(asker, answer);
+          heard(answer);
+        },
+        (thrown: unknown) => {
+          const { message, details } = BerthError.from(thrown);
+          checker.isTold(asker, { message, details });
+        },
+      );
+    }
+  };
+  const explained = (projectId: string, hints = {}, more = {}) => ({
+    requestSpec: requestSpecCodec.encode(requestSpec({ VCPU }, { projectId, userId: 'user', ...hints })),
+    host,
+    limit: 10,
+    priority: 10,
+    mayPreempt,
+    ...more,
+  });
+  const victims = { stayingInstanceUuids: [victim] };
+  const displacing = explained(asker, {}, { ...victims, mayDisplace: true });
+  const explaining = [explained(other), explained(asker), explained(asker, {}, victims), displacing];
+  calls(RPC_SCHEDULER, explainMethod, explaining);
+  for (const hint of ['sameHost', 'differentHost'] as const) {
+    calls(RPC_SCHEDULER, explainMethod, [explained(asker, { [hint]: [victim] })], (told) =>
+      checker.isLocated(asker, victim, told, hint === 'sameHost'),
+    );
+  }
+  calls(RPC_SCHEDULER, explainInstanceMethod, [{ instanceUuid: victim }]);
+  const all = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '', marker: '', limit: 0 };
+  const requestId = checker.known.get(victim)?.latest.requestId ?? '';
+  const asked = [{ projectId: other }, { instanceUuid: victim }, { host }, { requestId }, { marker: victim }];
+  calls(
+    RPC_CONDUCTOR,
+    listInstancesMethod,
+    [{}, ...asked].map((one) => ({ ...all, ...one })),
+  );
+  const operations: readonly InstanceOperation[] = ['stop', 'shelve', 'evacuate', 'confirm', 'revert'];
+  const wishes = operations.map((operation) => ({ instanceUuid: victim, operation, version: 0 }));
+  calls(RPC_CONDUCTOR, operateInstanceMethod, wishes);
 }
 
 /** The uuid of an instance of another project, or of the consumer of another service. */

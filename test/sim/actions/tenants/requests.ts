@@ -9,8 +9,13 @@ import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
 import { confirmed, pick, type World } from '../common';
 
+export const TENANTS = ['tenant-a', 'tenant-b'];
+
 /** One of the tenants. */
-export const tenant = (random: Random) => pick(random, ['tenant-a', 'tenant-b']);
+export const tenant = (random: Random) => pick(random, TENANTS);
+
+/** The name of all instances of a tenant: others are never told of it. */
+export const nameOf = (who: string) => `an instance of ${who}`;
 
 /** A build request that a tenant is to send. */
 export interface Request {
@@ -47,7 +52,7 @@ export function send(
   const uuids = uuidsIn(world);
   if (uuids.length === 0) return;
   const publishedAtMs = fleet.member(who).process.clock.now();
-  const about = { requestId, requestSpec: encoded, count: uuids.length, name: '', instanceUuids: uuids };
+  const about = { requestId, requestSpec: encoded, count: uuids.length, name: nameOf(who), instanceUuids: uuids };
   const request = { ...about, publishedAtMs, minCount, admission };
   const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
   checker.requests.push({ uuids, send: cast });
