@@ -338,15 +338,18 @@ it('tells of an audit that stalls, by a user that may not ask for the time', asy
   expect(await fires(['BerthAuditStalled'], denyTime)).toEqual(TOLD);
 });
 
-/** Alerts that need an agent that lies or circles for long, or a machine that is full: `rules.test.yml` tests when they fire. */
+/** Alerts that need an agent that lies or circles for long, a controller, or a machine that is full: `rules.test.yml` tests when they fire. */
 const BY_RULES = [
   'BerthStoreMemory',
   'BerthStoreFileFails',
   'BerthHostsDown',
   'BerthFleetDown',
   'BerthCapacityLow',
+  'BerthProjectsOverQuota',
   'BerthBuildsWait',
   'BerthDoubtsDropped',
+  'BerthHostsUnheard',
+  'BerthControllersSilent',
   'BerthOrdersCircle',
   'BerthWorkCircles',
   'BerthTokensUnchecked',

@@ -25,15 +25,7 @@ export function auditCommand(context: Context): CommandUnknownOpts {
   const { clock } = context;
   const command = answerCommand('audit');
   const read = async (client: Client): Promise<Answer> => {
-    const [{ doubts, storeBornAtMs, storeJumpsAtMs }, silent, overAllocated, quotas, defaults] = await Promise.all([
-      client.doubts(),
-      client.instances({ state: 'unknown' }, MOST_SILENT),
-      client.overAllocated(),
-      client.quotas(),
-      client.defaultLimits(),
-    ]);
-    const above = [...overAllocated.map(aboveCapacity), ...aboveQuota(quotas, defaults)];
-    const lines = [...doubts, ...silent.map(onSilentHost), ...above].map(withRemedies);
+    const { lines, storeBornAtMs, storeJumpsAtMs } = await auditLines(client);
     const rowOf = ({ columns }: Terminal, { instanceUuid: uuid, ...one }: AuditLine) => [
       one.finding,
       uuid === '' ? '-' : { uuid },
@@ -71,6 +63,21 @@ export function auditCommand(context: Context): CommandUnknownOpts {
     ['berth audit', 'what Berth leaves alone, because the evidence is missing'],
     ['berth audit --json', 'for a program'],
   ]);
+}
+
+type AuditClient = Pick<Client, 'doubts' | 'instances' | 'overAllocated' | 'quotas' | 'defaultLimits'>;
+
+/** All that operators may settle, and when the store was born or lost writes. */
+export async function auditLines(client: AuditClient) {
+  const [{ doubts, storeBornAtMs, storeJumpsAtMs }, silent, overAllocated, quotas, defaults] = await Promise.all([
+    client.doubts(),
+    client.instances({ state: 'unknown' }, MOST_SILENT),
+    client.overAllocated(),
+    client.quotas(),
+    client.defaultLimits(),
+  ]);
+  const above = [...overAllocated.map(aboveCapacity), ...aboveQuota(quotas, defaults)];
+  return { lines: [...doubts, ...silent.map(onSilentHost), ...above].map(withRemedies), storeBornAtMs, storeJumpsAtMs };
 }
 
 const MOST_SILENT = 1_000;
@@ -125,6 +132,10 @@ function remediesOf({ finding, instanceUuid: uuid, host }: DoubtView): readonly 
       return [`berth host disable ${host}`, 'berth terminate one of its instances'].slice(host === '' ? 1 : 0);
     case 'above_quota':
       return ['raise its limit (berth quota set)', 'berth terminate one of its instances'];
+    case 'unheard': {
+      const remedy = `if ${host} is dead: berth host delete ${host}`;
+      return uuid === '' ? [remedy] : [`if ${host} is dead: berth instance evacuate ${uuid}`, remedy];
+    }
     case 'host_refused':
       return ['end the other agent of this name, or mend what its report says'];
     default:
