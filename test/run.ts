@@ -22,7 +22,8 @@ const MOVES_AND_THE_DEAD = 'move,decide on a move,kill,evacuate a dead host,drai
 /** Seeds that once broke an invariant, by world: see `test/sim/README.md`. */
 const FAILED_SEEDS = {
   fleet: [
-    20, 36, 46, 103, 138, 550, 883, 985, 1022, 1239, 1277, 1605, 2498, 3067, 3391, 3683, 4289, 4872, 5591, 5786, 50023, 50161,
+    20, 36, 46, 103, 138, 550, 883, 985, 1022, 1239, 1277, 1605, 2498, 3067, 3391, 3683, 4289, 4872, 5591, 5786, 50023,
+    50161,
   ],
   ring: [63, 1089, 1138, 1597, 2505, 2574, 2644, 3041, 3060, 3119, 3386, 3592],
   cells: [1063, 1220],

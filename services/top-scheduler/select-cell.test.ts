@@ -1,3 +1,6 @@
+import { selectDestinationsMethod } from '#libs/contracts/selection';
+import { BerthError } from '#libs/domain/errors';
+import type { KnownCell } from './known-cell';
 import { cellsWith, uuids } from './testing/cells-with';
 
 it('a request that one cell takes is not divided', async () => {
@@ -67,3 +70,35 @@ it('what a cell refused because of a group is not taken for a refusal of the lik
   room.set('a', 1);
   expect((await select({})).noValidHost?.summary).toContain('refused_just_now');
 });
+
+it('tells of a cell its name and its own words: no sums of its cohorts, and nothing that an error of it says', async () => {
+  const { select, cells } = await cellsWith({ a: 9, b: 9 });
+  const excess = {
+    scope: 'cohort',
+    name: 'planted',
+    resourceClass: 'VCPU',
+    used: 7_411,
+    asked: 1,
+    limit: 7_500,
+  } as const;
+  const noValidHost = {
+    hostsConsidered: 3,
+    hostsPassed: 0,
+    filters: [{ filter: 'planted', refused: 3, reasons: { planted: 3 } }],
+    claimConflicts: 0,
+    summary: 'VCPU: 1 asked, more than is left',
+    quotaExceeded: [excess],
+  };
+  answersBy(cells.get('a'), async () => selectDestinationsMethod.response.encode({ destinations: [], noValidHost }));
+  answersBy(cells.get('b'), async () => {
+    throw new BerthError('permission_denied', 'wrong_cell', 'amqp://cell.b.scheduler:planted@10.0.0.7');
+  });
+  const answer = await select({});
+  expect(answer.noValidHost?.summary).toMatch(/a: asked, and VCPU: 1 asked, more than is left/);
+  expect(answer.noValidHost?.summary).toMatch(/b: unreachable \(wrong_cell\)/);
+  expect(JSON.stringify(answer)).not.toMatch(/planted|7411|7500|10\.0\.0/);
+});
+
+function answersBy(cell: KnownCell | undefined, call: () => Promise<Uint8Array>): void {
+  Object.defineProperty(cell?.link, 'bus', { value: { call } });
+}
