@@ -61,7 +61,7 @@ import type { Clock } from '../domain/clock';
 import { BerthError, isRetryable } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
 import type { Flavor } from '../domain/flavor';
-import type { InstanceState } from '../domain/instance';
+import { INSTANCE_STATES, type InstanceState } from '../domain/instance';
 import { type Admission, NO_ADMISSION } from '../domain/queueing/admission';
 import type { Random } from '../domain/random';
 import { type RequestSpec, requestSpec } from '../domain/request-spec';
@@ -208,6 +208,36 @@ export class Client {
   async buildAndWait(options: BuildOptions, { timeoutMs }: WaitOptions = {}): Promise<InstanceEvent[]> {
     const build = this.#named(options);
     return inTrace(spanOf(build), () => this.#buildAndWait(build, options, timeoutMs));
+  }
+
+  /**
+   * Requests instances and waits until a conductor has them on record. `isOnRecord` is false when none has answered in
+   * time: the broker keeps the request.
+   *
+   * @throws BerthError  the error with which Berth refused the request.
+   */
+  async buildOnRecord(
+    options: BuildOptions,
+    { timeoutMs }: WaitOptions,
+  ): Promise<{ readonly build: Build; readonly isOnRecord: boolean }> {
+    const build = this.#named(options);
+    const { requestId, instanceUuids } = build;
+    const [first = ''] = instanceUuids;
+    const isOnRecord = await inTrace(spanOf(build), () =>
+      this.#whileWatching(async (watch, signal) => {
+        const recorded = watch.until(first, INSTANCE_STATES, { timeoutMs, requestId, signal }).then(
+          () => true,
+          (thrown: unknown) => {
+            if (BerthError.from(thrown).reason !== 'not_settled') throw thrown;
+            return false;
+          },
+        );
+        const [isRecorded] = await Promise.all([recorded, this.#publish(build, options)]);
+        return isRecorded;
+      }),
+    );
+    this.#noteAsked(build);
+    return { build, isOnRecord };
   }
 
   #buildAndWait(build: Build, options: BuildOptions, timeoutMs: number | undefined): Promise<InstanceEvent[]> {

@@ -1,14 +1,21 @@
+import { busOptions } from '#libs/bus/options';
 import { announce } from '#libs/placement/announce';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
+import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
+import { lazyClient } from './builds/lazy-client';
 import { placementApiOptions } from './options';
 import { startPlacementApi } from './start';
 
-const tables = { placement: placementOptions, api: placementApiOptions } as const;
+const tables = {
+  bus: { busUrl: addressOptions.busUrl, ...busOptions },
+  placement: placementOptions,
+  api: placementApiOptions,
+} as const;
 
-/** `berth placement-api`: OpenStack Placement's HTTP API on Berth's store. */
+/** `berth placement-api`: OpenStack Placement's HTTP API on Berth's store, and the API to build. */
 export const placementApi: ServiceProcess<typeof tables> = {
   name: 'placement-api',
   prefix: 'BERTH_PLACEMENT_',
@@ -17,6 +24,7 @@ export const placementApi: ServiceProcess<typeof tables> = {
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     await opening.open('presence', announce(placement, 'placement-api', { ...opening, clock: placement.clock }));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
-    return startPlacementApi({ ...opening, clock: placement.clock, placement, mirror, config: config.api });
+    const builds = lazyClient(config.bus, opening);
+    return startPlacementApi({ ...opening, clock: placement.clock, placement, mirror, builds, config: config.api });
   },
 };

@@ -1,5 +1,6 @@
 import SwaggerParser from '@apidevtools/swagger-parser';
 import { readConfig } from '#libs/runtime/config';
+import { BUILD_ROUTES, EVENTS_PATH } from './builds/routes';
 import { openApiDocument } from './openapi';
 import { placementApiOptions } from './options';
 import { ROUTES } from './routes';
@@ -31,7 +32,8 @@ test('no two operations have the same id', () => {
   const ids = Object.values(document.paths).flatMap((path) =>
     Object.values(path).map(({ operationId }) => operationId),
   );
-  expect(new Set(ids).size).toBe(ROUTES.length);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids).toHaveLength(ROUTES.length + BUILD_ROUTES.length + [EVENTS_PATH].length);
 });
 
 test('what bounds a request is said, as it is set', () => {

@@ -1,4 +1,5 @@
 import { readConfig } from '#libs/runtime/config';
+import { buildPaths } from './builds/openapi';
 import type { ErrorStatus } from './http/http-error';
 import { NEWEST, VERSION_HEADER } from './http/microversion';
 import { type PlacementApiConfig, placementApiOptions } from './options';
@@ -23,12 +24,13 @@ export function openApiDocument(limits: Limits = readConfig(placementApiOptions,
     info: {
       title: 'Berth placement API',
       version: `1.${NEWEST}`,
-      description: "OpenStack Placement's API: providers, inventories, traits, candidates, allocations and usages.",
+      description:
+        "OpenStack Placement's API: providers, inventories, traits, candidates, allocations and usages; and Berth's own, below /berth, which microversions don't change.",
       'x-limits': Object.fromEntries(LIMITS.map((name) => [name, limits[name]])) as object,
     },
     ...(limits.pathPrefix === '' ? {} : { servers: [{ url: limits.pathPrefix }] }),
     security: [{ token: [] }],
-    paths,
+    paths: { ...paths, ...buildPaths() },
     components: {
       securitySchemes: { token: { type: 'apiKey', in: 'header', name: 'x-auth-token' } },
       schemas: { Errors: errors },

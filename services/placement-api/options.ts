@@ -7,6 +7,7 @@ import {
   listOption,
   stringOption,
 } from '#libs/runtime/config';
+import { buildApiOptions } from './builds/options';
 import { corsOptions } from './cors-options';
 import { policyOptions } from './policy/policy';
 
@@ -51,6 +52,7 @@ export const placementApiOptions = {
   ...authOptions,
   ...policyOptions,
   ...corsOptions,
+  ...buildApiOptions,
   enforceQuotas: booleanOption({
     env: 'BERTH_PLACEMENT_ENFORCE_QUOTAS',
     default: false,

@@ -14,6 +14,7 @@ import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import { type CandidateQuery, MAX_STEPS_PER_ROOT, type SearchOptions } from '#libs/placement/search/query';
 import { turnsBy } from '#libs/placement/search/turns';
 import type { RuntimeDeps } from '#libs/runtime/service';
+import type { ClientSource } from './builds/lazy-client';
 import type { PlacementApiConfig } from './options';
 import { fullSummaries } from './provider-summaries';
 import { Revisions } from './revisions';
@@ -25,6 +26,8 @@ export interface PlacementApiDeps extends RuntimeDeps {
   readonly placement: PlacementStore;
   readonly mirror: Mirror;
   readonly config: PlacementApiConfig;
+  /** By which the API to build acts. The API closes it. */
+  readonly builds: ClientSource;
 }
 
 /** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */

@@ -23,7 +23,8 @@ export async function startPlacementApi(deps: PlacementApiDeps): Promise<Running
   requireLoopback(config.host, config);
   const auth = await openAuth(config, deps);
   const placement = new Placement(deps);
-  const app = await createApp({ ...deps, placement, policy: makePolicy(config), authenticate: auth.authenticate });
+  const parts = { ...deps, placement, policy: makePolicy(config), authenticate: auth.authenticate };
+  const { app, endStreams } = await createApp(parts);
   try {
     const url = await app.listen({ host: config.host, port: config.port });
     log.info({ event: 'api_listening', url, auth: config.auth }, 'placement API listening');
@@ -31,7 +32,9 @@ export async function startPlacementApi(deps: PlacementApiDeps): Promise<Running
       url,
       readiness: () => firstUnready(mirror.readiness(), auth.readiness()),
       async close() {
+        endStreams();
         await app.close();
+        await deps.builds.close();
         placement.close();
         await auth.close();
       },

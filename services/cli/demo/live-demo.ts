@@ -38,18 +38,24 @@ export async function runLiveDemo(context: Context, settings: DemoSettings): Pro
   const shape = demoShape(settings.builds, settings.hosts);
   let fleet: EmbeddedFleet | undefined;
   try {
-    const url = await withStepLine(terminal, async (onStep) => {
-      fleet = await startLate(context, { ...settings, shape, latencyMs: BUILD_LATENCY_MS, onStep });
+    const [page, api] = await withStepLine(terminal, async (onStep) => {
+      fleet = await startLate(withFreePort(context), { ...settings, shape, latencyMs: BUILD_LATENCY_MS, onStep });
       await untilInterrupted(context, furnish(context, fleet, onStep));
       onStep('starting the console');
-      return untilInterrupted(context, fleet.openConsole());
+      return untilInterrupted(context, Promise.all([fleet.openConsole(), fleet.openApi()]));
     });
-    terminal.print(`console: ${url}`);
+    terminal.print(`console: ${page}`);
+    terminal.print(`API to build: ${api}/berth/instances`);
     terminal.note(`instances are built and terminated on ${counted(settings.hosts, 'host')} until Ctrl-C`);
     if (fleet) await live(context, settings, fleet);
   } finally {
     await fleet?.close();
   }
+}
+
+/** The API takes any free port: a placement API may run on this machine. */
+function withFreePort(context: Context): Context {
+  return { ...context, env: { BERTH_PLACEMENT_PORT: '0', ...context.env } };
 }
 
 /** Zones, racks, flavors and a quota. */

@@ -34,6 +34,9 @@ import { conductorOptions } from '../../conductor/options';
 import { startConductor } from '../../conductor/start';
 import { consoleOptions } from '../../console/options';
 import { startConsole } from '../../console/start';
+import { CALLS } from '../../placement-api/builds/lazy-client';
+import { placementApiOptions } from '../../placement-api/options';
+import { startPlacementApi } from '../../placement-api/start';
 import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
 import type { Context } from '../context';
@@ -85,6 +88,8 @@ export interface EmbeddedFleet {
    * fleet.
    */
   openConsole(): Promise<string>;
+  /** Serves the placement API and the API to build likewise; resolves to their address. */
+  openApi(): Promise<string>;
   /** The broker of its queues. */
   readonly broker: MemoryBroker;
   /** Stops all schedulers, for good. */
@@ -230,6 +235,15 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
         const { url } = await open(
           startConsole({ ...parts, bus: itsBus, mirror, instances: stores.instances, placement, config }),
         );
+        return url;
+      },
+      async openApi() {
+        const parts = around();
+        const mirror = await open(Mirror.open(placement, parts));
+        const config = readConfig(placementApiOptions, env);
+        const own = new Client(await connect(), { ...parts, ...CALLS });
+        const builds = { get: async () => own, close: () => own.close() };
+        const { url } = await open(startPlacementApi({ ...parts, placement, mirror, builds, config }));
         return url;
       },
       async audit() {

@@ -7,6 +7,7 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aWrite, mustCommit } from '#libs/testing/placement/placement';
+import { NO_BUILDS } from '../../placement-api/builds/lazy-client';
 import { placementApiOptions } from '../../placement-api/options';
 import { startPlacementApi } from '../../placement-api/start';
 
@@ -70,7 +71,7 @@ export async function startPlacementOn(placement: PlacementStore): Promise<Small
   const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
   const mirror = await Mirror.open(placement, around);
   const config = { ...readConfig(placementApiOptions, {}), port: 0 };
-  const api = await startPlacementApi({ ...around, placement, mirror, config });
+  const api = await startPlacementApi({ ...around, placement, mirror, config, builds: NO_BUILDS });
   return {
     url: api.url,
     async close() {

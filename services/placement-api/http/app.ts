@@ -6,13 +6,16 @@ import { headerOf } from '#libs/auth/header';
 import { BerthError } from '#libs/domain/errors';
 import type { RuntimeDeps } from '#libs/runtime/service';
 import { readTlsFiles } from '#libs/runtime/tls-files';
+import type { ClientSource } from '../builds/lazy-client';
+import { refusalOf } from '../builds/refusal';
+import { registerBuilds } from '../builds/register';
 import { registerCors } from '../cors';
 import { apiMetrics } from '../metrics';
 import { openApiDocument } from '../openapi';
 import { ROUTES } from '../routes';
 import { mediaTypeOf, requestedVersion } from './headers';
 import { badRequest, HttpError, httpErrorOf } from './http-error';
-import { type Microversion, VERSION_HEADER } from './microversion';
+import { type Microversion, NEWEST, VERSION_HEADER } from './microversion';
 import { jsonBytes, sendAnswer, sendError } from './reply';
 import { logAnswered, REQUEST_ID_HEADER, requestIds } from './request-log';
 import { methodNotAllowed, type ServeDeps, serve } from './serve';
@@ -21,6 +24,13 @@ import { belowPrefix, refuseUnreadable, routableUrl } from './unreadable';
 
 export interface AppDeps extends ServeDeps, RuntimeDeps {
   readonly authenticate: Authenticate;
+  readonly builds: ClientSource;
+}
+
+/** The application, and how to end what it streams. */
+export interface App {
+  readonly app: FastifyInstance;
+  readonly endStreams: () => void;
 }
 
 /** Findings of the hooks about a request. */
@@ -37,7 +47,7 @@ const OPENAPI_PATH = '/openapi.json';
  * Creates the HTTP application, not yet listening. A request passes through, in this order: request id, CORS,
  * authentication, microversion, and its route (`serve`).
  */
-export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+export async function createApp(deps: AppDeps): Promise<App> {
   const { config, random, log } = deps;
   const tls = readTlsFiles('BERTH_PLACEMENT_', config.tlsCertFile, config.tlsKeyFile);
   const server = { maxHeaderSize: config.maxHeaderBytes, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
@@ -56,13 +66,18 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     trustProxy: trustedProxies(config.trustedProxies),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${random.uuid()}`),
   });
-  const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const error = httpErrorOf(thrown);
+  const fail = (
+    thrown: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    error = httpErrorOf(thrown),
+    version = known.get(request)?.version,
+  ) => {
     if (error.status === 500) {
       const fields = { ...requestIds(request), method: request.method, url: request.url };
       log.error({ event: 'request_failed', ...fields, error: BerthError.from(thrown) }, 'request failed, a defect');
     }
-    return sendError(request, reply, error, known.get(request)?.version);
+    return sendError(request, reply, error, version);
   };
 
   await app.register(accepts);
@@ -122,7 +137,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       },
     });
   }
-  return app;
+  const endStreams = registerBuilds(app, deps, {
+    principalOf: (request) => known.get(request)?.principal ?? NOBODY,
+    fail: (thrown, request, reply) => void fail(thrown, request, reply, refusalOf(thrown), NEWEST),
+    methods: METHODS,
+  });
+  return { app, endStreams };
 }
 
 function isPublic(request: FastifyRequest): boolean {

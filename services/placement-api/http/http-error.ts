@@ -21,7 +21,7 @@ export const ERROR_CODE = {
   tooCostly: 'berth.too_costly',
 } as const;
 
-export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE];
+export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE] | `berth.${string}`;
 
 export type ErrorStatus = keyof typeof EXPLANATIONS;
 

@@ -17,7 +17,7 @@ export interface ApiRequest {
 }
 
 export interface Answer {
-  readonly status: 200 | 201 | 204;
+  readonly status: 200 | 201 | 202 | 204;
   /** Sent as JSON. */
   readonly body?: object;
   /** The body as JSON text, instead of `body`. */

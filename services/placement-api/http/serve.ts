@@ -69,7 +69,8 @@ function enforcesQuotas(headers: FastifyRequest['headers']): boolean {
   return asked === 'true';
 }
 
-function validBody(bytes: unknown, bounds: BodyBounds, schema: Schema = {}): unknown {
+/** The body as JSON, within bounds and valid. @throws HttpError 400, 413 */
+export function validBody(bytes: unknown, bounds: BodyBounds, schema: Schema = {}): unknown {
   let value: unknown;
   try {
     value = parseJson(utf8.decode(bytes instanceof Buffer ? bytes : undefined));

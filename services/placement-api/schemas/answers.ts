@@ -1,7 +1,7 @@
 import { anyText, CLASS_NAME, exactly, integer, keyed, type Schema, text, uuid } from './parts';
 
 /** The bodies of an operation's successful answers at the newest microversion, by status; undefined for no body. */
-export type Answers = Readonly<Partial<Record<200 | 201 | 204, Schema | undefined>>>;
+export type Answers = Readonly<Partial<Record<200 | 201 | 202 | 204, Schema | undefined>>>;
 
 const generation = { resource_provider_generation: integer };
 const amounts = keyed(CLASS_NAME, integer);

@@ -5,6 +5,7 @@ import { readConfig } from '#libs/runtime/config';
 import { type Log, silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
+import { NO_BUILDS } from '../builds/lazy-client';
 import { placementApiOptions } from '../options';
 import { startPlacementApi } from '../start';
 import { type Client, openClient } from './client';
@@ -34,6 +35,7 @@ export async function openApi(
   const running = await startPlacementApi({
     placement: store,
     mirror,
+    builds: NO_BUILDS,
     config,
     clock,
     log,

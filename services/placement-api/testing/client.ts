@@ -36,7 +36,7 @@ export interface Client {
   send(method: string, path: string, body: unknown, asking?: Asking): Promise<Answered>;
 }
 
-export function openClient(url: string): Client & { close(): void } {
+export function openClient(url: string): Client & { readonly url: string; close(): void } {
   const agent = new Agent({ keepAlive: true });
   const { hostname, port } = new URL(url);
   const send: Client['send'] = (method, path, body, asking = {}) => {
@@ -71,6 +71,7 @@ export function openClient(url: string): Client & { close(): void } {
     });
   };
   return {
+    url,
     send,
     get: (path, asking) => send('GET', path, undefined, asking),
     post: (path, body, asking) => send('POST', path, body, asking),

@@ -1,0 +1,213 @@
+import { request } from 'node:http';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import { BUILD_ROUTES } from '../../placement-api/builds/routes';
+import { eventSchema } from '../../placement-api/builds/views';
+import { whyInvalid } from '../../placement-api/http/validate';
+import { type EmbeddedFleet, startEmbedded } from './fleet';
+
+/* The API to build, on all of Berth in this process. */
+
+interface Instance {
+  readonly uuid: string;
+  readonly state: string;
+  readonly host: string | null;
+  readonly fault: { readonly reason: string; readonly message: string } | null;
+}
+
+let fleet: EmbeddedFleet;
+let url: string;
+
+beforeAll(async () => {
+  const env = {
+    BERTH_PLACEMENT_PORT: '0',
+    BERTH_PLACEMENT_MAX_EVENT_STREAMS_PER_PROJECT: '1',
+    BERTH_PLACEMENT_MAX_BUILD_CALLS_PER_PROJECT: '2',
+  };
+  const context = { env, clock: systemClock(), random: systemRandom, interrupted: new AbortController().signal };
+  const shape = { VCPU: 8, MEMORY_MB: 16_384 };
+  const settings = { schedulers: 1, conductors: 1, hosts: 3, failureRate: 0, latencyMs: 10 };
+  fleet = await startEmbedded(context, { ...settings, shape });
+  url = await fleet.openApi();
+}, 60_000);
+
+afterAll(() => fleet.close());
+
+const member = (project: string) => ({ 'x-auth-token': `ann:${project}`, 'x-roles': 'member' });
+const admin = { 'x-auth-token': 'root:admin', 'x-roles': 'admin' };
+
+/** Sends a request; what is answered must be as `/openapi.json` has it. */
+async function ask(method: string, path: string, headers: Record<string, string>, body?: unknown) {
+  const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+  const payload = body === undefined ? {} : { body: JSON.stringify(body) };
+  const response = await fetch(url + path, { method, headers: { ...headers, ...type }, ...payload });
+  const text = await response.text();
+  const answer = text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>);
+  const pattern = ({ path: it }: (typeof BUILD_ROUTES)[number]) =>
+    new RegExp(`^${it.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+  const route = BUILD_ROUTES.find((one) => one.method === method && pattern(one).test(path.split('?')[0] ?? ''));
+  const schema = route?.answers[response.status as 200 | 202];
+  const why = response.ok && schema ? whyInvalid(answer, schema) : undefined;
+  if (why !== undefined) throw new Error(`${method} ${path} does not answer as /openapi.json says: ${why}`);
+  const code = (answer?.['errors'] as { code: string }[] | undefined)?.[0]?.code;
+  return { status: response.status, answer, code };
+}
+
+const small = { name: 'web', resources: { VCPU: 1, MEMORY_MB: 512 } };
+
+async function build(project: string, body: object = small, headers = {}): Promise<string> {
+  const { status, answer } = await ask('POST', '/berth/instances', { ...member(project), ...headers }, body);
+  expect([status, answer?.['is_on_record']]).toEqual([202, true]);
+  return (answer as { instances: { uuid: string }[] }).instances[0]?.uuid ?? '';
+}
+
+async function settled(project: string, uuid: string, states = 'ACTIVE,ERROR'): Promise<Instance> {
+  const { answer } = await ask('GET', `/berth/instances/${uuid}?wait_for=${states}`, member(project));
+  return answer as unknown as Instance;
+}
+
+it('builds, waits, lists, stops, starts and terminates', async () => {
+  const uuid = await build('shop');
+  expect(await settled('shop', uuid)).toMatchObject({ uuid, state: 'ACTIVE', host: expect.any(String), fault: null });
+  const { answer } = await ask('GET', '/berth/instances?state=active', member('shop'));
+  expect(answer).toMatchObject({ instances: [{ uuid, project_id: 'shop', user_id: 'ann' }], next_marker: null });
+  const act = (action: string) => ask('POST', `/berth/instances/${uuid}/actions`, member('shop'), { action });
+  expect((await act('stop')).status).toBe(202);
+  expect(await settled('shop', uuid, 'STOPPED')).toMatchObject({ state: 'STOPPED' });
+  expect((await act('start')).status).toBe(202);
+  expect(await settled('shop', uuid, 'ACTIVE')).toMatchObject({ state: 'ACTIVE' });
+  expect((await ask('DELETE', `/berth/instances/${uuid}`, member('shop'))).status).toBe(202);
+  expect(await settled('shop', uuid, 'DELETED')).toMatchObject({ state: 'DELETED' });
+});
+
+it('builds nothing for a copy of a request, and refuses another one under its key', async () => {
+  const headers = { 'idempotency-key': 'order-1' };
+  const uuid = await build('copies', small, headers);
+  expect(await build('copies', small, headers)).toBe(uuid);
+  const { answer } = await ask('GET', '/berth/instances', member('copies'));
+  expect(answer?.['instances']).toHaveLength(1);
+  const other = await ask('POST', '/berth/instances', { ...member('copies'), ...headers }, { ...small, name: 'db' });
+  expect([other.status, other.code]).toEqual([409, 'berth.idempotency_key_reused']);
+  expect(await build('another', small, headers)).not.toBe(uuid);
+});
+
+it('answers a build that the conductor refuses with its reason', async () => {
+  const { status, code } = await ask('POST', '/berth/instances', member('shop'), { flavor: 'no-such' });
+  expect([status, code]).toEqual([404, 'berth.no_such_flavor']);
+});
+
+it("keeps a tenant to its own project, also where it knows another's uuid", async () => {
+  const uuid = await build('victim');
+  const thief = member('thief');
+  const tries = [
+    await ask('GET', `/berth/instances/${uuid}`, thief),
+    await ask('DELETE', `/berth/instances/${uuid}`, thief),
+    await ask('POST', `/berth/instances/${uuid}/actions`, thief, { action: 'stop' }),
+  ];
+  expect(tries.map(({ status, code }) => [status, code])).toEqual(tries.map(() => [404, 'berth.no_such_instance']));
+  const named = await ask('POST', '/berth/instances', thief, { ...small, project_id: 'victim' });
+  expect([named.status, named.code]).toEqual([403, 'berth.wrong_project']);
+  expect((await ask('GET', '/berth/instances?project_id=victim', thief)).code).toBe('berth.wrong_project');
+  expect((await ask('GET', '/berth/instances', thief)).answer?.['instances']).toEqual([]);
+  expect(await settled('victim', uuid)).toMatchObject({ state: 'ACTIVE' });
+  expect((await ask('GET', `/berth/instances/${uuid}`, admin)).status).toBe(200);
+});
+
+it.each([
+  ['no token', {}, small, 401, undefined],
+  ['a reader', { ...member('shop'), 'x-roles': 'reader' }, small, 403, 'berth.role_missing'],
+  ['an unknown field', member('shop'), { ...small, nonsense: 1 }, 400, undefined],
+  ['nothing to build', member('shop'), { name: 'web' }, 400, 'berth.missing_field'],
+  ['too many', member('shop'), { ...small, count: 1_001 }, 400, undefined],
+  [
+    'a gang larger than its request',
+    member('shop'),
+    { ...small, min_count: 2 },
+    400,
+    expect.stringMatching(/^berth\./),
+  ],
+  ['a key of two words', { ...member('shop'), 'idempotency-key': 'a b' }, small, 400, 'berth.bad_idempotency_key'],
+  ['a body that is too large', member('shop'), { ...small, name: 'x'.repeat(600_000) }, 413, undefined],
+])('refuses %s', async (_, headers, body, status, code) => {
+  const refused = await ask('POST', '/berth/instances', headers, body);
+  expect(refused).toMatchObject({ status, code: code ?? refused.code });
+});
+
+it('leaves moves to operators', async () => {
+  const uuid = await build('moves');
+  await settled('moves', uuid);
+  const move = { action: 'migrate' };
+  const refused = await ask('POST', `/berth/instances/${uuid}/actions`, member('moves'), move);
+  expect([refused.status, refused.code]).toEqual([403, 'berth.operators_only']);
+  expect((await ask('POST', `/berth/instances/${uuid}/actions`, admin, move)).status).toBe(202);
+  expect(await settled('moves', uuid, 'VERIFY_RESIZE')).toMatchObject({ state: 'VERIFY_RESIZE' });
+});
+
+it('streams the events of a project, of which only one stream may be open', async () => {
+  const stream = listen(member('streams'));
+  await stream.opened;
+  const second = await ask('GET', '/berth/events', member('streams'));
+  expect([second.status, second.code]).toEqual([429, 'berth.too_many_at_once']);
+  await build('elsewhere');
+  const uuid = await build('streams');
+  const event = await stream.first((one) => one['state'] === 'ACTIVE');
+  expect(event).toMatchObject({ instance_uuid: uuid, project_id: 'streams' });
+  expect(whyInvalid(event, eventSchema)).toBeUndefined();
+  expect(stream.heard.filter((one) => one['project_id'] !== 'streams')).toEqual([]);
+  stream.close();
+});
+
+it('bounds what one project asks at once, and answers others', async () => {
+  const uuid = await build('greedy');
+  const waits = [1, 2].map(() =>
+    ask('GET', `/berth/instances/${uuid}?wait_for=DELETED&timeout_ms=60000`, member('greedy')),
+  );
+  let third = await ask('GET', '/berth/instances', member('greedy'));
+  while (third.status === 200) third = await ask('GET', '/berth/instances', member('greedy'));
+  expect([third.status, third.code]).toEqual([429, 'berth.too_many_at_once']);
+  expect((await ask('GET', '/berth/instances', member('modest'))).status).toBe(200);
+  await ask('DELETE', `/berth/instances/${uuid}`, admin);
+  expect((await Promise.all(waits)).map(({ status }) => status)).toEqual([200, 200]);
+});
+
+/** Reads a stream of events. */
+function listen(headers: Record<string, string>) {
+  const heard: Record<string, unknown>[] = [];
+  let wake = () => {};
+  const sent = request(`${url}/berth/events`, { headers });
+  const opened = new Promise<void>((resolve, reject) => {
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      let text = '';
+      response.on('error', () => {});
+      response.on('data', (chunk: Buffer) => {
+        resolve();
+        text += chunk.toString();
+        const parts = text.split('\n\n');
+        text = parts.pop() ?? '';
+        for (const part of parts) {
+          const data = /^data: (.*)$/m.exec(part)?.[1];
+          if (data !== undefined) heard.push(JSON.parse(data) as Record<string, unknown>);
+        }
+        wake();
+      });
+    });
+  });
+  sent.end();
+  return {
+    heard,
+    opened,
+    async first(test: (event: Record<string, unknown>) => boolean) {
+      for (;;) {
+        const found = heard.find(test);
+        if (found) return found;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    close() {
+      sent.on('error', () => {});
+      sent.destroy();
+    },
+  };
+}

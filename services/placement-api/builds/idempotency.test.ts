@@ -1,0 +1,32 @@
+import { chosenUuid, uuid } from '#libs/contracts/checks';
+import { namesOf } from './idempotency';
+
+const body = { name: 'web', resources: { VCPU: 1, MEMORY_MB: 64 } };
+
+it('names a copy of a request as the first one, whatever the order of its fields', () => {
+  const copy = { resources: { MEMORY_MB: 64, VCPU: 1 }, name: 'web' };
+  expect(namesOf('shop', 'order-1', copy, 3)).toEqual(namesOf('shop', 'order-1', body, 3));
+});
+
+it("gives two projects different names for the same key, so none stands for the other's", () => {
+  expect(namesOf('shop', 'order-1', body, 1).requestId).not.toBe(namesOf('search', 'order-1', body, 1).requestId);
+  expect(namesOf('a', 'b\u0021', body, 1).requestId).not.toBe(namesOf('a!', 'b', body, 1).requestId);
+});
+
+it('gives another request under the same key other instances', () => {
+  const first = namesOf('shop', 'order-1', body, 2);
+  const other = namesOf('shop', 'order-1', { ...body, name: 'db' }, 2);
+  expect(other.requestId).toBe(first.requestId);
+  expect(first.instanceUuids.filter((one) => other.instanceUuids.includes(one))).toEqual([]);
+});
+
+it('gives UUIDs that clients may choose', () => {
+  const { requestId, instanceUuids } = namesOf('shop', 'order-1', body, 50);
+  expect(new Set(instanceUuids).size).toBe(50);
+  for (const one of instanceUuids) expect(chosenUuid(one, 'uuid')).toBe(one);
+  expect(uuid(requestId, 'id')).toBe(requestId);
+});
+
+it.each(['', 'two words', 'ü', 'x'.repeat(256)])('refuses the key "%s"', (key) => {
+  expect(() => namesOf('shop', key, body, 1)).toThrow(expect.objectContaining({ reason: 'bad_idempotency_key' }));
+});

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { invalidArgument } from '#libs/domain/errors';
+
+/** A client's name for a request, so that a copy of it builds nothing: 1 to 255 visible ASCII characters. */
+export const IDEMPOTENCY_HEADER = 'idempotency-key';
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** Ids by which a conductor knows a request again. */
+export interface Names {
+  readonly requestId: string;
+  readonly instanceUuids: readonly string[];
+}
+
+/**
+ * Names for a request and its instances, from its project, its key and its content: a copy has the same ones, another
+ * project's key others, and another request under the same key other instances.
+ *
+ * @throws BerthError `invalid_argument / bad_idempotency_key`.
+ */
+export function namesOf(projectId: string, key: string, body: unknown, count: number): Names {
+  if (!KEY.test(key)) {
+    throw invalidArgument(
+      'bad_idempotency_key',
+      'Idempotency-Key must be 1 to 255 visible ASCII characters',
+      IDEMPOTENCY_HEADER,
+    );
+  }
+  const content = JSON.stringify(body, inOrder);
+  const instanceUuids = Array.from({ length: count }, (_, i) => hashedUuid([projectId, key, content, String(i)]));
+  return { requestId: hashedUuid([projectId, key]), instanceUuids };
+}
+
+/** A UUID of version 8 (RFC 9562). */
+function hashedUuid(parts: readonly string[]): string {
+  const bytes = createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function inOrder(_name: string, value: unknown): unknown {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) : value;
+}

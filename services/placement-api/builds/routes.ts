@@ -1,0 +1,144 @@
+import type { Client } from '#libs/client/client';
+import { MAX_PAGE } from '#libs/contracts/limits';
+import type { Query } from '../http/query';
+import type { Answer } from '../http/request';
+import type { PlacementApiConfig } from '../options';
+import type { Answers } from '../schemas/answers';
+import { exactly, integer, type Schema, shortText, text } from '../schemas/parts';
+import type { Caller, Right } from './caller';
+import { buildInstances, listInstances, operateInstance, showInstance, terminateInstance } from './instances';
+import { buildBody, sizeFields } from './spec';
+import { flavorJson, flavorSchema, instanceSchema } from './views';
+
+/** A request whose sender, size and shape are judged. */
+export interface BuildCall {
+  readonly caller: Caller;
+  readonly client: Client;
+  readonly config: PlacementApiConfig;
+  readonly params: Readonly<Record<'uuid', string>>;
+  readonly query: Query;
+  /** Valid by the route's schema; undefined for a route without one. */
+  readonly body: unknown;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** One operation of the API to build; microversions change none of them. */
+export interface BuildRoute {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly summary: string;
+  readonly right: Right;
+  readonly answers: Answers;
+  readonly query?: Schema;
+  readonly body?: Schema;
+  readonly takesIdempotencyKey?: boolean;
+  readonly handler: (call: BuildCall) => Promise<Answer>;
+}
+
+const INSTANCES = '/berth/instances';
+const list = (items: Schema): Schema => ({ type: 'array', items });
+const whole = (properties: Readonly<Record<string, Schema>>): Schema => exactly(properties, Object.keys(properties));
+const digits = (most: number): Schema => ({ type: 'string', pattern: `^[1-9][0-9]{0,${most - 1}}$` });
+
+export const eventsQuery = exactly({ project_id: shortText, state: text, instance_uuid: text });
+export const EVENTS_PATH = '/berth/events';
+
+export const BUILD_ROUTES: readonly BuildRoute[] = [
+  {
+    method: 'POST',
+    path: INSTANCES,
+    summary: 'Build instances; 202 says where they are. With Idempotency-Key a copy of the request builds nothing',
+    right: 'write',
+    answers: {
+      202: whole({
+        request_id: text,
+        is_on_record: { type: 'boolean' },
+        instances: list(whole({ uuid: text, href: text })),
+      }),
+    },
+    body: buildBody,
+    takesIdempotencyKey: true,
+    handler: buildInstances,
+  },
+  {
+    method: 'GET',
+    path: INSTANCES,
+    summary: 'List instances by uuid, page by page',
+    right: 'read',
+    answers: {
+      200: whole({
+        instances: list(instanceSchema),
+        next_marker: { anyOf: [text, { type: 'null' }] },
+      }),
+    },
+    query: exactly({
+      project_id: shortText,
+      request_id: text,
+      state: text,
+      host: shortText,
+      marker: text,
+      limit: { ...digits(4), description: `At most ${MAX_PAGE}.` },
+    }),
+    handler: listInstances,
+  },
+  {
+    method: 'GET',
+    path: `${INSTANCES}/{uuid}`,
+    summary:
+      'See an instance; with wait_for (ACTIVE,ERROR) once it is in one of these states, or timeout_ms (60000) is over',
+    right: 'read',
+    answers: { 200: instanceSchema },
+    query: exactly({ wait_for: text, timeout_ms: digits(5) }),
+    handler: showInstance,
+  },
+  {
+    method: 'DELETE',
+    path: `${INSTANCES}/{uuid}`,
+    summary: 'Terminate an instance',
+    right: 'write',
+    answers: { 202: undefined },
+    handler: terminateInstance,
+  },
+  {
+    method: 'POST',
+    path: `${INSTANCES}/{uuid}/actions`,
+    summary: 'Stop, start, shelve, unshelve or resize an instance, confirm or revert that; for operators, move it',
+    right: 'write',
+    answers: { 202: instanceSchema },
+    body: exactly(
+      {
+        action: {
+          type: 'string',
+          enum: [
+            'stop',
+            'start',
+            'shelve',
+            'unshelve',
+            'resize',
+            'confirm',
+            'revert',
+            'migrate',
+            'live_migrate',
+            'evacuate',
+          ],
+        },
+        resize_to: exactly(sizeFields),
+        target_host: shortText,
+        target_cell: shortText,
+        confirm_after_ms: { ...integer, minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+      },
+      ['action'],
+    ),
+    handler: operateInstance,
+  },
+  {
+    method: 'GET',
+    path: '/berth/flavors',
+    summary: 'List the named sizes to build from',
+    right: 'read',
+    answers: { 200: whole({ flavors: list(flavorSchema) }) },
+    async handler({ client }) {
+      return { status: 200, body: { flavors: (await client.flavors()).map(flavorJson) } };
+    },
+  },
+];

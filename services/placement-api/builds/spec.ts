@@ -1,0 +1,124 @@
+import type { SpecFields } from '#libs/client/client';
+import { MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
+import type { Admission } from '#libs/domain/queueing/admission';
+import { REBUILD_POLICIES, type RequestGroup } from '#libs/domain/request-spec';
+import { GROUP_POLICIES, type NamedGroup } from '#libs/domain/server-group';
+import { amount, anyText, CLASS_NAME, exactly, integer, keyed, type Schema, shortText, text } from '../schemas/parts';
+
+const list = (items: Schema): Schema => ({ type: 'array', items });
+const oneOf = (values: readonly string[]): Schema => ({ type: 'string', enum: values });
+const flag: Schema = { type: 'boolean' };
+const names = list(text);
+const resources = keyed(CLASS_NAME, amount(1));
+const pairs = keyed(anyText, text);
+
+const requestGroup = exactly(
+  {
+    suffix: text,
+    resources,
+    required_traits: list(names),
+    forbidden_traits: names,
+    member_of: list(names),
+    forbidden_aggregates: names,
+    in_tree: text,
+  },
+  ['suffix'],
+);
+
+/** What an instance is: a flavor, or resources and extra specs. */
+export const sizeFields = { flavor: shortText, resources, extra_specs: pairs };
+
+/** The fields of a request spec, in the words of the wire. */
+const specFields = {
+  ...sizeFields,
+  required_traits: names,
+  forbidden_traits: names,
+  preferred_traits: names,
+  preferred_resources: resources,
+  availability_zone: text,
+  member_of: list(names),
+  forbidden_aggregates: names,
+  image_properties: pairs,
+  same_host: names,
+  different_host: names,
+  group: exactly({ id: shortText, policy: oneOf(GROUP_POLICIES), max_per_host: integer }, ['id']),
+  force_hosts: names,
+  ignore_hosts: names,
+  request_groups: list(requestGroup),
+  group_policy: oneOf(['none', 'isolate']),
+  same_subtrees: list(names),
+  root_required_traits: names,
+  root_forbidden_traits: names,
+  rebuild_policy: oneOf(REBUILD_POLICIES),
+};
+
+const admission = exactly({
+  priority: integer,
+  wait_for_capacity_ms: amountOfMs(),
+  time_limit_ms: amountOfMs(),
+  may_preempt: flag,
+  is_protected: flag,
+  is_requeued: flag,
+  alternates_held: oneOf(['leased', 'reserved']),
+});
+
+/** POST /berth/instances */
+export const buildBody = exactly({
+  project_id: shortText,
+  name: shortText,
+  count: { type: 'integer', minimum: 1, maximum: MAX_INSTANCES_PER_REQUEST },
+  min_count: { type: 'integer', minimum: 0, maximum: MAX_INSTANCES_PER_REQUEST },
+  admission,
+  ...specFields,
+});
+
+/** A body that matches {@link buildBody}. */
+export type BuildBody = Readonly<Record<string, unknown>> & {
+  readonly project_id?: string;
+  readonly name?: string;
+  readonly count?: number;
+  readonly min_count?: number;
+  readonly admission?: Readonly<Record<string, unknown>>;
+};
+
+/** The request spec of a valid body, as the client library takes it. */
+export function specOf(body: BuildBody, projectId: string, userId: string): SpecFields {
+  const given = Object.entries(body).filter(([name]) => name in specFields);
+  const { flavor, group, requestGroups, ...rest } = camelKeys(Object.fromEntries(given)) as Given;
+  return {
+    ...rest,
+    ...(flavor === undefined ? {} : { flavor: { name: flavor, version: 0 } }),
+    ...(group === undefined ? {} : { group: { policy: undefined, maxPerHost: 0, ...camelKeys(group) } as NamedGroup }),
+    ...(requestGroups === undefined ? {} : { requestGroups: requestGroups.map(groupOf) }),
+    projectId,
+    userId,
+  };
+}
+
+interface Given {
+  readonly flavor?: string;
+  readonly group?: object;
+  readonly requestGroups?: readonly object[];
+}
+
+function groupOf(given: object): RequestGroup {
+  const nothing = { resources: {}, requiredTraits: [], forbiddenTraits: [], memberOf: [], forbiddenAggregates: [] };
+  return { ...nothing, inTree: undefined, ...camelKeys(given) } as unknown as RequestGroup;
+}
+
+export function admissionOf({ admission: given }: BuildBody): Partial<Admission> | undefined {
+  return given && camelKeys(given);
+}
+
+/** Renames the fields of one object; what they hold stays, as names in there are the client's. */
+export function camelKeys(value: object): Record<string, unknown> {
+  const renamed = Object.entries(value).map(([name, field]) => [
+    name.replace(/_(\w)/g, (_, c: string) => c.toUpperCase()),
+    field,
+  ]);
+  return Object.fromEntries(renamed) as Record<string, unknown>;
+}
+
+function amountOfMs(): Schema {
+  return { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+}
