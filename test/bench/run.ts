@@ -3,6 +3,7 @@ import { buildsBench } from './builds';
 import { cellsBench } from './cells/cells';
 import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
+import { mirrorBench } from './mirror/mirror';
 import { nodesBench } from './nodes/nodes';
 import { packBench } from './packing/pack';
 import { pendingBench } from './pending';
@@ -14,6 +15,7 @@ const BENCHES: readonly Bench[] = [
   buildsBench,
   cellsBench,
   claimsBench,
+  mirrorBench,
   nodesBench,
   packBench,
   pendingBench,
