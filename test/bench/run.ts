@@ -3,6 +3,7 @@ import { buildsBench } from './builds';
 import { cellsBench } from './cells/cells';
 import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
+import { latencyBench } from './latency/latency';
 import { mirrorBench } from './mirror/mirror';
 import { nodesBench } from './nodes/nodes';
 import { packBench } from './packing/pack';
@@ -15,6 +16,7 @@ const BENCHES: readonly Bench[] = [
   buildsBench,
   cellsBench,
   claimsBench,
+  latencyBench,
   mirrorBench,
   nodesBench,
   packBench,

@@ -30,9 +30,9 @@ export class Selects {
   ) {}
 
   /** One instance, with two alternates. */
-  async one(): Promise<void> {
+  async one(requestId: string = randomUUID()): Promise<void> {
     const uuid = randomUUID();
-    const request = { requestId: randomUUID(), requestSpec: this.requestSpec, instanceUuids: [uuid], numAlternates: 2 };
+    const request = { requestId, requestSpec: this.requestSpec, instanceUuids: [uuid], numAlternates: 2 };
     const options = { timeoutMs: 30_000 };
     const { destinations } = await callMethod(this.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
     if (destinations.length === 0) throw new Error('no valid host: the fleet is too small for this benchmark');

@@ -67,8 +67,8 @@ function summary(key: string, all: readonly number[]): Results {
 /** A process that claims and one that mirrors, of one build, on a Redis of their own. */
 class Pair {
   private constructor(
-    private readonly claimer: ChildProcess,
-    private readonly follower: ChildProcess,
+    private readonly claimer: Asked,
+    private readonly follower: Asked,
     private readonly stopRedis: () => Promise<void>,
   ) {}
 
@@ -78,8 +78,9 @@ class Pair {
       const child = fork(join(folder, PROCESS), [role, redis.url, String(hosts)], {
         execArgv: [...process.execArgv, '--max-semi-space-size=64'],
       });
+      const ended = once(child, 'exit');
       await once(child, 'message');
-      return child;
+      return { child, ended };
     };
     const claimer = await start('claimer');
     return new Pair(claimer, await start('follower'), () => redis.stop());
@@ -96,21 +97,23 @@ class Pair {
   }
 
   async stop(): Promise<void> {
-    for (const child of [this.claimer, this.follower]) {
-      const exited = once(child, 'exit');
+    for (const { child, ended } of [this.claimer, this.follower]) {
       child.kill('SIGTERM');
-      await exited;
+      await ended;
     }
     await this.stopRedis();
   }
 }
 
-async function ask(child: ChildProcess, question: Question): Promise<Answer> {
+interface Asked {
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown>;
+}
+
+async function ask({ child, ended }: Asked, question: Question): Promise<Answer> {
   const answered = once(child, 'message') as Promise<[Answer]>;
-  const ended = once(child, 'exit').then((): never => {
-    throw new Error('a process of the benchmark ended');
-  });
   child.send(question);
-  const [answer] = await Promise.race([answered, ended]);
-  return answer;
+  const answers = await Promise.race([answered, ended.then(() => undefined)]);
+  if (!answers) throw new Error('a process of the benchmark ended');
+  return answers[0];
 }
