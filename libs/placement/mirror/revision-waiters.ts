@@ -9,6 +9,8 @@ interface Waiter {
 /** The reads that wait for the mirror to reach a revision. */
 export class RevisionWaiters {
   private readonly waiting = new Set<Waiter>();
+  private endIdling: (() => void) | undefined;
+  private isClosed = false;
 
   constructor(private readonly clock: Clock) {}
 
@@ -33,8 +35,23 @@ export class RevisionWaiters {
         settle(new BerthError('unavailable', 'mirror_behind', `the mirror is behind revision ${revision}; try again`)),
       );
       this.waiting.add(waiter);
+      this.endIdling?.();
       signal?.addEventListener('abort', onAbort, { once: true });
       if (signal?.aborted) onAbort();
+    });
+  }
+
+  /** Resolves after a time, or as soon as somebody waits; at once after `close`. */
+  idle(timeMs: number): Promise<void> {
+    if (this.waiting.size > 0 || this.isClosed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        this.endIdling = undefined;
+        resolve();
+      };
+      const cancel = this.clock.after(timeMs, end);
+      this.endIdling = end;
     });
   }
 
@@ -45,5 +62,7 @@ export class RevisionWaiters {
   close(): void {
     const error = new BerthError('unavailable', 'closing', 'the mirror is closing');
     for (const waiter of this.waiting) waiter.settle(error);
+    this.isClosed = true;
+    this.endIdling?.();
   }
 }

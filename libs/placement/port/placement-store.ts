@@ -86,12 +86,18 @@ export interface PlacementStore extends PoolStore, ProcessStore {
   snapshot(onRows: (rows: Rows) => void): Promise<number>;
 
   /**
-   * Changes after `revision`, in order, without a gap, until the signal aborts.
+   * Changes after `revision`, in order, without a gap, until the signal aborts. A store that is read over a connection awaits
+   * `pause` after each read that brought changes.
    *
    * @throws BerthError `failed_precondition / revision_trimmed` when the stream no longer reaches back that far, or the
    *   store is a new one: take a snapshot again. `unavailable` when the store goes away: likewise.
    */
-  follow(revision: number, onChanges: (changes: readonly Change[]) => void, signal: AbortSignal): Promise<void>;
+  follow(
+    revision: number,
+    onChanges: (changes: readonly Change[]) => void,
+    signal: AbortSignal,
+    pause?: () => Promise<void>,
+  ): Promise<void>;
 
   /** The consumers as they are in the store now, for processes without a mirror. Missing ones are left out. */
   consumers(uuids: readonly string[]): Promise<Consumer[]>;

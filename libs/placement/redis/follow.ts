@@ -17,6 +17,9 @@ export class OwnChanges {
   readonly #byRevision = new Map<number, Change>();
   #followerCount = 0;
 
+  /** @param isExpected  true while this process waits for replies to commits */
+  constructor(readonly isExpected: () => boolean) {}
+
   /** Begins to keep changes. Returns how to stop. */
   keep(): () => void {
     this.#followerCount++;
@@ -43,26 +46,37 @@ export class OwnChanges {
   }
 }
 
+interface StreamReader {
+  readonly client: RedisClient;
+  readonly keys: Keys;
+  readonly own: OwnChanges;
+}
+
+interface StreamListener {
+  readonly onChanges: (changes: readonly Change[]) => void;
+  /** Awaited after each read that brought all changes there were. */
+  readonly pause: (() => Promise<void>) | undefined;
+}
+
 /**
  * Follows the stream on a connection of its own. Entries have the revision as their id, without a gap; so a hole means
  * that the stream was trimmed, and a store behind the follower is another one, or one that lost its last writes in a
  * crash.
  */
 export async function followStream(
-  client: RedisClient,
-  keys: Keys,
+  reader: StreamReader,
   from: number,
-  onChanges: (changes: readonly Change[]) => void,
+  { onChanges, pause }: StreamListener,
   signal: AbortSignal,
-  own: OwnChanges,
 ): Promise<void> {
+  const { client, keys } = reader;
   let revision = from;
   let isQuiet = true;
   while (!signal.aborted) {
     // Changes that go on where the last ones ended prove by themselves that nothing is missing. Where there were none the
     // store is asked, in one packet: what is there before the read must come by it.
     const asked = isQuiet ? client.run(async (redis) => Number(await redis.get(keys.revision))) : revision;
-    const reading = readChanges(client, keys, revision, own);
+    const reading = readChanges(reader, revision);
     reading.catch(() => {});
     const present = await asked;
     if (present < revision) throw revisionTrimmed(revision);
@@ -75,15 +89,16 @@ export async function followStream(
     if (signal.aborted) return;
     if (first) onChanges(changes);
     revision = changes.at(-1)?.revision ?? revision;
+    if (first && changes.length < MAX_CHANGES) await pause?.();
   }
 }
 
-async function readChanges(client: RedisClient, keys: Keys, from: number, own: OwnChanges): Promise<Change[]> {
+async function readChanges({ client, keys, own }: StreamReader, from: number): Promise<Change[]> {
   const reply = await client.run<StreamReply>((redis) =>
     redis.xread('COUNT', MAX_CHANGES, 'BLOCK', BLOCK_MS, 'STREAMS', keys.changes, `${from}-0`),
   );
   const entries = reply?.[0]?.[1] ?? [];
-  await pendingReplies();
+  if (own.isExpected()) await pendingReplies();
   return entries.map(([id, fields]) => {
     const revision = Number.parseInt(id, 10);
     return own.take(revision) ?? decodeChange(revision, fields[1] ?? '');

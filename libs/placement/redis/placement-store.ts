@@ -77,9 +77,9 @@ export class RedisPlacementStore implements PlacementStore {
   readonly #reportHost: (report: HostReport) => Promise<ReportResult>;
   readonly #pools: PoolStore;
   readonly #processes: ProcessStore;
-  readonly #ownChanges = new OwnChanges();
-  readonly #seen = new SeenRevisions();
   readonly #underWay = new Set<Promise<unknown>>();
+  readonly #ownChanges = new OwnChanges(() => this.#underWay.size > 0);
+  readonly #seen = new SeenRevisions();
   #mirror: MirroredRows | undefined;
 
   /** Owns the client from now on. */
@@ -226,7 +226,12 @@ export class RedisPlacementStore implements PlacementStore {
     return revision;
   }
 
-  async follow(revision: number, onChanges: (changes: readonly Change[]) => void, signal: AbortSignal): Promise<void> {
+  async follow(
+    revision: number,
+    onChanges: (changes: readonly Change[]) => void,
+    signal: AbortSignal,
+    pause?: () => Promise<void>,
+  ): Promise<void> {
     const client = this.#client.duplicate('follow', BLOCK_MS);
     const stop = () => client.disconnect();
     const keepNoMore = this.#ownChanges.keep();
@@ -237,7 +242,8 @@ export class RedisPlacementStore implements PlacementStore {
         this.#seen.add(changes.at(-1)?.revision ?? 0);
         onChanges(changes);
       };
-      await followStream(client, this.#keys, revision, see, signal, this.#ownChanges);
+      const reader = { client, keys: this.#keys, own: this.#ownChanges };
+      await followStream(reader, revision, { onChanges: see, pause }, signal);
     } catch (thrown) {
       // Stopping is done by closing the connection under the read.
       if (!signal.aborted) throw thrown;
