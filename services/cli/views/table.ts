@@ -119,12 +119,19 @@ function aligned(terminal: Terminal, [head = [], ...rows]: readonly Cells[], wid
     chars: { ...NO_BORDERS, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
-  for (const row of rows) lines.push(row.map(textOf));
+  for (const row of rows) lines.push(...linesOf(row.map(textOf)));
   return lines
     .toString()
     .split('\n')
     .map((line) => line.trimEnd())
     .join('\n');
+}
+
+/** A row for each line of its cells: cli-table3 takes quadratic time for a cell of several lines, a second for `berth config`. */
+function linesOf(row: readonly string[]): string[][] {
+  const cells = row.map((text) => text.split('\n'));
+  const height = Math.max(...cells.map(({ length }) => length));
+  return Array.from({ length: height }, (_, n) => cells.map((lines) => lines[n] ?? ''));
 }
 
 const textOf = (cell: string | number) => (typeof cell === 'number' ? formatNumber(cell) : cell);
