@@ -1,5 +1,6 @@
 import type { HostPosition } from './host-position';
 import type { Migration } from './moves/migration';
+import { MissedReport } from './moves/missed-report';
 import type { Admission, Waiting } from './queueing/admission';
 
 /**
@@ -310,12 +311,6 @@ export interface CellMove {
 export interface Gang {
   readonly minCount: number;
   readonly count: number;
-}
-
-/** A report that lacks the instance. The next report of the same epoch settles the doubt. */
-export interface MissedReport {
-  readonly epoch: number;
-  readonly sequence: number;
 }
 
 /** The number of the present attempt; 0 before the first. */

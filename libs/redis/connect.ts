@@ -1,9 +1,10 @@
 import { setTimeout as delay, setImmediate as endOfTurn } from 'node:timers/promises';
-import type { Cluster, Redis, RedisCommander } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { BerthError, invalidArgument } from '../domain/errors';
 import { type BackoffLimits, backoffMs } from '../runtime/backoff';
 import type { Log } from '../runtime/log';
 import { parseStoreUrl, type StoreAddress } from './address';
+import type { Commands } from './commands';
 import { type ClientSettings, openClient } from './open-client';
 import type { LuaScript } from './scripts';
 import { storeError } from './store-error';
@@ -28,9 +29,6 @@ export interface RedisClientOptions extends ClientSettings {
  * the connection above its own limit (`proto-max-bulk-len`), which would look like an outage.
  */
 const MAX_SCRIPT_BYTES = 33_554_432;
-
-/** The commands that a single server, a failover group and a Cluster share. */
-export type Commands = Pick<Redis, keyof RedisCommander | 'pipeline' | 'defineCommand'>;
 
 /**
  * Connects to a Redis by URL (`parseStoreUrl`), and waits until it is up.

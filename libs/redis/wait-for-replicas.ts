@@ -1,6 +1,6 @@
 import { BerthError } from '../domain/errors';
 import { batchPerTick } from '../runtime/batch-per-tick';
-import type { Commands } from './connect';
+import type { Commands } from './commands';
 
 /**
  * Waits until replicas have everything that the connection's commands have read or written so far. It runs after the

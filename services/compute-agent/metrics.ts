@@ -1,6 +1,7 @@
 import type { Clock } from '#libs/domain/clock';
 import type { Metrics } from '#libs/runtime/metrics';
-import type { Ledger, TrackedInstance } from './host/ledger';
+import type { Ledger } from './host/ledger';
+import type { TrackedInstance } from './host/tracked-instance';
 
 /** The metrics of an agent, over all hosts of the process: a label per host would make thousands of series. */
 export function agentMetrics(metrics: Metrics, clock: Clock) {

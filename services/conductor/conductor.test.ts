@@ -11,7 +11,7 @@ import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { mustCommit } from '#libs/testing/placement/placement';
 import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
-import type { Conductor } from './context';
+import type { Conductor } from './conductor';
 import { eventPublisher } from './events/publish-events';
 import { Hearing } from './losses/hearing';
 import { conductorMetrics } from './metrics';

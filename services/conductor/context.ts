@@ -7,11 +7,8 @@ import type { AllocationRequest, Sealer } from '#libs/placement/sealed/allocatio
 import type { SenderLog } from '#libs/runtime/sender-log';
 import type { RuntimeDeps } from '#libs/runtime/service';
 import type { EventPublisher } from './events/publish-events';
-import type { Hearing } from './losses/hearing';
 import type { ConductorMetrics } from './metrics';
 import type { ConductorConfig } from './options';
-import type { PendingQueue } from './pending/pending-queue';
-import type { QuotaJudge } from './triggers/admission/within-quota';
 
 /** Dependencies of a conductor. */
 export interface ConductorDeps extends RuntimeDeps {
@@ -28,16 +25,11 @@ export interface ConductorDeps extends RuntimeDeps {
 }
 
 /** The same, once it runs. */
-export interface Conductor extends ConductorDeps {
+export interface ConductorContext extends ConductorDeps {
   readonly measured: ConductorMetrics;
   /** Refused messages, in the log. */
   readonly refusals: SenderLog;
   readonly events: EventPublisher;
-  /** Instances that wait for capacity, as this conductor read them last. */
-  readonly pending: PendingQueue;
-  readonly quotas: QuotaJudge;
-  /** True when all hosts were heard since the store went back. */
-  readonly hearing: Hearing;
   /** Aborts when the conductor stops: waits end, messages in hand go back to the queue. */
   readonly stopping: AbortSignal;
   /** Retries of work while something is unavailable. */

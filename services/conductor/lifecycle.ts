@@ -2,7 +2,7 @@ import { BerthError } from '#libs/domain/errors';
 import { type Attempt, canTransition, FIRST_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
 import type { CreateTerms, Fence } from '#libs/instances/store';
 import { endHeldAlternates } from './alternates/held-alternates';
-import type { Conductor } from './context';
+import type { ConductorContext } from './context';
 
 /** Fields of a record that a step changes. */
 export type RecordChange = Partial<
@@ -41,7 +41,7 @@ export type WriteResult =
  * @throws BerthError `internal / bad_transition` when the lifecycle does not allow it: a fault of Berth.
  */
 export async function writeRecord(
-  c: Conductor,
+  c: ConductorContext,
   record: Instance,
   change: RecordChange,
   fence?: Fence,
@@ -82,7 +82,7 @@ const LIMITED: readonly InstanceState[] = ['active', 'unknown', 'stopped', 'shel
  * @throws BerthError as `InstanceStore.create`; `internal / bad_transition`.
  */
 export async function createRecords(
-  c: Conductor,
+  c: ConductorContext,
   requestId: string,
   records: readonly Instance[],
   terms?: CreateTerms,
@@ -95,7 +95,7 @@ export async function createRecords(
 }
 
 /** The record as it is now; undefined when there is none. */
-export async function readRecord(c: Conductor, uuid: string): Promise<Instance | undefined> {
+export async function readRecord(c: ConductorContext, uuid: string): Promise<Instance | undefined> {
   const [record] = await c.instances.get([uuid]);
   return record;
 }

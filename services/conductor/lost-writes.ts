@@ -2,7 +2,7 @@ import type { RunningInstance } from '#libs/contracts/stats';
 import { attemptNumber, BUILT_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
 import type { KeptEnded } from '#libs/instances/store';
 import type { Sealing } from '#libs/placement/sealed/allocation-request';
-import type { Conductor } from './context';
+import type { ConductorContext } from './context';
 
 /** Up to when the store may have lost what was written to it: it was new then, or another server went on with it. */
 export interface LostWrites {
@@ -18,7 +18,7 @@ export interface LostWrites {
  * Asks the store. Claim tokens, like revisions, begin at the clock's microseconds whenever a store is new, or another
  * server goes on with it.
  */
-export async function readLostWrites(c: Conductor): Promise<LostWrites> {
+export async function readLostWrites(c: ConductorContext): Promise<LostWrites> {
   const { bornAtMs, jumps } = await c.placement.identify();
   const beforeToken = Math.max(bornAtMs * 1_000, jumps.at(-1)?.[1] ?? 0);
   const born = bornAtMs === 0 ? [] : [{ last: undefined, next: bornAtMs * 1_000 }];

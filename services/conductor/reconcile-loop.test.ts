@@ -2,7 +2,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
 import { senderLog } from '#libs/runtime/sender-log';
-import type { Conductor } from './context';
+import type { Conductor } from './conductor';
 import { eventPublisher } from './events/publish-events';
 import { Hearing } from './losses/hearing';
 import { conductorMetrics } from './metrics';

@@ -1,5 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
-import type { Conductor } from './context';
+import type { Conductor } from './conductor';
 import { isHeldUp } from './losses/hearing';
 import type { ReconcileInput } from './observation';
 import { reconcile } from './reconcile';
@@ -57,7 +57,7 @@ async function oneRound(
   // Awaited together: a step that fails while a scheduler is asked must not be nobody's rejection.
   const [selected, settled, ...performed] = await Promise.all([
     selecting.length > 0 ? select(c, selecting) : [],
-    settling.length > 0 ? settleGangs(c, settling, reconcileLoop) : [],
+    settling.length > 0 ? settleGangs(c, settling, (gangs) => reconcileLoop(c, gangs)) : [],
     ...performing,
   ]);
   return { next: [...selected, ...settled, ...performed.flat().filter((look) => look !== undefined)], nothing };

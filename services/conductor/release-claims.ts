@@ -1,5 +1,5 @@
 import type { ReleaseClaimsRequest, ReleaseClaimsResponse } from '#libs/contracts/release-claims';
-import type { Conductor } from './context';
+import type { Conductor } from './conductor';
 
 /**
  * Gives back what the top had selected here and has no use for. What is on record by now is left alone: its record looks after its

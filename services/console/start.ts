@@ -1,26 +1,13 @@
 import { requireLoopback } from '#libs/auth/noauth';
 import { openAuth } from '#libs/auth/open';
-import type { AuthConfig } from '#libs/auth/options';
-import type { Bus } from '#libs/bus/port';
 import { Client } from '#libs/client/client';
 import { BerthError } from '#libs/domain/errors';
-import type { InstanceStore } from '#libs/instances/store';
-import type { PlacementStore } from '#libs/placement/port/placement-store';
-import type { PlacementView } from '#libs/placement/port/placement-view';
-import { firstUnready, type Running, type RuntimeDeps } from '#libs/runtime/service';
+import { firstUnready, type Running } from '#libs/runtime/service';
 import { Drains } from './actions/drains';
 import { OperatorActions } from './actions/operator-actions';
 import { createApp } from './http/app';
+import { ConsoleDeps } from './http/app-parts';
 import { Live } from './live/live';
-import type { ConsoleConfig } from './options';
-
-export interface ConsoleDeps extends RuntimeDeps {
-  readonly bus: Bus;
-  readonly mirror: PlacementView & Pick<Running, 'readiness'>;
-  readonly instances: InstanceStore;
-  readonly placement: Pick<PlacementStore, 'reported' | 'heardAt' | 'processes' | 'identify'>;
-  readonly config: ConsoleConfig & AuthConfig;
-}
 
 export interface RunningConsole extends Running {
   /** Its address: `http://127.0.0.1:8780`. */

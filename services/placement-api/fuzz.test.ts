@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import * as fc from 'fast-check';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { type Log, silentLog } from '#libs/runtime/log';
+import type { Answered } from './testing/answered';
 import { type Api, openApi } from './testing/api';
 import { requests, shown, type WireRequest } from './testing/arbitrary-request';
-import type { Answered } from './testing/client';
 import { beginFuzz } from './testing/fuzzed-state';
 import { errorOf } from './testing/state';
 

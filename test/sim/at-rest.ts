@@ -4,11 +4,10 @@ import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { lostUpToMs } from '#libs/placement/port/store-identity';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
-import { agentOf } from './actions/common';
 import { LIE_POSITION } from './actions/liars';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
-import { CONDUCTOR } from './settings';
+import { agentOf, CONDUCTOR } from './settings';
 import { circling } from './world/circling';
 
 /** How long after their retention records go at the latest: audits come at intervals. */

@@ -13,13 +13,9 @@ import { type Provider, SHARING_TRAIT } from '#libs/domain/provider';
 import { type Doubt, doubtShare } from '#libs/instances/doubts';
 import type { Change } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
-import type { Decisions } from './actions/api-clients';
-import { LIE_AGGREGATE } from './actions/liars';
-import { RACK_NAMES, RACKS } from './actions/racks';
-import { nameOf, TENANTS } from './actions/tenants/requests';
 import type { Fleet } from './fleet';
 import type { Machine, MachineEvent } from './machine';
-import { CLOCK_TOLERANCE_MS, CONDUCTOR } from './settings';
+import { CLOCK_TOLERANCE_MS, CONDUCTOR, LIE_AGGREGATE, nameOf, RACK_NAMES, RACKS, TENANTS } from './settings';
 import { TakeOvers } from './take-overs';
 import { GangWatch } from './watches/gang-watch';
 import { HostWatch } from './watches/host-watch';
@@ -967,3 +963,11 @@ function isBrokenPolicy(members: readonly (readonly string[])[], groupId: string
 export function allocationsOf({ allocations, projectId }: Consumer): string {
   return JSON.stringify([allocations, projectId]);
 }
+
+/** A decision of a client of the placement API on a provider. */
+export type Decision = 'reserves' | 'hasTrait' | 'isInAggregate';
+
+/** Decisions of clients of the placement API on a provider, as far as their writes were acknowledged. */
+export type Decisions = {
+  readonly [D in Decision]?: true;
+};

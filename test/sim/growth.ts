@@ -1,9 +1,9 @@
 import { DEAD_LETTERS } from '#libs/bus/port';
 import { agentQueue } from '#libs/contracts/queues';
-import { agentOf, confirmed, HOSTS } from './actions/common';
+import { confirmed } from './actions/common';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
-import { CONDUCTOR } from './settings';
+import { agentOf, CONDUCTOR, HOSTS } from './settings';
 
 /** What is kept in several places, and grows with what happens. */
 interface Kept {

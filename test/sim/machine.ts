@@ -2,6 +2,7 @@ import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
 import type { SimulatedProcess } from '#libs/simulation/simulated-process';
+import type { TrackedInstance } from '#services/compute-agent/host/tracked-instance';
 import type {
   Driver,
   DriverMoves,
@@ -10,7 +11,6 @@ import type {
   RunningWorkload,
 } from '../../services/compute-agent/drivers/driver';
 import type { Journal, LostInstance } from '../../services/compute-agent/host/journal';
-import type { TrackedInstance } from '../../services/compute-agent/host/ledger';
 
 /** What somebody did to a machine, for those who check it. */
 export interface MachineEvent {

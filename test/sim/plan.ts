@@ -8,7 +8,7 @@ import { attemptNumber } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import { deletesAllocations, givesAggregate, givesTrait, novaMoves, reserves } from './actions/api-clients';
-import { confirmed, HOSTS, instanceAt, pick, type World } from './actions/common';
+import { confirmed, instanceAt, pick, type World } from './actions/common';
 import { deleteDeadHosts, deleteHost } from './actions/deletions';
 import { drain, undrain } from './actions/drains';
 import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
@@ -47,6 +47,7 @@ import { type Request, requestIn, send, tenant } from './actions/tenants/request
 import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';
+import { HOSTS } from './settings';
 import { drawPlan, type Kind, kind, type Action as PlannedAction } from './world/draw-plan';
 import { byHowMuch, faultsOf, takeStoreAway, usualFaults } from './world/faults';
 

@@ -1,5 +1,4 @@
 /* Settings of the simulated fleet: seconds where real fleets have minutes, so that all deadlines pass in a short run. */
-
 export const SCHEDULER = {
   BERTH_SCHEDULER_HOST_TIMEOUT_MS: '10000',
   BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '3000',
@@ -45,3 +44,29 @@ export const LEASE_MS = 3 * Number(AGENT.BERTH_AGENT_REPORT_INTERVAL_MS);
 
 /** Processes' clocks are the world's, less what the way to the store takes. */
 export const CLOCK_TOLERANCE_MS = 1_500;
+
+/** The ordinary hosts, and those that one process carries. */
+export const HOSTS = ['h1', 'h2', 'rack-1', 'rack-2'] as const;
+
+/** The process that carries a host. */
+export function agentOf(host: string): string {
+  return `agent-${host.split('-')[0]}`;
+}
+
+/** No operator has an aggregate of this uuid. */
+export const LIE_AGGREGATE = '11e00000-0000-4000-8000-000000000000';
+
+/** By its name, the uuid of each rack. */
+export const RACKS = {
+  r1: 'aaaaaaaa-0000-4000-8000-000000000001',
+  r2: 'aaaaaaaa-0000-4000-8000-000000000002',
+} as const;
+
+/** The names of all racks. */
+export const RACK_NAMES = Object.keys(RACKS) as readonly (keyof typeof RACKS)[];
+
+/** The tenants. */
+export const TENANTS = ['tenant-a', 'tenant-b'];
+
+/** The name of all instances of a tenant: others are never told of it. */
+export const nameOf = (who: string) => `an instance of ${who}`;

@@ -1,9 +1,8 @@
 import type { HostGrant } from '#libs/placement/port/placement-store';
 import type { SimulatedProcess } from '#libs/simulation/simulated-process';
 import type { Asking } from '#libs/simulation/store-server';
-import { agentOf } from './actions/common';
 import type { Fleet } from './fleet';
-import { CLOCK_TOLERANCE_MS, LEASE_MS } from './settings';
+import { agentOf, CLOCK_TOLERANCE_MS, LEASE_MS } from './settings';
 
 /**
  * Which hosts another machine's agent takes over while their holder can not be heard: it stands still, is cut off, or no

@@ -1,10 +1,10 @@
 import Denque from 'denque';
 import type { Identity } from '../../contracts/identity';
 import type { QueueSpec } from '../../contracts/queues';
+import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import { deliveryLimit } from '../errors';
 import { isDeadLetters } from '../port';
-import type { MemoryBroker } from './broker';
 
 /** A message in the broker. */
 export interface Envelope {
@@ -33,16 +33,25 @@ export interface Receiver {
   receive(envelope: Envelope): void;
 }
 
+/** The broker of a queue. */
+export interface QueueBroker {
+  readonly clock: Clock;
+  /** Moves a message to the dead letters. */
+  bury(envelope: Envelope, error: BerthError, queue: QueueSpec): void;
+  /** Acts in a later turn of the event loop. */
+  later(action: () => void): void;
+}
+
 /** A queue of the memory broker, with RabbitMQ's limits, expiry and round-robin delivery. */
 export class MemoryQueue {
   readonly spec: QueueSpec;
-  readonly #broker: MemoryBroker;
+  readonly #broker: QueueBroker;
   readonly #ready = new Denque<Envelope>();
   readonly #receivers: Receiver[] = [];
   #turn = 0;
   #readyBytes = 0;
 
-  constructor(spec: QueueSpec, broker: MemoryBroker) {
+  constructor(spec: QueueSpec, broker: QueueBroker) {
     this.spec = spec;
     this.#broker = broker;
   }

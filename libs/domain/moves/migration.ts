@@ -1,8 +1,8 @@
 import type { Consumer } from '../consumer';
 import type { HostPosition } from '../host-position';
-import type { MissedReport } from '../instance';
 import { turnedUuid } from '../names';
 import { RESERVATION_CONSUMER, reservationUuidOf } from '../queueing/place-lease';
+import type { MissedReport } from './missed-report';
 
 /** The kind of a move, in Nova's words. */
 export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';

@@ -2,8 +2,10 @@ import type { Consumer } from '../../domain/consumer';
 import type { Resources } from '../../domain/inventory';
 import { countedOf, type Growth } from '../../domain/quotas/quota';
 import type { ConsumerWrite, ProjectUsage, SettleProject } from '../port/placement-store';
-import { DAY_MS, daysOf, heldOf, holdMore, isHeld, laterOf, SINCE, withAmounts } from './claims/use-over-time';
-import { projectKey, type StoredUsage } from './tables';
+import { holdMore } from './claims/hold-more';
+import type { StoredUsage } from './claims/stored-usage';
+import { DAY_MS, daysOf, heldOf, isHeld, laterOf, SINCE, withAmounts } from './claims/use-over-time';
+import { projectKey } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 
 type Days = ProjectUsage['days'];

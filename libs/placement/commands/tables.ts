@@ -15,6 +15,7 @@ import type {
   Rows,
   Usage,
 } from '../port/placement-store';
+import type { StoredUsage } from './claims/stored-usage';
 import { daysOf, heldOf } from './claims/use-over-time';
 
 /** The store's tables, each row under one key. */
@@ -82,12 +83,6 @@ export interface LastReport {
   readonly providerUuids: readonly string[];
   /** Digest of the whole report; '' when providers' rows hold more than it, because resources left out are still in use. */
   readonly digest: string;
-}
-
-/** A project's amounts, and their changes day by day (`claims/use-over-time.ts`), as of the last change at `atMs`. */
-export interface StoredUsage {
-  readonly atMs: number;
-  readonly amounts: Resources;
 }
 
 /** Holder of a host until the time is over. */

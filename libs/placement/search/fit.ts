@@ -3,7 +3,7 @@ import { isNodeClass } from '../../domain/nodes/node';
 import type { Provider } from '../../domain/provider';
 import type { RequestGroup } from '../../domain/request-spec';
 import type { ProviderForest } from '../port/placement-view';
-import type { Demand } from './plan';
+import type { Demand } from './demand';
 
 /** True if some of `wanted` are in `names`. */
 export function hasAnyOf(names: readonly string[], wanted: readonly string[]): boolean {

@@ -1,15 +1,9 @@
 import type { Provider } from '../../domain/provider';
 import type { RequestGroup } from '../../domain/request-spec';
 import type { ProviderForest } from '../port/placement-view';
+import { Demand } from './demand';
 import { hasAnyOf, hasEach, offers } from './fit';
 import type { CandidateQuery } from './query';
-
-/** An amount of one class that must come from one provider. `classIndex` is the class's place in {@link Plan.classes}. */
-export interface Demand {
-  readonly resourceClass: string;
-  readonly classIndex: number;
-  readonly amount: number;
-}
 
 /**
  * One choice of a provider. A group with a suffix is one choice for all its demands; the group without is one for each

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { inventory } from '../../domain/inventory';
 import type { ConsumerWrite, PlacementStore } from '../../placement/port/placement-store';
+import type { PlacementStoreWorld } from './placement';
 import { aProvider, aWrite, claim, commit, contentsOf, mustCommit } from './placement';
-import type { PlacementStoreWorld } from './placement-store-contract';
 import { claimWithin, setQuota } from './projects/placement-store-quotas';
 
 export function describeContention(world: () => PlacementStoreWorld): void {

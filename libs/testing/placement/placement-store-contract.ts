@@ -1,10 +1,10 @@
-import type { PlacementStore } from '../../placement/port/placement-store';
 import { describeGrouping } from './grouping/placement-store-grouping';
 import { describeSpread } from './grouping/placement-store-spread';
 import { describeHolders } from './hosts/placement-store-holders';
 import { describeHosts } from './hosts/placement-store-hosts';
 import { describeNested } from './hosts/placement-store-nested';
 import { describePools } from './hosts/placement-store-pools';
+import { PlacementStoreWorld } from './placement';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
@@ -13,15 +13,6 @@ import { describeProcesses } from './placement-store-processes';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 import { describeQuotas } from './projects/placement-store-quotas';
-
-/** A store that is empty at the start of each test, with ways to open further clients. */
-export interface PlacementStoreWorld {
-  readonly store: PlacementStore;
-  /** Another client of the same store. */
-  another(): Promise<PlacementStore>;
-  /** Closes all of them. */
-  close(): Promise<void>;
-}
 
 /** The contract suite of PlacementStore. */
 export function describePlacementStore(name: string, open: () => Promise<PlacementStoreWorld>): void {

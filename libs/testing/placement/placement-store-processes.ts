@@ -1,5 +1,5 @@
 import type { SeenProcess } from '../../placement/port/placement-store';
-import type { PlacementStoreWorld } from './placement-store-contract';
+import type { PlacementStoreWorld } from './placement';
 
 /** The processes that use a store, as it tells of them. */
 export function describeProcesses(world: () => PlacementStoreWorld): void {

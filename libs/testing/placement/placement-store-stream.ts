@@ -3,8 +3,8 @@ import { Mirror } from '../../placement/mirror/mirror';
 import type { Change, PlacementStore } from '../../placement/port/placement-store';
 import { silentLog } from '../../runtime/log';
 import { systemClock, systemRandom } from '../../runtime/system';
+import type { PlacementStoreWorld } from './placement';
 import { aProvider, aReport, aWrite, claim, contentsOf, mustCommit, mustReport } from './placement';
-import type { PlacementStoreWorld } from './placement-store-contract';
 import { setQuota } from './projects/placement-store-quotas';
 
 export function describeStream(world: () => PlacementStoreWorld): void {

@@ -167,3 +167,12 @@ export async function contentsOf(store: PlacementStore): Promise<Contents> {
 export type Contents = {
   readonly [K in Exclude<keyof Rows, `deleted${string}`>]-?: NonNullable<Rows[K]>;
 } & { readonly projectUsages: readonly Revised<ProjectUsage>[] };
+
+/** A store that is empty at the start of each test, with ways to open further clients. */
+export interface PlacementStoreWorld {
+  readonly store: PlacementStore;
+  /** Another client of the same store. */
+  another(): Promise<PlacementStore>;
+  /** Closes all of them. */
+  close(): Promise<void>;
+}

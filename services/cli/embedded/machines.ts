@@ -1,8 +1,8 @@
 import type { Bus } from '#libs/bus/port';
 import type { HostDisabled } from '#libs/contracts/stats';
 import type { Running, RuntimeDeps } from '#libs/runtime/service';
+import type { TrackedInstance } from '#services/compute-agent/host/tracked-instance';
 import type { Journal, LostInstance } from '../../compute-agent/host/journal';
-import type { TrackedInstance } from '../../compute-agent/host/ledger';
 import type { AgentConfig } from '../../compute-agent/options';
 import { type ComputeAgentParts, startComputeAgent } from '../../compute-agent/start';
 

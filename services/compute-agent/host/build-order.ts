@@ -1,23 +1,11 @@
-import { type BuildInstance, buildInstanceCodec } from '#libs/contracts/compute';
+import { buildInstanceCodec } from '#libs/contracts/compute';
 import { internedSpecs } from '#libs/contracts/interned-specs';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
-import { addResources, type Resources } from '#libs/domain/inventory';
-import type { RequestSpec } from '#libs/domain/request-spec';
+import { addResources } from '#libs/domain/inventory';
 import type { HostCapacity, InstanceToBuild } from '../drivers/driver';
-import type { TrackedInstance } from './ledger';
 import { claimedByName } from './own-providers';
-
-/** A BuildInstance with its request spec decoded and checked. */
-export interface BuildOrder extends Omit<BuildInstance, 'requestSpec'> {
-  readonly requestSpec: RequestSpec;
-  /**
-   * All resources claimed for the instance. If the conductor sent none, all that it requires: the unnumbered request
-   * group and the granular ones, with its extra specs.
-   */
-  readonly resources: Resources;
-  /** The original message, for a later run that continues the build. */
-  readonly body?: Uint8Array;
-}
+import type { TrackedInstance } from './tracked-instance';
+import { BuildOrder } from './tracked-instance';
 
 /** @throws BerthError `invalid_argument` like the codecs of BuildInstance and RequestSpec. */
 export function decodeBuildOrder(body: Uint8Array): BuildOrder {

@@ -4,11 +4,12 @@ import { BerthError } from '#libs/domain/errors';
 import { continueTrace, type SpanFacts, traceparent } from '#libs/runtime/tracing';
 import { type Driver, type InstanceToBuild, movesUnsupported } from '../drivers/driver';
 import { isFenced } from '../drivers/fenced';
-import { type BuildOrder, builtState, carriedBuild, instanceToBuild, trackedInstance } from './build-order';
+import { builtState, carriedBuild, instanceToBuild, trackedInstance } from './build-order';
 import type { Exits } from './exits';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import type { Ledger } from './ledger';
+import { type BuildOrder } from './tracked-instance';
 
 /** The outcome of a build. `handed_back` means not built: the order is requeued. */
 export type BuildEnd =

@@ -1,7 +1,7 @@
 import type { Clock } from '#libs/domain/clock';
-import type { BuildOrder } from './build-order';
-import { createExpiringMap } from './expiring-map';
+import { createExpiringMap } from '#libs/runtime/expiring-map';
 import { TOMBSTONE_KEPT_MS } from './tombstones';
+import type { BuildOrder } from './tracked-instance';
 
 /** The outcome of a build that left nothing. */
 export interface ConcludedBuild {

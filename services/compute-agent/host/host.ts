@@ -6,7 +6,6 @@ import type { Driver } from '../drivers/driver';
 import type { HostLease } from '../holding/host-lease';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
-import type { BuildOrder } from './build-order';
 import { type Builds, createBuilds } from './builds';
 import { type ConcludedBuilds, createConcludedBuilds } from './concluded-builds';
 import { createExits, type Exits } from './exits';
@@ -16,6 +15,7 @@ import { createLedger, type Ledger } from './ledger';
 import { ownProviders } from './own-providers';
 import { type ExternalUsage, externalUsageOf, type Stats, statsOf } from './stats';
 import { createTombstones, type Tombstones } from './tombstones';
+import type { BuildOrder } from './tracked-instance';
 
 /** Dependencies of one host. */
 export interface HostParts extends RuntimeDeps {

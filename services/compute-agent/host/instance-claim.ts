@@ -1,8 +1,7 @@
 import { type Inventory, type Resources, refusalOf } from '#libs/domain/inventory';
 import { isNestedUuidOf } from '#libs/placement/port/nested-provider';
-import type { BuildOrder } from './build-order';
-import type { TrackedInstance } from './ledger';
 import { heldByProvider, type OwnProvider, PROVIDER_GONE, providerGoneMessage } from './own-providers';
+import type { BuildOrder, TrackedInstance } from './tracked-instance';
 
 /** An agent's own state of its host at the moment of a claim. */
 export interface OwnTruth {

@@ -4,7 +4,7 @@ import type { HostDisabled } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
 import { createKeyedLock } from '#libs/runtime/keyed-lock';
-import type { TrackedInstance } from './ledger';
+import type { TrackedInstance } from './tracked-instance';
 
 /**
  * The instances of a host on disk, one small JSON file each, and its disabled state, so that an agent finds them again

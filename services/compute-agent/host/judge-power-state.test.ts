@@ -1,6 +1,6 @@
 import type { SetPowerState } from '#libs/contracts/power';
 import { judgePowerState } from './judge-power-state';
-import type { TrackedInstance } from './ledger';
+import type { TrackedInstance } from './tracked-instance';
 
 const tracked = { state: 'running', attempt: 1, claimToken: 7, poweredAt: undefined } as TrackedInstance;
 const order = {

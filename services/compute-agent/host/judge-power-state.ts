@@ -1,7 +1,7 @@
 import type { SetPowerState } from '#libs/contracts/power';
 import { isAfter } from '#libs/domain/host-position';
 import type { PowerState } from '#libs/domain/instance';
-import type { TrackedInstance } from './ledger';
+import type { TrackedInstance } from './tracked-instance';
 
 /**
  * The decision on an order to stop or start an instance.

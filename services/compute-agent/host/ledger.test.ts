@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import { anOrder } from '../testing/agent-world';
 import { trackedInstance } from './build-order';
-import { createLedger, type TrackedInstance } from './ledger';
+import { createLedger } from './ledger';
+import { type TrackedInstance } from './tracked-instance';
 
 it('always holds the sum of what it tracks', () => {
   const step = fc.record({

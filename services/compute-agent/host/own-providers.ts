@@ -3,7 +3,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import { isNestedUuidOf, nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { HostCapacity, InstanceToBuild } from '../drivers/driver';
-import type { BuildOrder } from './build-order';
+import type { BuildOrder } from './tracked-instance';
 
 /** A provider of a host in the agent's present state; the root's name is ''. */
 export interface OwnProvider {

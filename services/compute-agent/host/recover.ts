@@ -1,6 +1,6 @@
 import { buildToCarryOn } from './build-order';
 import { type Host, refreshExternalUsage } from './host';
-import type { TrackedInstance } from './ledger';
+import type { TrackedInstance } from './tracked-instance';
 
 /**
  * Recovers the instances in a host's journal: adopts running ones, keeps stopped ones, and destroys half-built ones,

@@ -1,10 +1,11 @@
 import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import type { HostPosition } from '#libs/domain/host-position';
 import { addResources, type Resources, spreadUsage } from '#libs/domain/inventory';
-import type { RunningWorkload } from '../drivers/driver';
-import type { Host } from './host';
-import type { Ledger, TrackedInstance } from './ledger';
+import type { Driver, RunningWorkload } from '../drivers/driver';
+import type { HostFacts } from './host-facts';
+import type { Ledger } from './ledger';
 import type { OwnProvider } from './own-providers';
+import type { TrackedInstance } from './tracked-instance';
 
 /** A host's report without the fields that the reporter adds. */
 export type Stats = Omit<UpdateResourceStatsRequest, 'host' | 'agentRun' | 'sequence' | 'disabled'>;
@@ -47,9 +48,18 @@ function displaced([root, ...nested]: readonly OwnProvider[], ledger: Pick<Ledge
     Object.entries(ledger.usedOn(root.uuid)).filter(([name]) => root.inventories[name] === undefined),
   );
 }
+/** A host of which an agent reports. */
+interface ReportedHost {
+  readonly facts: HostFacts;
+  readonly driver: Driver;
+  readonly ledger: Ledger;
+  readonly external: ExternalUsage;
+  readonly unreadable: ReadonlySet<string>;
+}
+
 /** The content of a host's report without its position. */
 export function statsOf(
-  { facts, driver, ledger, external, unreadable }: Host,
+  { facts, driver, ledger, external, unreadable }: ReportedHost,
   hasAllocationRequests: boolean,
 ): Omit<Stats, keyof HostPosition> {
   const { inventories, traits, capabilities, nested } = driver.capacity();
@@ -81,7 +91,11 @@ function ioOpsOf(ledger: Ledger): number {
 }
 
 /** State that schedulers use and no claim shows: its changes are reported early. */
-export function describeVolatile({ ledger, external, driver }: Pick<Host, 'ledger' | 'external' | 'driver'>): string {
+export function describeVolatile({
+  ledger,
+  external,
+  driver,
+}: Pick<ReportedHost, 'ledger' | 'external' | 'driver'>): string {
   return JSON.stringify([ioOpsOf(ledger), [...external.byProvider], driver.capacity().nested]);
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '#libs/domain/clock';
-import { createExpiringMap } from './expiring-map';
+import { createExpiringMap } from '#libs/runtime/expiring-map';
 
 /**
  * Remembers a host's destroyed instances, so that a build which comes after its own destroy (redelivered, or overtaken)

@@ -5,7 +5,7 @@ import type { SetPowerState } from '#libs/contracts/power';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
 import type { Host } from '../host/host';
-import type { TrackedInstance } from '../host/ledger';
+import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields } from '../reports/report-build';
 import { reportPower } from '../reports/report-power';
 import { keepInstance } from './keep-instance';

@@ -1,5 +1,5 @@
 import { type Host, retryUntilDrainEnd } from '../host/host';
-import type { TrackedInstance } from '../host/ledger';
+import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields } from '../reports/report-build';
 
 /**

@@ -1,6 +1,6 @@
-import type { BuildOrder } from '../host/build-order';
 import type { ConcludedBuild } from '../host/concluded-builds';
 import type { Host } from '../host/host';
+import type { BuildOrder } from '../host/tracked-instance';
 import { attemptFields } from '../reports/report-build';
 
 /** Counts and logs a refused build; returns the result to report. */

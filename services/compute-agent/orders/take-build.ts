@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
-import { type BuildOrder, trackedInstance } from '../host/build-order';
+import { trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
 import type { ConcludedBuild } from '../host/concluded-builds';
 import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/host';
 import { type Judgement, judgeBuild } from '../host/instance-claim';
-import type { TrackedInstance } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
+import type { TrackedInstance } from '../host/tracked-instance';
+import { type BuildOrder } from '../host/tracked-instance';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 import { keepInstance } from './keep-instance';
 import { refuseBuild } from './refuse-build';

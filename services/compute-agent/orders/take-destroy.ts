@@ -1,7 +1,7 @@
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import type { DestroyInstance } from '#libs/contracts/compute';
 import { type Host, retryUntilDrainEnd } from '../host/host';
-import type { TrackedInstance } from '../host/ledger';
+import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 
 /** For an absent instance, a destroy of attempt 0, or without a claim, covers every late attempt. */

@@ -1,7 +1,7 @@
 import type { HostDisabled } from '#libs/contracts/stats';
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
 import type { Journal } from '../host/journal';
-import type { TrackedInstance } from '../host/ledger';
+import type { TrackedInstance } from '../host/tracked-instance';
 
 interface Remembered {
   readonly instances: readonly TrackedInstance[];

@@ -1,7 +1,7 @@
 import { sleep } from '#libs/domain/clock';
 import type { Host } from '../host/host';
-import type { TrackedInstance } from '../host/ledger';
 import { TOMBSTONE_KEPT_MS } from '../host/tombstones';
+import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields, reportBuild } from './report-build';
 
 /** Reports exited instances, and tracks unfinished reports. */

@@ -6,7 +6,7 @@ import { agentSender, BUILD_RESULTS } from '#libs/contracts/queues';
 import type { BerthError } from '#libs/domain/errors';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { powerStateOf } from '../host/judge-power-state';
-import type { TrackedInstance } from '../host/ledger';
+import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields } from './report-build';
 
 /**

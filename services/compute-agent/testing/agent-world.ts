@@ -31,7 +31,8 @@ import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import type { OpenDriver } from '../drivers/driver';
 import type { FakeDriver } from '../drivers/fake';
 import { driverFromConfig } from '../drivers/open-driver';
-import { type BuildOrder, decodeBuildOrder } from '../host/build-order';
+import { decodeBuildOrder } from '../host/build-order';
+import { type BuildOrder } from '../host/tracked-instance';
 import { agentOptions } from '../options';
 import { startComputeAgent } from '../start';
 

@@ -1,5 +1,5 @@
 import type { Attempt, Instance } from '#libs/domain/instance';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { triedBy } from '../steps/next-alternate';
 
 /**

@@ -4,7 +4,7 @@ import type { Instance, InstanceState } from '#libs/domain/instance';
 import { RESERVATION_CONSUMER, reservationUuidOf, withoutPlace } from '#libs/domain/queueing/place-lease';
 import type { ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 import { release } from '../steps/claims';
 
 /** The states in which an instance may come to need an alternate. */
@@ -14,7 +14,7 @@ export const NEEDING_ALTERNATES: readonly InstanceState[] = ['scheduling', 'buil
 const MAY_HOLD: readonly InstanceState[] = [...NEEDING_ALTERNATES, 'deleting', 'undoing'];
 
 /** The reservation for an instance's alternates, if its request wants one and it still holds. */
-export async function reservationOf(c: Conductor, record: Instance): Promise<Consumer | undefined> {
+export async function reservationOf(c: ConductorContext, record: Instance): Promise<Consumer | undefined> {
   if (record.admission?.alternatesHeld !== 'reserved') return undefined;
   const [held] = await c.placement.consumers([reservationUuidOf(record.uuid)]);
   return isClaimOf(record, held, RESERVATION_CONSUMER) ? held : undefined;
@@ -35,7 +35,11 @@ export function withoutClaimed(held: Consumer, { allocations }: AllocationReques
  * Ends what holds the alternates of an instance that will not need them any more: a reservation, a lease, or the nomination of
  * one that waited. Where that fails an audit ends the reservation, and time the lease.
  */
-export async function endHeldAlternates(c: Conductor, before: Instance, { state, uuid }: Instance): Promise<void> {
+export async function endHeldAlternates(
+  c: ConductorContext,
+  before: Instance,
+  { state, uuid }: Instance,
+): Promise<void> {
   if (NEEDING_ALTERNATES.includes(state) || state === 'pending') return;
   const mayHold = MAY_HOLD.includes(before.state);
   const isLeased = mayHold && before.admission?.alternatesHeld === 'leased';

@@ -1,7 +1,7 @@
 import { sleep } from '#libs/domain/clock';
 import type { OutboxSize } from '#libs/instances/store';
 import { backoffMs } from '#libs/runtime/backoff';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 
 /** The lease of whoever publishes what others left: two at once would do no harm but publish everything twice. */
 export const OUTBOX_LEASE = 'outbox';

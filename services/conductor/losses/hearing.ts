@@ -1,9 +1,8 @@
-import { BerthError } from '#libs/domain/errors';
 import { isUnheard, mayRunForgotten } from '#libs/domain/host';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { lostUpToMs } from '#libs/placement/port/store-identity';
 import { counted } from '#libs/runtime/counted';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 import { isFromBefore, mayBeBuiltElsewhere } from '../lost-writes';
 import type { Observation } from '../observation';
 import { keepDoubt } from '../steps/note-doubt';
@@ -59,7 +58,7 @@ export class Hearing {
   #shownAtMs = -Infinity;
 
   /** The records among these that may be older than their instances, each with the reason. Reads little once all hosts were heard. */
-  async uncertainAmong(c: Conductor, records: readonly Instance[]): Promise<ReadonlyMap<string, Uncertainty>> {
+  async uncertainAmong(c: ConductorContext, records: readonly Instance[]): Promise<ReadonlyMap<string, Uncertainty>> {
     const upToMs = lostUpToMs(await c.placement.identify());
     const before = records.filter((record) => isFromBefore(record, { upToMs }));
     if (before.length === 0) return new Map();
@@ -68,7 +67,7 @@ export class Hearing {
     return this.#ofTheirOwn(c, before, upToMs);
   }
 
-  async #lacking(c: Conductor, upToMs: number): Promise<string | undefined> {
+  async #lacking(c: ConductorContext, upToMs: number): Promise<string | undefined> {
     if (this.#settledUpToMs >= upToMs) return undefined;
     if (c.clock.now() - upToMs < c.config.schedulingTimeoutMs) return 'the store has just lost writes';
     const { up } = await this.#unheardHosts(c, upToMs);
@@ -81,7 +80,7 @@ export class Hearing {
   }
 
   /** Findings about single records: hosts of theirs that are down, and copies of them that nothing vouches for. */
-  async #ofTheirOwn(c: Conductor, records: readonly Instance[], upToMs: number) {
+  async #ofTheirOwn(c: ConductorContext, records: readonly Instance[], upToMs: number) {
     const names = [...new Set(records.flatMap(mayRunOn))];
     const [hosts, { up, down }, strays] = await Promise.all([
       names.length === 0 ? [] : c.placement.hosts(names),
@@ -118,7 +117,7 @@ export class Hearing {
   }
 
   /** Once all that are up were heard, those that are down become fewer, and that may be noticed late. */
-  async #unheardHosts(c: Conductor, upToMs: number): Promise<FoundHosts> {
+  async #unheardHosts(c: ConductorContext, upToMs: number): Promise<FoundHosts> {
     const forMs = this.#settledUpToMs >= upToMs ? DOWN_FOR_MS : FOUND_FOR_MS;
     if (isFresh(c, this.#hosts, upToMs, forMs)) return this.#hosts;
     const atMs = c.clock.elapsed();
@@ -128,7 +127,7 @@ export class Hearing {
     return this.#hosts;
   }
 
-  async #attemptsOfStrays(c: Conductor, upToMs: number): Promise<FoundStrays['attempts']> {
+  async #attemptsOfStrays(c: ConductorContext, upToMs: number): Promise<FoundStrays['attempts']> {
     if (isFresh(c, this.#strays, upToMs, FOUND_FOR_MS)) return this.#strays.attempts;
     const atMs = c.clock.elapsed();
     const doubts = await c.instances.listDoubts();
@@ -137,7 +136,7 @@ export class Hearing {
     return attempts;
   }
 
-  async #show(c: Conductor, hosts: readonly string[], message: string): Promise<void> {
+  async #show(c: ConductorContext, hosts: readonly string[], message: string): Promise<void> {
     if (c.clock.elapsed() - this.#shownAtMs < SHOWN_EVERY_MS) return;
     this.#shownAtMs = c.clock.elapsed();
     await Promise.all(
@@ -146,7 +145,12 @@ export class Hearing {
   }
 }
 
-function isFresh<F extends Found>(c: Conductor, found: F | undefined, upToMs: number, forMs: number): found is F {
+function isFresh<F extends Found>(
+  c: ConductorContext,
+  found: F | undefined,
+  upToMs: number,
+  forMs: number,
+): found is F {
   return found !== undefined && found.upToMs === upToMs && c.clock.elapsed() - found.atMs < forMs;
 }
 
@@ -173,23 +177,4 @@ const ON_A_MOVE: readonly Instance['state'][] = ['resize', 'migrating', 'verify_
 /** True when what would give an attempt up waits. What is evacuated is given up with a fence of its host. */
 export function isHeldUp({ isOfItsHost }: Uncertainty, observed: Observation): boolean {
   return !(isOfItsHost && observed.kind === 'evacuate_requested');
-}
-
-/**
- * Refuses operations that give up where the instance runs, or may run, while that is uncertain.
- *
- * @throws BerthError `unavailable / store_lost_writes`
- */
-export async function requireCertain(
-  c: Conductor,
-  records: readonly Instance[],
-  observed?: Observation,
-): Promise<void> {
-  const [first] = [...(await c.hearing.uncertainAmong(c, records))].filter(
-    ([, one]) => !observed || isHeldUp(one, observed),
-  );
-  if (first === undefined) return;
-  const [uuid, { why }] = first;
-  const message = `instance ${uuid} may not be where its record says: ${why}; try again when its hosts were heard (berth audit)`;
-  throw new BerthError('unavailable', 'store_lost_writes', message, { details: { instance_uuid: uuid } });
 }

@@ -9,7 +9,7 @@ import type { Resources } from '#libs/domain/inventory';
 import { fillInFlavor } from '#libs/fleet-settings/fill-in-flavor';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { readRecord, writeRecord } from '../lifecycle';
 import { openRequest } from '../steps/claims';
 

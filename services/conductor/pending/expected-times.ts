@@ -1,7 +1,7 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
-import type { WaitingRequest } from './pending-queue';
+import type { WaitingRequest } from './waiting-request';
 
 /** Instances at the head of the queue that are given an expected time; the rest can't be foretold. */
 const MOST = 200;

@@ -2,12 +2,12 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { type Fault, lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
-import type { WaitingRequest } from './pending-queue';
 import { preempt } from './preempt';
 import { couldHelp, peerOfGroup, ReliefWatch } from './relief';
+import type { WaitingRequest } from './waiting-request';
 
 /** The lease of the conductor that keeps the queue. */
 export const PENDING_LEASE = 'pending';

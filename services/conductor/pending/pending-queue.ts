@@ -1,24 +1,12 @@
 import type { Clock } from '#libs/domain/clock';
 import type { Instance } from '#libs/domain/instance';
-import { inQueueOrder, type Waiter } from '#libs/domain/queueing/queue-order';
+import { inQueueOrder } from '#libs/domain/queueing/queue-order';
 import { projectShare } from '#libs/domain/quotas/project-share';
 import type { InstanceStore } from '#libs/instances/store';
 import type { ConductorConfig } from '../options';
 import { groupByRequest } from '../steps/select-destinations';
 import { type Places, placesOf } from './places';
-
-/** A request some of whose instances wait. They are placed together, all or none. */
-export interface WaitingRequest extends Waiter {
-  /** Requests of one shape fit, or do not, alike. */
-  readonly shape: string;
-  readonly requestSpec: Uint8Array;
-  /** Its instances that wait. */
-  readonly uuids: readonly string[];
-  /** True if a preemption is under way for it. */
-  readonly preempts: boolean;
-  /** True if its records say what it waits for. */
-  readonly isTold: boolean;
-}
+import { WaitingRequest } from './waiting-request';
 
 /** Most waiting instances, of all projects and of one. */
 export type PlacesConfig = Pick<ConductorConfig, 'maxPending' | 'pendingShare'>;

@@ -1,6 +1,6 @@
 import type { Instance } from '#libs/domain/instance';
 import { expectedTimes } from './expected-times';
-import type { WaitingRequest } from './pending-queue';
+import type { WaitingRequest } from './waiting-request';
 
 /** Waiting requests by id: the place, from 1, and the expected time of their turn, as far as it is known. */
 export interface Places {

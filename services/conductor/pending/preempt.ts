@@ -1,5 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';

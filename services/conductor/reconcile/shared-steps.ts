@@ -1,5 +1,6 @@
 import { isAfter } from '#libs/domain/host-position';
-import { type Attempt, attemptNumber, type Instance, type MissedReport } from '#libs/domain/instance';
+import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import { type MissedReport } from '#libs/domain/moves/missed-report';
 import { isGivenUp } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Doubt, NoneReason, Step } from '../step';
@@ -7,7 +8,6 @@ import type { Doubt, NoneReason, Step } from '../step';
 /*
  * Answers of `reconcile` that several states share.
  */
-
 export type Reported = Extract<Observation, { kind: 'reported' }>;
 
 /** A late build of a given-up attempt must go. Anything else stays until its host reports it. */

@@ -1,7 +1,7 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Attempt, Instance } from '#libs/domain/instance';
 import { requestSpec } from '#libs/domain/request-spec';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { createRecords, evacuated, leftActive, NO_BYTES, writeRecord } from '../lifecycle';
 import { readLostWrites } from '../lost-writes';
 import type { ReconcileInput, RunningAt } from '../observation';

@@ -1,7 +1,7 @@
 import type { Bus } from '#libs/bus/port';
 import type { Method } from '#libs/contracts/codec';
 import { BerthError } from '#libs/domain/errors';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { callScheduler } from './call-scheduler';
 
 const text = {

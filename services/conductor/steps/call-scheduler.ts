@@ -2,7 +2,7 @@ import { callMethod } from '#libs/bus/typed-calls';
 import type { Method } from '#libs/contracts/codec';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 
 /**
  * Asks any scheduler.
@@ -10,7 +10,7 @@ import type { Conductor } from '../context';
  * @throws BerthError  what it answers; `unavailable / no_scheduler` before the first one has started: its queue is not there then;
  *   `unavailable / scheduler_outdated` from one of an older version that does not know the call: another may, or it will be upgraded.
  */
-export async function callScheduler<Q, A>(c: Conductor, method: Method<Q, A>, request: Q): Promise<A> {
+export async function callScheduler<Q, A>(c: ConductorContext, method: Method<Q, A>, request: Q): Promise<A> {
   try {
     const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
     return await callMethod(c.bus, RPC_SCHEDULER, method, request, options);

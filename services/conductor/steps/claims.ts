@@ -5,14 +5,14 @@ import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 import type { Holds, RunningAt } from '../observation';
 
 /**
  * The claim that an instance holds now. What another owner or another project holds under its uuid, and what is no instance's, is
  * not its claim.
  */
-export async function readClaim(c: Conductor, uuid: string, record?: Instance): Promise<Holds> {
+export async function readClaim(c: ConductorContext, uuid: string, record?: Instance): Promise<Holds> {
   const [consumer] = await c.placement.consumers([uuid]);
   if (consumer === undefined || !isClaimOf(record ?? consumer, consumer)) return { kind: 'none' };
   const isOnHost = record !== undefined && (await isOnHostOf(c, record, Object.keys(consumer.allocations)));
@@ -23,7 +23,7 @@ export async function readClaim(c: Conductor, uuid: string, record?: Instance): 
  * True if a claim is on the host of a record: on the providers of the record's allocation request, or else on the host's root
  * provider.
  */
-async function isOnHostOf(c: Conductor, record: Instance, providers: readonly string[]): Promise<boolean> {
+async function isOnHostOf(c: ConductorContext, record: Instance, providers: readonly string[]): Promise<boolean> {
   const request = openRequest(c, record.allocationRequest);
   if (request && request.host === record.host) {
     const wanted = Object.keys(request.allocations);
@@ -41,14 +41,14 @@ export interface Claimant {
 }
 
 /** Releases a claim. Releasing a superseded claim, or one of another consumer than named, is a no-op. */
-export async function release(c: Conductor, claimant: Claimant, claimToken: number): Promise<void> {
+export async function release(c: ConductorContext, claimant: Claimant, claimToken: number): Promise<void> {
   const { uuid: consumerUuid, projectId, consumerType } = claimant;
   const whose = { consumerUuid, projectId, consumerType };
   await c.placement.commit({ kind: 'release_claim', atMs: c.clock.now(), ...whose, claimToken });
 }
 
 /** Releases whatever an instance holds: for records that are deleting, and so can't be given a new claim. */
-export async function releaseHeld(c: Conductor, record: Instance): Promise<void> {
+export async function releaseHeld(c: ConductorContext, record: Instance): Promise<void> {
   const holds = await readClaim(c, record.uuid, record);
   if (holds.kind === 'claim') await release(c, record, holds.claimToken);
 }
@@ -57,7 +57,7 @@ export async function releaseHeld(c: Conductor, record: Instance): Promise<void>
  * Releases what an instance holds elsewhere than on its host, by another claim than its record names: it is left of a move that never
  * came on record. A scheduler would answer with it, while an audit takes it back.
  */
-export async function releaseElsewhere(c: Conductor, record: Instance): Promise<void> {
+export async function releaseElsewhere(c: ConductorContext, record: Instance): Promise<void> {
   const holds = await readClaim(c, record.uuid, record);
   const isLeft = holds.kind === 'claim' && !holds.isOnHost && holds.claimToken !== record.claimToken;
   if (isLeft) await release(c, record, holds.claimToken);
@@ -77,7 +77,7 @@ export type ClaimedAgain =
  * @param replaces  the token of the claim that it takes the place of; undefined for none
  */
 export async function claimAgain(
-  c: Conductor,
+  c: ConductorContext,
   record: Instance,
   replaces: number | undefined,
   at: RunningAt | undefined,
@@ -111,7 +111,7 @@ export async function claimAgain(
  * @param capacities  as `Voucher.capacities`
  */
 export async function claimSealed(
-  c: Conductor,
+  c: ConductorContext,
   request: AllocationRequest,
   capacities: Resources | undefined,
 ): Promise<ClaimedSealed> {
@@ -142,7 +142,7 @@ export type ClaimedSealed =
 
 /** The allocation request that a scheduler sealed for exactly this instance and host; undefined for any other bytes. */
 export function sealedFor(
-  c: Conductor,
+  c: ConductorContext,
   sealed: Uint8Array,
   instanceUuid: string,
   host: string,
@@ -166,7 +166,7 @@ function whatRuns(
  *
  * @param nowMs  given to claim with it, when it must not have expired; without, it is proof of what was once selected
  */
-export function openRequest(c: Conductor, sealed: Uint8Array, nowMs?: number): AllocationRequest | undefined {
+export function openRequest(c: ConductorContext, sealed: Uint8Array, nowMs?: number): AllocationRequest | undefined {
   if (sealed.length === 0) return undefined;
   try {
     return c.open(sealed, nowMs);

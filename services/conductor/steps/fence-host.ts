@@ -1,7 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Host } from '#libs/domain/host';
 import type { Fence } from '#libs/instances/store';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 import type { Fault } from '../observation';
 
 /** Whoever evacuates a host holds it for so long that nobody is heard in its name until that is on record. */
@@ -19,7 +19,7 @@ const FENCE_MS = 10_000;
  * @returns by what the host is held now
  * @throws BerthError `failed_precondition / host_alive` while the lease lives; `unavailable`.
  */
-export async function fenceHost(c: Conductor, host: string): Promise<Fence> {
+export async function fenceHost(c: ConductorContext, host: string): Promise<Fence> {
   const [row] = await c.placement.hosts([host]);
   if (row?.up) throw alive(host, 'it has been heard of too lately');
   const holder = holderOf(host, row);
@@ -34,14 +34,14 @@ export async function fenceHost(c: Conductor, host: string): Promise<Fence> {
  *
  * @throws BerthError as `fenceHost`
  */
-export async function declareDead(c: Conductor, host: string): Promise<void> {
+export async function declareDead(c: ConductorContext, host: string): Promise<void> {
   await fenceHost(c, host);
   await c.placement.commit({ kind: 'note_dead', host, atMs: c.clock.now() });
 }
 
 /** The fence of a host; or why there is none, because it is not dead. */
 export async function fenceOf(
-  c: Conductor,
+  c: ConductorContext,
   host: string,
 ): Promise<{ readonly fence: Fence } | { readonly fault: Fault }> {
   try {
@@ -54,7 +54,7 @@ export async function fenceOf(
 }
 
 /** True when it could be fenced: a host whose agent's lease lasts is silent, and not dead yet. */
-export async function isFenced(c: Conductor, host: string): Promise<boolean> {
+export async function isFenced(c: ConductorContext, host: string): Promise<boolean> {
   return 'fence' in (await fenceOf(c, host));
 }
 
@@ -66,7 +66,7 @@ function alive(host: string, why: string): BerthError {
  * Lets a host's agent have it again before the fence has run out: what was to be recorded while nobody is heard in its name is.
  * Else whoever tries again and again to evacuate what no other host takes would keep a host that is back from its agent.
  */
-export async function releaseFence(c: Conductor, host: string): Promise<void> {
+export async function releaseFence(c: ConductorContext, host: string): Promise<void> {
   const [row] = await c.placement.hosts([host]);
   await c.placement.releaseHosts({ ...holderOf(host, row), hosts: [host] });
 }

@@ -9,7 +9,7 @@ import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { referencedId } from '#libs/placement/sealed/reference';
 import { reservationOf, withoutClaimed } from '../alternates/held-alternates';
 import { hostsExhausted } from '../alternates/hosts-exhausted';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 import type { Observation } from '../observation';
 import { openRequest } from './claims';
 
@@ -23,7 +23,7 @@ import { openRequest } from './claims';
  * first, by compare and swap; from then on an answer of the old host is late. A crash leaves a record whose deadline
  * brings somebody here again. It costs one write more, and only when a host fails.
  */
-export async function claimNextHost(c: Conductor, record: Instance): Promise<Observation> {
+export async function claimNextHost(c: ConductorContext, record: Instance): Promise<Observation> {
   const nowMs = c.clock.now();
   const alternates = record.alternates.length > 0 ? alternatesCodec.decode(record.alternates) : [];
   const passedOver: Attempt[] = [];
@@ -63,7 +63,7 @@ type AlternateClaim =
   | { readonly kind: 'not_claimed'; readonly reason: string; readonly hasExpired?: boolean };
 
 /** The hosts among alternates that get no new instances: they were selected before. */
-async function disabledAmong(c: Conductor, alternates: readonly Selection[]): Promise<ReadonlySet<string>> {
+async function disabledAmong(c: ConductorContext, alternates: readonly Selection[]): Promise<ReadonlySet<string>> {
   if (alternates.length === 0) return new Set();
   const hosts = await c.placement.hosts(alternates.map(({ host }) => host));
   return new Set(hosts.filter(({ enabled }) => !enabled).map(({ name }) => name));
@@ -73,7 +73,7 @@ const DISABLED = notClaimed('host_disabled: it was taken out of service after it
 
 /** Claims an alternate with what the instance prefers, or, when that is taken by now, without. */
 async function claimAlternate(
-  c: Conductor,
+  c: ConductorContext,
   { host, allocationRequest, requiredAllocationRequest }: Selection,
   record: Instance,
 ): Promise<AlternateClaim> {
@@ -83,7 +83,7 @@ async function claimAlternate(
 }
 
 /** The sealed bytes: those that are carried, or those that they refer to. */
-async function sealedOf(c: Conductor, carried: Uint8Array): Promise<Uint8Array | undefined> {
+async function sealedOf(c: ConductorContext, carried: Uint8Array): Promise<Uint8Array | undefined> {
   const id = referencedId(carried);
   if (id === undefined) return carried;
   const [sealed] = await c.placement.allocationRequests([id], c.clock.now());
@@ -94,7 +94,12 @@ async function sealedOf(c: Conductor, carried: Uint8Array): Promise<Uint8Array |
  * Moves the instance's claim to where an allocation request says. A guard that does not hold means that this step was done
  * before: then the claim is found by its consumer, and is the one that is wanted, another one, or gone.
  */
-async function claimWith(c: Conductor, carried: Uint8Array, record: Instance, host: string): Promise<AlternateClaim> {
+async function claimWith(
+  c: ConductorContext,
+  carried: Uint8Array,
+  record: Instance,
+  host: string,
+): Promise<AlternateClaim> {
   const { uuid, claimToken } = record;
   const allocationRequest = await sealedOf(c, carried);
   if (allocationRequest === undefined) {

@@ -1,7 +1,7 @@
 import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import type { RunningInstance } from '#libs/contracts/stats';
 import type { FoundDoubt } from '#libs/instances/doubts';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 import type { ReconcileInput, RunningAt } from '../observation';
 import type { Doubt } from '../step';
 
@@ -25,7 +25,12 @@ export type DoubtFinding =
  * Keeps a doubt where operators see it (`berth audit`), counts it and logs it. An observation of what runs is kept with it:
  * it is what an operator may vouch for.
  */
-export async function noteDoubt(c: Conductor, look: ReconcileInput, finding: DoubtFinding, reason = ''): Promise<void> {
+export async function noteDoubt(
+  c: ConductorContext,
+  look: ReconcileInput,
+  finding: DoubtFinding,
+  reason = '',
+): Promise<void> {
   const { uuid: instanceUuid, record, observed } = look;
   const host = ('host' in observed ? observed.host : record?.host) ?? '';
   const fields = { event: 'doubt', finding, instance_uuid: instanceUuid, host, state: record?.state, reason };
@@ -38,7 +43,7 @@ export async function noteDoubt(c: Conductor, look: ReconcileInput, finding: Dou
 
 /** Keeps what is found now where operators see it, and counts it. */
 export async function keepDoubt(
-  c: Conductor,
+  c: ConductorContext,
   finding: DoubtFinding,
   said: Pick<FoundDoubt, 'instanceUuid' | 'host' | 'source' | 'message'> & { readonly evidence?: Uint8Array },
 ): Promise<void> {

@@ -8,7 +8,7 @@ import { BerthError } from '#libs/domain/errors';
 import { attemptNumber, type Instance, powerStateToBuild } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { NO_BYTES } from '../lifecycle';
 import type { Observation } from '../observation';
 import type { Moving } from '../reconcile/moves';

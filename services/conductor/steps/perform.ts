@@ -1,8 +1,9 @@
 import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition } from '#libs/domain/host-position';
-import { attemptNumber, BUILT_STATES, type Instance, isAttemptOpen, type MissedReport } from '#libs/domain/instance';
+import { attemptNumber, BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { type MissedReport } from '#libs/domain/moves/missed-report';
 import { blameHosts } from '../alternates/blame-hosts';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import {
   attemptOn,
   concludeAttempt,

@@ -1,4 +1,4 @@
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { lookAt } from '../observation';
 import { ConductorWorld } from '../testing/conductor-world';
 import { recordRequeued } from './queueing';

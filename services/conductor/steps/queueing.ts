@@ -1,5 +1,5 @@
 import type { Attempt, Instance } from '#libs/domain/instance';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { NO_BYTES, writeRecord } from '../lifecycle';
 import type { Fault, NoHost, ReconcileInput } from '../observation';
 import { type FullPlaces, placesOfProject } from '../pending/pending-queue';

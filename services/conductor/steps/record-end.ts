@@ -1,6 +1,6 @@
 import { hasBeenActive, type Instance } from '#libs/domain/instance';
 import { GANG_FAILED } from '#libs/domain/queueing/gang';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { concludeAttempt, leftActive, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
 import type { Fault, ReconcileInput } from '../observation';
 import type { Step } from '../step';

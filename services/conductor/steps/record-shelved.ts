@@ -1,5 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { leftActive, MAX_ATTEMPTS_KEPT, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
 import type { ReconcileInput } from '../observation';
 import type { Step } from '../step';

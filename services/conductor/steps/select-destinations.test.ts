@@ -6,7 +6,7 @@ import { type MigrationKind, textOf } from '#libs/domain/moves/migration';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { selectDestinations } from './select-destinations';
 
 /** A conductor whose scheduler has no host for anything. */

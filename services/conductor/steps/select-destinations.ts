@@ -12,7 +12,7 @@ import { hasFailed } from '#libs/domain/queueing/gang';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupBy } from '#libs/runtime/group-by';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 import type { ClaimedHost, Observation } from '../observation';
 import { isMoving, type Moving } from '../reconcile/moves';
 import { callScheduler } from './call-scheduler';
@@ -28,7 +28,7 @@ import { membersOf } from './settle-gangs';
  * @param minRevision  of the store: what the decisions must have seen
  */
 export async function selectDestinations(
-  c: Conductor,
+  c: ConductorContext,
   records: readonly Instance[],
   minRevision = 0,
 ): Promise<(uuid: string) => Observation> {
@@ -48,7 +48,10 @@ export async function selectDestinations(
 }
 
 /** An affinity group leaves a dead host as one: all of it is claimed on one host, or nothing. */
-async function selectForGroup(c: Conductor, records: readonly Instance[]): Promise<(uuid: string) => Observation> {
+async function selectForGroup(
+  c: ConductorContext,
+  records: readonly Instance[],
+): Promise<(uuid: string) => Observation> {
   const moves = records.map((record) => {
     return { instanceUuid: record.uuid, requestSpec: requestSpecCodec.decode(wantedOf(record)), move: undefined };
   });
@@ -65,7 +68,7 @@ async function selectForGroup(c: Conductor, records: readonly Instance[]): Promi
 
 /** New claims take the place of those on a dead host: only while nobody is heard in its name. */
 async function whileFenced(
-  c: Conductor,
+  c: ConductorContext,
   host: string,
   select: () => Promise<(uuid: string) => Observation>,
 ): Promise<(uuid: string) => Observation> {
@@ -79,7 +82,7 @@ async function whileFenced(
 }
 
 /** The affinity group with which an instance leaves a dead host; undefined when it leaves alone. */
-function leavingGroupOf(c: Conductor, record: Instance): string | undefined {
+function leavingGroupOf(c: ConductorContext, record: Instance): string | undefined {
   return record.state === 'rebuilding' ? affinityGroupOf(c, record) : undefined;
 }
 
@@ -92,7 +95,7 @@ export function groupByRequest(records: readonly Instance[]): [requestId: string
 }
 
 async function selectForRequest(
-  c: Conductor,
+  c: ConductorContext,
   records: readonly Instance[],
   minRevision: number,
 ): Promise<(uuid: string) => Observation> {
@@ -102,7 +105,7 @@ async function selectForRequest(
 }
 
 async function askScheduler(
-  c: Conductor,
+  c: ConductorContext,
   records: readonly Instance[],
   minRevision: number,
 ): Promise<(uuid: string) => Observation> {
@@ -140,7 +143,11 @@ async function askScheduler(
  * With how many hosts for these instances of a gang the rest of it may still become enough; 0 for all or none. A scheduler of
  * an older version does not know this, and finds hosts for all or none.
  */
-async function leastWanted(c: Conductor, { gang, requestId, state }: Instance, selecting: number): Promise<number> {
+async function leastWanted(
+  c: ConductorContext,
+  { gang, requestId, state }: Instance,
+  selecting: number,
+): Promise<number> {
   if (gang === undefined || !SELECTED_TOGETHER.includes(state)) return 0;
   const members = await membersOf(c, requestId);
   // Those that are selected for here are among the rest.

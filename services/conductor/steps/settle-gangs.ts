@@ -1,7 +1,7 @@
 import { MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
 import type { Instance } from '#libs/domain/instance';
 import { gangFault } from '#libs/domain/queueing/gang';
-import type { Conductor } from '../context';
+import type { ConductorContext } from '../context';
 import { writeRecord } from '../lifecycle';
 import { lookAt, type ReconcileInput } from '../observation';
 import { toBeUndone } from '../reconcile/gang';
@@ -14,9 +14,9 @@ import { toBeUndone } from '../reconcile/gang';
  * @throws BerthError as the loop; nothing is settled then, and it may be begun again.
  */
 export async function settleGangs(
-  c: Conductor,
+  c: ConductorContext,
   looks: readonly ReconcileInput[],
-  lookAtAll: (c: Conductor, looks: readonly ReconcileInput[]) => Promise<unknown>,
+  lookAtAll: (looks: readonly ReconcileInput[]) => Promise<unknown>,
 ): Promise<ReconcileInput[]> {
   const requests = [...new Set(looks.flatMap(({ record }) => (record ? [record.requestId] : [])))];
   await Promise.all(
@@ -28,22 +28,19 @@ export async function settleGangs(
       const fields = { event: 'gang_failed', request_id: requestId, instances: others.length, reason: fault.message };
       if (others.length > 0) c.log.warn(fields, 'a gang has failed, its other instances are undone');
       const observed = { kind: 'gang_failed', fault } as const;
-      await lookAtAll(
-        c,
-        others.map((member) => lookAt(member, observed)),
-      );
+      await lookAtAll(others.map((member) => lookAt(member, observed)));
     }),
   );
   return Promise.all(looks.map((look) => settled(c, look)));
 }
 
 /** All instances of a request that are on record. */
-export function membersOf(c: Conductor, requestId: string): Promise<Instance[]> {
+export function membersOf(c: ConductorContext, requestId: string): Promise<Instance[]> {
   return c.instances.list({ requestId }, undefined, MAX_INSTANCES_PER_REQUEST);
 }
 
 /** Looks at the observation once more, now that the record owes its gang nothing. */
-async function settled(c: Conductor, look: ReconcileInput): Promise<ReconcileInput> {
+async function settled(c: ConductorContext, look: ReconcileInput): Promise<ReconcileInput> {
   if (!look.record) return look;
   const { record } = await writeRecord(c, look.record, { dueAtMs: undefined });
   return { ...look, record };

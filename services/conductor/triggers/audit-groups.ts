@@ -3,7 +3,7 @@ import type { Instance } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import { groupBy } from '#libs/runtime/group-by';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { openRequest } from '../steps/claims';
 import { keepDoubt } from '../steps/note-doubt';
 

@@ -4,7 +4,7 @@ import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import { isReservation } from '#libs/domain/queueing/place-lease';
 import { NEEDING_ALTERNATES } from '../alternates/held-alternates';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { lookAt, type Observation, type ReconcileInput, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { auditGroups, type Place, placesOf } from './audit-groups';

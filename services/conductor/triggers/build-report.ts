@@ -1,7 +1,7 @@
 import type { IncomingMessage } from '#libs/bus/port';
 import { buildReportCodec } from '#libs/contracts/compute';
 import { requireReporter } from '#libs/placement/holders';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
 import { UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';

@@ -10,7 +10,7 @@ import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
 import { inTrace } from '#libs/runtime/tracing';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { createRecords } from '../lifecycle';
 import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';

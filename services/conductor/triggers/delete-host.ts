@@ -5,7 +5,7 @@ import type { Instance } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import { RESERVATION_CONSUMER } from '#libs/domain/queueing/place-lease';
 import { counted } from '#libs/runtime/counted';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { declareDead, isFenced, releaseFence } from '../steps/fence-host';
 import { destroyBeforeDeletion } from './forget-ended';
 

@@ -2,7 +2,7 @@ import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import { isKept } from '#libs/instances/store';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { keptAfterLoss, readLostWrites } from '../lost-writes';
 import { orderDestroy } from '../steps/orders';
 

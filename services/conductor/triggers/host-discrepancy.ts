@@ -3,7 +3,7 @@ import { type HostDiscrepancy, type HostRefusal, hostDiscrepancyCodec } from '#l
 import type { RunningInstance } from '#libs/contracts/stats';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { addResources, type Resources } from '#libs/domain/inventory';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import {
   isByForgottenClaim,
   isForgotten,

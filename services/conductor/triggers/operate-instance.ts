@@ -5,10 +5,10 @@ import { isForOperators, operateInstanceMethod } from '#libs/contracts/operation
 import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { type Instance, type InstanceState, isBuiltElsewhere } from '#libs/domain/instance';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
-import { shownTo } from '../list-instances';
-import { requireCertain } from '../losses/hearing';
+import { shownTo } from '../lists/list-instances';
+import { requireCertain } from '../losses/require-certain';
 import { lookAt, type Observation } from '../observation';
 import { reconcile } from '../reconcile';
 import { isMoving } from '../reconcile/moves';

@@ -1,5 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { groupByRequest } from '../steps/select-destinations';

@@ -3,7 +3,7 @@ import { type SettleDoubtRequest } from '#libs/contracts/doubts';
 import type { RunningInstance } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
 import { type Observation, type ReconcileInput, UNREAD } from '../observation';
 import { reconcile } from '../reconcile';

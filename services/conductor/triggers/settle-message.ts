@@ -3,7 +3,7 @@ import { type HoldRetry, holdMessage, isForNow } from '#libs/bus/hold-message';
 import { drop, type IncomingMessage, type Settlement } from '#libs/bus/port';
 import { nameOf } from '#libs/contracts/identity';
 import { BerthError } from '#libs/domain/errors';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 
 const BACKOFF = { firstMs: 50, maxMs: 5_000 };
 

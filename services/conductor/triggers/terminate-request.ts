@@ -3,7 +3,7 @@ import { terminateInstanceCodec } from '#libs/contracts/conductor';
 import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';

@@ -5,7 +5,7 @@ import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import type { MigrationKind } from '#libs/domain/moves/migration';
 import { fillInFlavor } from '#libs/fleet-settings/fill-in-flavor';
-import type { Conductor } from '../context';
+import type { Conductor } from '../conductor';
 import type { WantedMove } from '../observation';
 
 /** A move's request, as the record keeps it. */

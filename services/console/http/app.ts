@@ -4,20 +4,14 @@ import helmet from '@fastify/helmet';
 import { type FastifyInstance, fastify } from 'fastify';
 import { BerthError } from '#libs/domain/errors';
 import { readTlsFiles } from '#libs/runtime/tls-files';
-import type { ActionParts } from '../actions/console-actions';
-import type { Live } from '../live/live';
-import type { ConsoleDeps } from '../start';
+import { AppParts } from './app-parts';
 import { refusalOf } from './problem';
 import { refuseOtherNames, refuseOtherSites } from './same-site';
 import { registerActions } from './serve-actions';
 import { registerFiles } from './serve-files';
 import { registerQuestions } from './serve-questions';
 import { registerStream } from './serve-stream';
-import { isSecure, registerSession, type SessionDeps, tokenOf } from './session';
-
-export interface AppParts extends ConsoleDeps, SessionDeps, Omit<ActionParts, 'clock' | 'bus'> {
-  readonly live: Live;
-}
+import { isSecure, registerSession, tokenOf } from './session';
 
 /** Exceeds any request for an explanation. */
 const MAX_BODY_BYTES = 65_536;

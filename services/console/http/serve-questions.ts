@@ -5,7 +5,7 @@ import type { DeadLetterRow } from '../api/builds';
 import { readChoices } from '../views/choices';
 import { explain } from '../views/explain';
 import { search } from '../views/search';
-import type { AppParts } from './app';
+import type { AppParts } from './app-parts';
 import type { Access } from './session';
 
 /** Single requests of pages, besides their streams. */

@@ -4,8 +4,8 @@ import { projectWord } from '#libs/contracts/queues';
 import { isHostName, isUuid } from '#libs/domain/names';
 import type { PastDecision } from '#libs/placement/past-decisions/keep-decisions';
 import { counted } from '#libs/runtime/counted';
-import { Refusals } from '../decision/filter-hosts';
 import type { HostVerdicts } from '../decision/host-verdicts';
+import { Refusals } from '../decision/refusals';
 import type { Asked, Selected } from '../decision/select-destinations';
 import type { NoHost } from '../request/no-host';
 

@@ -5,8 +5,8 @@ import { type Candidate, type CandidateQuery, MAX_STEPS_PER_ROOT } from '#libs/p
 import { turnsBy } from '#libs/placement/search/turns';
 import { groupBy } from '#libs/runtime/group-by';
 import type { NovaFacts, NovaNode } from '../facts/nova-facts';
-import { Refusals } from './filter-hosts';
 import type { HostVerdicts } from './host-verdicts';
+import { Refusals } from './refusals';
 import { whyNoCandidate } from './why-no-candidate';
 
 /** Nodes on which something can be claimed, each with the ways to do it. */

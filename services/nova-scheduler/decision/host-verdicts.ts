@@ -1,5 +1,5 @@
-import { Refusals } from './filter-hosts';
 import type { HostState } from './host-state';
+import { Refusals } from './refusals';
 
 interface RefusedHost {
   readonly kind: 'refused';

@@ -6,10 +6,11 @@ import type { FilterContext, FilterSettings, HostFilter } from '../filters/filte
 import { namedHosts } from '../filters/named-hosts';
 import type { NovaRequest } from '../request/nova-request';
 import { bestFirst, type Weighed, type Weighing, weighHosts } from '../weighers/weigher';
-import { filterHosts, Refusals } from './filter-hosts';
+import { filterHosts } from './filter-hosts';
 import { type FreeAmounts, HostState } from './host-state';
 import type { HostVerdicts } from './host-verdicts';
 import { claimedRoots, locateInstances } from './locate-instances';
+import { Refusals } from './refusals';
 import { UsageOverlay } from './usage-overlay';
 
 /** Settings of a decision, by their names in nova.conf. */

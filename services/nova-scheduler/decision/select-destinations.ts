@@ -14,12 +14,12 @@ import { wantsPinning } from '../request/hardware-wishes';
 import { NoHost } from '../request/no-host';
 import type { NovaRequest } from '../request/nova-request';
 import { allocationRequestOf, type Claimed, claimAll } from './claim';
-import { Refusals } from './filter-hosts';
 import { explainNoCandidates, type FoundHosts, findHosts } from './find-hosts';
 import { heldClaims } from './held-claims';
 import type { FreeAmounts } from './host-state';
 import { HostVerdicts } from './host-verdicts';
 import { type Pick, type Placed, type PlaceSettings, placeInstances } from './place-instances';
+import { Refusals } from './refusals';
 import type { UsageOverlay } from './usage-overlay';
 
 export interface SelectSettings extends PlaceSettings, QuerySettings {

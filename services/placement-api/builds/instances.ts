@@ -4,9 +4,9 @@ import type { InstanceView } from '#libs/contracts/instance';
 import { type InstanceOperation, isForOperators } from '#libs/contracts/operations';
 import { BerthError } from '#libs/domain/errors';
 import type { Answer } from '../http/request';
+import type { BuildCall } from './build-call';
 import { projectOf, projectToBuildFor } from './caller';
 import { namesOf } from './idempotency';
-import type { BuildCall } from './routes';
 import { admissionOf, type BuildBody, camelKeys, specOf } from './spec';
 import { instanceJson } from './views';
 

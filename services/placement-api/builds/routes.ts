@@ -1,26 +1,12 @@
-import type { Client } from '#libs/client/client';
 import { MAX_PAGE } from '#libs/contracts/limits';
-import type { Query } from '../http/query';
 import type { Answer } from '../http/request';
-import type { PlacementApiConfig } from '../options';
 import type { Answers } from '../schemas/answers';
 import { exactly, integer, type Schema, shortText, text } from '../schemas/parts';
-import type { Caller, Right } from './caller';
+import { BuildCall } from './build-call';
+import type { Right } from './caller';
 import { buildInstances, listInstances, operateInstance, showInstance, terminateInstance } from './instances';
 import { buildBody, sizeFields } from './spec';
 import { flavorJson, flavorSchema, instanceSchema } from './views';
-
-/** A request whose sender, size and shape are judged. */
-export interface BuildCall {
-  readonly caller: Caller;
-  readonly client: Client;
-  readonly config: PlacementApiConfig;
-  readonly params: Readonly<Record<'uuid', string>>;
-  readonly query: Query;
-  /** Valid by the route's schema; undefined for a route without one. */
-  readonly body: unknown;
-  readonly idempotencyKey: string | undefined;
-}
 
 /** One operation of the API to build; microversions change none of them. */
 export interface BuildRoute {

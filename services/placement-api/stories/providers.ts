@@ -1,4 +1,4 @@
-import type { Answered } from '../testing/client';
+import type { Answered } from '../testing/answered';
 import { aConsumer, aProvider, errorOf, generationOf } from '../testing/state';
 import type { Story } from '../testing/story';
 

@@ -1,4 +1,4 @@
-import type { Answered } from './client';
+import type { Answered } from './answered';
 
 /** GET /allocation_candidates as answered since 1.12. */
 export interface CandidatesBody {

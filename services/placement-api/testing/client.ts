@@ -1,5 +1,6 @@
 import { Agent, request } from 'node:http';
 import { VERSION_HEADER } from '../http/microversion';
+import { Answered } from './answered';
 import { requireDocumented } from './documented';
 
 /** Differences from the default request: admin's, at the newest microversion. */
@@ -12,15 +13,6 @@ export interface Asking {
   readonly roles?: string;
   /** Undefined removes a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-}
-
-export interface Answered {
-  readonly status: number;
-  /** By names in lower case. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly text: string;
-  /** The text as JSON; undefined for other texts. */
-  readonly body: unknown;
 }
 
 /**

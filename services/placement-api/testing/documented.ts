@@ -1,6 +1,6 @@
 import { whyInvalid } from '../http/validate';
 import { ROUTES } from '../routes';
-import type { Answered } from './client';
+import type { Answered } from './answered';
 
 /** Fails when an answer of the newest microversion does not match the operation in `/openapi.json`. */
 export function requireDocumented(method: string, path: string, { status, headers, text, body }: Answered): void {

@@ -1,8 +1,8 @@
+import type { Answered } from './answered';
 import type { Api } from './api';
-import type { Answered, Client } from './client';
+import type { Client } from './client';
 
 /* What stories begin with. All of it goes through the API, as its clients would make it. */
-
 export interface ProviderGiven {
   readonly name?: string;
   readonly uuid?: string;

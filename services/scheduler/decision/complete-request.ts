@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Move } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';
+import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
 import { type GroupRules, type ServerGroup, storedGroupKey } from '#libs/domain/server-group';
 import type { Fleet } from '../fleet/fleet';
 import { type ClassifiedSpec, type EquivalenceClass, forTenant } from '../request/equivalence-class';
@@ -58,4 +60,23 @@ function rulesOf({ policy, maxPerHost, spread }: GroupRules): GroupRules {
 function noSuchGroup(projectId: string, id: string): BerthError {
   const message = `project '${projectId}' has no group '${id}': create it, or say its policy`;
   return new BerthError('not_found', 'no_such_group', message, { details: { group: id } });
+}
+
+/** A request to decide: a host for each instance, and alternates. */
+export interface SelectRequest extends CompleteRequest {
+  readonly requestId: string;
+  readonly instanceUuids: readonly string[];
+  readonly numAlternates: number;
+  /** So many are enough when not all find a host; 0, or not given, for all or none. */
+  readonly minCount?: number | undefined;
+  readonly priority?: number | undefined;
+  readonly isProtected?: boolean | undefined;
+  /** When there is no host: say whose place it could take. */
+  readonly mayPreempt?: boolean | undefined;
+  /** Form in which alternates are held. */
+  readonly alternatesHeld?: AlternatesHeld | undefined;
+  /** For one instance that holds a claim already: the claim passes to a migration. */
+  readonly move?: Move | undefined;
+  /** Members of its affinity group, itself among them, that leave their host in one commit. */
+  readonly together?: ReadonlySet<string> | undefined;
 }

@@ -1,49 +1,25 @@
 import type { Diagnosis } from '#libs/contracts/diagnosis';
-import type { Move } from '#libs/contracts/selection';
-import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
 import type { Random } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
-import type { Pricing } from '../demand/pricing';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { nominationsBefore } from '../fleet/leases/nominations';
 import { locate, type RefusedClaims } from '../fleet/located-request';
 import { quotaExceeded } from '../fleet/quota-exceeded';
 import { placesOf } from '../ranking/judgement';
-import type { RankHosts } from '../ranking/ranked-hosts';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
-import type { SelectSettings } from '../settings';
 import { alternatesChooser } from './alternates/choose-alternates';
 import { withoutItsOwn, withoutReservations } from './alternates/reserved-room';
-import type { CompleteRequest } from './complete-request';
+import { SelectRequest } from './complete-request';
 import { type DecisionBasis, noteBasis } from './decision-basis';
 import { diagnose } from './diagnose';
 import { claimsHeld } from './held-claims';
 import { namingWhatNobodyHas } from './nobody-has';
-import { type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
+import { DecisionParts, type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
 import { decidePreemption } from './preemption/decide-preemption';
-import type { FoundPreemption, NominatedPlace } from './preemption/find-preemption';
-
-/** A request to decide: a host for each instance, and alternates. */
-export interface SelectRequest extends CompleteRequest {
-  readonly requestId: string;
-  readonly instanceUuids: readonly string[];
-  readonly numAlternates: number;
-  /** So many are enough when not all find a host; 0, or not given, for all or none. */
-  readonly minCount?: number | undefined;
-  readonly priority?: number | undefined;
-  readonly isProtected?: boolean | undefined;
-  /** When there is no host: say whose place it could take. */
-  readonly mayPreempt?: boolean | undefined;
-  /** Form in which alternates are held. */
-  readonly alternatesHeld?: AlternatesHeld | undefined;
-  /** For one instance that holds a claim already: the claim passes to a migration. */
-  readonly move?: Move | undefined;
-  /** Members of its affinity group, itself among them, that leave their host in one commit. */
-  readonly together?: ReadonlySet<string> | undefined;
-}
+import { DecidedPreemption } from './preemption/find-preemption';
 
 /** Where one instance goes, and where it can go when that fails. */
 export interface InstanceDestination {
@@ -72,21 +48,6 @@ export type Decision =
       readonly diagnosis: Diagnosis;
       readonly preemption: DecidedPreemption | undefined;
     };
-
-/** The preemption decided on, with a nominated place for each instance. */
-export interface DecidedPreemption extends Pick<FoundPreemption, 'view'> {
-  readonly places: ReadonlyMap<string, NominatedPlace>;
-}
-
-/** Dependencies of a decision. */
-export interface DecisionParts {
-  readonly fleet: Fleet;
-  readonly pricing: Pricing;
-  readonly rankHosts: RankHosts;
-  readonly settings: SelectSettings;
-  /** True while successful decisions are recorded. */
-  readonly keepsSelected: () => boolean;
-}
 
 /**
  * One decision, start to end: take a snapshot of the fleet, see which instances hold a claim already, rank the feasible

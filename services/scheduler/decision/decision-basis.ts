@@ -8,8 +8,8 @@ import { Judgement, type RankingSettings } from '../ranking/judgement';
 import { best } from '../ranking/ranked-hosts';
 import type { RequestConstraints } from '../ranking/request-constraints';
 import type { EquivalenceClass } from '../request/equivalence-class';
-import type { DecisionParts } from './decide';
 import { diagnose } from './diagnose';
+import type { DecisionParts } from './pick-hosts';
 import { verdictOn } from './verdict';
 
 /** The basis of a decision: the fleet before anything was placed. */

@@ -4,7 +4,7 @@ import { counted } from '#libs/runtime/counted';
 import { FILTER_NAMES } from '../filters/registry';
 import type { RefusedClaims } from '../fleet/located-request';
 import { CANDIDATES } from '../ranking/candidates';
-import type { Feasibility } from '../ranking/ranked-hosts';
+import type { Feasibility } from '../ranking/ranked-host';
 import { CLAIM, CLAIM_REFUSED } from '../ranking/request-constraints';
 
 /**

@@ -6,7 +6,7 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
-import type { SelectRequest } from './decide';
+import type { SelectRequest } from './complete-request';
 import { claimChanged, stageOf } from './move-claim';
 import type { HostForInstance } from './pick-hosts';
 

@@ -6,8 +6,8 @@ import type { RequestGroup } from '#libs/domain/request-spec';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { NO_QUARANTINES } from '../fleet/quarantine';
-import { summarise } from '../reports/host-summary';
 import { listOverAllocated } from '../reports/list-over-allocated';
+import { summarise } from '../summary/host-summary';
 import { aWorld, hostsOf, uuidOfHost, type World } from '../testing/world';
 
 const POOL = 'aaaaaaaa-0000-4000-8000-000000000001';

@@ -1,13 +1,16 @@
 import { type Random, randomInt } from '#libs/domain/random';
 import type { Candidate } from '#libs/placement/search/query';
+import type { Pricing } from '../demand/pricing';
+import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { PendingClaim } from '../fleet/pending-claims';
 import { type HostCandidate, needsSearch, requiredOn, searchOn } from '../ranking/candidates';
-import type { RankedHost } from '../ranking/ranked-hosts';
+import type { RankedHost } from '../ranking/ranked-host';
+import type { RankHosts } from '../ranking/ranked-hosts';
 import type { RequestConstraints } from '../ranking/request-constraints';
 import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
-import type { DecisionParts } from './decide';
+import type { SelectSettings } from '../settings';
 
 /** A host, and what an instance takes there. */
 export interface HostForInstance {
@@ -154,4 +157,14 @@ function placeEach(
     snapshot = snapshot.assume(claim);
   }
   return { picks, snapshot, constraints: constraints.withMembers(index, batch.length) };
+}
+
+/** Dependencies of a decision. */
+export interface DecisionParts {
+  readonly fleet: Fleet;
+  readonly pricing: Pricing;
+  readonly rankHosts: RankHosts;
+  readonly settings: SelectSettings;
+  /** True while successful decisions are recorded. */
+  readonly keepsSelected: () => boolean;
 }

@@ -1,26 +1,9 @@
 import { BerthError } from '#libs/domain/errors';
-import type { DomainCounts, Spread } from '#libs/domain/server-group';
+import type { DomainCounts, ServerGroup, Spread } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import type { HostDomains } from './host-domains';
 import type { HostState } from './host-state';
-import type { GroupMembers } from './located-request';
-
-/** Over what a group spreads: all domains of the fleet, and those that members may go to. */
-export interface GroupSpread {
-  readonly spread: Spread;
-  readonly domains: HostDomains;
-  /** In order of text. */
-  readonly among: readonly string[];
-  /** Domains where the request could go, and no host is up and enabled. */
-  readonly unavailable: readonly string[];
-  readonly perDomain: ReadonlyMap<string, number>;
-  /** Places that members on a move may go back to, and members that may leave again. */
-  readonly kept: ReadonlyMap<string, number>;
-  readonly passing: ReadonlyMap<string, number>;
-  /** The domain that the request moves from, if it does. */
-  readonly home: string | undefined;
-}
 
 /** They travel in each allocation request. */
 const MAX_DOMAINS = 256;
@@ -89,4 +72,32 @@ export function counted(
 ): ReadonlyMap<string, number> {
   if (domain === undefined) return perDomain;
   return new Map(perDomain).set(domain, (perDomain.get(domain) ?? 0) + count);
+}
+
+/** Members of a server group by host index, and in all. */
+export interface GroupMembers {
+  readonly group: ServerGroup;
+  readonly perHost: ReadonlyMap<number, number>;
+  /** Over what it spreads; undefined for a group that does not. */
+  readonly spread: GroupSpread | undefined;
+  /** With those on hosts that the fleet does not have any more. */
+  readonly count: number;
+  /** Places that members on a move may go back to: so many on each host, and in all. */
+  readonly kept: { readonly perHost: ReadonlyMap<number, number>; readonly count: number };
+}
+
+/** Over what a group spreads: all domains of the fleet, and those that members may go to. */
+export interface GroupSpread {
+  readonly spread: Spread;
+  readonly domains: HostDomains;
+  /** In order of text. */
+  readonly among: readonly string[];
+  /** Domains where the request could go, and no host is up and enabled. */
+  readonly unavailable: readonly string[];
+  readonly perDomain: ReadonlyMap<string, number>;
+  /** Places that members on a move may go back to, and members that may leave again. */
+  readonly kept: ReadonlyMap<string, number>;
+  readonly passing: ReadonlyMap<string, number>;
+  /** The domain that the request moves from, if it does. */
+  readonly home: string | undefined;
 }

@@ -2,7 +2,13 @@ import type { Allocations } from '#libs/domain/consumer';
 import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
 import { type Provider, SHARING_TRAIT } from '#libs/domain/provider';
 import type { ProviderForest } from '#libs/placement/port/placement-view';
-import { type HostState, isSameAmounts, isSameProvider } from './host-state';
+
+/** A host of one provider. */
+interface FlatHost {
+  readonly root: Provider;
+  readonly inventories: Inventories;
+  readonly free: Resources;
+}
 
 /**
  * The providers behind one host that has more than its root: its tree and those that share with it, with what is in use
@@ -10,7 +16,7 @@ import { type HostState, isSameAmounts, isSameProvider } from './host-state';
  */
 export class HostProviders implements ProviderForest {
   /** The root alone, of a flat host. */
-  static ofRoot({ root, inventories, free }: HostState): HostProviders {
+  static ofRoot({ root, inventories, free }: FlatHost): HostProviders {
     const used = Object.entries(inventories).map(([name, one]) => [name, capacityOf(one) - (free[name] ?? 0)] as const);
     return new HostProviders([root], [], [], new Map([[root.uuid, Object.fromEntries(used)]]));
   }
@@ -105,4 +111,22 @@ function merged(a: Inventory, b: Inventory): Inventory {
     maxUnit: Math.max(a.maxUnit, b.maxUnit),
     stepSize: 1,
   };
+}
+
+/** True if two rows of a provider are equal but for the generation, which rises with each claim. */
+export function isSameProvider(a: Provider, b: Provider): boolean {
+  return (
+    a.uuid === b.uuid &&
+    a.parentUuid === b.parentUuid &&
+    a.inventories === b.inventories &&
+    a.traits === b.traits &&
+    a.aggregates === b.aggregates
+  );
+}
+
+/** True if two amounts are equal in every class. */
+export function isSameAmounts(a: Resources, b: Resources): boolean {
+  for (const name in a) if (a[name] !== b[name]) return false;
+  for (const name in b) if (!(name in a)) return false;
+  return true;
 }

@@ -3,6 +3,7 @@ import type { Host } from '#libs/domain/host';
 import { capacityOf, type Inventories, negated, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { HostProviders } from './host-providers';
+import { isSameAmounts, isSameProvider } from './host-providers';
 import type { PendingClaim } from './pending-claims';
 import type { Quarantine } from './quarantine';
 
@@ -121,24 +122,6 @@ const NOTHING: Resources = {};
 /** True if two lists have the same rows. */
 export function isSameList<T>(a: readonly T[], b: readonly T[]): boolean {
   return a.length === b.length && a.every((one, i) => one === b[i]);
-}
-
-/** True if two rows of a provider are equal but for the generation, which rises with each claim. */
-export function isSameProvider(a: Provider, b: Provider): boolean {
-  return (
-    a.uuid === b.uuid &&
-    a.parentUuid === b.parentUuid &&
-    a.inventories === b.inventories &&
-    a.traits === b.traits &&
-    a.aggregates === b.aggregates
-  );
-}
-
-/** True if two amounts are equal in every class. */
-export function isSameAmounts(a: Resources, b: Resources): boolean {
-  for (const name in a) if (a[name] !== b[name]) return false;
-  for (const name in b) if (!(name in a)) return false;
-  return true;
 }
 
 function freeWithout({ free: before }: HostState, taken: Resources): Pick<HostState, 'free' | 'freeAtOnce'> {

@@ -6,22 +6,10 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
-import { counted, domainAt, type GroupSpread, spreadOver } from './group-spread';
+import { counted, domainAt, GroupMembers, spreadOver } from './group-spread';
 import type { HostState } from './host-state';
 import { nominatedHosts } from './leases/nominations';
 import { quotaExceeded } from './quota-exceeded';
-
-/** Members of a server group by host index, and in all. */
-export interface GroupMembers {
-  readonly group: ServerGroup;
-  readonly perHost: ReadonlyMap<number, number>;
-  /** Over what it spreads; undefined for a group that does not. */
-  readonly spread: GroupSpread | undefined;
-  /** With those on hosts that the fleet does not have any more. */
-  readonly count: number;
-  /** Places that members on a move may go back to: so many on each host, and in all. */
-  readonly kept: { readonly perHost: ReadonlyMap<number, number>; readonly count: number };
-}
 
 /**
  * A request with all that it names found in the fleet: what makes it more than one of its equivalence class. Names that

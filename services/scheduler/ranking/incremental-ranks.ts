@@ -7,7 +7,7 @@ import type { EquivalenceClass } from '../request/equivalence-class';
 import { BestFirst } from './best-first';
 import { CANDIDATES, type FlatCandidates, type HostCandidate, needsSearch, noCandidate, searchOn } from './candidates';
 import { Judgement, type RankingSettings } from './judgement';
-import type { Feasibility, RankedHost } from './ranked-hosts';
+import type { Feasibility, RankedHost } from './ranked-host';
 import { RefusalCounts } from './refusal-counts';
 import type { RequestConstraints } from './request-constraints';
 import { NOTHING, Tournament } from './tournament';

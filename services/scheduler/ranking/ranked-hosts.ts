@@ -3,29 +3,11 @@ import type { Prices } from '../demand/prices';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
-import { FlatCandidates, type HostCandidate } from './candidates';
+import { FlatCandidates } from './candidates';
 import { IncrementalRanks } from './incremental-ranks';
 import type { RankingSettings } from './judgement';
-import type { RefusalCounts } from './refusal-counts';
+import type { Feasibility, RankedHost } from './ranked-host';
 import type { RequestConstraints } from './request-constraints';
-
-/** A feasible host, with what it weighs for the request. */
-export interface WeighedHost {
-  readonly host: HostState;
-  readonly weight: number;
-}
-
-/** The same with what an instance would take there. */
-export interface RankedHost extends WeighedHost {
-  readonly candidate: HostCandidate;
-}
-
-/** The number of feasible hosts of a snapshot, and why the others are not. */
-export interface Feasibility {
-  readonly hostCount: number;
-  readonly feasibleCount: number;
-  readonly refusals: RefusalCounts;
-}
 
 /**
  * The hosts of one snapshot, filtered and ranked for one equivalence class: pure questions, whatever is kept behind

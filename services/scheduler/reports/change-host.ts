@@ -2,7 +2,7 @@ import type { HostSummary } from '#libs/contracts/hosts';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { ClearFailures, PlacementStore, SetHostEnabled } from '#libs/placement/port/placement-store';
 import type { Fleet } from '../fleet/fleet';
-import { summarise } from './host-summary';
+import { summarise } from '../summary/host-summary';
 import { requireHost } from './list-hosts';
 
 export interface HostChangeDeps {

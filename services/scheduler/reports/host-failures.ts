@@ -2,7 +2,7 @@ import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import { suspectedUntilMs } from '../fleet/quarantine';
 import { holdsOn } from './discrepancies';
-import type { ReportDeps } from './take-reports';
+import type { ReportDeps } from './report-deps';
 
 /** True if a host that failed runs an instance claimed there since: it can build again. */
 export function hasBuiltSince(stats: UpdateResourceStatsRequest, view: PlacementView): boolean {

@@ -3,7 +3,7 @@ import { BerthError } from '#libs/domain/errors';
 import { indexAfter } from '#libs/domain/names';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Fleet } from '../fleet/fleet';
-import { summarise } from './host-summary';
+import { summarise } from '../summary/host-summary';
 
 /**
  * Hosts by name, after the marker, at most `limit`; or the one that is named.

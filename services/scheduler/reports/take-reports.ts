@@ -1,4 +1,3 @@
-import type { Bus } from '#libs/bus/port';
 import { answer } from '#libs/bus/typed-calls';
 import {
   type AcquireHostsRequest,
@@ -10,30 +9,20 @@ import { type Identity, isPoolAgent, nameOf, speaksForHost } from '#libs/contrac
 import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import { updateResourceStatsMethod } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
-import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { type SenderLog, senderLog } from '#libs/runtime/sender-log';
-import type { RuntimeDeps } from '#libs/runtime/service';
 import type { SchedulerMetrics } from '../metrics';
 import { newNames } from '../nodes/new-names';
 import { requireHolder } from '../nodes/pool-rights';
 import { requireSharingGranted } from '../nodes/report-grants';
-import type { SchedulerConfig } from '../options';
 import { boundNames } from './bound-names';
 import { findDifference } from './discrepancies';
 import { clearFailures, hasBuiltSince, recordRefusal } from './host-failures';
 import { acquireHosts, releaseHosts } from './host-holders';
 import { hearingOf, lossKeeper } from './losses/heard-in-full';
 import { publishDifference, publishRefusal } from './publish-discrepancy';
+import { ReportDeps } from './report-deps';
 import { updateResourceStats } from './update-resource-stats';
 import { validateStats } from './validate';
-
-export interface ReportDeps extends Pick<RuntimeDeps, 'clock' | 'log'> {
-  readonly bus: Bus;
-  readonly placement: PlacementStore;
-  readonly mirror: Mirror;
-  readonly config: SchedulerConfig;
-}
 
 /** Calls of agents on the queue `stats`, each logged and counted. */
 export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {

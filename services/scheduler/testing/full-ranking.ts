@@ -2,7 +2,8 @@ import type { Prices } from '../demand/prices';
 import type { HostState } from '../fleet/host-state';
 import { CANDIDATES, FlatCandidates, needsSearch, noCandidate, searchOn } from '../ranking/candidates';
 import { Judgement, type RankingSettings } from '../ranking/judgement';
-import type { RankedHost, RankHosts } from '../ranking/ranked-hosts';
+import type { RankedHost } from '../ranking/ranked-host';
+import type { RankHosts } from '../ranking/ranked-hosts';
 import { RefusalCounts } from '../ranking/refusal-counts';
 
 /**

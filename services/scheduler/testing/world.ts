@@ -19,7 +19,7 @@ import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { alternateHolder } from '../decision/alternates/hold-alternates';
 import type { NoteNotHeld } from '../decision/alternates/not-held';
-import type { SelectRequest } from '../decision/decide';
+import type { SelectRequest } from '../decision/complete-request';
 import { type ExplainedRequest, explain } from '../decision/explain/explain';
 import { type AskedMove, claimMoves } from '../decision/moves/claim-moves';
 import { nominator } from '../decision/preemption/nominate';

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { inventory } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
-import type { Answered, Client } from '../../../services/placement-api/testing/client';
+import type { Answered } from '#services/placement-api/testing/answered';
+import type { Client } from '../../../services/placement-api/testing/client';
 import { consumerBody } from '../../../services/placement-api/testing/state';
 import { eventually, TestCell } from '../test-cell';
 

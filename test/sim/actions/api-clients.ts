@@ -1,6 +1,8 @@
 import type { Random } from '#libs/domain/random';
 import type { Command } from '#libs/placement/port/placement-store';
-import { confirmed, HOSTS, type Perform, pick, type World } from './common';
+import type { Decision } from '../checker';
+import { HOSTS } from '../settings';
+import { confirmed, type Perform, pick, type World } from './common';
 
 /** What an operator's tools write on a host's provider, and no report of its agent may undo. */
 export const CUSTOM_TRAIT = 'CUSTOM_OPERATOR';
@@ -75,11 +77,6 @@ export function givesAggregate(random: Random): Perform {
     void decide(world, provider.uuid, 'isInAggregate', { kind: 'write_aggregates', ...what });
   };
 }
-
-type Decision = 'reserves' | 'hasTrait' | 'isInAggregate';
-
-/** What clients of the placement API decided of a provider, as far as their writes were acknowledged. */
-export type Decisions = { readonly [D in Decision]?: true };
 
 async function decide(world: World, uuid: string, decision: Decision, command: WithoutTime<Command>): Promise<void> {
   const { decisions, storeBegan } = world.checker;

@@ -12,14 +12,6 @@ export interface World {
 /** What somebody or something does to the fleet. */
 export type Perform = (world: World) => void;
 
-/** The ordinary hosts, and those that one process carries. */
-export const HOSTS = ['h1', 'h2', 'rack-1', 'rack-2'] as const;
-
-/** The process that carries a host. */
-export function agentOf(host: string): string {
-  return `agent-${host.split('-')[0]}`;
-}
-
 export function pick<T>(random: Random, from: readonly T[]): T {
   return from[randomInt(random, from.length)] as T;
 }

@@ -1,7 +1,8 @@
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import type { Random } from '#libs/domain/random';
 import type { Doubt } from '#libs/instances/doubts';
-import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
+import { agentOf, HOSTS } from '../settings';
+import { confirmed, type Perform, pick, type World } from './common';
 import { operatorOf } from './drains';
 import { conductorDies, operate, terminateNow } from './operations';
 

@@ -2,8 +2,9 @@ import { Client } from '#libs/client/client';
 import { type DrainClient, type Drained, drainHost } from '#libs/client/drain/drain-host';
 import type { InstanceOperation } from '#libs/contracts/operations';
 import { type Random, randomInt } from '#libs/domain/random';
+import { HOSTS } from '../settings';
 import { START_MS } from '../world/processes';
-import { confirmed, HOSTS, type Perform, pick, type World } from './common';
+import { confirmed, type Perform, pick, type World } from './common';
 import { conductorDies, noteAsked } from './operations';
 
 /** So long after the start of a run nothing is under way any more that was decided during a fault: hosts are drained again. */

@@ -1,7 +1,8 @@
 import { type Random } from '#libs/domain/random';
 import { TREE_HOST } from '../fleet';
 import { PARTS } from '../machine';
-import { HOSTS, type Perform, pick } from './common';
+import { HOSTS } from '../settings';
+import { type Perform, pick } from './common';
 
 /** A host has half of what it had for a while; most often the one whose providers its agent checks one by one. */
 export function machineShrinks(random: Random): Perform {

@@ -8,12 +8,10 @@ import {
 import { inventory } from '#libs/domain/inventory';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import { type Random, randomInt } from '#libs/domain/random';
-import type { TrackedInstance } from '../../../services/compute-agent/host/ledger';
+import type { TrackedInstance } from '#services/compute-agent/host/tracked-instance';
 import type { Machine } from '../machine';
-import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
-
-/** No operator has an aggregate of this uuid. */
-export const LIE_AGGREGATE = '11e00000-0000-4000-8000-000000000000';
+import { agentOf, HOSTS, LIE_AGGREGATE } from '../settings';
+import { confirmed, type Perform, pick, type World } from './common';
 
 /** Where a lie stands among what its host says: after all the rest. */
 export const LIE_POSITION = Number.MAX_SAFE_INTEGER;

@@ -1,5 +1,6 @@
 import { type Random, randomInt } from '#libs/domain/random';
-import { agentOf, HOSTS, type Perform, pick } from './common';
+import { agentOf, HOSTS } from '../settings';
+import { type Perform, pick } from './common';
 import { conductorDies } from './operations';
 
 /** Time of a run by which silent hosts are back: the rest of it is long enough to hear them. */

@@ -1,6 +1,7 @@
 import type { Random } from '#libs/domain/random';
-import type { TrackedInstance } from '../../../services/compute-agent/host/ledger';
-import { agentOf, HOSTS, type Perform, pick } from './common';
+import type { TrackedInstance } from '#services/compute-agent/host/tracked-instance';
+import { agentOf, HOSTS } from '../settings';
+import { type Perform, pick } from './common';
 
 /** Agents of one host each. */
 const SINGLE = ['agent-h1', 'agent-h2'] as const;

@@ -5,7 +5,8 @@ import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
-import { agentOf, confirmed, HOSTS, type Perform, pick, type World } from './common';
+import { agentOf, HOSTS } from '../settings';
+import { confirmed, type Perform, pick, type World } from './common';
 import { call, conductorDies, noteAsked, operate } from './operations';
 
 type Options = Pick<OperateInstanceRequest, 'resizeTo' | 'targetHost' | 'confirmAfterMs'>;

@@ -6,8 +6,9 @@ import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
+import { agentOf, HOSTS } from '../settings';
 import { standStill } from '../world/faults';
-import { agentOf, confirmed, HOSTS, instanceAt, type Perform, pick, type World } from './common';
+import { confirmed, instanceAt, type Perform, pick, type World } from './common';
 
 /** A tenant, or an operator, stops an instance. */
 export function stop(random: Random): Perform {

@@ -3,8 +3,9 @@ import { buildInstanceCodec } from '#libs/contracts/compute';
 import { agentQueue, type QueueSpec, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import type { Random } from '#libs/domain/random';
 import type { Fleet } from '../fleet';
+import { agentOf, HOSTS } from '../settings';
 import { standStill } from '../world/faults';
-import { agentOf, HOSTS, type Perform, pick } from './common';
+import { type Perform, pick } from './common';
 
 /** The broker restarts: all connections break, and what it did not keep on its disk is lost. */
 export function brokerRestarts(): Perform {

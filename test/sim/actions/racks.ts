@@ -2,16 +2,8 @@ import { callMethod } from '#libs/bus/typed-calls';
 import { addAggregateHostMethod, createAggregateMethod } from '#libs/contracts/aggregates';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
-import { HOSTS, type World } from './common';
-
-/** By its name, the uuid of each rack. */
-export const RACKS = {
-  r1: 'aaaaaaaa-0000-4000-8000-000000000001',
-  r2: 'aaaaaaaa-0000-4000-8000-000000000002',
-} as const;
-
-/** The names of all racks. */
-export const RACK_NAMES = Object.keys(RACKS) as readonly (keyof typeof RACKS)[];
+import { HOSTS, RACK_NAMES, RACKS } from '../settings';
+import { type World } from './common';
 
 /** The scheduler's calls are tried again for so long while things are out of order. */
 const TRIES = 30;

@@ -7,7 +7,8 @@ import {
 } from '#libs/contracts/aggregates';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { type Random, randomInt } from '#libs/domain/random';
-import { confirmed, HOSTS, type Perform, pick, type World } from './common';
+import { HOSTS } from '../settings';
+import { confirmed, type Perform, pick, type World } from './common';
 
 /** By its name, the uuid of each zone's aggregate. */
 const ZONES = {

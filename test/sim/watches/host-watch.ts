@@ -1,7 +1,7 @@
 import type { Drained } from '#libs/client/drain/drain-host';
 import type { Instance } from '#libs/domain/instance';
 import type { Rows } from '#libs/placement/port/placement-store';
-import { agentOf } from '../actions/common';
+import { agentOf } from '../settings';
 
 /** A drain that ended, of a host that nobody has put into service since. */
 interface EndedDrain {

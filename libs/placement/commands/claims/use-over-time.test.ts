@@ -1,4 +1,5 @@
-import { DAY_MS, daysOf, daysUntil, holdMore, laterOf, withAmounts } from './use-over-time';
+import { holdMore } from './hold-more';
+import { DAY_MS, daysOf, daysUntil, laterOf, withAmounts } from './use-over-time';
 
 const NOON = 20_000 * DAY_MS + DAY_MS / 2;
 const HOUR_MS = 3_600_000;

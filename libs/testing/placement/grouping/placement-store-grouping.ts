@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { MAX_GROUPS_PER_PROJECT } from '../../../domain/server-group';
 import type { PlacementStore } from '../../../placement/port/placement-store';
+import type { PlacementStoreWorld } from '../placement';
 import { AT_MS, aProvider, aReport, aWrite, claim, commit, contentsOf, mustCommit, mustReport } from '../placement';
-import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const { providerUuid } = aReport();
 const exists = (key: string) => ({ kind: 'exists', subject: 'aggregate', key });

@@ -1,8 +1,8 @@
 import { inventory } from '../../../domain/inventory';
 import type { Membership, ServerGroup } from '../../../domain/server-group';
 import type { PlacementStore } from '../../../placement/port/placement-store';
+import type { PlacementStoreWorld } from '../placement';
 import { aProvider, aWrite, claim, commit, contentsOf } from '../placement';
-import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const RACKS = ['r1', 'r2', 'r 3'];
 const committed = expect.objectContaining({ kind: 'committed' });

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { PlacementStore } from '../../../placement/port/placement-store';
+import type { PlacementStoreWorld } from '../placement';
 import { AT_MS, anAcquisition, aReport, commit, mustAcquire, mustCommit, mustReport } from '../placement';
-import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const LEASE_MS = 500;
 /** A store with its own clock needs real time to pass; the others use `atMs`. */

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { inventory, type Resources } from '../../../domain/inventory';
 import type { ConsumerWrite, JoinPool, PlacementStore, Pool } from '../../../placement/port/placement-store';
+import type { PlacementStoreWorld } from '../placement';
 import { AT_MS, aReport, aWrite, mustAcquire, mustReport } from '../placement';
-import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const LEASE_MS = 500;
 /** A store with its own clock needs real time to pass; the others use `atMs`. */

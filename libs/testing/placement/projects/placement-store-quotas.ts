@@ -6,9 +6,9 @@ import { keptForMove } from '../../../domain/moves/kept-for-move';
 import { migrationUuidOf } from '../../../domain/moves/migration';
 import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS, UNLIMITED } from '../../../domain/quotas/quota';
 import type { CommitResult, ConsumerWrite, PlacementStore, WriteQuota } from '../../../placement/port/placement-store';
+import type { PlacementStoreWorld } from '../placement';
 import { AT_MS, aProvider, aWrite, commit, contentsOf, mustCommit } from '../placement';
 import { heldByProject, violationsOf } from '../placement-invariants';
-import type { PlacementStoreWorld } from '../placement-store-contract';
 
 const DAY_MS = 86_400_000;
 

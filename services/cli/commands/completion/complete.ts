@@ -1,10 +1,8 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { CATALOGUE, type Entry } from '../../catalogue';
 import type { Context } from '../../context';
+import { Candidate } from './candidate';
 import type { Named } from './names';
-
-/** A completion of a word, and its description. */
-export type Candidate = readonly [value: string, description: string];
 
 /** The completions of a place: fixed words, or names of a kind; berth completes neither numbers nor files. */
 export type Place =

@@ -3,7 +3,8 @@ import { clientSettings } from '../../client/client-options';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
-import { type Candidate, placeOf } from './complete';
+import { type Candidate } from './candidate';
+import { placeOf } from './complete';
 import type { Named } from './names';
 import { SCRIPTS, SHELLS } from './scripts';
 

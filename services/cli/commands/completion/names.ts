@@ -1,6 +1,6 @@
 import type { Client } from '#libs/client/client';
 import { nameOfState } from '#libs/client/nova-states';
-import type { Candidate } from './complete';
+import type { Candidate } from './candidate';
 
 /** Kinds of things whose names or uuids people type. */
 export type Named = 'host' | 'instance' | 'node' | 'flavor' | 'zone' | 'group' | 'aggregate';

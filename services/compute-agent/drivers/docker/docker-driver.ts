@@ -3,7 +3,6 @@ import type Docker from 'dockerode';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
-import type { ConfigOf } from '#libs/runtime/config';
 import type { RuntimeDeps } from '#libs/runtime/service';
 import {
   type Driver,
@@ -28,14 +27,12 @@ import {
 } from './container-options';
 import { Containers, notStartable } from './containers';
 import { type DeviceFiles, parseDeviceFiles, presentProviders } from './device-files';
-import type { dockerDriverOptions } from './docker-options';
+import { DockerConfig } from './docker-config';
 import { type Engine, engineAt, type MachineInfo } from './engine';
 import { engineError } from './engine-error';
 import { type ExternalContainers, externalContainers } from './external-containers';
 import { hearEnds } from './hear-ends';
 import { imageFor } from './image-policy';
-
-export type DockerConfig = ConfigOf<typeof dockerDriverOptions>;
 
 /** The host of a docker driver. Without inventories it has the resources of the engine's machine. */
 export interface DockerHost extends MachineHost, EngineHost {}

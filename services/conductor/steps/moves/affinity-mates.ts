@@ -1,7 +1,7 @@
 import type { Instance } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import { groupKey } from '#libs/domain/server-group';
-import type { Conductor } from '../../context';
+import type { ConductorContext } from '../../context';
 import { lookAt, type ReconcileInput } from '../../observation';
 import { isYetToLeave, type Moving } from '../../reconcile/moves';
 import { openRequest } from '../claims';
@@ -10,7 +10,7 @@ type Placed = Pick<Instance, 'uuid' | 'projectId' | 'host' | 'allocationRequest'
 
 /** The affinity group of an instance, with its host; undefined when it has none. By its claim, which has the rules of a stored group. */
 export function affinityGroupOf(
-  c: Conductor,
+  c: ConductorContext,
   { projectId, host, allocationRequest }: Omit<Placed, 'uuid'>,
 ): string | undefined {
   const group = openRequest(c, allocationRequest)?.group;
@@ -18,7 +18,7 @@ export function affinityGroupOf(
 }
 
 /** The others of an instance's affinity group that are on its host. */
-export async function matesOf(c: Conductor, record: Placed): Promise<readonly Instance[]> {
+export async function matesOf(c: ConductorContext, record: Placed): Promise<readonly Instance[]> {
   const group = affinityGroupOf(c, record);
   if (group === undefined || record.host === undefined) return [];
   const there = await c.instances.list({ host: record.host }, undefined, MAX_MATES);
@@ -29,7 +29,7 @@ export async function matesOf(c: Conductor, record: Placed): Promise<readonly In
 const MAX_MATES = 1_000;
 
 /** Members of the affinity group that are yet to leave the host to which an instance goes back. */
-export async function groupGoingBack(c: Conductor, record: Moving): Promise<readonly ReconcileInput[]> {
+export async function groupGoingBack(c: ConductorContext, record: Moving): Promise<readonly ReconcileInput[]> {
   const { uuid, projectId, migration } = record;
   const { host } = migration.source;
   const mates = await matesOf(c, {

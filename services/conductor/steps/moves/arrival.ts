@@ -1,5 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
-import type { Conductor } from '../../context';
+import type { Conductor } from '../../conductor';
 import { attemptOn, MAX_ATTEMPTS_KEPT } from '../../lifecycle';
 import type { ReconcileInput } from '../../observation';
 import { isReturnOrdered, type Moving } from '../../reconcile/moves';

@@ -6,7 +6,7 @@ import { bytesOf, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
-import type { Conductor } from '../../context';
+import type { Conductor } from '../../conductor';
 import { readRecord, writeRecord } from '../../lifecycle';
 import type { ReconcileInput } from '../../observation';
 import type { Moving } from '../../reconcile/moves';

@@ -1,6 +1,6 @@
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
 import { bytesOf, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
-import type { Conductor } from '../../context';
+import type { Conductor } from '../../conductor';
 import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../../lifecycle';
 import type { ClaimedHost, Observation, ReconcileInput, WantedMove } from '../../observation';
 import { isKeptStopped, type Moving } from '../../reconcile/moves';

@@ -2,7 +2,7 @@ import { listQuotasMethod } from '#libs/contracts/quotas';
 import { BerthError } from '#libs/domain/errors';
 import { type Admission, PRIORITY_LIMIT } from '#libs/domain/queueing/admission';
 import { UNLIMITED } from '#libs/domain/quotas/quota';
-import type { Conductor } from '../../context';
+import type { Conductor } from '../../conductor';
 import { callScheduler } from '../../steps/call-scheduler';
 
 /**

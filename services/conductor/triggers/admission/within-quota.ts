@@ -7,7 +7,7 @@ import { projectShare } from '#libs/domain/quotas/project-share';
 import { INSTANCES, type QuotaExcess, sentenceOf, UNLIMITED } from '#libs/domain/quotas/quota';
 import { readSpec } from '#libs/fleet-settings/fill-in-flavor';
 import { lru } from '#libs/runtime/lru';
-import type { Conductor } from '../../context';
+import type { ConductorContext } from '../../context';
 import { callScheduler } from '../../steps/call-scheduler';
 
 /** Age up to which a known standing may admit one more instance. */
@@ -37,7 +37,7 @@ export class QuotaJudge {
    *
    * @throws BerthError `failed_precondition / quota_exceeded`; `unavailable / quota_unknown`
    */
-  async require(c: Conductor, request: BuildRequest): Promise<void> {
+  async require(c: ConductorContext, request: BuildRequest): Promise<void> {
     const { projectId } = readSpec(request.requestSpec);
     const known = this.#known.get(projectId);
     const isBelieved = known !== undefined && c.clock.now() - known.readAtMs < BELIEVED_MS && request.count === 1;
@@ -83,7 +83,7 @@ function excessOf(request: BuildRequest, standing: Standing): readonly QuotaExce
 }
 
 /** The standing by a scheduler's word; undefined while none answers. */
-async function readStanding(c: Conductor, projectId: string): Promise<Standing | undefined> {
+async function readStanding(c: ConductorContext, projectId: string): Promise<Standing | undefined> {
   try {
     const request = { projectId, marker: '', limit: 1 };
     const { projects, defaultLimits } = await callScheduler(c, listQuotasMethod, request);

@@ -1,5 +1,5 @@
 import { BUILT_STATES, type Instance, isAttemptOpen, isBuiltElsewhere } from '#libs/domain/instance';
-import type { Conductor } from '../../context';
+import type { Conductor } from '../../conductor';
 import { lookAt } from '../../observation';
 import { reconcileLoop } from '../../reconcile-loop';
 import { isFenced, releaseFence } from '../../steps/fence-host';

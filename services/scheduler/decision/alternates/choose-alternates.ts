@@ -3,7 +3,7 @@ import type { HostState } from '../../fleet/host-state';
 import { requiredOn } from '../../ranking/candidates';
 import { best, type RankHosts } from '../../ranking/ranked-hosts';
 import type { EquivalenceClass } from '../../request/equivalence-class';
-import type { SelectRequest } from '../decide';
+import type { SelectRequest } from '../complete-request';
 import type { HostForInstance, Picks } from '../pick-hosts';
 import { withReserved } from './reserved-room';
 

@@ -1,10 +1,10 @@
 import { type Allocations, isClaimOf } from '#libs/domain/consumer';
 import { RESERVATION_CONSUMER, reservationUuidOf } from '#libs/domain/queueing/place-lease';
+import type { RankedHost } from '#services/scheduler/ranking/ranked-host';
 import type { Fleet } from '../../fleet/fleet';
 import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
 import type { PendingClaim } from '../../fleet/pending-claims';
-import type { RankedHost } from '../../ranking/ranked-hosts';
-import type { SelectRequest } from '../decide';
+import type { SelectRequest } from '../complete-request';
 
 /** The fleet as it is for instances that are decided again: what is reserved for their own alternates is theirs to take. */
 export function withoutReservations(

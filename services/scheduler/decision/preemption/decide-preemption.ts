@@ -7,8 +7,10 @@ import { askedOf, quotaExceeded } from '../../fleet/quota-exceeded';
 import { Judgement } from '../../ranking/judgement';
 import { RequestConstraints } from '../../ranking/request-constraints';
 import type { EquivalenceClass } from '../../request/equivalence-class';
-import type { DecidedPreemption, DecisionParts, SelectRequest } from '../decide';
+import type { SelectRequest } from '../complete-request';
+import type { DecisionParts } from '../pick-hosts';
 import { type Picks, pickHosts } from '../pick-hosts';
+import type { DecidedPreemption } from './find-preemption';
 import { type FoundPreemption, findPreemption } from './find-preemption';
 import { findReclaim } from './reclaim';
 

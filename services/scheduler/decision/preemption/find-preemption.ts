@@ -14,8 +14,10 @@ import { type EquivalenceClass, forBatch } from '../../request/equivalence-class
 
 /** Hosts on which others could make room, that are looked at closely: enough for a good choice (kube-scheduler's 100). */
 export const MAX_DRY_RUNS = 100;
+
 /** Metadata of a stored group none of whose members makes room (`never`). */
 const NEVER_KEY = 'preemption';
+
 /** And of one of which so many members stay, at least: a disruption budget. */
 const MIN_AVAILABLE_KEY = 'min_available';
 
@@ -238,4 +240,9 @@ export function priorityOf({ priority = 0 }: Consumer): number {
 
 function claimOf({ allocations, uuid: consumerUuid }: Consumer, { index: hostIndex, root }: HostState): PendingClaim {
   return { consumerUuid, hostIndex, rootUuid: root.uuid, allocations, group: undefined };
+}
+
+/** The preemption decided on, with a nominated place for each instance. */
+export interface DecidedPreemption extends Pick<FoundPreemption, 'view'> {
+  readonly places: ReadonlyMap<string, NominatedPlace>;
 }

@@ -5,7 +5,8 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { SchedulerConfig } from '../../options';
 import type { NoteNotHeld } from '../alternates/not-held';
-import type { DecidedPreemption, SelectRequest } from '../decide';
+import type { SelectRequest } from '../complete-request';
+import type { DecidedPreemption } from './find-preemption';
 
 /** Keeps the room that others are about to make for a request, or gives up what was kept for it. */
 export type Nominate = (request: SelectRequest, preemption: DecidedPreemption | undefined) => Promise<void>;

@@ -1,7 +1,7 @@
 import { isSkewed } from '#libs/domain/server-group';
+import type { GroupMembers } from '#services/scheduler/fleet/group-spread';
 import { countsIn } from '../../fleet/group-spread';
 import { domainOf, HostUnion } from '../../fleet/host-domains';
-import type { GroupMembers } from '../../fleet/located-request';
 import type { RequestFilter } from '../filter';
 
 /**

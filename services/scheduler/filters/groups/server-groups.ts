@@ -1,5 +1,5 @@
 import { type GroupCounts, isForbidden } from '#libs/domain/server-group';
-import type { GroupMembers } from '../../fleet/located-request';
+import type { GroupMembers } from '#services/scheduler/fleet/group-spread';
 import type { Reason, RequestFilter } from '../filter';
 
 /**

@@ -11,7 +11,8 @@ import { turnedUuid } from '#libs/domain/names';
 import { NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
-import { HOSTS, type Perform, pick, type World } from '../common';
+import { HOSTS } from '../../settings';
+import { type Perform, pick, type World } from '../common';
 import { noteAsked, operate, terminateNow } from '../operations';
 import { requestIn, send, tenant } from './requests';
 

@@ -7,15 +7,11 @@ import type { Admission } from '#libs/domain/queueing/admission';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { ServerGroup } from '#libs/domain/server-group';
+import { nameOf, TENANTS } from '../../settings';
 import { confirmed, pick, type World } from '../common';
-
-export const TENANTS = ['tenant-a', 'tenant-b'];
 
 /** One of the tenants. */
 export const tenant = (random: Random) => pick(random, TENANTS);
-
-/** The name of all instances of a tenant: others are never told of it. */
-export const nameOf = (who: string) => `an instance of ${who}`;
 
 /** A build request that a tenant is to send. */
 export interface Request {

@@ -1,5 +1,5 @@
 import type { ListDoubtsResponse } from '#libs/contracts/doubts';
-import type { Conductor } from './context';
+import type { Conductor } from '../conductor';
 
 /**
  * Lists doubts, and the time up to which the store may have lost writes.

@@ -3,8 +3,8 @@ import type { InstanceView, ListInstancesRequest, ListInstancesResponse } from '
 import { instanceView } from '#libs/contracts/instance-view';
 import { ownFilter } from '#libs/contracts/own-instances';
 import type { Instance } from '#libs/domain/instance';
-import type { Conductor } from './context';
-import { PLACES_AGE_MS } from './pending/pending-queue';
+import type { Conductor } from '../conductor';
+import { PLACES_AGE_MS } from '../pending/pending-queue';
 
 /**
  * Instances that match, of those that are the sender's: a page by uuid, or one by its uuid.

@@ -1,0 +1,13 @@
+import type { ConductorContext } from './context';
+import type { Hearing } from './losses/hearing';
+import type { PendingQueue } from './pending/pending-queue';
+import type { QuotaJudge } from './triggers/admission/within-quota';
+
+/** A running conductor, with its knowledge of more than one instance. */
+export interface Conductor extends ConductorContext {
+  /** Instances that wait for capacity, as this conductor read them last. */
+  readonly pending: PendingQueue;
+  readonly quotas: QuotaJudge;
+  /** Hosts that were heard since the store went back. */
+  readonly hearing: Hearing;
+}

@@ -1,0 +1,16 @@
+import type { Client } from '#libs/client/client';
+import type { Query } from '../http/query';
+import type { PlacementApiConfig } from '../options';
+import type { Caller } from './caller';
+
+/** A request whose sender, size and shape are judged. */
+export interface BuildCall {
+  readonly caller: Caller;
+  readonly client: Client;
+  readonly config: PlacementApiConfig;
+  readonly params: Readonly<Record<'uuid', string>>;
+  readonly query: Query;
+  /** Valid by the route's schema; undefined for a route without one. */
+  readonly body: unknown;
+  readonly idempotencyKey: string | undefined;
+}
