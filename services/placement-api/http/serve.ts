@@ -6,7 +6,7 @@ import type { Placement } from '../placement';
 import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
-import { type BodyBounds, checkBody } from './body-bounds';
+import { type BodyBounds, checkBody, checkEncoded } from './body-bounds';
 import { JSON_TYPE, mediaTypeOf, QUOTA_HEADER } from './headers';
 import { badRequest, ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
@@ -69,11 +69,15 @@ function enforcesQuotas(headers: FastifyRequest['headers']): boolean {
   return asked === 'true';
 }
 
+const NO_BODY = Buffer.alloc(0);
+
 /** The body as JSON, within bounds and valid. @throws HttpError 400, 413 */
 export function validBody(bytes: unknown, bounds: BodyBounds, schema: Schema = {}): unknown {
+  const body = bytes instanceof Buffer ? bytes : NO_BODY;
+  checkEncoded(body, bounds);
   let value: unknown;
   try {
-    value = parseJson(utf8.decode(bytes instanceof Buffer ? bytes : undefined));
+    value = parseJson(utf8.decode(body));
   } catch (thrown) {
     throw badRequest(`Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }
