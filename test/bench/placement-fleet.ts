@@ -31,11 +31,15 @@ const MEMORY_MB = inventory(1_048_576, { reserved: 512 });
 const DISK_GB = inventory(100_000);
 const VFS = inventory(8);
 
-/** Fills a store with hosts of one provider each. */
-export async function fillFlat(store: PlacementStore, count: number): Promise<PlacementFleet> {
+/** Fills a store with hosts of one provider each, `host-0` and so on. */
+export async function fillFlat(
+  store: PlacementStore,
+  count: number,
+  inventories: Inventories = { VCPU, MEMORY_MB, DISK_GB },
+): Promise<PlacementFleet> {
   const claims = await forEach(count, async (n) => {
     const uuid = randomUUID();
-    await reportHost(store, report(n, uuid, { VCPU, MEMORY_MB, DISK_GB }));
+    await reportHost(store, report(n, uuid, inventories));
     return { [uuid]: { VCPU: 1, MEMORY_MB: 64, DISK_GB: 1 } };
   });
   return { name: `flat_${count}`, claims };

@@ -9,6 +9,7 @@ import { nodesBench } from './nodes/nodes';
 import { packBench } from './packing/pack';
 import { pendingBench } from './pending';
 import { placementBench } from './placement';
+import { schedulerPerfBench } from './scheduler-perf/scheduler-perf';
 import { stalenessBench } from './staleness';
 
 /** Every benchmark; adding one is a line here. */
@@ -22,6 +23,7 @@ const BENCHES: readonly Bench[] = [
   packBench,
   pendingBench,
   placementBench,
+  schedulerPerfBench,
   stalenessBench,
 ];
 
