@@ -1,4 +1,6 @@
+import type { ListUsageRequest, ListUsageResponse } from '#libs/contracts/quotas';
 import { randomInt } from '#libs/domain/random';
+import { listUsage } from '#libs/fleet-settings/list-usage';
 import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
@@ -101,6 +103,11 @@ export class Placement {
   /** The summaries of a tree's providers since 1.29, from `fullSummaries`: cached per state of the tree. */
   summariesOfTree(rootUuid: string): string {
     return this.#summaries.of(rootUuid);
+  }
+
+  /** What projects held, by day, as the store has counted it up to now. */
+  usage(asked: ListUsageRequest): Promise<ListUsageResponse> {
+    return listUsage(asked, this.deps.placement, this.deps.clock.now());
   }
 
   /** A uuid for a provider without a client's. */

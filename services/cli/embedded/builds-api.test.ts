@@ -14,6 +14,13 @@ interface Instance {
   readonly fault: { readonly reason: string; readonly message: string } | null;
 }
 
+interface Held {
+  readonly days: readonly {
+    readonly unit_seconds: Record<string, number>;
+    readonly unit_hours: Record<string, number>;
+  }[];
+}
+
 let fleet: EmbeddedFleet;
 let url: string;
 
@@ -130,6 +137,32 @@ it.each([
 ])('refuses %s', async (_, headers, body, status, code) => {
   const refused = await ask('POST', '/berth/instances', headers, body);
   expect(refused).toMatchObject({ status, code: code ?? refused.code });
+});
+
+it("tells what a project held in hours, to itself and to operators, as the store's ledger has it", async () => {
+  await settled('held', await build('held'));
+  const today = new Date(systemClock().now()).toISOString().slice(0, 10);
+  const [own, all] = [
+    await ask('GET', '/berth/usage', member('held')),
+    await ask('GET', `/berth/usage?project_id=held&since=${today}&until=${today}`, admin),
+  ];
+  for (const { status, answer } of [own, all]) {
+    expect(status).toBe(200);
+    const { projects } = answer as { projects: readonly Held[] };
+    const held = projects[0];
+    expect(held).toMatchObject({
+      project_id: 'held',
+      unit_hours: { VCPU: expect.any(Number), instances: expect.any(Number) },
+    });
+    const day = held?.days.at(-1);
+    const seconds = day?.unit_seconds['VCPU'] ?? 0;
+    expect(seconds).toBeGreaterThan(0);
+    expect(day?.unit_hours['VCPU']).toBeCloseTo(seconds / 3_600, 9);
+  }
+  expect((await ask('GET', '/berth/usage?project_id=held', member('thief'))).code).toBe('berth.wrong_project');
+  expect((await ask('GET', '/berth/usage?since=2026-02-30', member('held'))).code).toBe('berth.bad_day');
+  const later = await ask('GET', '/berth/usage?until=2020-01-01', member('held'));
+  expect(later.answer?.['projects']).toMatchObject([{ project_id: 'held', unit_hours: {}, days: [] }]);
 });
 
 it('leaves moves to operators', async () => {

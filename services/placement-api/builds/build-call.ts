@@ -1,12 +1,16 @@
 import type { Client } from '#libs/client/client';
 import type { Query } from '../http/query';
 import type { PlacementApiConfig } from '../options';
+import type { Placement } from '../placement';
 import type { Caller } from './caller';
 
 /** A request whose sender, size and shape are judged. */
 export interface BuildCall {
   readonly caller: Caller;
-  readonly client: Client;
+  /** @throws BerthError `unavailable`: there is no bus, or the broker is away. */
+  readonly client: () => Promise<Client>;
+  readonly placement: Placement;
+  readonly nowMs: number;
   readonly config: PlacementApiConfig;
   readonly params: Readonly<Record<'uuid', string>>;
   readonly query: Query;

@@ -15,7 +15,8 @@ import { instanceJson } from './views';
  * on its disk.
  */
 export async function buildInstances(call: BuildCall): Promise<Answer> {
-  const { caller, client, config } = call;
+  const { caller, config } = call;
+  const client = await call.client();
   const body = call.body as BuildBody;
   const { name, count = 1, min_count: minCount } = body;
   const projectId = projectToBuildFor(caller, body.project_id);
@@ -67,7 +68,7 @@ export async function listInstances({ caller, client, query }: BuildCall): Promi
     marker: query.last('marker') ?? '',
     state: state === undefined ? undefined : stateOfName(state),
   };
-  const instances = (await client.instances(asked, limit)).map(instanceJson);
+  const instances = (await (await client()).instances(asked, limit)).map(instanceJson);
   return {
     status: 200,
     body: { instances, next_marker: instances.length < limit ? null : (instances.at(-1)?.uuid ?? null) },
@@ -78,8 +79,9 @@ const MAX_WAIT_MS = 60_000;
 
 /** GET /berth/instances/{uuid}: as it is, or, with `wait_for`, once it is in one of these states or the time is over. */
 export async function showInstance(call: BuildCall): Promise<Answer> {
-  const { client, params, query } = call;
+  const { params, query } = call;
   const found = await ownInstance(call);
+  const client = await call.client();
   const waitFor = query.last('wait_for');
   if (waitFor === undefined) return { status: 200, body: instanceJson(found) };
   const states = waitFor.split(',').map(stateOfName);
@@ -93,7 +95,7 @@ export async function showInstance(call: BuildCall): Promise<Answer> {
 /** DELETE /berth/instances/{uuid} */
 export async function terminateInstance(call: BuildCall): Promise<Answer> {
   const { uuid } = await ownInstance(call);
-  await call.client.terminate(uuid);
+  await (await call.client()).terminate(uuid);
   return { status: 202 };
 }
 
@@ -118,13 +120,13 @@ export async function operateInstance(call: BuildCall): Promise<Answer> {
     ...camelKeys(size),
     flavor: size.flavor === undefined ? undefined : { name: size.flavor, version: 0 },
   };
-  const after = await call.client.operate(uuid, action, { ...camelKeys(rest), resizeTo });
+  const after = await (await call.client()).operate(uuid, action, { ...camelKeys(rest), resizeTo });
   return { status: 202, body: instanceJson(after) };
 }
 
 /** Another project's is to a tenant as one that is not there. @throws BerthError `not_found / no_such_instance`. */
 async function ownInstance({ caller, client, params: { uuid } }: BuildCall): Promise<InstanceView> {
-  const found = await client.instance(uuid);
+  const found = await (await client()).instance(uuid);
   if (caller.isOperator || found.projectId === caller.projectId) return found;
   throw noSuchInstance(uuid);
 }

@@ -10,6 +10,7 @@ import { sendAnswer } from '../http/reply';
 import { methodNotAllowed, validBody } from '../http/serve';
 import { whyInvalid } from '../http/validate';
 import type { PlacementApiConfig } from '../options';
+import type { Placement } from '../placement';
 import type { Schema } from '../schemas/parts';
 import { type Caller, callerOf } from './caller';
 import { streamEvents } from './events';
@@ -20,6 +21,7 @@ import { Shares } from './shares';
 
 export interface BuildDeps {
   readonly builds: ClientSource;
+  readonly placement: Placement;
   readonly config: PlacementApiConfig;
   readonly clock: Clock;
   readonly authenticate: Authenticate;
@@ -57,7 +59,9 @@ export function registerBuilds(app: FastifyInstance, deps: BuildDeps, around: Ar
         const free = calls.take(shareOf(caller));
         try {
           const call = readCall(route, request, config);
-          const answer = await route.handler({ ...call, caller, config, client: await deps.builds.get() });
+          const { placement, builds, clock } = deps;
+          const its = { caller, config, placement, client: () => builds.get(), nowMs: clock.now() };
+          const answer = await route.handler({ ...call, ...its });
           return sendAnswer(request, reply, answer, 0, deps);
         } finally {
           free();

@@ -6,6 +6,7 @@ import { BuildCall } from './build-call';
 import type { Right } from './caller';
 import { buildInstances, listInstances, operateInstance, showInstance, terminateInstance } from './instances';
 import { buildBody, sizeFields } from './spec';
+import { showUsage, usageQuery, usageSchema } from './usage';
 import { flavorJson, flavorSchema, instanceSchema } from './views';
 
 /** One operation of the API to build; microversions change none of them. */
@@ -124,7 +125,18 @@ export const BUILD_ROUTES: readonly BuildRoute[] = [
     right: 'read',
     answers: { 200: whole({ flavors: list(flavorSchema) }) },
     async handler({ client }) {
-      return { status: 200, body: { flavors: (await client.flavors()).map(flavorJson) } };
+      const flavors = await (await client()).flavors();
+      return { status: 200, body: { flavors: flavors.map(flavorJson) } };
     },
+  },
+  {
+    method: 'GET',
+    path: '/berth/usage',
+    summary:
+      'See what projects held, by UTC day and class, in unit-hours: since (30 days ago) and until a day, both included',
+    right: 'read',
+    answers: { 200: usageSchema },
+    query: usageQuery,
+    handler: showUsage,
   },
 ];

@@ -5,6 +5,7 @@ import { type AnswerFlags, showAnswer } from '../../answers/answer';
 import type { Context } from '../../context';
 import { compareClasses } from '../../views/fill';
 import { table } from '../../views/table';
+import { usageCsv } from './usage-csv';
 
 const DAY_MS = 86_400_000;
 
@@ -15,13 +16,26 @@ export type Since = { readonly dayMs: number } | { readonly daysAgo: number };
 export async function showUsageSince(
   client: Client,
   context: Context,
-  flags: AnswerFlags & { readonly since: Since; readonly project?: string | undefined },
+  flags: AnswerFlags & {
+    readonly since: Since;
+    /** The last day. */
+    readonly until?: string | undefined;
+    readonly project?: string | undefined;
+    readonly csv: boolean;
+  },
 ): Promise<void> {
-  const { since, project } = flags;
+  const { since, until, project, csv } = flags;
   const { clock } = context;
   const sinceMs = 'dayMs' in since ? since.dayMs : Math.max(0, clock.now() - since.daysAgo * DAY_MS);
+  const read = async () => {
+    const each = (await client.usage(sinceMs, project)).map(({ projectId, days }) => {
+      return { projectId, days: days.filter(({ day }) => until === undefined || day <= until) };
+    });
+    return each.filter(({ days }) => days.length > 0);
+  };
+  if (csv) return context.terminal.print(usageCsv(await read()));
   await showAnswer(context, flags, async () => {
-    const usages = (await client.usage(sinceMs, project)).filter(({ days }) => days.length > 0);
+    const usages = await read();
     return {
       plain: usages,
       names: usages.map(({ projectId }) => projectId),
@@ -40,6 +54,13 @@ function usageTable(usages: readonly ProjectUsageView[], terminal: Context['term
     ...classes.map((name) => Math.round(unitSeconds[name] ?? 0)),
   ]);
   return table(terminal, ['PROJECT', 'DAY', ...classes.map((name) => `${name} s`)], rows);
+}
+
+/** The parser of `2026-11-30`. */
+export function lastDay(text: string): string {
+  const since = sinceDay(text);
+  if ('dayMs' in since) return text;
+  throw new InvalidArgumentError('It must be a day such as 2026-11-30.');
 }
 
 /** The parser of `2026-11-01` and `7d`. */

@@ -13,7 +13,7 @@ import { compareClasses } from '../../views/fill';
 import { inventoryTable } from '../../views/inventory-table';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
-import { showUsageSince, sinceDay } from './usage-since';
+import { lastDay, showUsageSince, sinceDay } from './usage-since';
 
 const HINT_SINCE = 'berth usage --since 7d --project ID';
 const HINT = 'berth usage --project ID, or berth usage --provider UUID|NAME';
@@ -29,14 +29,21 @@ export function usageCommand(context: Context): CommandUnknownOpts {
       '--since <day>',
       'instead, what projects held on each day since then, in unit-seconds: a day (UTC), or 7d',
       sinceDay,
+    )
+    .option('--until <day>', 'with --since: up to this day (UTC), which counts', lastDay)
+    .option(
+      '--csv',
+      'with --since: as CSV for billing, a row for each project, day and class, in seconds and hours',
+      false,
     );
   addSettingFlags(command, { tables: { client: { busUrl: clientOptions.busUrl } } });
   usePlacement(context, command, async (client, flags) => {
-    const { project, user, type, provider, since } = flags;
+    const { project, user, type, provider, since, until, csv } = flags;
     if (since !== undefined) {
       if ((user ?? type ?? provider) !== undefined) throw usageError('--since goes with --project only', HINT_SINCE);
       return withClient(context, command, (bus) => showUsageSince(bus, context, { ...flags, since }));
     }
+    if (until !== undefined || csv) throw usageError('--until and --csv go with --since', HINT_SINCE);
     if ((project === undefined) === (provider === undefined)) {
       throw usageError('say whose usage: that of one project or that of one provider', HINT);
     }
@@ -70,6 +77,10 @@ export function usageCommand(context: Context): CommandUnknownOpts {
     ['berth usage --project default --user alice --type INSTANCE --json', "one user's instances, for a program"],
     ['berth usage --provider host-7', 'how full a provider is'],
     ['berth usage --since 2026-11-01 --project default', 'what it held each day: VCPU-seconds and the like'],
+    [
+      'berth usage --since 2026-11-01 --until 2026-11-30 --csv',
+      "a month of all projects, for billing: sums are the store's own",
+    ],
   ]);
 }
 
