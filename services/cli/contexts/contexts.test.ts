@@ -76,6 +76,7 @@ it.each([
   ['host list', 'contexts: [a, b]', 'contexts must be a map'],
   ['host list', 'contexts: {a', "can't be read"],
   ['host list', 'current_context: a', "has 'current_context'"],
+  ['host list', 'settings: { context: a }', 'chooses files'],
   ['host list', 'current-context: a\ncontexts: { a: { bus-ulr: x } }', 'BERTH_BUS_ULR is not a setting'],
   ['host list', 'current-context: a\ncontexts: { a: { bus-url: [x] } }', 'bus-url must be one value'],
   ['context use none', TWO, "there is no context 'none'"],
@@ -88,6 +89,56 @@ it('refuses a named file that is not there, and needs none', async () => {
   expect(await runLine(`--config ${home}/none host list`, env)).toMatchObject({ code: 2 });
   rmSync(file);
   expect((await runLine('context list', env)).out).toBe('no contexts\n');
+});
+
+describe('settings in several places', () => {
+  beforeEach(() => {
+    mkdirSync(join(home, '.config/berth/berth.d'));
+    writeFileSync(file, `settings: { log-level: warn, client-timeout-ms: 100, BERTH_CELL: one }\n${TWO}`);
+  });
+  const fragment = (name: string, text: string) => writeFileSync(join(home, '.config/berth/berth.d', name), text);
+  /** Where each value that is set is from, and what it is. */
+  const origins = async (more: Readonly<Record<string, string>> = {}) => {
+    const { out, err } = await runLine('config --set --origin --json', { ...env, ...more });
+    expect(err).toBe('');
+    const set = JSON.parse(out) as { name: string; value: string; origin: string }[];
+    return Object.fromEntries(set.map(({ name, value, origin }) => [name, `${value} ${origin.replace(home, '~')}`]));
+  };
+
+  it('takes berth.yaml, then berth.d by name, then the context, then the environment, and says which', async () => {
+    fragment('20-late.yaml', 'settings: { log-level: error }');
+    fragment('10-early.yaml', 'settings: { log-level: debug, cell: two }');
+    fragment('notes.txt', 'no settings');
+    const folder = '~/.config/berth';
+    expect(await origins({ BERTH_CLIENT_TIMEOUT_MS: '' })).toMatchObject({
+      BERTH_LOG_LEVEL: `error ${folder}/berth.d/20-late.yaml`,
+      BERTH_CELL: `two ${folder}/berth.d/10-early.yaml`,
+      BERTH_BUS_URL: `amqp://lab:5672 context lab of ${folder}/berth.yaml`,
+    });
+    const more = { BERTH_LOG_LEVEL: 'info', BERTH_CONTEXT: 'prod' };
+    expect(await origins(more)).toMatchObject({
+      BERTH_LOG_LEVEL: 'info environment',
+      BERTH_CLIENT_TIMEOUT_MS: `100 ${folder}/berth.yaml`,
+    });
+  });
+
+  it('needs no berth.yaml beside berth.d', async () => {
+    rmSync(file);
+    fragment('a.yaml', 'settings: { log-level: error }');
+    expect(await origins()).toEqual({ BERTH_LOG_LEVEL: 'error ~/.config/berth/berth.d/a.yaml' });
+    expect((await runLine('config log-level --origin', env)).out).toMatch(/BERTH_LOG_LEVEL\s+error\s+.*a\.yaml/);
+    expect((await runLine('config cell --origin', env)).out).toMatch(/BERTH_CELL\s+cell1\s+default/);
+  });
+
+  it.each([
+    ['contexts: {}', "has 'contexts': files of berth.d have settings only"],
+    ['settings: [a]', 'settings must be a map'],
+    ['settings: { bus-ulr: x }', 'BERTH_BUS_ULR is not a setting'],
+    ['settings: {', "can't be read"],
+  ])('says what is wrong in a file of berth.d: %s', async (text, problem) => {
+    fragment('a.yaml', text);
+    expect(await runLine('host list', env)).toMatchObject({ code: 2, err: expect.stringContaining(problem) });
+  });
 });
 
 it('leaves alone what comes after --', () => {

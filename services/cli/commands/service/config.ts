@@ -6,6 +6,7 @@ import { EXIT } from '#libs/runtime/exit-codes';
 import type { Environment } from '#libs/runtime/system';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import type { Context } from '../../context';
+import { layersOf } from '../../contexts/contexts-file';
 import { addHelp } from '../../help-text';
 import { flagOf, showValue, unknownSettings } from '../../settings';
 import { settingsTables } from '../../settings-tables';
@@ -23,15 +24,17 @@ const MAX_WIDTH = 160;
 export function configCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('config')
     .argument('[name...]', 'only these: BERTH_BUS_URL, bus-url, or a part of the name')
-    .option('--set', 'only what is set here', false);
+    .option('--set', 'only what is set here', false)
+    .option('--origin', 'where each value is from: the environment, a file, a context, or the default', false);
   command.action(async (names, flags) => {
-    const all = settingsTables.flatMap(({ of, options }) => settingsIn(of, options, context.env));
+    const origin = await originsIn(context);
+    const all = settingsTables.flatMap(({ of, options }) => settingsIn(of, options, context.env, origin));
     const each = all.filter(({ name }, i) => all.findIndex((other) => other.name === name) === i);
     const settings = meant(each, names).filter(({ isSet }) => isSet || !flags.set);
     await showAnswer(context, flags, async () => ({
       plain: settings,
       names: settings.map(({ name }) => name),
-      draw: (terminal) => show(terminal, settings),
+      draw: (terminal) => (flags.origin ? showOrigins(terminal, settings) : show(terminal, settings)),
     }));
     if (settings.some((setting) => setting.problem !== undefined)) context.exit(EXIT.usage);
     const unknown = names.length === 0 ? unknownSettings(context.env) : [];
@@ -41,6 +44,7 @@ export function configCommand(context: Context): CommandUnknownOpts {
     ['berth config', 'every setting'],
     ['berth config bus-url store', 'the bus URL, and all settings with store in their name'],
     ['BERTH_LOG_LEVEL=debug berth config --set', 'what is set here, and whether it is right'],
+    ['berth config --set --origin', 'and where: the environment, berth.yaml, a file of berth.d, a context'],
   ]);
 }
 
@@ -66,7 +70,17 @@ function meant(all: readonly Setting[], names: readonly string[]): readonly Sett
   return [...new Set(found)];
 }
 
-function settingsIn(of: string, options: Options, env: Environment) {
+/** Where a setting's value is from. Flags of a command, which come first, are not seen here. */
+async function originsIn({ outside }: Context): Promise<(name: string) => string> {
+  const layers = await layersOf(outside);
+  return (name) => {
+    const given = outside[name];
+    if (given !== undefined) return given === '' ? 'default' : 'environment';
+    return layers.findLast(({ settings }) => settings[name] !== undefined)?.origin ?? 'default';
+  };
+}
+
+function settingsIn(of: string, options: Options, env: Environment, origin: (name: string) => string) {
   return Object.values(options).map((option) => {
     const text = env[option.env];
     const isSet = text !== undefined && text !== '';
@@ -81,6 +95,7 @@ function settingsIn(of: string, options: Options, env: Environment) {
       /** The present value; secrets hidden. */
       value: shown(option, isSet ? text : showValue(option.default)),
       isSet,
+      origin: origin(option.env),
       problem: isSet ? option.schema.safeParse(text).error?.issues[0]?.message : undefined,
     };
   });
@@ -104,6 +119,11 @@ function show(terminal: Terminal, settings: readonly Setting[]): void {
     terminal.print(`${bold(`Settings of ${of}`)}\n`);
     terminal.print(`${table(terminal, ['NAME', 'NOW'], rows)}\n`);
   }
+}
+
+function showOrigins(terminal: Terminal, settings: readonly Setting[]): void {
+  const rows = settings.map(({ name, value, origin }) => [name, value, origin]);
+  terminal.print(table(terminal, ['NAME', 'NOW', 'FROM'], rows));
 }
 
 /** A list without spaces, broken after commas. */

@@ -9,16 +9,17 @@ import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { readForm } from '#libs/redis/schema';
-import { type ConfigOf, readConfig } from '#libs/runtime/config';
+import { type ConfigOf, readConfig, readConfigs } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { novaOptions } from '../../../nova-scheduler/options';
 import { requireServer } from '../../client/require-server';
 import type { Context } from '../../context';
 import { reportFailure } from '../../failure';
-import { addSettingFlags, readSettings } from '../../settings';
+import { addSettingFlags, withFlags } from '../../settings';
 import { table } from '../../views/table';
 import { checkNovaConf } from './check-nova-conf';
+import { checkSettings } from './check-settings';
 import { type Check, type CheckResult, checkContents, checkForm } from './checks';
 import { parseNovaConf } from './nova-conf';
 
@@ -43,7 +44,8 @@ function checkCommand(context: Context): CommandUnknownOpts {
     .option('--json', 'print one JSON value', false);
   addSettingFlags(command, SETTINGS).action(async ({ json, novaConf }) => {
     try {
-      const { placement } = readSettings(SETTINGS, command, env);
+      const set = withFlags(SETTINGS, command, env);
+      const { placement } = readConfigs(SETTINGS.tables, set);
       const ofNova = novaConf === undefined ? [] : await checkFile(novaConf, env);
       const hasStore = novaConf === undefined || placement.storeUrl !== 'memory:';
       const ofStore = !hasStore
@@ -51,7 +53,7 @@ function checkCommand(context: Context): CommandUnknownOpts {
         : await runChecks(placement, context).catch((thrown: unknown) => {
             throw storeIsAway(thrown, placement.storeUrl, context);
           });
-      const checks = [...ofStore, ...ofNova];
+      const checks = [...(hasStore ? [checkSettings(set)] : []), ...ofStore, ...ofNova];
       const result = worst(checks);
       if (json) terminal.json({ result, checks });
       else terminal.print(table(terminal, ['CHECK', 'RESULT', 'DETAILS'], checks.flatMap(rowsOf)));
@@ -65,7 +67,8 @@ function checkCommand(context: Context): CommandUnknownOpts {
 }
 
 const HELP = `
-Checks: the form of the store's rows; extra specs of flavors that are not understood; resource classes and traits that
+Checks: settings of this environment and its files that this release lacks: options, filters, weighers, values, each by name and
+with what replaces it; the form of the store's rows; extra specs of flavors that are not understood; resource classes and traits that
 flavors ask for and that are missing; flavors that nothing can hold; hosts without reports; nodes of bare metal without a
 class; what is counted of projects. With --nova-conf: filters, weighers and options that Berth lacks, by name, and settings
 (BERTH_NOVA_*) that differ from the file's.
@@ -73,6 +76,8 @@ class; what is counted of projects. With --nova-conf: filters, weighers and opti
 Examples:
   # with the release to upgrade to, before it runs
   $ berth upgrade check --store-url redis://localhost:6379
+  # with the settings that a service of this machine has
+  $ set -a; . /etc/berth/scheduler.env; berth upgrade check
   # before berth nova-scheduler takes the place of nova-scheduler
   $ berth upgrade check --nova-conf /etc/nova/nova.conf
 
