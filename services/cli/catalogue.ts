@@ -147,6 +147,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         load: async (context) => (await import('#services/cli/commands/quota')).quotaCommand(context),
       },
       {
+        name: 'capacity',
+        description: 'Say how many more hosts would serve what waits.',
+        load: async (context) => (await import('#services/cli/commands/host/capacity')).capacityCommand(context),
+      },
+      {
         name: 'audit',
         description: 'Show what is in doubt: since when, by whose report, and what can be done.',
         load: async (context) => (await import('#services/cli/commands/audit')).auditCommand(context),
