@@ -10,7 +10,7 @@ const common = {
 };
 // `npm test` turns these off, and says so.
 // oxlint-disable-next-line no-restricted-properties -- Jest reads this file before there is a Config
-const { BERTH_TEST_DOCKER, BERTH_TEST_POWER_LOSS, BERTH_TEST_UPGRADE } = process.env;
+const { BERTH_TEST_DOCKER, BERTH_TEST_NOVA, BERTH_TEST_POWER_LOSS, BERTH_TEST_UPGRADE } = process.env;
 const unlessOff = (setting, path) => (setting === 'off' ? [`<rootDir>/${path}`] : []);
 const isContract = '[^/]*contract[^/]*\\.test\\.ts$';
 
@@ -54,6 +54,11 @@ module.exports = {
       ],
     },
     // Fleets of many hosts, which take minutes: not part of `npm test`.
-    { ...common, displayName: 'fleet', testMatch: ['<rootDir>/test/fleet/**/*.test.ts'] },
+    {
+      ...common,
+      displayName: 'fleet',
+      testMatch: ['<rootDir>/test/fleet/**/*.test.ts'],
+      testPathIgnorePatterns: unlessOff(BERTH_TEST_NOVA, 'test/fleet/whole-nova'),
+    },
   ],
 };

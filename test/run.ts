@@ -33,9 +33,10 @@ const FAILED_SEEDS = {
 const FAILED_DRAINS = [12, 76, 78, 86];
 const FAILED_MOVES = [9, 11, 39, 63, 99, 104, 146];
 
-/** Tests that need root and more of the machine than others do; `test:all` runs them unless they are turned off. */
+/** Tests that need root, or more of the machine than others do; `test:all` runs them unless they are turned off. */
 const COSTLY_TESTS = {
   BERTH_TEST_DOCKER: 'the docker driver',
+  BERTH_TEST_NOVA: 'a whole Nova with Keystone',
   BERTH_TEST_POWER_LOSS: 'the store on a machine that loses power',
   BERTH_TEST_UPGRADE: 'a rolling upgrade',
 };

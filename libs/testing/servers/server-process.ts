@@ -33,8 +33,8 @@ export interface ServerPlan {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Bytes to send to the port, and the beginning of the answer once the server is ready. */
-  readonly probe: { readonly send: string; readonly expect: string };
+  /** Bytes to send to the port, and the beginning of the answer once the server is ready; a process without a port is ready at once. */
+  readonly probe?: { readonly send: string; readonly expect: string };
 }
 
 // Allows for shared machines.
@@ -135,16 +135,17 @@ function guard(child: ChildProcess, groupId: number, folder: string): void {
 }
 
 async function waitUntilReady(plan: ServerPlan, isAlive: () => boolean): Promise<void> {
+  if (plan.probe === undefined) return;
   const giveUpAtMs = clock.now() + READY_TIMEOUT_MS;
   while (isAlive() && clock.now() < giveUpAtMs) {
-    if (await answers(plan)) return;
+    if (await answers(plan.port, plan.probe)) return;
     await sleep(clock, POLL_MS);
   }
   const lines = readFileSync(outputOf(plan), 'utf8').trimEnd().split('\n').slice(-20).join('\n');
   throw new BerthError('unavailable', 'server_did_not_start', `${plan.name} did not start; it wrote:\n${lines}`);
 }
 
-function answers({ port, probe }: ServerPlan): Promise<boolean> {
+function answers(port: number, probe: { readonly send: string; readonly expect: string }): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(probe.send, 'latin1'));
     socket.setTimeout(2_000, () => socket.destroy());

@@ -1,0 +1,78 @@
+import { writeSync } from 'node:fs';
+import type { Decision } from '#libs/contracts/diagnosis';
+import type { ShadowReport } from '#libs/contracts/shadow-report';
+import type { Child } from '#libs/testing/servers/child';
+import { runLine } from '../../../services/cli/testing/run-line';
+import { IMAGES } from './images-and-networks';
+import { areAll, deleteAll, prepareStory, tellStory } from './story';
+import { WholeNova } from './whole-nova';
+
+/*
+ * What operators do with a stock Nova 26 on Berth's placement API: with Berth's scheduler in the place of Nova's, then once more with
+ * Nova's own and Berth's in shadow.
+ */
+
+jest.setTimeout(600_000);
+// Packages of Debian are installed where they are missing.
+const SETUP_MS = 1_800_000;
+
+const REASON = /^No valid host was found\. 4 hosts: .*placement refuses \d \(.*VCPU/;
+
+let cloud: WholeNova;
+beforeAll(async () => {
+  cloud = await WholeNova.start();
+  await prepareStory(cloud);
+}, SETUP_MS);
+afterAll(() => cloud?.stop());
+
+describe("with Berth's scheduler in the place of Nova's", () => {
+  let scheduler: Child;
+  beforeAll(async () => {
+    scheduler = await cloud.launchBerthsScheduler();
+  });
+  afterAll(() => end(scheduler));
+
+  tellStory(() => cloud, REASON);
+
+  it('explains in the words of the fault why a server has no host', async () => {
+    const env = await cloud.launchExplainer();
+    await cloud.client.boot('unexplained', 'huge', IMAGES[0]);
+    await areAll(cloud.client, ['unexplained'], 'ERROR');
+    const { id, fault } = await cloud.client.server('unexplained');
+    const { out, err } = await runLine(['explain', '--instance', id, '--json'], env);
+    expect(err).toBe('');
+    const { diagnosis } = JSON.parse(out) as Decision;
+    expect(fault).toContain(diagnosis.summary);
+    await deleteAll(cloud.client, ['unexplained']);
+  });
+});
+
+describe("with Nova's scheduler, and Berth's in shadow", () => {
+  let shadow: Child;
+  beforeAll(async () => {
+    await cloud.launchStockScheduler();
+    shadow = await cloud.launchBerthsScheduler({
+      BERTH_NOVA_SHADOW: 'true',
+      BERTH_NOVA_HOST: 'shadow',
+      BERTH_NOVA_SHADOW_WAIT_MS: '60000',
+    });
+  });
+  afterAll(() => end(shadow));
+
+  tellStory(() => cloud, /^No valid host was found/);
+
+  it('reports how often both chose alike, and explains each difference', async () => {
+    const [, url = ''] = /"url":"(http[^"]+)"/.exec(shadow.stdout()) ?? [];
+    const { outcomes, causes, differences } = (await (await fetch(`${url}/shadow`)).json()) as ShadowReport;
+    writeSync(process.stdout.fd, `measured: a story in shadow: ${JSON.stringify({ ...outcomes, ...causes })}\n`);
+    expect(outcomes.same + outcomes.alternate).toBeGreaterThan(10);
+    expect(outcomes.neither).toBeGreaterThan(0);
+    // Weights are all that the two may differ in: Nova's of a moment ago, or equal ones.
+    expect(differences.filter(({ cause }) => !cause.endsWith('_weight'))).toEqual([]);
+  });
+});
+
+async function end(scheduler: Child | undefined): Promise<void> {
+  scheduler?.process.kill('SIGTERM');
+  await scheduler?.exit;
+}
