@@ -27,6 +27,8 @@ export interface ServiceProcess<T extends Tables = Tables> {
   readonly prefix: string;
   /** All settings of the service, besides `processOptions`. */
   readonly tables: T;
+  /** True for a service that works without a bus. */
+  readonly isBusOptional?: boolean;
   /** Opens the service's dependencies, in order, and starts it. */
   start(config: ConfigsOf<T>, opening: Opening): Promise<Running>;
 }

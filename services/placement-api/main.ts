@@ -20,6 +20,7 @@ export const placementApi: ServiceProcess<typeof tables> = {
   name: 'placement-api',
   prefix: 'BERTH_PLACEMENT_',
   tables,
+  isBusOptional: true,
   async start(config, opening) {
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     await opening.open('presence', announce(placement, 'placement-api', { ...opening, clock: placement.clock }));

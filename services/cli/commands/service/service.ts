@@ -27,16 +27,16 @@ export function serviceCommand(context: Context, service: ServiceProcess): Comma
   );
 }
 
-/** On a private bus a service has no peers. (The placement API needs none, and works alone.) */
+/** On a private bus a service has no peers. */
 function requireBus(env: Environment, service: ServiceProcess): void {
-  if (hasBus(service))
+  if (needsBus(service))
     requireServer(env['BERTH_BUS_URL'] ?? 'memory:', 'BERTH_BUS_URL', 'amqp://user:password@host:5672');
 }
 
 function exampleAddress(service: ServiceProcess): string {
-  return hasBus(service) ? '--bus-url amqp://berth:secret@rabbit:5672' : '--store-url redis://redis:6379';
+  return needsBus(service) ? '--bus-url amqp://berth:secret@rabbit:5672' : '--store-url redis://redis:6379';
 }
 
-function hasBus({ tables }: ServiceProcess): boolean {
-  return Object.values(tables).some((table) => 'busUrl' in table);
+function needsBus({ tables, isBusOptional }: ServiceProcess): boolean {
+  return !isBusOptional && Object.values(tables).some((table) => 'busUrl' in table);
 }
