@@ -22,7 +22,7 @@ const LEFT_OUT: readonly (readonly [typed: RegExp, why: string])[] = [
     /^demo /,
     'has a fleet of its own: services/cli/program.test.ts tells each story, deploy/docs.test.ts opens the console',
   ],
-  [/^up /, 'is the fleet of this test'],
+  [/^up\b/, 'is the fleet of this test'],
   [
     /^(scheduler|conductor|placement-api|console|compute-agent)\b/,
     'goes on: deploy/readme.test.ts starts each service',
