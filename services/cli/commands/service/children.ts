@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
+import { endsWithin } from '#libs/runtime/ends-within';
 import type { Environment } from '#libs/runtime/system';
 import type { Context } from '../../context';
 
@@ -11,6 +12,9 @@ export interface ChildService {
   readonly name: string;
   readonly args: readonly string[];
 }
+
+/** Time of agents to release their hosts before the others are stopped. */
+const AGENTS_END_MS = 5_000;
 
 /**
  * Starts `berth` processes and prints their output, each line with the process's name. Each has its own process group,
@@ -31,7 +35,8 @@ export function startChildren(context: Context, services: readonly ChildService[
     for (const stream of [child.stdout, child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', (line) => terminal.print(`${prefix} ${line}`));
     }
-    return { name, child, end: endOf(child), ready: once(child, 'message') };
+    const isAgent = args[0] === 'compute-agent';
+    return { name, isAgent, child, end: endOf(child), ready: once(child, 'message') };
   });
   // A failed spawn is an end.
   const allReady = Promise.all(children.map(({ ready }) => ready)).then(() => endOfTurn(), never);
@@ -40,11 +45,16 @@ export function startChildren(context: Context, services: readonly ChildService[
     ready: allReady,
     /** The first process to end, and its end. */
     ended: Promise.race(children.map(async ({ name, end }) => ({ name, how: await end }))),
-    /** Stops all processes and waits for their end. */
+    /** Stops all processes and waits for their end. Agents first: a scheduler takes back the hosts that they hold. */
     async stop(): Promise<void> {
-      // In reverse order of their start, agents first: no process then waits for a stopped one.
-      for (const { child } of children.toReversed()) child.kill('SIGTERM');
-      await Promise.all(children.map(({ end }) => end));
+      const stop = async (areAgents: boolean) => {
+        const these = children.filter(({ isAgent }) => isAgent === areAgents);
+        for (const { child } of these) child.kill('SIGTERM');
+        await Promise.all(these.map(({ end }) => end));
+      };
+      const agents = stop(true);
+      await endsWithin(agents, AGENTS_END_MS, context.clock);
+      await Promise.all([agents, stop(false)]);
     },
   };
 }
