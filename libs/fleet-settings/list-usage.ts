@@ -1,6 +1,7 @@
 import type { ListUsageRequest, ListUsageResponse, ProjectUsageView } from '../contracts/quotas';
 import { indexAfter } from '../domain/names';
-import { DAY_MS, daysUntil } from '../placement/commands/claims/use-over-time';
+import { DAY_MS, dayName } from '../domain/quotas/utc-day';
+import { daysUntil } from '../placement/commands/claims/use-over-time';
 import type { PlacementStore, ProjectUsage } from '../placement/port/placement-store';
 
 /**
@@ -31,12 +32,7 @@ function daysFrom(firstDay: number, days: ProjectUsage['days']): ProjectUsageVie
     .map(([day, amounts]) => [Number(day), amounts] as const)
     .filter(([day]) => day >= firstDay)
     .sort(([a], [b]) => a - b)
-    .map(([day, amounts]) => ({ day: dayName(day), unitSeconds: inSeconds(amounts) }));
-}
-
-/** Days are counted from 1970: 20779 is 2026-11-22. */
-function dayName(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+    .map(([day, amounts]) => ({ day: dayName(day * DAY_MS), unitSeconds: inSeconds(amounts) }));
 }
 
 function inSeconds(amounts: Readonly<Record<string, number>>): Record<string, number> {

@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '../domain/clock';
 import { BerthError } from '../domain/errors';
 import type { Resources } from '../domain/inventory';
+import { DAY_MS } from '../domain/quotas/utc-day';
 import type { Random } from '../domain/random';
-import { DAY_MS } from '../placement/commands/claims/use-over-time';
 import type { Mirror } from '../placement/mirror/mirror';
 import type { PlacementStore, ProjectUsage, SettleProject } from '../placement/port/placement-store';
 import type { Log } from '../runtime/log';

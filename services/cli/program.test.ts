@@ -47,6 +47,7 @@ describe('what is typed wrong', () => {
     ['build --zone east --bus-url amqp://127.0.0.1:1', 'the request asks for no resources'],
     ['demo --failure-rate 2', 'It must be a number from 0 to 1.'],
     ['trace replay none.csv', 'there is no file none.csv'],
+    ['usage --since 2026-02-30', 'It must be a day such as 2026-11-01'],
     ['host list', 'BERTH_BUS_URL is memory:'],
     ['instance terminate 6f1f36c4-52f9-4a3c-9f6f-0d2f0a4b7a11', 'BERTH_BUS_URL is memory:'],
     ['aggregate unset east filter_tenant_id', 'BERTH_BUS_URL is memory:'],

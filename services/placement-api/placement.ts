@@ -105,7 +105,7 @@ export class Placement {
     return this.#summaries.of(rootUuid);
   }
 
-  /** What projects held, by day, as the store has counted it up to now. */
+  /** Usage of projects by day, as counted by the store up to now. */
   usage(asked: ListUsageRequest): Promise<ListUsageResponse> {
     return listUsage(asked, this.deps.placement, this.deps.clock.now());
   }

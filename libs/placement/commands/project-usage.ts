@@ -1,10 +1,10 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Resources } from '../../domain/inventory';
 import { countedOf, type Growth } from '../../domain/quotas/quota';
+import { DAY_MS } from '../../domain/quotas/utc-day';
 import type { ConsumerWrite, ProjectUsage, SettleProject } from '../port/placement-store';
 import { holdMore } from './claims/hold-more';
-import type { StoredUsage } from './claims/stored-usage';
-import { DAY_MS, daysOf, heldOf, isHeld, laterOf, SINCE, withAmounts } from './claims/use-over-time';
+import { daysOf, heldOf, isHeld, laterOf, SINCE, type StoredUsage, withAmounts } from './claims/use-over-time';
 import { projectKey } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 

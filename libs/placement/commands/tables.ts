@@ -15,8 +15,7 @@ import type {
   Rows,
   Usage,
 } from '../port/placement-store';
-import type { StoredUsage } from './claims/stored-usage';
-import { daysOf, heldOf } from './claims/use-over-time';
+import { daysOf, heldOf, type StoredUsage } from './claims/use-over-time';
 
 /** The store's tables, each row under one key. */
 export interface Tables {

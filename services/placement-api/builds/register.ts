@@ -7,7 +7,7 @@ import { JSON_TYPE, mediaTypeOf } from '../http/headers';
 import { HttpError } from '../http/http-error';
 import { invalidQuery, Query } from '../http/query';
 import { sendAnswer } from '../http/reply';
-import { methodNotAllowed, validBody } from '../http/serve';
+import { refuseOtherMethods, urlOf, validBody } from '../http/serve';
 import { whyInvalid } from '../http/validate';
 import type { PlacementApiConfig } from '../options';
 import type { Placement } from '../placement';
@@ -27,11 +27,10 @@ export interface BuildDeps {
   readonly authenticate: Authenticate;
 }
 
-/** What the application knows of requests, and does with errors. */
+/** The application's knowledge of requests, and its answer to errors. */
 interface Around {
   readonly principalOf: (request: FastifyRequest) => Principal;
   readonly fail: (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => void;
-  readonly methods: readonly string[];
 }
 
 /** Largest body: that of a build request on the bus. */
@@ -89,20 +88,15 @@ export function registerBuilds(app: FastifyInstance, deps: BuildDeps, around: Ar
       }
     },
   });
-  for (const path of new Set([...BUILD_ROUTES.map((route) => route.path), EVENTS_PATH])) {
-    const allow =
-      path === EVENTS_PATH
-        ? ['GET']
-        : BUILD_ROUTES.filter((it) => it.path === path).map(({ method }) => method as string);
-    const others = around.methods.filter((method) => !allow.includes(method));
-    app.route({
-      method: others,
-      url: urlOf(path),
+  refuseOtherMethods(app, EVENTS_PATH, ['GET'], errorHandler);
+  for (const path of new Set(BUILD_ROUTES.map((route) => route.path))) {
+    const routes = BUILD_ROUTES.filter((route) => route.path === path);
+    refuseOtherMethods(
+      app,
+      path,
+      routes.map(({ method }) => method),
       errorHandler,
-      handler() {
-        throw methodNotAllowed(allow);
-      },
-    });
+    );
   }
   return () => closing.abort();
 }
@@ -140,8 +134,4 @@ function validQuery(request: FastifyRequest, config: PlacementApiConfig, schema:
   const invalid = whyInvalid(query.asObject(), schema);
   if (invalid !== undefined) throw invalidQuery(invalid);
   return query;
-}
-
-function urlOf(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }

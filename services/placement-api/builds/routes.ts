@@ -1,8 +1,8 @@
 import { MAX_PAGE } from '#libs/contracts/limits';
 import type { Answer } from '../http/request';
 import type { Answers } from '../schemas/answers';
-import { exactly, integer, type Schema, shortText, text } from '../schemas/parts';
-import { BuildCall } from './build-call';
+import { exactly, integer, list, orNull, type Schema, shortText, text, whole } from '../schemas/parts';
+import type { BuildCall } from './build-call';
 import type { Right } from './caller';
 import { buildInstances, listInstances, operateInstance, showInstance, terminateInstance } from './instances';
 import { buildBody, sizeFields } from './spec';
@@ -23,8 +23,6 @@ export interface BuildRoute {
 }
 
 const INSTANCES = '/berth/instances';
-const list = (items: Schema): Schema => ({ type: 'array', items });
-const whole = (properties: Readonly<Record<string, Schema>>): Schema => exactly(properties, Object.keys(properties));
 const digits = (most: number): Schema => ({ type: 'string', pattern: `^[1-9][0-9]{0,${most - 1}}$` });
 
 export const eventsQuery = exactly({ project_id: shortText, state: text, instance_uuid: text });
@@ -55,7 +53,7 @@ export const BUILD_ROUTES: readonly BuildRoute[] = [
     answers: {
       200: whole({
         instances: list(instanceSchema),
-        next_marker: { anyOf: [text, { type: 'null' }] },
+        next_marker: orNull(text),
       }),
     },
     query: exactly({

@@ -3,9 +3,19 @@ import { MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
 import type { Admission } from '#libs/domain/queueing/admission';
 import { REBUILD_POLICIES, type RequestGroup } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type NamedGroup } from '#libs/domain/server-group';
-import { amount, anyText, CLASS_NAME, exactly, integer, keyed, type Schema, shortText, text } from '../schemas/parts';
+import {
+  amount,
+  anyText,
+  CLASS_NAME,
+  exactly,
+  integer,
+  keyed,
+  list,
+  type Schema,
+  shortText,
+  text,
+} from '../schemas/parts';
 
-const list = (items: Schema): Schema => ({ type: 'array', items });
 const oneOf = (values: readonly string[]): Schema => ({ type: 'string', enum: values });
 const flag: Schema = { type: 'boolean' };
 const names = list(text);
@@ -25,7 +35,7 @@ const requestGroup = exactly(
   ['suffix'],
 );
 
-/** What an instance is: a flavor, or resources and extra specs. */
+/** The size of an instance: a flavor, or resources and extra specs. */
 export const sizeFields = { flavor: shortText, resources, extra_specs: pairs };
 
 /** The fields of a request spec, in the words of the wire. */
@@ -110,7 +120,7 @@ export function admissionOf({ admission: given }: BuildBody): Partial<Admission>
   return given && camelKeys(given);
 }
 
-/** Renames the fields of one object; what they hold stays, as names in there are the client's. */
+/** Renames the fields of one object, not those inside them: they are the client's names. */
 export function camelKeys(value: object): Record<string, unknown> {
   const renamed = Object.entries(value).map(([name, field]) => [
     name.replace(/_(\w)/g, (_, c: string) => c.toUpperCase()),

@@ -1,21 +1,19 @@
 import { MAX_USAGE_PROJECTS } from '#libs/contracts/limits';
 import type { ProjectUsageView } from '#libs/contracts/quotas';
 import { invalidArgument } from '#libs/domain/errors';
+import { DAY_MS, dayName, dayStart } from '#libs/domain/quotas/utc-day';
 import type { Query } from '../http/query';
 import type { Answer } from '../http/request';
-import { exactly, keyed, type Schema, shortText, text } from '../schemas/parts';
+import { exactly, keyed, list, orNull, type Schema, shortText, text, whole } from '../schemas/parts';
 import type { BuildCall } from './build-call';
 import { projectOf } from './caller';
 
-const DAY_MS = 86_400_000;
 const HOUR_S = 3_600;
 /** Days before today, unless the request says since when. */
 const DEFAULT_DAYS = 30;
 
-const whole = (properties: Readonly<Record<string, Schema>>): Schema => exactly(properties, Object.keys(properties));
 /** By resource class, and of `instances`. */
 const amounts = keyed('^([A-Z0-9_]+|instances)$', { type: 'number' });
-const list = (items: Schema): Schema => ({ type: 'array', items });
 const day: Schema = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\d$' };
 
 /** GET /berth/usage */
@@ -23,7 +21,7 @@ export const usageQuery = exactly({ project_id: shortText, since: day, until: da
 
 export const usageSchema = whole({
   since: text,
-  until: { anyOf: [text, { type: 'null' }] },
+  until: orNull(text),
   projects: list(
     whole({
       project_id: text,
@@ -31,7 +29,7 @@ export const usageSchema = whole({
       days: list(whole({ day: text, unit_seconds: amounts, unit_hours: amounts })),
     }),
   ),
-  next_marker: { anyOf: [text, { type: 'null' }] },
+  next_marker: orNull(text),
 });
 
 /**
@@ -44,7 +42,7 @@ export async function showUsage({ caller, query, placement, nowMs }: BuildCall):
   const projectId = projectOf(caller, query.last('project_id')) ?? '';
   const sinceMs = dayOf(query, 'since') ?? nowMs - DEFAULT_DAYS * DAY_MS;
   const untilMs = dayOf(query, 'until');
-  const [since, until] = [nameOfDay(sinceMs), untilMs === undefined ? undefined : nameOfDay(untilMs)];
+  const [since, until] = [dayName(sinceMs), untilMs === undefined ? undefined : dayName(untilMs)];
   const asked = { projectId, sinceMs, marker: query.last('marker') ?? '', limit: MAX_USAGE_PROJECTS };
   const { projects } = await placement.usage(asked);
   const next = projectId === '' && projects.length === MAX_USAGE_PROJECTS ? projects.at(-1)?.projectId : undefined;
@@ -74,11 +72,7 @@ function inHours(seconds: Readonly<Record<string, number>>): Record<string, numb
 function dayOf(query: Query, name: 'since' | 'until'): number | undefined {
   const said = query.last(name);
   if (said === undefined) return undefined;
-  const ms = Date.parse(`${said}T00:00:00Z`);
-  if (ms >= 0 && nameOfDay(ms) === said) return ms;
+  const ms = dayStart(said);
+  if (ms !== undefined) return ms;
   throw invalidArgument('bad_day', `${name} must be a day such as 2026-11-01, not '${said}'`, name);
-}
-
-function nameOfDay(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
 }

@@ -2,13 +2,10 @@ import { nameOfState, STATE_NAMES } from '#libs/client/nova-states';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/instance';
 import type { Flavor } from '#libs/domain/flavor';
 import type { Attempt } from '#libs/domain/instance';
-import { anyText, CLASS_NAME, exactly, integer, keyed, type Schema, text } from '../schemas/parts';
+import { anyText, CLASS_NAME, integer, keyed, list, orNull, text, whole } from '../schemas/parts';
 
 /* Instances, events and flavors as JSON. */
 
-const whole = (properties: Readonly<Record<string, Schema>>): Schema => exactly(properties, Object.keys(properties));
-const orNull = (schema: Schema): Schema => ({ anyOf: [schema, { type: 'null' }] });
-const list = (items: Schema): Schema => ({ type: 'array', items });
 const amounts = keyed(CLASS_NAME, integer);
 
 const told = {

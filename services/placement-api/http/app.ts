@@ -18,7 +18,7 @@ import { badRequest, HttpError, httpErrorOf } from './http-error';
 import { type Microversion, NEWEST, VERSION_HEADER } from './microversion';
 import { jsonBytes, sendAnswer, sendError } from './reply';
 import { logAnswered, REQUEST_ID_HEADER, requestIds } from './request-log';
-import { methodNotAllowed, type ServeDeps, serve } from './serve';
+import { refuseOtherMethods, type ServeDeps, serve, urlOf } from './serve';
 import { trustedProxies } from './trusted-proxies';
 import { belowPrefix, refuseUnreadable, routableUrl } from './unreadable';
 
@@ -39,7 +39,6 @@ interface Known {
   version?: Microversion;
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'] as const;
 const NOBODY: Principal = { userId: '', projectId: undefined, roles: new Set(), isSystemScoped: false };
 const OPENAPI_PATH = '/openapi.json';
 
@@ -66,12 +65,11 @@ export async function createApp(deps: AppDeps): Promise<App> {
     trustProxy: trustedProxies(config.trustedProxies),
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${random.uuid()}`),
   });
-  const fail = (
+  const answerError = (
     thrown: unknown,
+    { error, version }: { readonly error: HttpError; readonly version: Microversion | undefined },
     request: FastifyRequest,
     reply: FastifyReply,
-    error = httpErrorOf(thrown),
-    version = known.get(request)?.version,
   ) => {
     if (error.status === 500) {
       const fields = { ...requestIds(request), method: request.method, url: request.url };
@@ -79,6 +77,8 @@ export async function createApp(deps: AppDeps): Promise<App> {
     }
     return sendError(request, reply, error, version);
   };
+  const fail = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    answerError(thrown, { error: httpErrorOf(thrown), version: known.get(request)?.version }, request, reply);
 
   await app.register(accepts);
   const authenticate = await limitGuesses(app, deps.authenticate);
@@ -116,7 +116,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   app.get(OPENAPI_PATH, async (_request, reply) => reply.send(jsonBytes(reply, document)));
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const routes = ROUTES.filter((route) => route.path === path);
-    const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const url = urlOf(path);
     for (const route of routes) {
       app.route({
         method: route.method,
@@ -128,19 +128,16 @@ export async function createApp(deps: AppDeps): Promise<App> {
         },
       });
     }
-    const allow = routes.map(({ method }) => method);
-    app.route({
-      method: METHODS.filter((method) => !allow.some((allowed) => allowed === method)),
-      url,
-      handler() {
-        throw methodNotAllowed(allow);
-      },
-    });
+    refuseOtherMethods(
+      app,
+      path,
+      routes.map(({ method }) => method),
+    );
   }
   const endStreams = registerBuilds(app, deps, {
     principalOf: (request) => known.get(request)?.principal ?? NOBODY,
-    fail: (thrown, request, reply) => void fail(thrown, request, reply, refusalOf(thrown), NEWEST),
-    methods: METHODS,
+    fail: (thrown, request, reply) =>
+      void answerError(thrown, { error: refusalOf(thrown), version: NEWEST }, request, reply),
   });
   return { app, endStreams };
 }

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { Principal } from '#libs/auth/auth';
 import { headerOf } from '#libs/auth/header';
 import type { PlacementApiConfig } from '../options';
@@ -105,6 +105,30 @@ function notYet({ path, method }: Route): HttpError {
   // Placement answers 405 here, because other methods of the path are older.
   const isMethodMissing = method === 'DELETE' && path.endsWith('/inventories');
   return isMethodMissing ? methodNotAllowed(['GET', 'POST', 'PUT']) : new HttpError(404);
+}
+
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'];
+
+/** Answers 405 for the methods that a path lacks. */
+export function refuseOtherMethods(
+  app: FastifyInstance,
+  path: string,
+  allow: readonly string[],
+  errorHandler?: RouteOptions['errorHandler'],
+): void {
+  app.route({
+    method: METHODS.filter((method) => !allow.includes(method)),
+    url: urlOf(path),
+    ...(errorHandler ? { errorHandler } : {}),
+    handler() {
+      throw methodNotAllowed(allow);
+    },
+  });
+}
+
+/** A path of the OpenAPI document as Fastify routes it. */
+export function urlOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 /** The refusal of a method that the path lacks; `allow` lists its methods. */

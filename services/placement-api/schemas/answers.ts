@@ -1,16 +1,13 @@
-import { anyText, CLASS_NAME, exactly, integer, keyed, type Schema, text, uuid } from './parts';
+import { anyText, CLASS_NAME, exactly, integer, keyed, list, orNull, type Schema, text, uuid, whole } from './parts';
 
 /** The bodies of an operation's successful answers at the newest microversion, by status; undefined for no body. */
 export type Answers = Readonly<Partial<Record<200 | 201 | 202 | 204, Schema | undefined>>>;
 
 const generation = { resource_provider_generation: integer };
 const amounts = keyed(CLASS_NAME, integer);
-const list = (items: Schema): Schema => ({ type: 'array', items });
-/** An object with all of these properties. */
-const whole = (properties: Readonly<Record<string, Schema>>): Schema => exactly(properties, Object.keys(properties));
 /** An answer with this body. */
 const shows = (properties: Readonly<Record<string, Schema>>): Answers => ({ 200: whole(properties) });
-const parents = { parent_provider_uuid: { anyOf: [uuid, { type: 'null' }] }, root_provider_uuid: uuid };
+const parents = { parent_provider_uuid: orNull(uuid), root_provider_uuid: uuid };
 const links = list(whole({ rel: text, href: text }));
 const providerFields = { uuid, name: text, generation: integer, links, ...parents };
 const inventoryFields = {

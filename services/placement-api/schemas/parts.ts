@@ -33,6 +33,19 @@ export function exactly(properties: Schema, required: readonly string[] = [], re
   return { type: 'object', properties, required, additionalProperties: false, ...rest };
 }
 
+/** An object with all of these properties and no others. */
+export function whole(properties: Schema): Schema {
+  return exactly(properties, Object.keys(properties));
+}
+
+export function list(items: Schema): Schema {
+  return { type: 'array', items };
+}
+
+export function orNull(schema: Schema): Schema {
+  return { anyOf: [schema, { type: 'null' }] };
+}
+
 /** An object whose keys all match a pattern. */
 export function keyed(pattern: string, value: Schema, rest: Schema = {}): Schema {
   return { type: 'object', patternProperties: { [pattern]: value }, additionalProperties: false, ...rest };

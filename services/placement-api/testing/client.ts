@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { VERSION_HEADER } from '../http/microversion';
-import { Answered } from './answered';
+import type { Answered } from './answered';
 import { requireDocumented } from './documented';
 
 /** Differences from the default request: admin's, at the newest microversion. */

@@ -1,6 +1,6 @@
 import type { Resources } from '../../../domain/inventory';
+import { DAY_MS } from '../../../domain/quotas/utc-day';
 import type { Write } from '../transaction';
-import { DAY_MS } from './use-over-time';
 
 /**
  * Changes what a project holds from a time on, by sums that commute: nobody reads the row before adding to it. By class,

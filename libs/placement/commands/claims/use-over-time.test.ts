@@ -1,5 +1,6 @@
+import { DAY_MS } from '../../../domain/quotas/utc-day';
 import { holdMore } from './hold-more';
-import { DAY_MS, daysOf, daysUntil, laterOf, withAmounts } from './use-over-time';
+import { daysOf, daysUntil, laterOf, withAmounts } from './use-over-time';
 
 const NOON = 20_000 * DAY_MS + DAY_MS / 2;
 const HOUR_MS = 3_600_000;

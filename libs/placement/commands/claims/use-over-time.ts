@@ -1,8 +1,13 @@
 import type { Resources } from '../../../domain/inventory';
+import { DAY_MS } from '../../../domain/quotas/utc-day';
 import type { ProjectUsage } from '../../port/placement-store';
-import type { StoredUsage } from './stored-usage';
 
-export const DAY_MS = 86_400_000;
+/** A project's amounts, and their changes day by day, as of the last change at `atMs`. */
+export interface StoredUsage {
+  readonly atMs: number;
+  readonly amounts: Resources;
+}
+
 /** A bound on one count, however far a clock jumps. */
 const MAX_COUNTED_DAYS = 32;
 /** The name of the first day of a row that is not settled. */

@@ -5,12 +5,11 @@ import { inventory, type Resources } from '../../../domain/inventory';
 import { keptForMove } from '../../../domain/moves/kept-for-move';
 import { migrationUuidOf } from '../../../domain/moves/migration';
 import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS, UNLIMITED } from '../../../domain/quotas/quota';
+import { DAY_MS } from '../../../domain/quotas/utc-day';
 import type { CommitResult, ConsumerWrite, PlacementStore, WriteQuota } from '../../../placement/port/placement-store';
 import type { PlacementStoreWorld } from '../placement';
 import { AT_MS, aProvider, aWrite, commit, contentsOf, mustCommit } from '../placement';
 import { heldByProject, violationsOf } from '../placement-invariants';
-
-const DAY_MS = 86_400_000;
 
 /** Sets a quota of a project. */
 export function setQuota(

@@ -3,7 +3,7 @@ import type { ProjectUsageView } from '#libs/contracts/quotas';
 const HEAD = 'project,day,class,unit_seconds,unit_hours';
 const HOUR_S = 3_600;
 
-/** What projects held as CSV (RFC 4180), a row for each project, day and class; the seconds are the ledger's own numbers. */
+/** Usage of projects as CSV (RFC 4180), a row for each project, day and class; the seconds are the ledger's own numbers. */
 export function usageCsv(usages: readonly ProjectUsageView[]): string {
   const rows = usages.flatMap(({ projectId, days }) =>
     days.flatMap(({ day, unitSeconds }) =>

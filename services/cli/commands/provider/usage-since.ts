@@ -1,13 +1,12 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
 import type { ProjectUsageView } from '#libs/contracts/quotas';
+import { DAY_MS, dayStart } from '#libs/domain/quotas/utc-day';
 import { type AnswerFlags, showAnswer } from '../../answers/answer';
 import type { Context } from '../../context';
 import { compareClasses } from '../../views/fill';
 import { table } from '../../views/table';
 import { usageCsv } from './usage-csv';
-
-const DAY_MS = 86_400_000;
 
 /** The first day: a date (UTC), or a number of days before today. */
 export type Since = { readonly dayMs: number } | { readonly daysAgo: number };
@@ -58,8 +57,7 @@ function usageTable(usages: readonly ProjectUsageView[], terminal: Context['term
 
 /** The parser of `2026-11-30`. */
 export function lastDay(text: string): string {
-  const since = sinceDay(text);
-  if ('dayMs' in since) return text;
+  if (dayStart(text) !== undefined) return text;
   throw new InvalidArgumentError('It must be a day such as 2026-11-30.');
 }
 
@@ -67,7 +65,7 @@ export function lastDay(text: string): string {
 export function sinceDay(text: string): Since {
   const [, days] = /^(\d{1,4})d$/.exec(text) ?? [];
   if (days !== undefined) return { daysAgo: Number(days) };
-  const dayMs = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  if (dayMs >= 0) return { dayMs };
+  const dayMs = dayStart(text);
+  if (dayMs !== undefined) return { dayMs };
   throw new InvalidArgumentError('It must be a day such as 2026-11-01, or a number of days such as 7d.');
 }
