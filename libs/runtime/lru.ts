@@ -9,3 +9,12 @@ import { LRUCache } from 'lru-cache';
 export function lru<K extends {}, V extends {}>(most: number): LRUCache<K, V> {
   return new LRUCache<K, V>({ maxSize: most, sizeCalculation: () => 1 });
 }
+
+/** The value of a key; made and kept when there is none. */
+export function getOrMake<K extends {}, V extends {}>(cache: LRUCache<K, V>, key: K, make: () => V): V {
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  cache.set(key, made);
+  return made;
+}

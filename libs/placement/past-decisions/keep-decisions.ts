@@ -1,4 +1,4 @@
-import { lru } from '#libs/runtime/lru';
+import { getOrMake, lru } from '#libs/runtime/lru';
 import { type Decision, decisionCodec } from '../../contracts/diagnosis';
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
@@ -60,12 +60,13 @@ export function decisionKeeper(
   const room = bucket(Math.max(MAX_BATCH, most * BURST_SHARE), most / REACH_SECONDS, clock);
   const share = projectShare(most);
   const ofProjects = lru<string, Bucket>(MAX_PROJECTS);
+  const newRoom = () => bucket(Math.max(MAX_BATCH, share), share / REACH_SECONDS, clock);
   return {
     hasRoom: () => room.left() >= 1,
 
     keep(decision) {
       const { projectId, selected } = decision.decision;
-      const its = Object.keys(selected).length > 0 ? room : roomOf(projectId);
+      const its = Object.keys(selected).length > 0 ? room : getOrMake(ofProjects, projectId, newRoom);
       if (its !== room && its.left() < 1) return;
       its.take();
       if (waiting.length + underWayCount >= MOST_UNDER_WAY) return;
@@ -77,14 +78,6 @@ export function decisionKeeper(
       await Promise.all(underWay);
     },
   };
-
-  function roomOf(projectId: string): Bucket {
-    const known = ofProjects.get(projectId);
-    if (known) return known;
-    const made = bucket(Math.max(MAX_BATCH, share), share / REACH_SECONDS, clock);
-    ofProjects.set(projectId, made);
-    return made;
-  }
 
   function send(): void {
     cancelTimer();

@@ -1,10 +1,9 @@
-import type { LRUCache } from 'lru-cache';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
 import { addResources, capacityOf, type Inventories, type Inventory, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { PlacementView } from '#libs/placement/port/placement-view';
-import { lru } from '#libs/runtime/lru';
+import { getOrMake, lru } from '#libs/runtime/lru';
 import { HostProviders } from './host-providers';
 import { type HostState, isSameState } from './host-state';
 import { leasedRoom } from './leases/leased-room';
@@ -76,7 +75,7 @@ export function readHost(
       amounts?.inventories ??
       (flatBefore?.root.inventories === root.inventories
         ? flatBefore.inventories
-        : shared(sharedInventories, JSON.stringify(root.inventories), () => root.inventories)),
+        : getOrMake(sharedInventories, JSON.stringify(root.inventories), () => root.inventories)),
     free,
     freeAtOnce: amounts?.freeAtOnce ?? free,
     instances: countConsumers(view, tree) + host.externalInstances + pendingCount,
@@ -178,11 +177,5 @@ const sharedTraits = lru<string, ReadonlySet<string>>(1_000);
 const sharedInventories = lru<string, Inventories>(1_000);
 
 function traitSet(traits: readonly string[]): ReadonlySet<string> {
-  return shared(sharedTraits, traits.join(' '), () => new Set(traits));
-}
-
-function shared<T extends object>(kept: LRUCache<string, T>, key: string, make: () => T): T {
-  const value = kept.get(key) ?? make();
-  kept.set(key, value);
-  return value;
+  return getOrMake(sharedTraits, traits.join(' '), () => new Set(traits));
 }

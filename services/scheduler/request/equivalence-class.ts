@@ -2,7 +2,7 @@ import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { internedSpecs } from '#libs/contracts/interned-specs';
 import { type ResolvedSpec, resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { RequestGroup } from '#libs/domain/request-spec';
-import { lru } from '#libs/runtime/lru';
+import { getOrMake, lru } from '#libs/runtime/lru';
 
 /**
  * An equivalence class of requests: what is asked of a host, whoever asks. All requests of a class find the same hosts
@@ -48,9 +48,7 @@ export function specClassifier(): (encoded: EncodedRequestSpec) => ClassifiedSpe
   return internedSpecs((asked) => {
     const spec = resolveSpec(asked, 'request_spec');
     const made = equivalenceClassOf(spec);
-    const equivalenceClass = kept.get(made.key) ?? made;
-    kept.set(equivalenceClass.key, equivalenceClass);
-    return { spec, equivalenceClass };
+    return { spec, equivalenceClass: getOrMake(kept, made.key, () => made) };
   });
 }
 
