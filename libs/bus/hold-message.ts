@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/clock';
-import { BerthError, isRetryable } from '../domain/errors';
+import { type BerthError, isRetryable } from '../domain/errors';
 import { type RetryOptions, retryWithBackoff } from '../runtime/backoff';
 import { ACK, type IncomingMessage, POSTPONE, type Settlement } from './port';
 

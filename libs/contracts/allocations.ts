@@ -1,4 +1,4 @@
-import { berth } from '#generated/berth';
+import { type berth } from '#generated/berth';
 import type { Allocations } from '../domain/consumer';
 import { invalidArgument } from '../domain/errors';
 import { amounts, name, tooMany } from './checks';

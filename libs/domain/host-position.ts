@@ -12,6 +12,12 @@ export interface HostPosition {
   readonly position: number;
 }
 
+/** A report that lacks the instance. The next report of the same epoch settles the doubt. */
+export interface MissedReport {
+  readonly epoch: number;
+  readonly sequence: number;
+}
+
 /** True when `one` is later than `other`; anything is later than nothing. */
 export function isAfter(one: HostPosition, other: HostPosition | undefined): boolean {
   if (other === undefined) return true;

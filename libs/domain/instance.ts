@@ -1,6 +1,5 @@
-import type { HostPosition } from './host-position';
+import type { HostPosition, MissedReport } from './host-position';
 import type { Migration } from './moves/migration';
-import { MissedReport } from './moves/missed-report';
 import type { Admission, Waiting } from './queueing/admission';
 
 /**

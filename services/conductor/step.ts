@@ -1,6 +1,5 @@
-import type { HostPosition } from '#libs/domain/host-position';
+import type { HostPosition, MissedReport } from '#libs/domain/host-position';
 import type { Attempt, PowerState } from '#libs/domain/instance';
-import type { MissedReport } from '#libs/domain/moves/missed-report';
 import type { Preemption } from '#libs/domain/queueing/admission';
 import type { ClaimedHost, Fault, RunningAt, WantedMove } from './observation';
 

@@ -6,7 +6,7 @@ import { firstUnready, type Running } from '#libs/runtime/service';
 import { Drains } from './actions/drains';
 import { OperatorActions } from './actions/operator-actions';
 import { createApp } from './http/app';
-import { ConsoleDeps } from './http/app-parts';
+import type { ConsoleDeps } from './http/app-parts';
 import { Live } from './live/live';
 
 export interface RunningConsole extends Running {

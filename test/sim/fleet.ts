@@ -5,7 +5,7 @@ import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
 import { readConfig } from '#libs/runtime/config';
 import type { Running } from '#libs/runtime/service';
 import type { SimulatedBroker } from '#libs/simulation/simulated-bus';
-import { StoreServer } from '#libs/simulation/store-server';
+import { type StoreServer } from '#libs/simulation/store-server';
 import { agentOptions } from '../../services/compute-agent/options';
 import { startComputeAgent } from '../../services/compute-agent/start';
 import { Machine, type MachineEvent } from './machine';

@@ -1,8 +1,7 @@
 import type { Consumer } from '../consumer';
-import type { HostPosition } from '../host-position';
+import type { HostPosition, MissedReport } from '../host-position';
 import { turnedUuid } from '../names';
 import { RESERVATION_CONSUMER, reservationUuidOf } from '../queueing/place-lease';
-import type { MissedReport } from './missed-report';
 
 /** The kind of a move, in Nova's words. */
 export type MigrationKind = 'resize' | 'migrate' | 'live_migrate';

@@ -9,7 +9,7 @@ export interface WaitingInstance {
   readonly waitsFor: readonly string[];
 }
 
-/** What an empty host of one kind has, and a host that is of it. */
+/** Capacity and traits of an empty host of one kind, and the name of such a host. */
 export interface HostShape {
   readonly like: string;
   readonly capacity: Resources;

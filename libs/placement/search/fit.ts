@@ -3,7 +3,13 @@ import { isNodeClass } from '../../domain/nodes/node';
 import type { Provider } from '../../domain/provider';
 import type { RequestGroup } from '../../domain/request-spec';
 import type { ProviderForest } from '../port/placement-view';
-import type { Demand } from './demand';
+
+/** An amount of one class that must come from one provider. `classIndex` is the class's place in {@link Plan.classes}. */
+export interface Demand {
+  readonly resourceClass: string;
+  readonly classIndex: number;
+  readonly amount: number;
+}
 
 /** True if some of `wanted` are in `names`. */
 export function hasAnyOf(names: readonly string[], wanted: readonly string[]): boolean {

@@ -1,8 +1,7 @@
 import type { Provider } from '../../domain/provider';
 import type { RequestGroup } from '../../domain/request-spec';
 import type { ProviderForest } from '../port/placement-view';
-import { Demand } from './demand';
-import { hasAnyOf, hasEach, offers } from './fit';
+import { type Demand, hasAnyOf, hasEach, offers } from './fit';
 import type { CandidateQuery } from './query';
 
 /**

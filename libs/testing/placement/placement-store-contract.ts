@@ -4,7 +4,7 @@ import { describeHolders } from './hosts/placement-store-holders';
 import { describeHosts } from './hosts/placement-store-hosts';
 import { describeNested } from './hosts/placement-store-nested';
 import { describePools } from './hosts/placement-store-pools';
-import { PlacementStoreWorld } from './placement';
+import type { PlacementStoreWorld } from './placement';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';

@@ -4,8 +4,7 @@ import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { addResources } from '#libs/domain/inventory';
 import type { HostCapacity, InstanceToBuild } from '../drivers/driver';
 import { claimedByName } from './own-providers';
-import type { TrackedInstance } from './tracked-instance';
-import { BuildOrder } from './tracked-instance';
+import type { BuildOrder, TrackedInstance } from './tracked-instance';
 
 /** @throws BerthError `invalid_argument` like the codecs of BuildInstance and RequestSpec. */
 export function decodeBuildOrder(body: Uint8Array): BuildOrder {

@@ -9,7 +9,7 @@ import type { Exits } from './exits';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import type { Ledger } from './ledger';
-import { type BuildOrder } from './tracked-instance';
+import type { BuildOrder } from './tracked-instance';
 
 /** The outcome of a build. `handed_back` means not built: the order is requeued. */
 export type BuildEnd =

@@ -3,7 +3,7 @@ import { addResources, type Resources } from '#libs/domain/inventory';
 import { anOrder } from '../testing/agent-world';
 import { trackedInstance } from './build-order';
 import { createLedger } from './ledger';
-import { type TrackedInstance } from './tracked-instance';
+import type { TrackedInstance } from './tracked-instance';
 
 it('always holds the sum of what it tracks', () => {
   const step = fc.record({

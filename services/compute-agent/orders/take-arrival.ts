@@ -7,7 +7,7 @@ import { type Host, refreshExternalUsage } from '../host/host';
 import { type Judgement, judgeRoom } from '../host/instance-claim';
 import { heldWhileResized } from '../host/ledger';
 import { ownProviders } from '../host/own-providers';
-import { type BuildOrder, type TrackedInstance } from '../host/tracked-instance';
+import type { BuildOrder, TrackedInstance } from '../host/tracked-instance';
 import { attemptFields, type BuildResult, DESTROYED, reportBuild } from '../reports/report-build';
 import { keepInstance } from './keep-instance';
 import { refuseBuild } from './refuse-build';

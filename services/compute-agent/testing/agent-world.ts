@@ -32,7 +32,7 @@ import type { OpenDriver } from '../drivers/driver';
 import type { FakeDriver } from '../drivers/fake';
 import { driverFromConfig } from '../drivers/open-driver';
 import { decodeBuildOrder } from '../host/build-order';
-import { type BuildOrder } from '../host/tracked-instance';
+import type { BuildOrder } from '../host/tracked-instance';
 import { agentOptions } from '../options';
 import { startComputeAgent } from '../start';
 

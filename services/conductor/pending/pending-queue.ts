@@ -6,7 +6,7 @@ import type { InstanceStore } from '#libs/instances/store';
 import type { ConductorConfig } from '../options';
 import { groupByRequest } from '../steps/select-destinations';
 import { type Places, placesOf } from './places';
-import { WaitingRequest } from './waiting-request';
+import type { WaitingRequest } from './waiting-request';
 
 /** Most waiting instances, of all projects and of one. */
 export type PlacesConfig = Pick<ConductorConfig, 'maxPending' | 'pendingShare'>;

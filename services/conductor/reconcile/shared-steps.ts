@@ -1,6 +1,5 @@
-import { isAfter } from '#libs/domain/host-position';
+import { isAfter, type MissedReport } from '#libs/domain/host-position';
 import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
-import { type MissedReport } from '#libs/domain/moves/missed-report';
 import { isGivenUp } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Doubt, NoneReason, Step } from '../step';

@@ -1,7 +1,6 @@
 import { alternatesCodec } from '#libs/contracts/selection';
-import type { HostPosition } from '#libs/domain/host-position';
+import type { HostPosition, MissedReport } from '#libs/domain/host-position';
 import { attemptNumber, BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
-import { type MissedReport } from '#libs/domain/moves/missed-report';
 import { blameHosts } from '../alternates/blame-hosts';
 import type { Conductor } from '../conductor';
 import {

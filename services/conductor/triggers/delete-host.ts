@@ -1,4 +1,4 @@
-import { type DeleteHostRequest, type DeleteHostResponse } from '#libs/contracts/hosts';
+import type { DeleteHostRequest, DeleteHostResponse } from '#libs/contracts/hosts';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';

@@ -1,5 +1,5 @@
 import { type HostDiscrepancy, hostDiscrepancyCodec } from '#libs/contracts/compute';
-import { type SettleDoubtRequest } from '#libs/contracts/doubts';
+import type { SettleDoubtRequest } from '#libs/contracts/doubts';
 import type { RunningInstance } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';

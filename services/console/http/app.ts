@@ -4,7 +4,7 @@ import helmet from '@fastify/helmet';
 import { type FastifyInstance, fastify } from 'fastify';
 import { BerthError } from '#libs/domain/errors';
 import { readTlsFiles } from '#libs/runtime/tls-files';
-import { AppParts } from './app-parts';
+import type { AppParts } from './app-parts';
 import { refusalOf } from './problem';
 import { refuseOtherNames, refuseOtherSites } from './same-site';
 import { registerActions } from './serve-actions';

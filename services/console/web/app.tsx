@@ -10,7 +10,7 @@ import { HostPage } from './host/host-page';
 import { InstancePage } from './instance/instance-page';
 import { InstancesPage } from './instances/instances-page';
 import { SignIn } from './sign-in';
-import { ApiError, readSession, signOut } from './state/api';
+import { type ApiError, readSession, signOut } from './state/api';
 import { usePlace } from './state/router';
 import { SessionContext } from './state/session';
 import { listenTo, whenSignedOut } from './state/stream';

@@ -2,7 +2,7 @@ import type { CheckHost, FilterContext, HostFilter } from '../filters/filter';
 import type { NamedHosts } from '../filters/named-hosts';
 import type { HostState } from './host-state';
 import type { HostVerdicts } from './host-verdicts';
-import { Refusals } from './refusals';
+import { type Refusals } from './refusals';
 
 /** The step of what a request says of hosts by name. */
 const NAMED = 'the request';

@@ -6,7 +6,7 @@ import { turnsBy } from '#libs/placement/search/turns';
 import { groupBy } from '#libs/runtime/group-by';
 import type { NovaFacts, NovaNode } from '../facts/nova-facts';
 import type { HostVerdicts } from './host-verdicts';
-import { Refusals } from './refusals';
+import { type Refusals } from './refusals';
 import { whyNoCandidate } from './why-no-candidate';
 
 /** Nodes on which something can be claimed, each with the ways to do it. */

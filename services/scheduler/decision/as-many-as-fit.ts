@@ -1,10 +1,10 @@
 import type { Diagnosis } from '#libs/contracts/diagnosis';
 import type { Random } from '#libs/domain/random';
 import type { RefusedClaims } from '../fleet/located-request';
-import { type SelectRequest } from './complete-request';
+import type { SelectRequest } from './complete-request';
 import { type Decision, decide } from './decide';
 import { claimsHeld } from './held-claims';
-import { type DecisionParts } from './pick-hosts';
+import type { DecisionParts } from './pick-hosts';
 
 /** A decision; with hosts for some of the instances only, also why not for more. */
 export type PartialDecision = Decision & { readonly whyNotMore?: Diagnosis };

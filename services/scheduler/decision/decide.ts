@@ -12,14 +12,14 @@ import { RequestConstraints } from '../ranking/request-constraints';
 import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import { alternatesChooser } from './alternates/choose-alternates';
 import { withoutItsOwn, withoutReservations } from './alternates/reserved-room';
-import { SelectRequest } from './complete-request';
+import type { SelectRequest } from './complete-request';
 import { type DecisionBasis, noteBasis } from './decision-basis';
 import { diagnose } from './diagnose';
 import { claimsHeld } from './held-claims';
 import { namingWhatNobodyHas } from './nobody-has';
-import { DecisionParts, type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
+import { type DecisionParts, type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
 import { decidePreemption } from './preemption/decide-preemption';
-import { DecidedPreemption } from './preemption/find-preemption';
+import type { DecidedPreemption } from './preemption/find-preemption';
 
 /** Where one instance goes, and where it can go when that fails. */
 export interface InstanceDestination {

@@ -6,7 +6,7 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
-import { counted, domainAt, GroupMembers, spreadOver } from './group-spread';
+import { counted, domainAt, type GroupMembers, spreadOver } from './group-spread';
 import type { HostState } from './host-state';
 import { nominatedHosts } from './leases/nominations';
 import { quotaExceeded } from './quota-exceeded';

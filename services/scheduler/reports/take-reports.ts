@@ -20,7 +20,7 @@ import { clearFailures, hasBuiltSince, recordRefusal } from './host-failures';
 import { acquireHosts, releaseHosts } from './host-holders';
 import { hearingOf, lossKeeper } from './losses/heard-in-full';
 import { publishDifference, publishRefusal } from './publish-discrepancy';
-import { ReportDeps } from './report-deps';
+import type { ReportDeps } from './report-deps';
 import { updateResourceStats } from './update-resource-stats';
 import { validateStats } from './validate';
 

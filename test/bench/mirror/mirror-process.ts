@@ -20,7 +20,7 @@ export type Question =
 
 export interface Answer {
   readonly cpuUs: number;
-  /** Of a process that claims: claims made, and the store's revision after them. */
+  /** Claims made by a process that claims, and the store's revision after them. */
   readonly claims?: number;
   readonly revision?: number;
 }

@@ -17,7 +17,7 @@ export interface Row {
   readonly processor: number;
   readonly memoryMb: number;
   readonly kind: 'plain' | 'anti_affinity' | 'named_host';
-  /** What of the row has no translation here. */
+  /** Parts of the row without a translation here. */
   readonly without?: string;
 }
 

@@ -8,8 +8,8 @@ import { areAll, deleteAll, prepareStory, tellStory } from './story';
 import { WholeNova } from './whole-nova';
 
 /*
- * What operators do with a stock Nova 26 on Berth's placement API: with Berth's scheduler in the place of Nova's, then once more with
- * Nova's own and Berth's in shadow.
+ * A day of operations on a stock Nova 26 that has Berth's placement API: with Berth's scheduler in the place of Nova's, then again
+ * with Nova's own and Berth's in shadow.
  */
 
 jest.setTimeout(600_000);

@@ -1,4 +1,4 @@
-import { type Random } from '#libs/domain/random';
+import type { Random } from '#libs/domain/random';
 import { TREE_HOST } from '../fleet';
 import { PARTS } from '../machine';
 import { HOSTS } from '../settings';

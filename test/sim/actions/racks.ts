@@ -3,7 +3,7 @@ import { addAggregateHostMethod, createAggregateMethod } from '#libs/contracts/a
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { HOSTS, RACK_NAMES, RACKS } from '../settings';
-import { type World } from './common';
+import type { World } from './common';
 
 /** The scheduler's calls are tried again for so long while things are out of order. */
 const TRIES = 30;

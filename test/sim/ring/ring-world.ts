@@ -8,7 +8,7 @@ import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import type { Running } from '#libs/runtime/service';
 import type { SimulatedBroker } from '#libs/simulation/simulated-bus';
-import { StoreServer } from '#libs/simulation/store-server';
+import { type StoreServer } from '#libs/simulation/store-server';
 import { agentOptions } from '../../../services/compute-agent/options';
 import { startComputeAgent } from '../../../services/compute-agent/start';
 import { type Member, Processes } from '../world/processes';

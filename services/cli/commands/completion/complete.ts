@@ -1,8 +1,7 @@
 import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { CATALOGUE, type Entry } from '../../catalogue';
 import type { Context } from '../../context';
-import { Candidate } from './candidate';
-import type { Named } from './names';
+import type { Candidate, Named } from './names';
 
 /** The completions of a place: fixed words, or names of a kind; berth completes neither numbers nor files. */
 export type Place =

@@ -3,9 +3,8 @@ import { clientSettings } from '../../client/client-options';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
-import { type Candidate } from './candidate';
 import { placeOf } from './complete';
-import type { Named } from './names';
+import type { Candidate, Named } from './names';
 import { SCRIPTS, SHELLS } from './scripts';
 
 /** Time limit of a completion; the shell waits for it at each Tab. */

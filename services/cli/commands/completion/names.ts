@@ -1,6 +1,8 @@
 import type { Client } from '#libs/client/client';
 import { nameOfState } from '#libs/client/nova-states';
-import type { Candidate } from './candidate';
+
+/** A completion of a word, and its description. */
+export type Candidate = readonly [value: string, description: string];
 
 /** Kinds of things whose names or uuids people type. */
 export type Named = 'host' | 'instance' | 'node' | 'flavor' | 'zone' | 'group' | 'aggregate';

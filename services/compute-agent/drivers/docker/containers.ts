@@ -1,7 +1,7 @@
 import type Docker from 'dockerode';
 import { BerthError } from '#libs/domain/errors';
 import { containerName, type EngineHost, isOfCell, LABELS } from './container-options';
-import type { DockerConfig } from './docker-config';
+import type { DockerConfig } from './docker-options';
 import type { Engine, EngineContainer } from './engine';
 import { engineError, isGone, isUnchanged } from './engine-error';
 

@@ -27,7 +27,7 @@ import {
 } from './container-options';
 import { Containers, notStartable } from './containers';
 import { type DeviceFiles, parseDeviceFiles, presentProviders } from './device-files';
-import { DockerConfig } from './docker-config';
+import type { DockerConfig } from './docker-options';
 import { type Engine, engineAt, type MachineInfo } from './engine';
 import { engineError } from './engine-error';
 import { type ExternalContainers, externalContainers } from './external-containers';

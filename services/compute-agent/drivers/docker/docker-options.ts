@@ -1,4 +1,4 @@
-import { durationOption, enumOption, listOption, stringOption } from '#libs/runtime/config';
+import { type ConfigOf, durationOption, enumOption, listOption, stringOption } from '#libs/runtime/config';
 
 /** Settings of the docker driver. */
 export const dockerDriverOptions = {
@@ -51,3 +51,5 @@ export const dockerDriverOptions = {
     help: 'The time between SIGTERM and SIGKILL when a container is stopped.',
   }),
 } as const;
+
+export type DockerConfig = ConfigOf<typeof dockerDriverOptions>;

@@ -1,2 +1,0 @@
-/** A completion of a word, and its description. */
-export type Candidate = readonly [value: string, description: string];
