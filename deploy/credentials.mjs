@@ -28,7 +28,7 @@ if (!folder) {
   process.exit(2);
 }
 
-const BROKER_USERS = ['scheduler', 'conductor', 'console', 'operator'];
+const BROKER_USERS = ['scheduler', 'conductor', 'console', 'placement', 'operator'];
 const REDIS_USERS = ['scheduler', 'conductor', 'placement', 'console'];
 
 const problems = [];
@@ -52,7 +52,7 @@ for (const entry of (process.env.BERTH_USER_PASSWORDS ?? '').split(',').filter((
   }
   const its = checked(`the password of ${user} in BERTH_USER_PASSWORDS`, password);
   if (service !== undefined) redisUsers.set(user, its);
-  if (service !== 'placement') users.set(user, its);
+  users.set(user, its);
 }
 const cluster = process.env.BERTH_BROKER_CLUSTER || 'off';
 if (!['on', 'off'].includes(cluster)) problems.push(`BERTH_BROKER_CLUSTER is '${cluster}': on or off`);

@@ -1,13 +1,12 @@
 import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
-import { holdServers, SERVER_URLS, virtualHost } from './shared-servers';
+import { addVirtualHost, holdServers, SERVER_URLS, virtualHost } from './shared-servers';
 
-/** Starts the private RabbitMQ and Redis that the integration tests of a run share, with a virtual host for each worker. */
+/** Starts the private RabbitMQ and Redis that the tests of a run share, with a virtual host for each worker. */
 export default async function setup({ maxWorkers }: { readonly maxWorkers: number }): Promise<void> {
   const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
   for (let worker = 2; worker <= maxWorkers; worker++) {
     const name = virtualHost(worker).slice(1);
-    await rabbitmq.ctl('add_vhost', name);
-    await rabbitmq.ctl('set_permissions', '-p', name, 'guest', '.*', '.*', '.*');
+    await rabbitmq.eval(addVirtualHost(name));
   }
   holdServers([rabbitmq, redis]);
   // Jest's workers inherit the environment only.

@@ -16,6 +16,7 @@ const FIRST_SEED_BY_DATE = 100_000;
 /** Operations on hosts, and preemption, in every one of some more seeds. */
 const DRAINS = 'drain a host,undrain a host,delete a host,delete dead hosts,move together';
 const LOSSES = 'store loses its last second,older copy of builds,store forgets a move';
+const FORGOTTEN_BY_THE_DEAD = 'evacuate a dead host,store forgets an operation';
 const MAKING_ROOM = 'tenants lend each other,several make room,build that preempts';
 const MOVES_AND_THE_DEAD = 'move,decide on a move,kill,evacuate a dead host,drain a host,build beside a move';
 
@@ -23,10 +24,10 @@ const MOVES_AND_THE_DEAD = 'move,decide on a move,kill,evacuate a dead host,drai
 const FAILED_SEEDS = {
   fleet: [
     20, 36, 46, 103, 138, 550, 883, 985, 1022, 1239, 1277, 1605, 2498, 3067, 3391, 3683, 4289, 4872, 5591, 5786, 50023,
-    50161,
+    50161, 100238, 100282, 100416, 101179, 102046, 102504, 102597, 103393, 200424, 300164,
   ],
-  ring: [63, 1089, 1138, 1597, 2505, 2574, 2644, 3041, 3060, 3119, 3386, 3592],
-  cells: [1063, 1220],
+  ring: [63, 1089, 1138, 1597, 2505, 2574, 2644, 3041, 3060, 3119, 3386, 3592, 103132, 103188],
+  cells: [1063, 1220, 102157, 200088],
 };
 
 /** And those that broke one with a focus. */
@@ -64,6 +65,12 @@ const PROCESSOR_LANE: readonly Step[] = [
   sim('moves, once failed', '--seed', FAILED_MOVES.join(','), '--focus', MOVES_AND_THE_DEAD),
   sim('seeds of preemption', '--seeds', isWhole ? '40' : '10', '--focus', MAKING_ROOM),
   sim('losses, once failed', '--seed', '12,61,148,348,390', '--focus', LOSSES),
+  sim('forgotten by the dead, once failed', '--seed', '280,291', '--focus', FORGOTTEN_BY_THE_DEAD),
+  sim('forgotten moves, once failed', '--seed', '26', '--focus', 'store goes back,move'),
+  sim('forgotten drains, once failed', '--seed', '43,89', '--focus', 'drain a host,store loses its last second'),
+  sim('late builds, once failed', '--seed', '56', '--focus', 'build that preempts,kill,pause'),
+  sim('parted groups, once failed', '--seed', '84', '--focus', `replace machine,${FORGOTTEN_BY_THE_DEAD}`),
+  sim('forgotten requests, once failed', '--seed', '26,68', '--focus', 'source loses its copy,store goes back'),
   ...seeds('ring', isWhole ? 60 : 20, 6),
   ...seeds('cells', isWhole ? 40 : 10, 4),
   isWhole ? sim('mutants', '--mutants') : sim('mutants of today', '--mutants', '--part', `${day}/${MUTANT_PARTS}`),

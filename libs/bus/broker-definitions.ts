@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { cellOf, inCell, queueInCell, withoutCell } from '../contracts/cells';
-import { CONSOLE_USER, identityOf, isRestricted } from '../contracts/identity';
+import { CONSOLE_USER, identityOf, isRestricted, PLACEMENT_USER } from '../contracts/identity';
 import { agentQueue, EVENTS_EXCHANGE, type QueueSpec, REPORTS_EXCHANGE, REQUESTS_EXCHANGE } from '../contracts/queues';
 import { type BrokerRights, rightsOf, type ServiceUser, serviceRightsOf } from './broker-users';
 import { DEAD_LETTER_QUEUE, MAX_DEAD_LETTER_BYTES } from './handling/dead-letter';
@@ -10,7 +10,7 @@ import { queueArguments } from './queue-arguments';
  * RabbitMQ's definitions file (`load_definitions`): a virtual host, users with passwords and rights, and the objects
  * that restricted users need before a service has run: the exchanges, and each agent's order queue.
  *
- * @param users  `scheduler`, `conductor`, `console`, `operator`, and those of agents and projects (`userOf`), in other
+ * @param users  `scheduler`, `conductor`, `console`, `placement`, `operator`, and those of agents and projects (`userOf`), in other
  *   cells than the first with the cell's name in front (`cell.b.scheduler`); others get no rights
  * @param isCluster  several brokers form one: all queues that outlive a connection are replicated (quorum), so that
  *   none fails with one broker. RabbitMQ applies the virtual host's type to queues declared without one.
@@ -66,7 +66,7 @@ function rightsOfUser(user: string): BrokerRights | undefined {
   return service && serviceRightsOf(service, cell);
 }
 
-const SERVICES: readonly ServiceUser[] = ['scheduler', 'conductor', CONSOLE_USER, 'operator'];
+const SERVICES: readonly ServiceUser[] = ['scheduler', 'conductor', CONSOLE_USER, PLACEMENT_USER, 'operator'];
 const EXCHANGES = [REQUESTS_EXCHANGE, REPORTS_EXCHANGE, EVENTS_EXCHANGE];
 
 /**

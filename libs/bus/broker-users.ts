@@ -1,10 +1,11 @@
 import { inCell, queueInCell } from '../contracts/cells';
-import { CONSOLE_USER, type RestrictedIdentity, userOf } from '../contracts/identity';
+import { CONSOLE_USER, type PLACEMENT_USER, type RestrictedIdentity, userOf } from '../contracts/identity';
 import {
   agentQueue,
   BUILD_REQUESTS,
   BUILD_RESULTS,
   EVENTS_EXCHANGE,
+  HOST_LEASES,
   projectWord,
   type QueueSpec,
   REPORTS_EXCHANGE,
@@ -57,7 +58,7 @@ export function rightsOf(identity: RestrictedIdentity, cell = DEFAULT_CELL): Bro
       topics: [
         {
           exchange: reports,
-          write: keys([BUILD_RESULTS.name, STATS.name, DEAD_LETTERS, orders]),
+          write: keys([BUILD_RESULTS.name, STATS.name, HOST_LEASES.name, DEAD_LETTERS, orders]),
           read: NOTHING,
         },
       ],
@@ -84,7 +85,7 @@ export function rightsOf(identity: RestrictedIdentity, cell = DEFAULT_CELL): Bro
 }
 
 /** The services with a user of their own. */
-export type ServiceUser = 'scheduler' | 'conductor' | typeof CONSOLE_USER | 'operator';
+export type ServiceUser = 'scheduler' | 'conductor' | typeof CONSOLE_USER | typeof PLACEMENT_USER | 'operator';
 
 /**
  * The rights of a service in a cell: its own queues to declare and consume, and the default exchange, by which it
@@ -92,16 +93,23 @@ export type ServiceUser = 'scheduler' | 'conductor' | typeof CONSOLE_USER | 'ope
  * cells.
  *
  * A console sends requests and calls by the tenants' entrance, hears all events, publishes events of operators' actions
- * by the entrance, and reads dead letters, which it may requeue to the builds' queue; it declares only its own queues.
+ * by the entrance, and reads dead letters, which it may requeue to the builds' queue; it declares only its own queues. A
+ * placement API, which also builds, requests, calls and hears like it, and nothing else.
  */
 export function serviceRightsOf(service: ServiceUser, cell = DEFAULT_CELL): BrokerRights {
   switch (service) {
     case 'scheduler':
       return serviceRights(service, cell, [RPC_SCHEDULER, STATS], []);
     case 'conductor':
-      return serviceRights(service, cell, [RPC_CONDUCTOR, BUILD_REQUESTS, BUILD_RESULTS], [EVENTS_EXCHANGE]);
+      return serviceRights(
+        service,
+        cell,
+        [RPC_CONDUCTOR, HOST_LEASES, BUILD_REQUESTS, BUILD_RESULTS],
+        [EVENTS_EXCHANGE],
+      );
     case 'console':
-      return consoleRights(cell);
+    case 'placement':
+      return rightsAtEntrance(service, cell);
     case 'operator':
       return { configure: '.*', write: '.*', read: '.*', topics: [] };
   }
@@ -138,19 +146,22 @@ function serviceRights(
   };
 }
 
-function consoleRights(cell: string): BrokerRights {
-  const own = `private\\.${escaped(inCell(cell, CONSOLE_USER))}\\.${UUID}`;
+/** Requests, calls, and all events: a placement API's. A console's are these and more. */
+function rightsAtEntrance(user: string, cell: string): BrokerRights {
+  const isConsole = user === CONSOLE_USER;
+  const own = `private\\.${escaped(inCell(cell, user))}\\.${UUID}`;
   const [requests, reports, events] = ENTRANCES.map((exchange) => inCell(cell, exchange)) as [string, string, string];
-  const keys = (queues: readonly QueueSpec[]) =>
-    `^(${queues.map(({ name }) => escaped(name)).join('|')})\\.${CONSOLE_USER}$`;
+  const written = isConsole ? [requests, reports, events] : [requests];
+  const heard = isConsole ? [events, inCell(cell, DEAD_LETTERS)] : [events];
+  const keys = (queues: readonly QueueSpec[]) => `^(${queues.map(({ name }) => escaped(name)).join('|')})\\.${user}$`;
   return {
     configure: `^${own}$`,
-    write: `^(${[requests, reports, events].map(escaped).join('|')}|${own})$`,
-    read: `^(${escaped(events)}|${escaped(inCell(cell, DEAD_LETTERS))}|${own})$`,
+    write: `^(${[...written.map(escaped), own].join('|')})$`,
+    read: `^(${[...heard.map(escaped), own].join('|')})$`,
     topics: [
       { exchange: requests, write: keys([BUILD_REQUESTS, RPC_CONDUCTOR, RPC_SCHEDULER]), read: NOTHING },
-      { exchange: reports, write: keys([BUILD_RESULTS]), read: NOTHING },
-      { exchange: events, write: '^operator\\.', read: '.*' },
+      ...(isConsole ? [{ exchange: reports, write: keys([BUILD_RESULTS]), read: NOTHING }] : []),
+      { exchange: events, write: isConsole ? '^operator\\.' : NOTHING, read: '.*' },
     ],
   };
 }

@@ -478,13 +478,13 @@ export class Client {
     spec: SpecFields,
     { host = '', limit = 10, ...asked }: Partial<Omit<ExplainRequest, 'requestSpec'>> = {},
   ): Promise<ExplainResponse> {
-    const request = { requestSpec: encodedSpec(await this.#spelledOut(spec)), host, limit, ...asked };
+    const request = { requestSpec: encodedSpec(await this.spelledOut(spec)), host, limit, ...asked };
     return this.#call(RPC_SCHEDULER, explainMethod, request);
   }
 
-  /** The last decision for an instance, with its reasons. @throws BerthError `not_found / no_such_decision`. */
-  async explainInstance(instanceUuid: string): Promise<Decision> {
-    return (await this.#call(RPC_SCHEDULER, explainInstanceMethod, { instanceUuid })).decision;
+  /** The last decision for an instance, or for a request by its id, with its reasons. @throws BerthError `not_found / no_such_decision`. */
+  async explainInstance(uuid: string): Promise<Decision> {
+    return (await this.#call(RPC_SCHEDULER, explainInstanceMethod, { instanceUuid: uuid })).decision;
   }
 
   /** All flavors, by name; or the named one. @throws BerthError `not_found / no_such_flavor`. */
@@ -586,7 +586,7 @@ export class Client {
   }
 
   /** The request; a named flavor is replaced by its present content. */
-  async #spelledOut(spec: SpecFields): Promise<SpecFields> {
+  async spelledOut(spec: SpecFields): Promise<SpecFields> {
     if (spec.flavor?.version !== 0) return spec;
     const [flavor] = await this.flavors(spec.flavor.name);
     if (flavor === undefined) return spec;

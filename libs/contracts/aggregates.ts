@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { MAX_AGGREGATES } from '../domain/grouping/aggregate';
 import { requireVisibleName } from '../domain/names';
-import { hostName, hostNames, name, requiredName, uuid, whole } from './checks';
+import { hostName, hostNames, name, requiredName, uuid, visibleName, whole } from './checks';
 import { count, list } from './fields';
 import { MAX_NAMES } from './limits';
 import { message, type PlainOf } from './message';
@@ -54,7 +54,7 @@ export const updateAggregateMethod = {
     wire.UpdateAggregateRequest,
     {
       aggregate: requiredName,
-      name: (value: string, path: string) => requireVisibleName(name(value, path), path),
+      name: visibleName,
       setMetadata: newMetadata,
       unsetMetadata: list(requiredName, MAX_NAMES),
     },

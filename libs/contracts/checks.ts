@@ -1,6 +1,13 @@
 import { type BerthError, invalidArgument } from '../domain/errors';
 import { MAX_AMOUNT, type Resources } from '../domain/inventory';
-import { isClassOrTraitName, isDefinedUuid, isHostName, isUuid, requireUuid } from '../domain/names';
+import {
+  isClassOrTraitName,
+  isDefinedUuid,
+  isHostName,
+  isUuid,
+  requireUuid,
+  requireVisibleName,
+} from '../domain/names';
 import {
   MAX_NAME_BYTES,
   MAX_NAMES,
@@ -52,6 +59,11 @@ export function keyWord(value: string, field: string): string {
 /** A name, an id or a symbol; may be empty. */
 export function name(value: string, field: string): string {
   return boundedText(value, field, MAX_NAME_BYTES);
+}
+
+/** A name for people (`requireVisibleName`); may be empty. */
+export function visibleName(value: string, field: string): string {
+  return requireVisibleName(name(value, field), field);
 }
 
 /** A name that must be there. */

@@ -331,6 +331,8 @@ describe('a build request', () => {
   it.each<[string, Partial<BuildRequest>, readonly string[]]>([
     ['without an id', { requestId: '' }, ['missing_field', 'request_id']],
     ['with an id that is no uuid', { requestId: 'x' }, ['malformed_uuid', 'request_id']],
+    ['with a name that nobody can see', { name: 'web\u0000' }, ['malformed_name', 'name']],
+    ['with a name that looks like another', { name: 'web ' }, ['malformed_name', 'name']],
     [
       'that asks for nothing',
       { requestSpec: anEncodedSpec({ resources: {} }) },

@@ -57,6 +57,8 @@ export const destroyInstanceCodec = message(
     claimToken: whole,
     allocations: claimedAllocations,
     mappings: claimedMappings,
+    /** Another project's instance of the uuid is left alone; '' means whosever it is. */
+    projectId: omittable(projectId),
   },
   { rule: ofAgents(1_024 * KIB, MANY) },
 );

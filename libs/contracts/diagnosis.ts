@@ -5,7 +5,7 @@ import { preemption, priority } from './admission';
 import { amounts, hostName, hostNameOrEmpty, projectId, requiredName, text, uuid, whole } from './checks';
 import type { Method } from './codec';
 import { count, encodedSpec, flag, list, map, omittable, optional, pageLimit } from './fields';
-import { MAX_INSTANCES_PER_HOST, MAX_INSTANCES_PER_REQUEST, MAX_NAMES, MAX_PAGE } from './limits';
+import { MAX_CERTIFIED_HOSTS, MAX_INSTANCES_PER_HOST, MAX_INSTANCES_PER_REQUEST, MAX_NAMES, MAX_PAGE } from './limits';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, MANY, ofTenants } from './message-rules';
 import { quotaExcess } from './quotas';
@@ -62,6 +62,13 @@ const zoneVerdict = message(wire.ZoneVerdict, {
 });
 export type ZoneVerdict = PlainOf<typeof zoneVerdict>;
 
+const hostsRefused = message(wire.HostsRefused, {
+  reason: requiredName,
+  hosts: list(hostName, MAX_CERTIFIED_HOSTS),
+  refusedAlone: hostName,
+});
+export type HostsRefused = PlainOf<typeof hostsRefused>;
+
 const explainRequest = message(
   wire.ExplainRequest,
   {
@@ -73,6 +80,7 @@ const explainRequest = message(
     mayPreempt: omittable(flag),
     mayDisplace: omittable(flag),
     stayingInstanceUuids: omittable(list(uuid, MAX_INSTANCES_PER_HOST)),
+    certificate: omittable(flag),
   },
   { rule: ofTenants(512 * KIB, MANY) },
 );
@@ -87,6 +95,7 @@ const explainResponse = message(wire.ExplainResponse, {
   displacement: optional(displacement),
   /** By the top, of a group that spreads over zones. */
   zones: optional(list(zoneVerdict, MAX_ZONES)),
+  certificate: optional(list(hostsRefused, MAX_NAMES)),
 });
 export type ExplainResponse = PlainOf<typeof explainResponse>;
 
@@ -107,6 +116,7 @@ export const decisionCodec = message(
     diagnosis,
     hosts: list(hostVerdict, MAX_PAGE + MAX_INSTANCES_PER_REQUEST),
     selected: map(hostName),
+    forNova: omittable(flag),
   },
   { path: 'decision' },
 );

@@ -22,7 +22,10 @@ const hostGrant = message(wire.HostGrant, {
 });
 export type HostGrant = PlainOf<typeof hostGrant>;
 
-/** To `stats`: a run of an agent wants to be the holder of its hosts, each of which has one. */
+/**
+ * To `stats`: a run of an agent wants to be the holder of its hosts, each of which has one. To `host.leases`: it wants to
+ * stay the holder of those that it holds.
+ */
 export const acquireHostsMethod = {
   request: message(
     wire.AcquireHostsRequest,
@@ -35,7 +38,11 @@ export const acquireHostsMethod = {
     },
     { rule: ofAgents(WHOLE, FEW) },
   ),
-  response: message(wire.AcquireHostsResponse, { grants: list(hostGrant, MAX_HOSTS_PER_AGENT) }),
+  response: message(wire.AcquireHostsResponse, {
+    grants: list(hostGrant, MAX_HOSTS_PER_AGENT),
+    /** By the store's clock; 0 from a scheduler of an older version. */
+    atMs: whole,
+  }),
 };
 export type AcquireHostsRequest = PlainOf<typeof acquireHostsMethod.request>;
 export type AcquireHostsResponse = PlainOf<typeof acquireHostsMethod.response>;

@@ -45,11 +45,16 @@ function agentWord({ carriesOthers, pool }: Extract<Identity, { kind: 'agent' }>
   return carriesOthers ? 'service-host' : 'agent';
 }
 
-/** The user of consoles: a service to whom it speaks to, though the broker lets it do little more than a tenant. */
+/**
+ * The users of consoles and placement APIs: services to whom they speak to, though the broker lets them do little more
+ * than a tenant.
+ */
 export const CONSOLE_USER = 'console';
+export const PLACEMENT_USER = 'placement';
+const AT_THE_ENTRANCE: readonly string[] = [CONSOLE_USER, PLACEMENT_USER];
 
 /** The users of services that belong to one cell, each under its cell's name. */
-const SERVICE_USERS: readonly string[] = ['scheduler', 'conductor', CONSOLE_USER];
+const SERVICE_USERS: readonly string[] = ['scheduler', 'conductor', ...AT_THE_ENTRANCE];
 
 /**
  * Identity of the broker's user of this name in a cell. A user of another cell speaks for nobody there. Exceptions: services
@@ -91,7 +96,7 @@ export function isRestricted(identity: Identity): identity is RestrictedIdentity
  * broker does not let it write to queues themselves.
  */
 export function sendsByEntrances(user: string): boolean {
-  return withoutCell(user) === CONSOLE_USER || isRestricted(identityOf(user, cellOf(user)));
+  return AT_THE_ENTRANCE.includes(withoutCell(user)) || isRestricted(identityOf(user, cellOf(user)));
 }
 
 /** True if a host or project of this name can have a user. */

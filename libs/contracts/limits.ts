@@ -37,6 +37,8 @@ export const MAX_USAGE_PROJECTS = 50;
 export const MAX_DOUBTS_LISTED = 4_000;
 /** Hosts that one agent process carries. */
 export const MAX_HOSTS_PER_AGENT = 20_000;
+/** Hosts that a certificate of a refusal names. */
+export const MAX_CERTIFIED_HOSTS = 100_000;
 /** Instances that one host reports, or that one discrepancy names. */
 export const MAX_INSTANCES_PER_HOST = 100_000;
 /** Providers below the root of one host. */

@@ -102,6 +102,15 @@ export const STATS: QueueSpec = {
   entrance: { exchange: REPORTS_EXCHANGE, pattern: 'stats.#' },
 };
 
+/** Conductors keep the leases of agents that no scheduler answers. */
+export const HOST_LEASES: QueueSpec = {
+  name: 'host.leases',
+  kind: 'transient',
+  deliveryLimit: CALL_DELIVERIES,
+  maxLength: 10_000,
+  entrance: { exchange: REPORTS_EXCHANGE, pattern: 'host.leases.#' },
+};
+
 /**
  * The order queue of a service host (Nova's, of a node): builds and destroys of all hosts that it carries. An ordinary
  * host is its own service host.

@@ -127,7 +127,7 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
     'error',
     'deleting',
   ],
-  migrating: ['migrating', 'revert_resize', 'rebuilding', 'active', 'undoing', 'error', 'deleting'],
+  migrating: ['migrating', 'revert_resize', 'rebuilding', 'active', 'stopped', 'undoing', 'error', 'deleting'],
   verify_resize: ['verify_resize', 'revert_resize', 'rebuilding', 'active', 'stopped', 'undoing', 'error', 'deleting'],
   revert_resize: [
     'revert_resize',

@@ -10,7 +10,8 @@ import {
 } from '../contracts/groups';
 import { requireProject, requireService } from '../contracts/identity';
 import { MAX_NAMES } from '../contracts/limits';
-import { BerthError } from '../domain/errors';
+import { BerthError, invalidArgument } from '../domain/errors';
+import { unreadableBudget } from '../domain/grouping/disruption-budget';
 import { groupKey, type StoredGroup, storedGroupKey } from '../domain/server-group';
 import type { PlacementView } from '../placement/port/placement-view';
 import { commitGrouping, type GroupingDeps } from './commit-grouping';
@@ -19,7 +20,7 @@ import { commitGrouping, type GroupingDeps } from './commit-grouping';
  * The calls about server groups, for operators, and for tenants about those of their own project.
  *
  * @throws BerthError `permission_denied / wrong_project`; `not_found / no_such_group`; `already_exists / group_exists`;
- *   `resource_exhausted / too_many_groups`.
+ *   `resource_exhausted / too_many_groups`; `invalid_argument / bad_budget`.
  */
 export function groupCalls(deps: GroupingDeps) {
   const { mirror, catchUp } = deps;
@@ -32,6 +33,8 @@ export function groupCalls(deps: GroupingDeps) {
     }),
     ...answer(createGroupMethod, async (request, { identity }): Promise<GroupAnswer> => {
       requireProject(identity, request.projectId);
+      const unreadable = unreadableBudget(request.metadata);
+      if (unreadable !== undefined) throw badBudget(unreadable);
       await commitGrouping({ kind: 'create_group', ...request }, deps);
       return { group: viewOf(mirror, requireGroup(mirror, request)) };
     }),
@@ -59,6 +62,11 @@ function listGroups(request: ListGroupsRequest, view: PlacementView): ListGroups
     .sort(compare)
     .slice(0, limit);
   return { groups: groups.map((group) => viewOf(view, group)), members: [] };
+}
+
+function badBudget(key: string): BerthError {
+  const message = `metadata ${key} must be a number of members or a percentage of them, such as 2 or 50%`;
+  return invalidArgument('bad_budget', message, `metadata.${key}`);
 }
 
 type Identified = Pick<StoredGroup, 'projectId' | 'name'>;

@@ -95,6 +95,23 @@ export function enumOption<const T extends string>(o: Common<T> & { readonly val
   return makeOption(o, o.values.join('|'), () => z.enum(o.values as readonly [T, ...T[]], must) as Schema<T>);
 }
 
+/** Texts between separators; `problem` says what is wrong with one, as the end of a sentence. */
+export function textsOption(
+  o: Common<readonly string[]> & {
+    readonly range: string;
+    readonly separator: RegExp;
+    readonly problem: (text: string) => string | undefined;
+  },
+): Option<readonly string[]> {
+  return makeOption(o, o.range, () => {
+    const text = z.string().superRefine((said, issues) => {
+      const message = o.problem(said);
+      if (message !== undefined) issues.addIssue({ code: 'custom', message });
+    });
+    return partsBetween(o.separator).pipe(z.array(text));
+  });
+}
+
 /** Names separated by commas, limited to `values` if given. */
 export function listOption(
   o: Common<readonly string[]> & { readonly values?: readonly string[] },
@@ -103,9 +120,13 @@ export function listOption(
   const isKnown = (name: string) => o.values?.includes(name) ?? true;
   return makeOption(o, known === undefined ? 'list' : `list of ${known}`, () => {
     const name = z.string().refine(isKnown, (said) => ({ message: `does not know '${said}'; known: ${known}` }));
-    const names = z.string().transform((text) => text.split(',').map((part) => part.trim()));
-    return names.transform((parts) => parts.filter(Boolean)).pipe(z.array(name));
+    return partsBetween(',').pipe(z.array(name));
   });
+}
+
+function partsBetween(separator: string | RegExp) {
+  const parts = z.string().transform((text) => text.split(separator).map((part) => part.trim()));
+  return parts.transform((all) => all.filter(Boolean));
 }
 
 /** zod's message for a rejected text. */

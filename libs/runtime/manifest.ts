@@ -6,8 +6,14 @@ interface Manifest {
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
-export function readManifest(): Manifest {
+function readManifest(): Manifest {
   return JSON.parse(readFileSync(require.resolve('#package.json'), 'utf8')) as Manifest;
+}
+
+/** The command that installs optional peers of the package, those whose names begin so. */
+export function installPeers(prefix: string): string {
+  const peers = Object.entries(readManifest().peerDependencies).filter(([name]) => name.startsWith(prefix));
+  return `npm install ${peers.map((peer) => peer.join('@')).join(' ')}`;
 }
 
 /** The version in package.json. */

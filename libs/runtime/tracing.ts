@@ -1,7 +1,7 @@
 import { BerthError } from '../domain/errors';
 import { type ConfigOf, enumOption } from './config';
 import type { Log } from './log';
-import { readManifest } from './manifest';
+import { installPeers } from './manifest';
 
 /** Switches tracing by OpenTelemetry on or off; the standard `OTEL_...` variables configure the rest. */
 export const traceOptions = {
@@ -68,8 +68,7 @@ export async function startTracing(
 /** OpenTelemetry is an optional peer of the package: most never trace, and it is a third of what npm would bring. */
 function notInstalled(thrown: unknown): never {
   if ((thrown as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw thrown;
-  const names = Object.entries(readManifest().peerDependencies).map(([name, version]) => `${name}@${version}`);
-  const message = `BERTH_TRACES=otlp needs OpenTelemetry, which is not installed: npm install ${names.join(' ')}`;
+  const message = `BERTH_TRACES=otlp needs OpenTelemetry, which is not installed: ${installPeers('@opentelemetry/')}`;
   throw new BerthError('failed_precondition', 'no_opentelemetry', message, { cause: thrown });
 }
 

@@ -6,7 +6,7 @@ import { VirtualTime } from './virtual-time';
 function aLink() {
   const time = new VirtualTime(0);
   const process = new SimulatedProcess('p', time, 'seed');
-  const link = new Link(process, 'broker', new History(), 'seed');
+  const link = new Link(process, 'broker', new History(), { seed: 'seed' });
   const seen: string[] = [];
   const carry = (direction: 'out' | 'back', what: string) => link.carry(direction, what, () => seen.push(what));
   return { time, process, link, seen, carry };

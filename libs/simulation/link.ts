@@ -8,10 +8,15 @@ export type Direction = 'out' | 'back';
 /** Happens in place of a message; false when nothing does, and the message arrives. */
 type Spring = (what: string) => false | void;
 
-/** Most messages take this long at most, some of them more. */
-const USUAL_MS = 2;
-const SLOW_SHARE = 0.05;
-const SLOW_MS = 120;
+/** Delays of messages: most take up to the usual time, a share of them up to the slow one. */
+export interface LinkDelays {
+  readonly usualMs: number;
+  readonly slowShare: number;
+  readonly slowMs: number;
+}
+
+/** Slow now and then, so that messages of different links overtake each other. */
+const UNEVEN: LinkDelays = { usualMs: 2, slowShare: 0.05, slowMs: 120 };
 
 /**
  * A process's connection to a server, the broker or the store: each direction keeps its order, as TCP does, and each
@@ -27,6 +32,7 @@ export class Link {
   #connection = 0;
   #isCut = false;
   #held: (() => void)[] = [];
+  private readonly delays: LinkDelays;
   /** Traps by direction: the action in place of a later message, and the messages to pass until then. */
   readonly #traps: Partial<Record<Direction, { left: number; readonly spring: Spring }>> = {};
 
@@ -34,8 +40,9 @@ export class Link {
     readonly process: SimulatedProcess,
     readonly server: string,
     private readonly history: History,
-    seed: string,
+    { seed, delays = UNEVEN }: { readonly seed: string; readonly delays?: LinkDelays | undefined },
   ) {
+    this.delays = delays;
     this.#random = seededRandom(seedOf(`${seed} ${process.name} ${server}`));
   }
 
@@ -120,8 +127,9 @@ export class Link {
   }
 
   #delayMs(): number {
-    const isSlow = this.#random.next() < SLOW_SHARE;
-    return this.#random.next() * (isSlow ? SLOW_MS : USUAL_MS) + this.extraMs;
+    const { usualMs, slowShare, slowMs } = this.delays;
+    const isSlow = this.#random.next() < slowShare;
+    return this.#random.next() * (isSlow ? slowMs : usualMs) + this.extraMs;
   }
 
   /** Notes what happens to the link itself. */

@@ -71,7 +71,7 @@ export class SimulatedBus implements Bus {
     const { signal, ...rest } = options;
     const { clock } = this.#link.process;
     const what = `call ${this.#broker.describe(message)}`;
-    const asked = this.#ask(what, options.timeoutMs, noAnswer, lostCall, (session) => {
+    const asked = this.#ask(what, { timeoutMs: options.timeoutMs, timedOut: noAnswer, lost: lostCall }, (session) => {
       return session.call(queue, message, rest);
     });
     if (signal === undefined) return asked;
@@ -88,7 +88,7 @@ export class SimulatedBus implements Bus {
     const copyAfterMs = this.#copyAfterMs;
     this.#copyAfterMs = undefined;
     const what = `${this.#broker.describe(message)} to ${queueName(address)}`;
-    return this.#ask(what, CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, async (session) => {
+    return this.#ask(what, CONFIRMED, async (session) => {
       if (this.#broker.refusal) throw this.#broker.refusal;
       await session.cast(address, message, options);
       if (copyAfterMs === undefined) return;
@@ -100,7 +100,7 @@ export class SimulatedBus implements Bus {
   }
 
   publish(topic: string, message: OutgoingMessage): Promise<void> {
-    return this.#ask(`event ${topic}`, CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, async (session) => {
+    return this.#ask(`event ${topic}`, CONFIRMED, async (session) => {
       if (this.#broker.refusal) throw this.#broker.refusal;
       await session.publish(topic, message);
     });
@@ -130,19 +130,19 @@ export class SimulatedBus implements Bus {
   }
 
   declare(queue: QueueSpec): Promise<void> {
-    return this.#ask(`declare ${queue.name}`, CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, (session) => {
+    return this.#ask(`declare ${queue.name}`, CONFIRMED, (session) => {
       return session.declare(queue);
     });
   }
 
   depth(queue: string): Promise<number> {
-    return this.#ask(`depth of ${queue}`, CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, async (session) => {
+    return this.#ask(`depth of ${queue}`, CONFIRMED, async (session) => {
       return session.depth(queue);
     });
   }
 
   remove(queue: string): Promise<void> {
-    return this.#ask(`remove ${queue}`, CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, async (session) => {
+    return this.#ask(`remove ${queue}`, CONFIRMED, async (session) => {
       await session.remove(queue);
     });
   }
@@ -169,13 +169,7 @@ export class SimulatedBus implements Bus {
   }
 
   /** Does something at the broker and comes back with its result. */
-  #ask<T>(
-    what: string,
-    timeoutMs: number,
-    timedOut: (what: string) => BerthError,
-    lost: () => BerthError,
-    effect: (session: Bus) => Promise<T>,
-  ): Promise<T> {
+  #ask<T>(what: string, { timeoutMs, timedOut, lost }: Unanswered, effect: (session: Bus) => Promise<T>): Promise<T> {
     const session = this.#session;
     if (session === undefined) {
       return Promise.reject(this.#isClosed ? closing() : notConnected());
@@ -229,7 +223,7 @@ export class SimulatedBus implements Bus {
   async #consume(begin: (session: Bus) => Promise<Subscription>): Promise<Subscription> {
     const consumer: Consumer = { begin, current: undefined };
     const beginOnce = () => {
-      return this.#ask('consumes', CONFIRM_TIMEOUT_MS, notConfirmed, lostCast, (session) => {
+      return this.#ask('consumes', CONFIRMED, (session) => {
         consumer.current = begin(session);
         return consumer.current;
       });
@@ -289,8 +283,16 @@ function settlementOf(result: unknown): string {
   return typeof result === 'object' && result !== null && 'kind' in result ? String(result.kind) : 'answer';
 }
 
+/** A question without an answer: its limit, and the errors once that has passed, and when the connection is lost. */
+interface Unanswered {
+  readonly timeoutMs: number;
+  readonly timedOut: (what: string) => BerthError;
+  readonly lost: () => BerthError;
+}
+
 const noAnswer = (what: string) => new BerthError('deadline_exceeded', 'no_answer', `no answer to ${what}`);
 const notConfirmed = (what: string) => new BerthError('unavailable', 'not_confirmed', `not confirmed: ${what}`);
 const lostCall = () => new BerthError('deadline_exceeded', 'connection_lost', 'the connection broke');
 const lostCast = () => new BerthError('unavailable', 'connection_lost', 'the connection broke');
+const CONFIRMED: Unanswered = { timeoutMs: CONFIRM_TIMEOUT_MS, timedOut: notConfirmed, lost: lostCast };
 const notConnected = () => new BerthError('unavailable', 'not_connected', 'the broker is away');

@@ -23,7 +23,7 @@ export function simulatedStores(link: Link, server: StoreServer): Stores {
         const method = Reflect.get(own, name) as Method | undefined;
         // A port in a promise must not look like another promise.
         if (method !== undefined || typeof name !== 'string' || name === 'then') return method;
-        return (...args: unknown[]) => askFor(link, server, port, name, args);
+        return (...args: unknown[]) => askFor(link, server, { port, name, args });
       },
     });
   const close = async () => {};
@@ -32,7 +32,7 @@ export function simulatedStores(link: Link, server: StoreServer): Stores {
       close,
       useMirror: () => {},
       snapshot: (onRows) => snapshot(link, server, onRows),
-      follow: (revision, onChanges, signal) => follow(link, server, revision, onChanges, signal),
+      follow: (revision, onChanges, signal) => follow(link, server, { revision, onChanges, signal }),
     }),
     instances: remote('instances', { close }),
     leases: remote('leases', {}),
@@ -74,8 +74,16 @@ const READS: readonly string[] = [
   'processes',
 ];
 
-function askFor(link: Link, server: StoreServer, port: keyof Stores, name: string, args: unknown[]): Promise<unknown> {
-  if (name.startsWith('scan')) return scan(link, server, port, name, args);
+/** A method of a store, and what it is called with. */
+interface Asked {
+  readonly port: keyof Stores;
+  readonly name: string;
+  readonly args: readonly unknown[];
+}
+
+function askFor(link: Link, server: StoreServer, asked: Asked): Promise<unknown> {
+  const { port, name, args } = asked;
+  if (name.startsWith('scan')) return scan(link, server, asked);
   const what = describe(name, args);
   const effect = (stores: Stores) => (stores[port] as unknown as Record<string, Method>)[name]?.(...args);
   if (READS.includes(name)) return ask(link, what, () => server.read(async (stores) => effect(stores)));
@@ -150,13 +158,7 @@ async function snapshot(
 }
 
 /** Reads chunk after chunk at the server, then gives them to who asked: what it does with them is done by its own asking. */
-async function scan(
-  link: Link,
-  server: StoreServer,
-  port: keyof Stores,
-  name: string,
-  args: readonly unknown[],
-): Promise<unknown> {
+async function scan(link: Link, server: StoreServer, { port, name, args }: Asked): Promise<unknown> {
   const at = args.findIndex((one) => typeof one === 'function');
   const { chunks, result } = await ask(link, name, () =>
     server.read(async (stores) => {
@@ -170,13 +172,13 @@ async function scan(
   return result;
 }
 
-function follow(
-  link: Link,
-  server: StoreServer,
-  revision: number,
-  onChanges: (changes: readonly Change[]) => void,
-  signal: AbortSignal,
-): Promise<void> {
+interface Following {
+  readonly revision: number;
+  readonly onChanges: (changes: readonly Change[]) => void;
+  readonly signal: AbortSignal;
+}
+
+function follow(link: Link, server: StoreServer, { revision, onChanges, signal }: Following): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const ending = new AbortController();

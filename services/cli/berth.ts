@@ -2,8 +2,8 @@
 
 /** `engines` in package.json, which an old Node could not find by its import. */
 const SUPPORTED_NODE = '22.12';
-/** Node 20 still starts everything, though nothing is tested on it. Older ones lack functions that Berth calls. */
-const OLDEST_NODE = '20.0';
+/** Node 20 still starts everything, though nothing is tested on it. Older ones lack functions that Berth calls, and can't require ES modules. */
+const OLDEST_NODE = '20.19';
 
 /*
  * The program that npm links. It imports nothing before it has checked its Node: an older one would stop at syntax or a

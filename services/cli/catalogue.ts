@@ -39,7 +39,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
     commands: [
       {
         name: 'build',
-        description: 'Ask for one or more instances to be placed and built.',
+        description: 'Place and build one or more instances.',
         load: async (context) => (await import('#services/cli/commands/build/build')).buildCommand(context),
       },
       {
@@ -57,6 +57,12 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         name: 'explain',
         description: 'Show where an instance would go, and why not elsewhere; nothing is claimed.',
         load: async (context) => (await import('#services/cli/commands/build/explain')).explainCommand(context),
+      },
+      {
+        name: 'verify-refusal',
+        description: 'Check a certificate of "no valid host" by the rows of the store alone, without the filters.',
+        load: async (context) =>
+          (await import('#services/cli/commands/build/verify-refusal')).verifyRefusalCommand(context),
       },
       {
         name: 'flavor',
@@ -143,13 +149,19 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'quota',
-        description: 'What projects may hold: limits by resource class and on instances, checked by every claim.',
+        description: 'Limit what projects hold, by resource class and instances; every claim checks it.',
         load: async (context) => (await import('#services/cli/commands/quota')).quotaCommand(context),
       },
       {
         name: 'capacity',
         description: 'Say how many more hosts would serve what waits.',
         load: async (context) => (await import('#services/cli/commands/host/capacity')).capacityCommand(context),
+      },
+      {
+        name: 'rehearse',
+        description:
+          'Rehearse an operation on a fork of the fleet: how long, what moves, what is refused. Changes nothing.',
+        load: async (context) => (await import('#services/cli/commands/rehearse/rehearse')).rehearseCommand(context),
       },
       {
         name: 'audit',
@@ -168,7 +180,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'dead-letters',
-        description: 'List messages that could not be handled, and requeue them.',
+        description: 'List, requeue or discard messages that no service could handle.',
         load: async (context) => (await import('#services/cli/commands/dead-letters')).deadLettersCommand(context),
       },
       {

@@ -48,6 +48,11 @@ const BY_REASON: Readonly<Record<string, string>> = {
   store_away: 'is Redis running, and is BERTH_STORE_URL right? nothing was done, so it is safe to ask again',
   store_full: "raise the store's maxmemory, and its memory first; what waits goes on by itself",
   no_such_host: "'berth host list' shows the hosts",
+  no_such_zone: "'berth zone list' shows the zones",
+  no_such_flavor: "'berth flavor list' shows the flavors",
+  no_such_aggregate: "'berth aggregate list' shows the aggregates",
+  no_such_group: "'berth group list' shows the groups",
+  no_such_cell: "'berth cell list' shows the cells",
   no_such_provider: "'berth provider list' shows the providers",
   no_such_decision:
     'only the last decisions are kept, and not each one of a busy scheduler (BERTH_SCHEDULER_KEPT_DECISIONS); explain the request instead',

@@ -85,7 +85,7 @@ it('is what its command takes', async () => {
 }, 120_000);
 
 it.each([
-  ['berth placement-api --claim-key x', "error: unknown option '--claim-key'"],
+  ['berth placement-api --filters x', "error: unknown option '--filters'"],
   ['berth instance list --state nowhere', 'there is no state'],
   ['berth host drain', "error: missing required argument 'host'"],
 ])('finds what is wrong with %s', async (line, problem) => {

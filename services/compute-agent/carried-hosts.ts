@@ -7,10 +7,10 @@ import { HostLease, type LossReason } from './holding/host-lease';
 import { createHost, type Host, type HostParts } from './host/host';
 import { type HostFacts, hostFacts } from './host/host-facts';
 import { type Journal, noJournal, openJournal } from './host/journal';
-import { recoverInstances } from './host/recover';
+import { recallEnded, recoverInstances } from './host/recover';
 import { type AgentConfig, leaseMsOf } from './options';
 import type { CarriedHost } from './orders/order-queue';
-import { type LostReports, rememberLost } from './reports/report-lost';
+import type { LostReports } from './reports/report-lost';
 import type { HostReporter } from './reports/reporter';
 
 /** Limit of the hosts opened at once. */
@@ -88,7 +88,7 @@ export async function openHost(
   lostReports.watch(host);
   for (const uuid of await journal.loadUnreadable()) keepUnreadable(host, uuid);
   try {
-    await rememberLost(host);
+    await recallEnded(host);
     const lost = await recoverInstances(host, remembered);
     for (const instance of lost) lostReports.report(host, instance, 'it stopped while the agent was away');
     return host;

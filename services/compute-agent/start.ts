@@ -12,6 +12,7 @@ import type { OpenDriver } from './drivers/driver';
 import { acquireHosts } from './holding/acquire-hosts';
 import { type FormerRun, noFormerRun } from './holding/former-run';
 import type { HostLease, LossReason } from './holding/host-lease';
+import { renewByConductors } from './holding/renew-by-conductors';
 import { collectStats, type Host } from './host/host';
 import { hostNames } from './host/host-facts';
 import type { Journal } from './host/journal';
@@ -189,11 +190,16 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     ...(shared && { isWanted: shared.isWanted }),
     onGranted,
   });
+  // Schedulers alone assign a pool's nodes to its agents.
+  const renewing = new AbortController();
+  if (!shared)
+    void renewByConductors({ ...parts, agentRun, leases: carried.map(({ lease }) => lease) }, renewing.signal);
   const membership = shared && keepMembership({ ...parts, agentRun, formerRun: formerRun.id ?? '', onRing });
   await endsWithin(begun, config.reportTimeoutMs, clock);
   const close = async () => {
     membership?.stop();
     acquirer.stop();
+    renewing.abort();
     reporter.stop();
     usage.stop();
     const cancelTimeout = clock.after(config.drainTimeoutMs, () => draining.abort());

@@ -386,6 +386,20 @@ describe('a host that is silent', () => {
     expect(await stateOf()).toBe('active');
   });
 
+  it('has what holds no claim claimed again before it is shown as ACTIVE: reports miss only what holds one', async () => {
+    const { uuid } = await anActiveInstance();
+    await world.setUp('h1', false);
+    await world.clock.advance(60_000);
+    const [held] = await world.placement.consumers([uuid]);
+    const claim = { consumerUuid: uuid, claimToken: held?.claimToken ?? 0 };
+    await world.placement.commit({ kind: 'release_claim', atMs: world.clock.now(), ...claim });
+    await world.setUp('h1', true);
+    while ((await world.claims()).length === 0) await world.clock.advance(1_000);
+    expect(await stateOf()).toBe('unknown');
+    await world.clock.advance(60_000);
+    expect(await stateOf()).toBe('active');
+  });
+
   it('has its instances lost when it comes back without them', async () => {
     const { uuid } = await anActiveInstance();
     await world.setUp('h1', false);

@@ -28,6 +28,11 @@ export interface Build {
   readonly claimToken: number;
 }
 
+/** True for another project's instance, which a store that lost writes forgot before its uuid was given again. */
+export function isOfAnother({ projectId }: Instance, { instance }: RunningAt): boolean {
+  return instance.projectId !== '' && instance.projectId !== projectId;
+}
+
 /** True if the report is about the record's last attempt. */
 export function isOfPresentAttempt(record: Instance, { host, attempt }: Build): boolean {
   return record.host === host && attemptNumber(record) === attempt;
@@ -55,15 +60,15 @@ export function isWhereItBelongs(record: Instance, { host, instance: { attempt }
 }
 
 /**
- * True if the record's own host has the instance by a later attempt and claim than the record: moves that the store forgot,
- * and which ended where they began. Nothing else orders attempts.
+ * True if the record's own host has the instance by a later attempt, and no earlier claim, than the record: moves that the store
+ * forgot, and which ended where they began. (One that is reverted in place keeps its claim.) Nothing else orders attempts.
  */
 export function isLaterWhereItBelongs(
   record: Instance,
   { host, instance: { attempt, claimToken } }: RunningAt,
 ): boolean {
   if (host !== record.host || record.claimToken === undefined || record.attempts.length === 0) return false;
-  return attempt > attemptNumber(record) && claimToken > record.claimToken;
+  return attempt > attemptNumber(record) && claimToken >= record.claimToken;
 }
 
 /** True if an attempt on a host was given up on record: a late result of it must go. */

@@ -4,7 +4,7 @@ import { deleteHostMethod } from '#libs/contracts/hosts';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { RunningInstance } from '#libs/contracts/stats';
 import type { Attempt, Instance } from '#libs/domain/instance';
-import { migrationUuidOf } from '#libs/domain/moves/migration';
+import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
@@ -109,6 +109,20 @@ it('is built when all hosts have said what runs there, and none that it does', a
   await world.clock.advance(10_000);
   expect(await world.only()).toMatchObject({ state: 'active', host: 'h1' });
   expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h1`], [`${uuid} h1`]]);
+});
+
+it.each([
+  ['before the loss waits for all hosts', -1, [], 'scheduling'],
+  ['after it does not', 1, ['h1'], 'active'],
+])('of a request that was published %s', async (_what, publishedAfterMs, hosts, state) => {
+  await world.clock.advance(100);
+  const lostAtMs = world.clock.now();
+  world.placement.goOn(lostAtMs);
+  conductor = await world.conductor(undefined, {});
+  await world.clock.advance(1_000);
+  await world.request(1, uuid, lostAtMs + publishedAfterMs);
+  await world.clock.advance(20_000);
+  expect([world.orders.map(({ host }) => host), (await world.only()).state]).toEqual([hosts, state]);
 });
 
 /** It waits: one host was heard since the store lost writes, the other is down. */
@@ -337,6 +351,57 @@ it.each([1, 2])(
     expect([await world.only(), world.runs()]).toMatchObject([{ state: 'active', host: 'h2' }, [`${uuid} h2`]]);
   },
 );
+
+it('keeps the claim of a forgotten move where it runs until that is claimed again', async () => {
+  const claim = async (host: string, fields: object) => {
+    const write = claimWrite(world.opened(world.allocationRequest(uuid, host)), { kind: 'absent' });
+    const consumers = [{ ...write, ...fields }];
+    await world.placement.commit({ kind: 'write_allocations', atMs: world.clock.now(), consumers });
+  };
+  await claim('h1', {});
+  await claim('h2', { uuid: migrationUuidOf(uuid), consumerType: MIGRATION_CONSUMER });
+  const attempts = [{ ...OPEN, host: 'h2', number: 3, outcome: 'active' as const }];
+  const allocationRequest = world.allocationRequest(uuid, 'h2');
+  await restored({
+    state: 'active',
+    host: 'h2',
+    claimToken: undefined,
+    attempts,
+    allocationRequest,
+    dueAtMs: undefined,
+  });
+  world.running.set(uuid, new Set(['h2']));
+  const present = [world.runningInstance(uuid, 'h2', { attempt: 3 })];
+  for (const [host, said] of [
+    ['h1', {}],
+    ['h2', { present }],
+  ] as const)
+    await world.hearInFull(host, said);
+  const placesHeld = async () => {
+    const held = await world.placement.consumers([uuid, migrationUuidOf(uuid)]);
+    return held.map(({ uuid: holder, allocations }) => [holder, Object.keys(allocations).join()]);
+  };
+  const [, [, place] = []] = await placesHeld();
+  const commit = world.placement.commit.bind(world.placement);
+  const isHeld: boolean[] = [];
+  world.placement.commit = async (command) => {
+    const result = await commit(command);
+    isHeld.push((await placesHeld()).some(([, on]) => on === place));
+    return result;
+  };
+  await world.clock.advance(120_000);
+  expect(new Set(isHeld)).toEqual(new Set([true]));
+  expect(await placesHeld()).toEqual([[uuid, place]]);
+});
+
+it('is a stray on any host when it is of another project, whose uuid was given again', async () => {
+  await restored({ state: 'error', attempts: [{ ...OPEN, outcome: 'timed_out' }], dueAtMs: undefined });
+  const others = world.runningInstance(uuid, 'h1', { projectId: 'project-2' });
+  world.running.set(uuid, new Set(['h1']));
+  await world.sendDiscrepancy(world.discrepancy('h1', { unclaimed: [others] }));
+  await world.clock.advance(60_000);
+  expect([world.runs(), world.destroys]).toEqual([[`${uuid} h1`], []]);
+});
 
 it('is left where it runs, whoever says that a later attempt runs elsewhere', async () => {
   await restored({ ...AT_SOURCE, attempts: [{ ...OPEN, outcome: 'active' }] });

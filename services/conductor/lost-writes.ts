@@ -137,6 +137,8 @@ export function isFromBefore(record: Instance, lost: Pick<LostWrites, 'upToMs'>)
   const { state, attempts, migration, createdAtMs } = record;
   // The rest is settled with its gang.
   if (state === 'error') return createdAtMs <= lost.upToMs;
+  // Writes about a move often concern one of its ends only: its claims say when it began.
+  if (migration?.claimToken !== undefined) return migration.claimToken < lost.upToMs * 1_000;
   const isByAttempt = migration === undefined && (state === 'building' || BUILT_STATES.includes(state));
   const sinceMs = isByAttempt ? attempts.at(-1)?.startedAtMs : undefined;
   return (sinceMs ?? record.updatedAtMs) <= lost.upToMs;

@@ -80,8 +80,8 @@ export type Observation =
   | { readonly kind: 'power_requested'; readonly powerState: PowerState }
   /** So many others of its request failed that too few of its gang can become ACTIVE. */
   | { readonly kind: 'gang_failed'; readonly fault: Fault }
-  /** An operator wants it built on another host: its own is dead, and fenced. */
-  | { readonly kind: 'evacuate_requested' }
+  /** An operator wants it built on another host: this one, its own, is dead, and fenced. */
+  | { readonly kind: 'evacuate_requested'; readonly host: string }
   /** The client wants its host to give it up; or a host again. */
   | { readonly kind: 'shelve_requested' | 'unshelve_requested' }
   /** A client wants it resized, or an operator wants it moved. */
@@ -210,4 +210,9 @@ export const UNREAD: Holds = { kind: 'unread' };
 /** A look at a record that is there, by one who has not read its claim. */
 export function lookAt(record: Instance, observed: Observation): ReconcileInput {
   return { uuid: record.uuid, record, holds: UNREAD, observed };
+}
+
+/** The wish to evacuate it from the host that its record has. */
+export function evacuationOf({ host = '' }: Instance): Observation {
+  return { kind: 'evacuate_requested', host };
 }

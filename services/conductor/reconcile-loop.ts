@@ -27,7 +27,7 @@ export async function reconcileLoop(
   let open = looks;
   const withoutStep: ReconcileInput[] = [];
   // Once an instance was found certain, or is new, so is what follows of it here.
-  const certain = new Set(looks.filter(({ observed }) => observed.kind === 'accepted').map(({ uuid }) => uuid));
+  const certain = new Set(looks.filter(isOfNewRequest).map(({ uuid }) => uuid));
   for (let round = 0; open.length > 0; round++) {
     if (round === MAX_ROUNDS) {
       throw new BerthError('aborted', 'record_keeps_changing', `instance ${open[0]?.uuid} changes all the time`);
@@ -37,6 +37,11 @@ export async function reconcileLoop(
     withoutStep.push(...nothing);
   }
   return withoutStep;
+}
+
+/** The record of a request from before a loss is older than its creation (`triggers/build-request.ts`). */
+function isOfNewRequest({ observed, record }: ReconcileInput): boolean {
+  return observed.kind === 'accepted' && record !== undefined && record.updatedAtMs === record.createdAtMs;
 }
 
 async function oneRound(
@@ -80,14 +85,14 @@ async function stepsOf(
   if (records.length === 0) return steps;
   const uncertain = await c.hearing.uncertainAmong(c, records);
   return steps.map((one) => {
-    const [look, { kind: step }] = one;
+    const [look, step] = one;
     if (!isAsked(one)) return one;
     const doubt = uncertain.get(look.uuid);
-    if (doubt === undefined || !isHeldUp(doubt, look.observed)) {
+    if (doubt === undefined || !isHeldUp(doubt, look.observed, step)) {
       certain.add(look.uuid);
       return one;
     }
-    const fields = { event: 'left_uncertain', instance_uuid: look.uuid, step, why: doubt.why };
+    const fields = { event: 'left_uncertain', instance_uuid: look.uuid, step: step.kind, why: doubt.why };
     c.log.debug(fields, 'its store has lost writes: left until hosts were heard');
     return [look, keptByMove(look) ?? { kind: 'none', because: 'its store has lost writes' }];
   });

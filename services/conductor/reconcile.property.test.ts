@@ -191,9 +191,11 @@ class Fleet {
   /** Hosts build again, those that were late say what they built, and all deadlines pass. */
   async passDeadlines(): Promise<void> {
     const { world } = this;
-    for (const name of HOSTS) {
-      world.behaviour.set(name, 'builds');
-      await world.setUp(name, true);
+    for (const name of HOSTS) world.behaviour.set(name, 'builds');
+    // A fenced host is heard again only when its fence has run out, and may be fenced once more until then.
+    for (let heardAtMs = 0; heardAtMs <= 30_000; heardAtMs += AGENT_RETRY_MS) {
+      for (const name of HOSTS) await world.setUp(name, true);
+      await world.clock.advance(AGENT_RETRY_MS);
     }
     await world.clock.advance(60_000);
     for (const order of world.orders) {
@@ -230,6 +232,8 @@ function activeOnHosts(records: readonly Instance[]): string[] {
   return active.map(({ uuid, host: name }) => `${uuid} ${name}`).sort();
 }
 
+/** Time after which an agent that was refused asks for its hosts again. */
+const AGENT_RETRY_MS = 2_000;
 const RESTING: readonly Instance['state'][] = ['active', 'stopped', 'error', 'deleted'];
 /** One more than two reports of each host in a row, and time for the audit between them. */
 const REPAIR_ROUNDS = 4;

@@ -8,7 +8,7 @@ import {
   NOT_SCHEDULED,
   powerStateToBuild,
 } from '#libs/domain/instance';
-import { type Build, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
+import { type Build, isOfAnother, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
 import { gangFailed, owesGang } from './reconcile/gang';
@@ -54,10 +54,13 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'preempted') return preempted(record, observed);
   if (observed.kind === 'capacity_changed' && record.state !== 'pending') return none('somebody else goes on with it');
   if (isOlder(record, observed)) return none('older observation');
+  if (observed.kind === 'running' && isOfAnother(record, observed)) return doubt('stray');
   if (observed.kind === 'gang_failed') return gangFailed(record, observed.fault);
   if (owesGang(record)) return { kind: 'settle_gang' };
   if (isMoveWish(observed)) return moveAsked(record, observed);
   if (observed.kind === 'group_goes_back') return groupGoesBack(record, observed);
+  // Somebody else has it elsewhere by now, on a host that nobody has fenced.
+  if (observed.kind === 'evacuate_requested' && observed.host !== (record.host ?? '')) return none('not on its host');
   if (observed.kind === 'evacuate_requested' && isMoving(record)) return evacuateRequested(record);
   if (observed.kind === 'unshelve_requested' && record.state !== 'shelved_offloaded') return none('not shelved');
   const isOnItsWay = record.state === 'resize' || record.state === 'migrating';

@@ -4,13 +4,14 @@ import { answer, unknownType } from '#libs/bus/typed-calls';
 import { buildReportCodec, hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { listDoubtsMethod, settleDoubtMethod } from '#libs/contracts/doubts';
+import { acquireHostsMethod } from '#libs/contracts/host-leases';
 import { deleteHostMethod } from '#libs/contracts/hosts';
 import { listInstancesMethod } from '#libs/contracts/instance';
 import { moveInstancesMethod } from '#libs/contracts/moves';
 import { healAllocationMethod } from '#libs/contracts/nodes';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { powerReportCodec } from '#libs/contracts/power';
-import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
+import { BUILD_REQUESTS, BUILD_RESULTS, HOST_LEASES, RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import { sleep } from '#libs/domain/clock';
 import { flavorCalls } from '#libs/fleet-settings/serve-flavors';
@@ -25,6 +26,7 @@ import { listInstances } from './lists/list-instances';
 import { Hearing } from './losses/hearing';
 import { conductorMetrics } from './metrics';
 import { healAllocation } from './nodes/heal-allocation';
+import { renewLeases } from './nodes/renew-leases';
 import { keepQueue, PENDING_LEASE } from './pending/keep-queue';
 import { PendingQueue } from './pending/pending-queue';
 import { releaseClaims } from './release-claims';
@@ -99,6 +101,12 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       ...answer(releaseClaimsMethod, (request) => releaseClaims(c, request)),
       ...flavorCalls(c),
     }),
+    await c.bus.serve(
+      HOST_LEASES,
+      answer(acquireHostsMethod, async (request, { identity }) => {
+        return { grants: await renewLeases(c, request, identity), atMs: 0 };
+      }),
+    ),
     // Results first: they release hosts.
     await c.bus.consume(BUILD_RESULTS, take(RESULTS), { prefetch }),
     await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch, refused }),

@@ -84,6 +84,13 @@ export const consoleOptions = {
     unit: 'pages',
     help: 'Pages that one user may have open at once. A tenth of all pages is kept for those who may act.',
   }),
+  novaShadowUrl: stringOption({
+    env: 'BERTH_CONSOLE_NOVA_SHADOW_URL',
+    default: '',
+    pattern: /^(https?:\/\/[^\s?#]+)?$/,
+    range: 'http://... or https://...',
+    help: 'The operations endpoint of a scheduler for Nova in shadow, whose report the page of Nova shows; empty for none.',
+  }),
   maxDrains: intOption({
     env: 'BERTH_CONSOLE_MAX_DRAINS',
     default: 10,

@@ -4,8 +4,10 @@ import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
+import { openPlacementClient } from './elsewhere/placement-client';
 import { parseCells } from './facts/cells';
 import { openNovaApi } from './facts/nova-api';
+import { openNovaDatabase } from './facts/nova-database';
 import { novaOptions } from './options';
 import { startNovaScheduler } from './start';
 
@@ -17,14 +19,25 @@ export const novaScheduler: ServiceProcess<typeof tables> = {
   prefix: 'BERTH_NOVA_',
   tables,
   async start({ placement: store, nova: config }, opening) {
-    if (config.apiUrl === '' || config.keystoneUrl === '' || config.cells.length === 0)
-      throw invalidArgument('missing_setting', 'set BERTH_NOVA_API_URL, BERTH_NOVA_KEYSTONE_URL and BERTH_NOVA_CELLS');
+    const tellsCells = config.cells.length > 0 || config.databaseUrl !== '';
+    if (config.apiUrl === '' || config.keystoneUrl === '' || !tellsCells)
+      throw invalidArgument(
+        'missing_setting',
+        'set BERTH_NOVA_API_URL, BERTH_NOVA_KEYSTONE_URL, and BERTH_NOVA_CELLS or BERTH_NOVA_DATABASE_URL',
+      );
     const cellOf = parseCells(config.cells);
     const placement = await opening.open('placement store', openPlacementStore(store, opening));
     await opening.open('presence', announce(placement, 'nova-scheduler', { ...opening, clock: placement.clock }));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
-    const source = await opening.open('Nova API', openNovaApi(config, cellOf, opening));
-    const deps = { ...opening, clock: placement.clock, placement, mirror, source, config };
+    const api = await opening.open('Nova API', openNovaApi(config, cellOf, opening));
+    const { databaseUrl: url } = config;
+    const database = url === '' ? {} : await opening.open('Nova database', openNovaDatabase(url, opening));
+    const source = { ...api, ...database };
+    const isElsewhere = config.placementUrl !== '';
+    const client = isElsewhere
+      ? await opening.open('OpenStack Placement', openPlacementClient(config, opening))
+      : undefined;
+    const deps = { ...opening, clock: placement.clock, placement, mirror, source, config, client };
     const running = await startNovaScheduler(deps);
     process.on('SIGHUP', () => void running.refresh());
     return running;

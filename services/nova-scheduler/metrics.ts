@@ -1,11 +1,11 @@
 import type { Metrics } from '#libs/runtime/metrics';
 import type { FactKind, NovaFacts } from './facts/nova-facts';
 
-const KINDS: readonly FactKind[] = ['services', 'nodes', 'aggregates', 'instances'];
+const KINDS: readonly FactKind[] = ['services', 'nodes', 'aggregates', 'instances', 'cells', 'hardware'];
 
 /** Metrics of a scheduler for Nova. */
 export function novaMetrics(metrics: Metrics, facts: NovaFacts) {
-  const help = "Age of what was read last from Nova's API.";
+  const help = "Age of what was read last from Nova's API and databases.";
   metrics.gauge('berth_nova_facts_age_seconds', help, ['kind'], (gauge) => {
     for (const kind of KINDS) {
       const ageMs = facts.ageMs(kind);

@@ -80,7 +80,7 @@ export const novaOptions = {
   fallbackTopic: stringOption({
     env: 'BERTH_NOVA_FALLBACK_TOPIC',
     default: '',
-    help: 'The topic of a stock nova-scheduler that gets the requests which need NUMATopologyFilter or PciPassthroughFilter; empty refuses them.',
+    help: "The topic of a stock nova-scheduler that gets the requests which need NUMATopologyFilter or PciPassthroughFilter when Nova's database is not read; empty refuses them.",
   }),
   prefetch: intOption({
     env: 'BERTH_NOVA_PREFETCH',
@@ -177,7 +177,35 @@ export const novaOptions = {
   cells: listOption({
     env: 'BERTH_NOVA_CELLS',
     default: [],
-    help: "Cells of hosts, which Nova's API does not tell (nova-manage cell_v2 list_cells): UUID for all hosts, or UUID=HOST and UUID=PREFIX*, the first that matches.",
+    help: "Cells of hosts, which Nova's API does not tell but its database does (nova-manage cell_v2 list_cells): UUID for all hosts, or UUID=HOST and UUID=PREFIX*, the first that matches.",
+  }),
+  placementUrl: stringOption({
+    env: 'BERTH_NOVA_PLACEMENT_URL',
+    default: '',
+    pattern: HTTP_URL,
+    range: 'http://... or https://...',
+    help: "OpenStack's Placement, where it stays: claims go there, and the store holds a copy of it that berth placement import --follow keeps. Empty claims in the store.",
+  }),
+  placementToken: stringOption({
+    env: 'BERTH_NOVA_PLACEMENT_TOKEN',
+    default: '',
+    secret: true,
+    help: 'The token for that Placement; empty logs in to Keystone.',
+  }),
+  placementTimeoutMs: durationOption({
+    env: 'BERTH_NOVA_PLACEMENT_TIMEOUT_MS',
+    default: 30_000,
+    min: 100,
+    max: 600_000,
+    help: 'How long that Placement may take over one request.',
+  }),
+  databaseUrl: stringOption({
+    env: 'BERTH_NOVA_DATABASE_URL',
+    default: '',
+    pattern: /^(mysql|mariadb)(\+\w+)?:\/\/[^\s/]+\/\w+/,
+    range: 'mysql://user:password@host:3306/nova_api',
+    secret: true,
+    help: "Nova's API database, for cells, NUMA nodes and PCI devices; cells are found through it. Its user needs SELECT only, there and in the cells' databases, and the package mysql2.",
   }),
   servicesIntervalMs: interval('SERVICES', 5_000, 'How often services are read: up, down, disabled.'),
   nodesIntervalMs: interval('NODES', 30_000, 'How often compute nodes are read.'),
@@ -190,6 +218,11 @@ export const novaOptions = {
     'INSTANCES',
     600_000,
     'How often instances by host are read, which is much work for Nova; changes come by fanout and by allocations. 0: once.',
+  ),
+  hardwareIntervalMs: interval(
+    'HARDWARE',
+    10_000,
+    "How often the cells' databases are read: nodes that changed. It happens before each request that needs hardware, too.",
   ),
   factsMaxAgeMs: durationOption({
     env: 'BERTH_NOVA_FACTS_MAX_AGE_MS',
@@ -210,7 +243,7 @@ export const novaOptions = {
     env: 'BERTH_NOVA_FILTERS',
     default: DEFAULT_FILTERS,
     values: FILTER_NAMES,
-    help: "Nova's enabled_filters. NUMATopologyFilter and PciPassthroughFilter hand their requests over, or refuse them.",
+    help: "Nova's enabled_filters. Without BERTH_NOVA_DATABASE_URL, NUMATopologyFilter and PciPassthroughFilter hand their requests over, or refuse them.",
   }),
   maxInstancesPerHost: intOption({
     env: 'BERTH_NOVA_MAX_INSTANCES_PER_HOST',
@@ -245,6 +278,11 @@ export const novaOptions = {
     env: 'BERTH_NOVA_SHUFFLE_BEST_SAME_WEIGHED_HOSTS',
     default: false,
     help: 'Draws one of the best hosts of equal weight (shuffle_best_same_weighed_hosts).',
+  }),
+  packingHostNumaCells: booleanOption({
+    env: 'BERTH_NOVA_PACKING_HOST_NUMA_CELLS',
+    default: false,
+    help: 'NUMA nodes of a host that are in use are filled first ([compute] packing_host_numa_cells_allocation_strategy, as on the hosts).',
   }),
   maxSearchSteps: intOption({
     env: 'BERTH_NOVA_MAX_SEARCH_STEPS',

@@ -1,6 +1,5 @@
 import { invalidArgument } from '#libs/domain/errors';
 import { RpcServer } from '#libs/oslo/rpc-server';
-import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import { decisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
@@ -9,10 +8,14 @@ import { KeptCandidates } from '#libs/placement/search/kept-candidates';
 import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import { fanoutCalls } from './calls/fanouts';
 import { selectDestinationsCall } from './calls/select-destinations';
-import { freeAmountsOf } from './decision/host-state';
+import { HardwareOverlay } from './decision/hardware-overlay';
+import { KnownHosts } from './decision/known-hosts';
 import { UsageOverlay } from './decision/usage-overlay';
+import { AwaitedClaims } from './elsewhere/awaited-claims';
+import type { PlacementClient } from './elsewhere/placement-client';
+import { followStatus } from './facts/follow-status';
 import { keepFacts } from './facts/keep-facts';
-import { type FactKind, type FactSource, NovaFacts } from './facts/nova-facts';
+import { type FactKind, type FactSources, NovaFacts } from './facts/nova-facts';
 import { DATABASE_FILTERS } from './filters/registry';
 import { novaMetrics } from './metrics';
 import type { NovaConfig } from './options';
@@ -24,8 +27,10 @@ import { ABSENT_WEIGHERS } from './weighers/registry';
 export interface NovaSchedulerDeps extends RuntimeDeps {
   readonly placement: PlacementStore;
   readonly mirror: Mirror;
-  readonly source: FactSource;
+  readonly source: FactSources;
   readonly config: NovaConfig;
+  /** OpenStack's Placement, where claims go there. */
+  readonly client?: PlacementClient | undefined;
 }
 
 export interface RunningNovaScheduler extends Running {
@@ -47,18 +52,24 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
   const refresh = async () => {
     await Promise.all((['services', 'nodes', 'aggregates'] as const).map((kind) => kept.refresh(kind)));
   };
+  const stopFollowing = followStatus(mirror, facts);
   const closing = new AbortController();
-  const free = new KeptByTree(mirror, (root) => freeAmountsOf(mirror, root));
+  const knownHosts = new KnownHosts(mirror, facts);
   const aids = { columns: new RootColumns(mirror), kept: new KeptCandidates(mirror) };
   const decisions = decisionKeeper(deps.placement, config.keptDecisions, deps);
+  const inFlight = new UsageOverlay();
+  const { client } = deps;
+  const awaited = new AwaitedClaims(mirror, inFlight, deps.clock);
   const calls = {
     ...deps,
+    elsewhere: client && { client, awaited },
     decisions,
     facts,
     aids,
-    freeAmounts: (root: string) => free.of(root),
+    knownHosts,
     refresh: (kind: FactKind) => kept.refresh(kind),
-    inFlight: new UsageOverlay(),
+    inFlight,
+    hardware: new HardwareOverlay(deps.clock),
     settings: selectSettings(config),
     measured: novaMetrics(deps.metrics, facts),
   };
@@ -84,13 +95,15 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
     async close() {
       isClosing = true;
       closing.abort();
+      stopFollowing();
       await kept.close();
       if (facts.ageMs('nodes') !== undefined) await opened;
       await server.close();
+      awaited.close();
       await decisions.flush();
       aids.columns.close();
       aids.kept.close();
-      free.close();
+      knownHosts.close();
     },
   };
 }
@@ -101,6 +114,8 @@ function pollSettings(config: NovaConfig) {
     nodes: config.nodesIntervalMs,
     aggregates: config.aggregatesIntervalMs,
     instances: config.instancesIntervalMs,
+    cells: config.nodesIntervalMs,
+    hardware: config.hardwareIntervalMs,
   };
   return { intervalMs, timeoutMs: config.apiTimeoutMs };
 }
@@ -127,7 +142,10 @@ function warnOfAbsent({ config, log }: NovaSchedulerDeps): void {
   const fields = { event: 'nova_weighers_missing', weighers };
   log.info(fields, `hosts are not weighed by ${weighers.join(' and ')} of Nova, which Berth does not have`);
   const named = DATABASE_FILTERS.filter((name) => config.filters.includes(name));
-  if (named.length === 0) return;
+  if (named.length === 0 || config.databaseUrl !== '') return;
   const to = config.fallbackTopic === '' ? 'refused' : `handed over to ${config.fallbackTopic}`;
-  log.warn({ event: 'nova_filters_missing', filters: named }, `requests that need ${named.join(' or ')} are ${to}`);
+  log.warn(
+    { event: 'nova_filters_missing', filters: named },
+    `requests that need ${named.join(' or ')} are ${to}: BERTH_NOVA_DATABASE_URL is not set`,
+  );
 }

@@ -3,6 +3,7 @@ import { announce } from '#libs/placement/announce';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
+import { claimKeyOption } from '#libs/placement/sealed/claim-key';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
 import { lazyClient } from './builds/lazy-client';
@@ -13,6 +14,7 @@ const tables = {
   bus: { busUrl: addressOptions.busUrl, ...busOptions },
   placement: placementOptions,
   api: placementApiOptions,
+  claim: { claimKey: claimKeyOption },
 } as const;
 
 /** `berth placement-api`: OpenStack Placement's HTTP API on Berth's store, and the API to build. */
@@ -25,7 +27,7 @@ export const placementApi: ServiceProcess<typeof tables> = {
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     await opening.open('presence', announce(placement, 'placement-api', { ...opening, clock: placement.clock }));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
-    const builds = lazyClient(config.bus, opening);
+    const builds = lazyClient(config.bus, config.claim.claimKey, opening);
     return startPlacementApi({ ...opening, clock: placement.clock, placement, mirror, builds, config: config.api });
   },
 };

@@ -1,11 +1,12 @@
 import { readConfig } from '#libs/runtime/config';
 import { buildPaths } from './builds/openapi';
+import { CANDIDATE_ID_HEADER, CANDIDATE_IDS_HEADER, QUOTA_HEADER } from './http/headers';
 import type { ErrorStatus } from './http/http-error';
 import { NEWEST, VERSION_HEADER } from './http/microversion';
 import { type PlacementApiConfig, placementApiOptions } from './options';
 import { RULES } from './policy/rules';
 import { ROUTES, type Route } from './routes';
-import { at, exactly, integer, type Schema, text, type Versioned } from './schemas/parts';
+import { at, exactly, integer, type Schema, text, uuid, type Versioned } from './schemas/parts';
 
 type Operation = Readonly<Record<string, unknown>>;
 
@@ -79,10 +80,36 @@ function operationOf(route: Route): Operation {
       { $ref: '#/components/parameters/microversion' },
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: text })),
       ...(method === 'GET' ? queryParametersOf(at(input, NEWEST)) : []),
+      ...(OWN_HEADERS[`${method} ${path}`] ?? []),
     ],
     ...(input && method !== 'GET' ? { requestBody: bodyOf(input) } : {}),
     responses: responsesOf(route),
   };
+}
+
+const isWithinQuota = ownHeader(
+  QUOTA_HEADER,
+  { type: 'boolean' },
+  'Refuses allocations above the quota of the project.',
+);
+const CANDIDATE_ID =
+  'Claims the candidate of this id, once: the body has neither `allocations` nor `mappings`. 409 `berth.unknown_candidate` when it was claimed or has expired.';
+
+/** Headers of Berth's own, by operation. */
+const OWN_HEADERS: Readonly<Record<string, readonly Operation[]>> = {
+  'GET /allocation_candidates': [
+    ownHeader(
+      CANDIDATE_IDS_HEADER,
+      { type: 'boolean' },
+      'Gives each allocation request an `id` to claim it by, for a while.',
+    ),
+  ],
+  'PUT /allocations/{consumer_uuid}': [ownHeader(CANDIDATE_ID_HEADER, uuid, CANDIDATE_ID), isWithinQuota],
+  'POST /allocations': [isWithinQuota],
+};
+
+function ownHeader(name: string, schema: Schema, description: string): Operation {
+  return { name, in: 'header', required: false, description, schema };
 }
 
 const DONE: Readonly<Record<string, string>> = { 201: 'Created.', 204: 'Done; there is nothing to tell.' };

@@ -85,6 +85,20 @@ export const placementApiOptions = {
     unit: 'bytes',
     help: 'Approximate limit of an answer with allocation candidates; the rest is left out.',
   }),
+  candidateTtlMs: durationOption({
+    env: 'BERTH_PLACEMENT_CANDIDATE_TTL_MS',
+    default: 600_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: 'How long an allocation candidate may be claimed by its id (Berth-Candidate-Ids).',
+  }),
+  maxKeptCandidates: intOption({
+    env: 'BERTH_PLACEMENT_MAX_KEPT_CANDIDATES',
+    default: 100_000,
+    min: 1_000,
+    max: 10_000_000,
+    help: 'The most allocation candidates that are kept by id, some 300 bytes each in the store; beyond it those that expire first are forgotten.',
+  }),
   maxSearchSteps: intOption({
     env: 'BERTH_PLACEMENT_MAX_SEARCH_STEPS',
     default: 100_000,

@@ -4,7 +4,13 @@ import { listUsage } from '#libs/fleet-settings/list-usage';
 import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import type { Mirror } from '#libs/placement/mirror/mirror';
-import type { Command, CommitResult, PlacementStore } from '#libs/placement/port/placement-store';
+import type {
+  Command,
+  CommitResult,
+  KeptCandidate,
+  PlacementStore,
+  TakenCandidate,
+} from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import {
   findCandidates,
@@ -105,12 +111,25 @@ export class Placement {
     return this.#summaries.of(rootUuid);
   }
 
+  /** Keeps candidates so that each may be claimed by its id, until then or for the time of the settings. */
+  keepCandidates(candidates: readonly KeptCandidate[], expiresAtMs?: number): Promise<void> {
+    const { candidateTtlMs, maxKeptCandidates: most } = this.config;
+    const atMs = this.deps.clock.now();
+    const ttlMs = expiresAtMs === undefined ? candidateTtlMs : expiresAtMs - atMs;
+    return this.deps.placement.keepCandidates(candidates, { atMs, ttlMs, most });
+  }
+
+  /** The candidate of an id, for this caller only. */
+  takeCandidate(id: string): Promise<TakenCandidate | undefined> {
+    return this.deps.placement.takeCandidate(id, this.deps.clock.now());
+  }
+
   /** Usage of projects by day, as counted by the store up to now. */
   usage(asked: ListUsageRequest): Promise<ListUsageResponse> {
     return listUsage(asked, this.deps.placement, this.deps.clock.now());
   }
 
-  /** A uuid for a provider without a client's. */
+  /** A uuid for a provider without a client's, or for a candidate. */
   newUuid(): string {
     return this.deps.random.uuid();
   }

@@ -13,7 +13,14 @@ import type { KeptRanks } from './ranking/ranked-hosts';
 /** Metrics of a scheduler. */
 export type SchedulerMetrics = ReturnType<typeof schedulerMetrics>;
 
-export function schedulerMetrics(metrics: Metrics, fleet: Fleet, ranks: KeptRanks, mirror: Mirror, clock: Clock) {
+interface Measured {
+  readonly fleet: Fleet;
+  readonly ranks: KeptRanks;
+  readonly mirror: Mirror;
+  readonly clock: Clock;
+}
+
+export function schedulerMetrics(metrics: Metrics, { fleet, ranks, mirror, clock }: Measured) {
   metrics.gauge(
     'berth_scheduler_shapes_ranked',
     'Equivalence classes of requests with ranked hosts in memory.',

@@ -8,7 +8,9 @@ import {
   listOption,
   numberOption,
   type Option,
+  textsOption,
 } from '#libs/runtime/config';
+import { BETWEEN_RULES, problemOfFilter, problemOfWeigher } from './declared/rules';
 import { FILTER_NAMES } from './filters/registry';
 import { PROFILES } from './weighers/profiles';
 
@@ -73,6 +75,22 @@ export const schedulerOptions = {
     values: FILTER_NAMES,
     help: 'The filters that a host must pass. Leaving one out turns off what it holds up; claims are checked in any case.',
   }),
+  declaredFilters: textsOption({
+    env: 'BERTH_SCHEDULER_DECLARED_FILTERS',
+    default: [],
+    range: 'NAME: EXPRESSION; ...',
+    separator: BETWEEN_RULES,
+    problem: problemOfFilter,
+    help: "Filters of the operator's own, each a CEL expression over host, load and request that is true where a host passes.",
+  }),
+  declaredWeighers: textsOption({
+    env: 'BERTH_SCHEDULER_DECLARED_WEIGHERS',
+    default: [],
+    range: 'NAME * WEIGHT: EXPRESSION; ...',
+    separator: BETWEEN_RULES,
+    problem: problemOfWeigher,
+    help: "Weighers of the operator's own, each a CEL expression that gives a host 0 to 1, times its weight.",
+  }),
   profile: enumOption({
     env: 'BERTH_SCHEDULER_PROFILE',
     default: 'spread',
@@ -84,9 +102,6 @@ export const schedulerOptions = {
   weightDisk: byProfile(weightOption('DISK', 1, 'Weight of the free share of DISK_GB; negative packs hosts full.')),
   weightHeadroom: byProfile(
     weightOption('HEADROOM', 0, 'How much to prefer hosts that lose little room for what is asked for.'),
-  ),
-  weightBalance: byProfile(
-    weightOption('BALANCE', 0, 'How much to prefer hosts that keep free what the fleet has free, in its ratio.'),
   ),
   weightIoOps: byProfile(
     weightOption('IO_OPS', -1, 'Weight of builds in progress on the host; negative avoids busy hosts.'),

@@ -1,3 +1,4 @@
+import { declaredRules } from './declared/declared-rules';
 import type { ClassFilter, RequestFilter } from './filters/filter';
 import { FILTERS } from './filters/registry';
 import type { SchedulerConfig } from './options';
@@ -16,9 +17,11 @@ export interface SelectSettings extends RankingSettings, ConstraintSettings {
 
 export function selectSettings(config: SchedulerConfig): SelectSettings {
   const inUse = FILTERS.filter((filter) => config.filters.includes(filter.name));
+  const { filters, weightedRules } = declaredRules(config);
   return {
     ...withProfile(config),
-    classFilters: inUse.filter((filter): filter is ClassFilter => filter.kind === 'class'),
+    weightedRules,
+    classFilters: [...inUse.filter((filter): filter is ClassFilter => filter.kind === 'class'), ...filters],
     requestFilters: inUse.filter((filter): filter is RequestFilter => filter.kind === 'request'),
   };
 }

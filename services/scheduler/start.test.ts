@@ -330,6 +330,23 @@ describe('stats', () => {
     expect(await isUp()).toBe(true);
   });
 
+  it('takes no host as down whose reports the store refuses, nor before the whole timeout has passed since', async () => {
+    const { report, clock, call, placement } = cell;
+    const isUp = async () => (await call(listHostsMethod, { host: 'host-1', marker: '', limit: 0 })).hosts[0]?.up;
+    await report();
+    const full = new BerthError('unavailable', 'store_full', 'the store is full');
+    const heard = jest.spyOn(placement, 'reportHost').mockRejectedValue(full);
+    for (let n = 0; n < 6; n++) {
+      await clock.advance(HOST_TIMEOUT_MS / 4);
+      await expect(report({ sequence: 2 + n })).rejects.toMatchObject({ reason: 'store_full' });
+    }
+    heard.mockRestore();
+    await clock.advance(HOST_TIMEOUT_MS * 0.9);
+    expect(await isUp()).toBe(true);
+    await clock.advance(HOST_TIMEOUT_MS * 0.6);
+    expect(await isUp()).toBe(false);
+  });
+
   it('keeps a host up by reports that say nothing new: nothing is committed, and their sequence counts', async () => {
     const { report, clock, call, placement } = cell;
     await report();

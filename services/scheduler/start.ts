@@ -72,7 +72,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const settings = selectSettings(config);
   const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
-  const measured = schedulerMetrics(deps.metrics, fleet, ranks, mirror, clock);
+  const measured = schedulerMetrics(deps.metrics, { fleet, ranks, mirror, clock });
   const notHeld = notHeldNoter(deps.log, measured.notHeld);
   const seal = sealer(config.claimKey, () => {
     const sealedAtMs = clock.now();
@@ -81,30 +81,31 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const decisions = decisionKeeper(placement, config.keptDecisions, deps);
   const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
   const closing = new AbortController();
-  const scheduler = new Scheduler(
-    deps,
-    {
-      keepDecision: (decision) => decisions.keep(decision),
-      keepsSelected: decisions.hasRoom,
-      placement,
-      mirror,
-      fleet,
-      pricing,
-      rankHosts: ranks.rank,
-      settings,
-      clock,
-      sealer: seal,
-      refer: referrer(deps),
-      holdAlternates: alternateHolder({ ...deps, notHeld }),
-      nominate: nominator({ ...deps, notHeld }),
-    },
-    measured,
-    summaries,
-    summarySender({ ...deps, summaries }, closing.signal),
-    decisions,
-  );
+  const select: SelectDeps = {
+    keepDecision: (decision) => decisions.keep(decision),
+    keepsSelected: decisions.hasRoom,
+    placement,
+    mirror,
+    fleet,
+    pricing,
+    rankHosts: ranks.rank,
+    settings,
+    clock,
+    sealer: seal,
+    refer: referrer(deps),
+    holdAlternates: alternateHolder({ ...deps, notHeld }),
+    nominate: nominator({ ...deps, notHeld }),
+  };
+  const onListener = summarySender({ ...deps, summaries }, closing.signal);
+  const scheduler = new Scheduler({ deps, select, metrics: measured, summaries, onListener, decisions });
   const isListening = () => bus.isConnected() && mirror.readiness().ready;
-  const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, isListening }, closing.signal);
+  let lastRefusalMs = clock.elapsed();
+  const noteUnavailable = () => {
+    lastRefusalMs = clock.elapsed();
+  };
+  const { hostTimeoutMs } = config;
+  const silence = { hostTimeoutMs, isListening, lastRefusalMs: () => lastRefusalMs };
+  const sweeping = sweepHosts({ ...deps, ...silence }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
   const ending = sweepLeases(deps, closing.signal);
   const options = { prefetch: config.prefetch };
@@ -118,7 +119,11 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, options);
   const ofReports = { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) };
-  const reports = await bus.serve(STATS, { ...reportCalls(deps, measured), ...poolCalls(deps) }, ofReports);
+  const reports = await bus.serve(
+    STATS,
+    { ...reportCalls(deps, measured, noteUnavailable), ...poolCalls(deps) },
+    ofReports,
+  );
   return {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {
@@ -136,22 +141,25 @@ const MAX_REPORTS_IN_HAND = 64;
 /** Longest wait until the mirror shows what a request must have seen. */
 const CATCH_UP_MS = 3_000;
 
+/** Dependencies of a scheduler's handlers. */
+interface SchedulerParts {
+  readonly deps: SchedulerDeps;
+  readonly select: SelectDeps;
+  readonly metrics: SchedulerMetrics;
+  readonly summaries: CellSummaries;
+  /** The top says that it listens to summaries. */
+  readonly onListener: () => void;
+  readonly decisions: DecisionKeeper;
+}
+
 /** The handlers of a scheduler: each call logged and counted. */
 class Scheduler {
   private readonly classify = specClassifier();
 
-  constructor(
-    private readonly deps: SchedulerDeps,
-    private readonly select: SelectDeps,
-    private readonly metrics: SchedulerMetrics,
-    private readonly summaries: CellSummaries,
-    /** The top says that it listens to summaries. */
-    private readonly onListener: () => void,
-    private readonly decisions: DecisionKeeper,
-  ) {}
+  constructor(private readonly parts: SchedulerParts) {}
 
   calls() {
-    const { fleet, clock } = this.select;
+    const { fleet, clock } = this.parts.select;
     return {
       ...answer(selectDestinationsMethod, (request, caller) => {
         return this.selectDestinations(request, caller);
@@ -162,14 +170,18 @@ class Scheduler {
       ...answer(explainMethod, async (request, { identity }) => {
         this.requireReady();
         const { requestSpec, ...about } = request;
-        if (about.mayDisplace) requireService(identity, explainMethod.request.type);
+        if (about.mayDisplace || about.certificate) requireService(identity, explainMethod.request.type);
         const classified = this.classify(requestSpec);
         requireProject(identity, classified.spec.projectId);
-        return shownTo(identity, explain({ ...classified, ...about }, clock.now(), this.select), this.deps.mirror);
+        return shownTo(
+          identity,
+          explain({ ...classified, ...about }, clock.now(), this.parts.select),
+          this.parts.deps.mirror,
+        );
       }),
       ...answer(explainInstanceMethod, async ({ instanceUuid }, { identity }) => {
-        await this.decisions.flush();
-        return explainInstance(instanceUuid, identity, this.deps.placement);
+        await this.parts.decisions.flush();
+        return explainInstance(instanceUuid, identity, this.parts.deps.placement);
       }),
       ...answer(listHostsMethod, async (request) => {
         this.requireReady();
@@ -177,42 +189,42 @@ class Scheduler {
       }),
       ...answer(listOverAllocatedMethod, async () => {
         this.requireReady();
-        return listOverAllocated(this.deps.mirror);
+        return listOverAllocated(this.parts.deps.mirror);
       }),
       ...answer(describeCellMethod, async ({ knownDigest, listens }) => {
         this.requireReady();
-        const summary = this.summaries.newest();
-        if (listens) this.onListener();
+        const summary = this.parts.summaries.newest();
+        if (listens) this.parts.onListener();
         return { summary: summary.digest === knownDigest ? undefined : summary };
       }),
-      ...quotaCalls(this.deps, () => this.requireReady()),
+      ...quotaCalls(this.parts.deps, () => this.requireReady()),
       ...answer(setHostEnabledMethod, (request) => {
-        return changeHost({ kind: 'set_host_enabled', ...request }, { ...this.deps, fleet, nowMs: clock.now() });
+        return changeHost({ kind: 'set_host_enabled', ...request }, { ...this.parts.deps, fleet, nowMs: clock.now() });
       }),
       ...answer(clearHostFailuresMethod, (request) => {
-        return changeHost({ kind: 'clear_failures', ...request }, { ...this.deps, fleet, nowMs: clock.now() });
+        return changeHost({ kind: 'clear_failures', ...request }, { ...this.parts.deps, fleet, nowMs: clock.now() });
       }),
     };
   }
 
   private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {
-    const { log } = this.deps;
+    const { log } = this.parts.deps;
     const subject = () => ({ request_id: request.requestId, instances: request.instanceUuids.length });
-    const startedAtMs = this.deps.clock.elapsed();
+    const startedAtMs = this.parts.deps.clock.elapsed();
     let outcome = 'error';
     try {
       this.requireReady();
-      const { mirror } = this.deps;
+      const { mirror } = this.parts.deps;
       const { requestSpec, minRevision = 0, ...rest } = request;
       // The caller's signal costs a timer, so it is asked for only where there is something to wait for.
       if (minRevision > mirror.revision) {
         await mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: caller.signal });
       }
       const asked = { ...rest, ...this.classify(requestSpec) };
-      const { response, conflicts } = await selectDestinations(asked, caller, this.select);
-      this.metrics.conflicts.inc(conflicts);
+      const { response, conflicts } = await selectDestinations(asked, caller, this.parts.select);
+      this.parts.metrics.conflicts.inc(conflicts);
       outcome = response.destinations.length === 0 ? 'no_valid_host' : 'selected';
-      this.summaries.note(asked.spec, request.instanceUuids.length, outcome === 'selected');
+      this.parts.summaries.note(asked.spec, request.instanceUuids.length, outcome === 'selected');
       if (response.noValidHost) {
         const { summary } = response.noValidHost;
         const selected = response.destinations.length;
@@ -229,8 +241,8 @@ class Scheduler {
       throw error;
     } finally {
       if (caller.isAborted) outcome = 'timed_out';
-      this.metrics.instances.inc({ outcome }, request.instanceUuids.length);
-      this.metrics.selectSeconds.observe({ outcome }, (this.deps.clock.elapsed() - startedAtMs) / 1000);
+      this.parts.metrics.instances.inc({ outcome }, request.instanceUuids.length);
+      this.parts.metrics.selectSeconds.observe({ outcome }, (this.parts.deps.clock.elapsed() - startedAtMs) / 1000);
     }
   }
 
@@ -239,11 +251,11 @@ class Scheduler {
     const asked = moves.map(({ requestSpec, ...about }) => {
       return { ...about, ...this.classify(requestSpecCodec.encode(requestSpec)) };
     });
-    return claimMoves(asked, dryRun, caller, this.select);
+    return claimMoves(asked, dryRun, caller, this.parts.select);
   }
 
   private requireReady(): void {
-    const readiness = this.deps.mirror.readiness();
+    const readiness = this.parts.deps.mirror.readiness();
     if (!readiness.ready) throw new BerthError('unavailable', 'mirror_not_ready', readiness.reason);
   }
 }

@@ -23,7 +23,7 @@ function explainOverZones(spec: OfZones, deps: SelectCellDeps): ExplainResponse 
   const tries = countsFor(spec, { instanceUuids: [] }, deps).map((members) => tryZones(spec, among, members, deps));
   const found = tries.find(({ ranked }) => ranked.size > 0) ?? tries.at(-1);
   const { ranked = new Set<string>(), refusals = [], zones = [] } = found ?? {};
-  const others = refusalsOverZones(spec, among, refusals, [...deps.cells.values()], deps).filter(
+  const others = refusalsOverZones(spec, among, refusals, { ...deps, from: [...deps.cells.values()] }).filter(
     ({ cell }) => !ranked.has(cell),
   );
   return { ...explanationOf([...ranked], others, deps), zones: zones.slice(0, MAX_ZONES) };

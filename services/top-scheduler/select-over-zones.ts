@@ -21,6 +21,11 @@ interface InZone {
   readonly destination: Destination;
 }
 
+interface ZoneDeps extends SelectCellDeps {
+  /** The cells that may be asked. */
+  readonly from: readonly KnownCell[];
+}
+
 /**
  * Selects for members of a group that spreads over the zones of all cells: decides each member's zone here, and asks a
  * cell with that zone for a host in it.
@@ -42,6 +47,7 @@ export async function selectOverZones(
   deps: SelectCellDeps,
 ): Promise<SelectDestinationsResponse> {
   const { projectId, group } = spec;
+  const asking: ZoneDeps = { ...deps, from };
   const name = nameOfFleetGroup(group.id);
   const count = request.instanceUuids.length;
   const least = request.minCount || count;
@@ -49,7 +55,7 @@ export async function selectOverZones(
   const refusals: Refusal[] = [];
   for (const members of countsFor(spec, request, deps)) {
     const zones = among.map((zone) => ({ zone, members: members.get(zone) ?? 0 }));
-    const found = await selectByZone(spec, zones, request, from, deps);
+    const found = await selectByZone(spec, zones, request, asking);
     refusals.push(...found.refusals);
     const rooms = zones.map((one) => ({ ...one, room: found.selected.filter(({ zone }) => zone === one.zone).length }));
     const places = spreadEvenly(group.spread, count, rooms);
@@ -62,10 +68,10 @@ export async function selectOverZones(
     if (kept.length === 0) continue;
     deps.zoneMembers.expect(projectId, name, new Map(kept.map((one) => [one.destination.instanceUuid, one.zone])));
     const destinations = kept.map(({ destination, zone }) => ({ ...destination, zone }));
-    const noValidHost = kept.length < count ? diagnosisOverZones(spec, among, refusals, from, deps) : undefined;
+    const noValidHost = kept.length < count ? diagnosisOverZones(spec, among, refusals, asking) : undefined;
     return { destinations, noValidHost, zones: among };
   }
-  return { destinations: [], noValidHost: diagnosisOverZones(spec, among, refusals, from, deps) };
+  return { destinations: [], noValidHost: diagnosisOverZones(spec, among, refusals, asking) };
 }
 
 /**
@@ -89,13 +95,12 @@ async function selectByZone(
   spec: OfZones,
   zones: readonly { readonly zone: string; readonly members: number }[],
   request: SelectDestinationsRequest,
-  from: readonly KnownCell[],
-  deps: SelectCellDeps,
+  deps: ZoneDeps,
 ): Promise<{ readonly selected: readonly InZone[]; readonly refusals: readonly Refusal[] }> {
   const selected: InZone[] = [];
   const refusals: Refusal[] = [];
   // Zones that no askable cell has, or without capacity there.
-  const full = new Set(zones.map(({ zone }) => zone).filter((zone) => !from.some((cell) => hasZone(cell, zone))));
+  const full = new Set(zones.map(({ zone }) => zone).filter((zone) => !deps.from.some((cell) => hasZone(cell, zone))));
   let rest = request.instanceUuids;
   // Each round but the last fills a zone.
   for (let round = 0; round <= zones.length && rest.length > 0; round++) {
@@ -113,7 +118,7 @@ async function selectByZone(
     await Promise.all(
       [...shares].map(async ([zone, share]) => {
         const instanceUuids = share.map(({ uuid }) => uuid);
-        const found = await selectInZone(spec, zone, { ...request, instanceUuids }, from, deps);
+        const found = await selectInZone(spec, zone, { ...request, instanceUuids }, deps);
         refusals.push(...found.refusals);
         selected.push(...found.selected);
         if (found.selected.length < share.length) full.add(zone);
@@ -134,14 +139,8 @@ function shuffled<T>(zones: readonly T[], { random }: Pick<SelectCellDeps, 'rand
 }
 
 /** Selects as many in one zone as its cells have capacity for. */
-async function selectInZone(
-  spec: OfZones,
-  zone: string,
-  request: SelectDestinationsRequest,
-  from: readonly KnownCell[],
-  deps: SelectCellDeps,
-) {
-  const { wanted, ranked } = rankInZone(spec, zone, from, deps);
+async function selectInZone(spec: OfZones, zone: string, request: SelectDestinationsRequest, deps: ZoneDeps) {
+  const { wanted, ranked } = rankInZone(spec, zone, deps.from, deps);
   const requestSpec = requestSpecCodec.encode({
     ...requestSpecCodec.decode(request.requestSpec),
     availabilityZone: zone,
@@ -186,14 +185,8 @@ async function giveBackAll(excess: readonly InZone[], wanted: CellRequest, deps:
 }
 
 /** Why no zone took them, or not all. */
-function diagnosisOverZones(
-  spec: OfZones,
-  among: readonly string[],
-  asked: readonly Refusal[],
-  from: readonly KnownCell[],
-  deps: SelectCellDeps,
-) {
-  return diagnosisOf(from.length, refusalsOverZones(spec, among, asked, from, deps));
+function diagnosisOverZones(spec: OfZones, among: readonly string[], asked: readonly Refusal[], deps: ZoneDeps) {
+  return diagnosisOf(deps.from.length, refusalsOverZones(spec, among, asked, deps));
 }
 
 /**
@@ -204,11 +197,10 @@ export function refusalsOverZones(
   spec: OfZones,
   among: readonly string[],
   asked: readonly Refusal[],
-  from: readonly KnownCell[],
-  deps: SelectCellDeps,
+  deps: ZoneDeps,
 ): readonly Refusal[] {
   const byCell = new Map(asked.map((refusal) => [refusal.cell, refusal]));
-  const { ranked, refusals } = rankCells(cellRequestOf(spec), 1, from, deps.random);
+  const { ranked, refusals } = rankCells(cellRequestOf(spec), 1, deps.from, deps.random);
   const others = ranked.map((cell): Refusal => {
     const isOfZones = deps.cells.get(cell)?.summary?.zones.some((zone) => among.includes(zone)) ?? false;
     return isOfZones

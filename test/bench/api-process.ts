@@ -15,10 +15,11 @@ export interface ApiProcess {
 }
 
 /** Starts the API on a store, without authentication; resolves when its mirror is complete and it listens. */
-export async function startApi(storeUrl: string): Promise<ApiProcess> {
+export async function startApi(storeUrl: string, cell?: string): Promise<ApiProcess> {
   const [port, operationsPort] = await Promise.all([freePort(), freePort()]);
   const child = startBerth('placement-api', {
     BERTH_STORE_URL: storeUrl,
+    ...(cell !== undefined && { BERTH_CELL: cell }),
     BERTH_PLACEMENT_PORT: String(port),
     BERTH_PLACEMENT_AUTH: 'noauth',
     BERTH_HTTP_PORT: String(operationsPort),

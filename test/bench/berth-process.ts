@@ -7,6 +7,7 @@ const CLI = join(__dirname, '../../services/cli/main.js');
 /** The options of `deploy/`. */
 const NODE_OPTIONS: Readonly<Record<string, string>> = {
   scheduler: '--max-semi-space-size=64',
+  'nova-scheduler': '--max-semi-space-size=64',
   'placement-api': '--max-semi-space-size=64',
 };
 const running = new Set<ChildProcess>();

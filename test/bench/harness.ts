@@ -123,7 +123,8 @@ export function round(value: number): number {
   return Number(value.toPrecision(3));
 }
 
-interface Samples {
+/** Durations of the operations of a run. */
+export interface Samples {
   readonly durationsMs: readonly number[];
   readonly elapsedMs: number;
 }
@@ -133,7 +134,8 @@ async function afterWarmUp(run: (seconds: number) => Promise<Samples>, seconds: 
   return measureRun(() => run(seconds));
 }
 
-async function measureRun(run: () => Promise<Samples>): Promise<Rate> {
+/** The rate of operations that somebody else times. */
+export async function measureRun(run: () => Promise<Samples>): Promise<Rate> {
   const before = await processorTime();
   const { durationsMs, elapsedMs } = await run();
   const after = await processorTime();
@@ -191,4 +193,26 @@ async function processorTime(): Promise<{ readonly stolen: number; readonly all:
   const text = await readFile('/proc/stat', 'utf8').catch(() => '');
   const ticks = text.split('\n', 1)[0]?.trim().split(/\s+/).slice(1, 9).map(Number) ?? [];
   return { stolen: ticks[7] ?? 0, all: ticks.reduce((sum, each) => sum + each, 0) };
+}
+
+/** `USER_HZ` of Linux. */
+const TICKS_PER_SECOND = 100;
+
+/** The processor time of a process so far, in seconds (`proc_pid_stat(5)`); 0 where the kernel does not tell. */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // After the name, which may contain blanks: utime and stime are the 12th and 13th.
+  const [utime = 0, stime = 0] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return (utime + stime) / TICKS_PER_SECOND;
+}
+
+/** The same of a process and the processes that it started. */
+export async function familyCpuSeconds(pid: number): Promise<number> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  const pids = [pid, ...children.split(' ').filter(Boolean).map(Number)];
+  return (await Promise.all(pids.map(cpuSeconds))).reduce((sum, seconds) => sum + seconds, 0);
 }

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import type { Bus } from '#libs/bus/port';
@@ -19,7 +18,7 @@ import { percentile } from '#libs/runtime/percentiles';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 import { endAllBerth, startBerth } from './berth-process';
-import { type Bench, measureRate, type Results, rateResults, round } from './harness';
+import { type Bench, cpuSeconds, measureRate, type Results, rateResults, round } from './harness';
 
 const HOSTS = 8;
 const VCPUS = 8;
@@ -233,12 +232,6 @@ function beyond(idleShare: number): (takenMs: number) => number {
   return (takenMs) => Math.max(0, takenMs - idleShare * (performance.now() - startedMs));
 }
 
-/** User and system time of a process (`proc_pid_stat(5)`), in milliseconds; 0 where the kernel does not tell. */
 async function processorMs({ pid = 0 }: ChildProcess): Promise<number> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * MS_PER_TICK;
+  return 1_000 * (await cpuSeconds(pid));
 }
-
-/** At the kernel's 100 ticks a second (USER_HZ). */
-const MS_PER_TICK = 10;

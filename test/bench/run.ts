@@ -6,6 +6,7 @@ import type { Bench, Results } from './harness';
 import { latencyBench } from './latency/latency';
 import { mirrorBench } from './mirror/mirror';
 import { nodesBench } from './nodes/nodes';
+import { novaBench } from './nova/nova';
 import { packBench } from './packing/pack';
 import { pendingBench } from './pending';
 import { placementBench } from './placement';
@@ -20,6 +21,7 @@ const BENCHES: readonly Bench[] = [
   latencyBench,
   mirrorBench,
   nodesBench,
+  novaBench,
   packBench,
   pendingBench,
   placementBench,

@@ -33,7 +33,7 @@ beforeAll(async () => {
     await mustReport(placement, aReport({ host: `host-${n}`, providerUuid, inventories, atMs: clock.now() }));
   }
   [browser, world] = await Promise.all([startChromium(), openWorld({}, placement)]);
-}, 120_000);
+});
 afterAll(async () => {
   await browser.close();
   await world.close();
@@ -93,6 +93,18 @@ async function processorTimeOf(page: Page): Promise<() => Promise<number>> {
   const before = await total();
   return async () => (await total()) - before;
 }
+
+it('does not tell a little as none', async () => {
+  const uuid = random.uuid();
+  const consumers = [aWrite({ [providers[0] ?? '']: { VCPU: 1 } }, { uuid })];
+  await commit(world.placement, { kind: 'write_allocations', consumers });
+  const { page } = await openPage(browser, world.url);
+  await page.goto('/fleet');
+  await page.locator('.figure', { hasText: 'VCPU' }).getByText('<1%').waitFor();
+  const none = page.locator('.figure', { hasText: 'Memory' }).getByText('0%', { exact: true });
+  expect(await none.isVisible()).toBe(true);
+  await page.context().close();
+});
 
 it.each(['/fleet', '/fleet?view=list'])(
   'stays smooth on %s with 10,000 hosts and 1,000 events a second',

@@ -67,9 +67,11 @@ async function main(): Promise<void> {
       ['fleet', '/fleet', 'light'],
       ['fleet-dark', '/fleet?group=rack&colour=failures', 'dark'],
       ['instance', `/instances/${told?.uuid}`, 'light'],
+      ['instances', '/instances', 'light'],
       ['builds', '/builds', 'light'],
       ['capacity', '/capacity', 'dark'],
       ['explain', '/explain?resources=VCPU:6,MEMORY_MB:8192&zone=south', 'light'],
+      ['health', '/health', 'light'],
     ] as const;
     mkdirSync(FOLDER, { recursive: true });
     for (const [name, path, colorScheme] of pictures) {
@@ -77,12 +79,13 @@ async function main(): Promise<void> {
       await page.goto(path);
       await page.getByText('Live', { exact: true }).waitFor();
       await sleep(clock, 1_000);
+      // A drain takes a second or two: whoever looks after it began may be late.
+      const drainShown = name === 'host' ? page.getByText(/\d of \d+ moved off/).waitFor() : sleep(clock, 500);
       if (drains.includes(name)) {
         const hosts = fullest.splice(0, DRAINS);
         await Promise.all(hosts.map((host) => act(host, { action: 'drain', reason: 'firmware' })));
       }
-      if (name === 'host') await page.getByText(/^[1-9]\d* left/).waitFor();
-      else await sleep(clock, 500);
+      await drainShown;
       await page.screenshot({ path: join(FOLDER, `${name}.png`) });
       await page.context().close();
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBus } from '#libs/bus/open';
@@ -7,6 +7,7 @@ import { ACK, type Bus } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import { type BuildReport, buildInstanceCodec, buildReportCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import { acquireHostsMethod } from '#libs/contracts/host-leases';
+import { type PowerReport, powerReportCodec, type SetPowerState, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { type UpdateResourceStatsRequest, updateResourceStatsMethod } from '#libs/contracts/stats';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
@@ -16,26 +17,26 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { Inbox } from '#libs/testing/bus/inbox';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
-import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
 import { aBuild, type BuildFields } from '../../services/compute-agent/testing/agent-world';
+import { type OwnVirtualHost, ownVirtualHost } from '../shared-servers';
 
 /* An agent with real child processes, on a real broker; the test is scheduler and conductor. */
 
 const HOST = 'fault-host';
-jest.setTimeout(60_000);
 
-let rabbitmq: RabbitmqServer;
+let broker: OwnVirtualHost;
 let bus: Bus;
 let stateDir: string;
 let agent: Child;
 const stats = new Inbox<UpdateResourceStatsRequest>();
 const results = new Inbox<BuildReport>();
+const powers = new Inbox<PowerReport>();
 
 beforeAll(async () => {
-  rabbitmq = await startRabbitmq();
+  broker = await ownVirtualHost();
   stateDir = mkdtempSync(join(tmpdir(), 'berth-agent-killed-'));
   const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
-  bus = await openBus({ busUrl: rabbitmq.url }, around);
+  bus = await openBus({ busUrl: broker.url }, around);
   const takeStats = answer(updateResourceStatsMethod, async (report) => {
     stats.put(report);
     return { sequence: report.sequence, wantsAllocationRequests: false };
@@ -48,11 +49,13 @@ beforeAll(async () => {
       grants: grants.map((grant) =>
         grant.kind === 'granted' ? { ...none, epoch: grant.epoch } : { ...none, epoch: 0, heldForMs: grant.leftMs },
       ),
+      atMs: systemClock().now(),
     };
   });
   await bus.serve(STATS, { ...takeStats, ...acquire });
-  await bus.consume(BUILD_RESULTS, async ({ body }) => {
-    results.put(buildReportCodec.decode(body));
+  await bus.consume(BUILD_RESULTS, async ({ type, body }) => {
+    if (type === powerReportCodec.type) powers.put(powerReportCodec.decode(body));
+    else results.put(buildReportCodec.decode(body));
     return ACK;
   });
   await startAgent();
@@ -66,13 +69,13 @@ afterAll(async () => {
   agent?.process.kill('SIGTERM');
   await agent?.exit;
   await bus?.close();
-  await rabbitmq?.stop();
+  await broker?.stop();
   rmSync(stateDir, { recursive: true, force: true });
 });
 
 async function startAgent(): Promise<void> {
   agent = startChild('services/cli/main.ts', ['compute-agent'], {
-    BERTH_BUS_URL: rabbitmq.url,
+    BERTH_BUS_URL: broker.url,
     BERTH_AGENT_HOST: HOST,
     BERTH_AGENT_DRIVER: 'process',
     BERTH_AGENT_STATE_DIR: stateDir,
@@ -99,17 +102,29 @@ function build(fields: BuildFields = {}): Promise<void> {
   return castTyped(bus, agentQueue(HOST), buildInstanceCodec, order);
 }
 
-function destroy(instanceUuid: string): Promise<void> {
-  return castTyped(bus, agentQueue(HOST), destroyInstanceCodec, {
-    instanceUuid,
-    host: HOST,
-    attempt: 0,
-    report: true,
-    epoch: 0,
-    claimToken: 0,
-    allocations: {},
-    mappings: {},
-  });
+const NOTHING_CLAIMED = { allocations: {}, mappings: {} };
+
+function destroy(instanceUuid: string, upTo = { attempt: 0, claimToken: 0 }): Promise<void> {
+  const order = { instanceUuid, host: HOST, report: true, epoch: 0, ...upTo, ...NOTHING_CLAIMED };
+  return castTyped(bus, agentQueue(HOST), destroyInstanceCodec, order);
+}
+
+/** Resting on what was said before, as a conductor orders it; resolves with the order and the answer. */
+async function setPowerState(
+  instanceUuid: string,
+  powerState: SetPowerState['powerState'],
+  { epoch, position }: Pick<BuildReport, 'epoch' | 'position'>,
+): Promise<readonly [SetPowerState, PowerReport]> {
+  const restsOn = { restsOnEpoch: epoch, restsOnPosition: position };
+  const about = { instanceUuid, host: HOST, attempt: 1, claimToken: 1, epoch, powerState };
+  const order = { ...about, ...restsOn, ...NOTHING_CLAIMED };
+  return [order, await replay(order)];
+}
+
+async function replay(order: SetPowerState): Promise<PowerReport> {
+  const before = powers.items.length;
+  await castTyped(bus, agentQueue(HOST), setPowerStateCodec, order);
+  return (await powers.has(before + 1)).at(-1) as PowerReport;
 }
 
 const folderOf = (uuid: string) => join(stateDir, HOST, 'instances', uuid);
@@ -124,6 +139,13 @@ async function reportOf(instanceUuid: string, outcome: string): Promise<BuildRep
     if (found) return found;
     await results.has(results.items.length + 1);
   }
+}
+
+/** Resolves once an order is answered. */
+async function nextReport(order: () => Promise<void>): Promise<void> {
+  const before = results.items.length;
+  await order();
+  await results.has(before + 1);
 }
 
 it('finds its instances running after it was killed, and goes on with them', async () => {
@@ -187,4 +209,67 @@ it('counts as external what it finds running and never noted', async () => {
   expect(first?.externalUsage).toEqual({ VCPU: 1, MEMORY_MB: 64 });
   await destroy(instanceUuid);
   await reportOf(instanceUuid, 'destroyed');
+});
+
+/** It remembers nothing that it does not journal, as after an hour. */
+async function restartAgent(): Promise<void> {
+  await killAgent();
+  await startAgent();
+}
+
+const AN_HOUR_MS = 3_600_000;
+
+it('does nothing of orders that come again an hour late', async () => {
+  const [runs, ended] = [randomUUID(), randomUUID()];
+  await build({ instanceUuid: runs });
+  await build({ instanceUuid: ended });
+  const [active] = await Promise.all([reportOf(runs, 'active'), reportOf(ended, 'active')]);
+  const [stop, stopped] = await setPowerState(runs, 'shutdown', active);
+  const [, started] = await setPowerState(runs, 'running', stopped);
+  expect(started).toMatchObject({ powerState: 'running' });
+  await destroy(ended);
+  await reportOf(ended, 'destroyed');
+  await nextReport(() => build({ instanceUuid: runs, attempt: 2, claimToken: 9 }));
+  const pid = pidOf(runs);
+  await restartAgent();
+
+  const given = { deadlineAtMs: systemClock().now() - AN_HOUR_MS };
+  await build({ instanceUuid: ended, ...given });
+  expect(await reportOf(ended, 'refused')).toMatchObject({ reason: 'deadline_passed' });
+  await build({ instanceUuid: runs, ...given });
+  expect(await replay({ ...stop, attempt: 2, claimToken: 9 })).toMatchObject({ powerState: 'running' });
+  await destroy(runs, { attempt: 1, claimToken: 1 });
+  expect(await reportOf(runs, 'destroyed')).toMatchObject({ keptClaimToken: 9 });
+  expect([isRunning(pid), pidOf(runs), existsSync(folderOf(ended))]).toEqual([true, pid, false]);
+
+  await nextReport(() => destroy(runs));
+  expect(isRunning(pid)).toBe(false);
+});
+
+it('harms nothing that runs when it is started on an older copy of its state', async () => {
+  const [runs, ended, later] = [randomUUID(), randomUUID(), randomUUID()];
+  for (const instanceUuid of [runs, ended]) await build({ instanceUuid });
+  const [active] = await Promise.all([reportOf(runs, 'active'), reportOf(ended, 'active')]);
+  const older = mkdtempSync(join(tmpdir(), 'berth-agent-older-'));
+  cpSync(stateDir, older, { recursive: true });
+  const [stop, stopped] = await setPowerState(runs, 'shutdown', active);
+  await setPowerState(runs, 'running', stopped);
+  await destroy(ended);
+  await reportOf(ended, 'destroyed');
+  await build({ instanceUuid: later });
+  await reportOf(later, 'active');
+  const [pid, laterPid] = [pidOf(runs), pidOf(later)];
+
+  await killAgent();
+  rmSync(join(stateDir, HOST, 'journal'), { recursive: true });
+  cpSync(join(older, HOST, 'journal'), join(stateDir, HOST, 'journal'), { recursive: true });
+  const before = stats.items.length;
+  await startAgent();
+  const [first] = (await stats.has(before + 1)).slice(before);
+  expect(first?.instances).toContainEqual(expect.objectContaining({ instanceUuid: runs, running: true }));
+  expect(first?.externalInstances).toBe(1);
+  expect(await reportOf(ended, 'lost')).toMatchObject({ attempt: 1 });
+  expect(await replay(stop)).toMatchObject({ powerState: 'running' });
+  expect([isRunning(pid), isRunning(laterPid), existsSync(folderOf(ended))]).toEqual([true, true, false]);
+  rmSync(older, { recursive: true });
 });

@@ -11,19 +11,18 @@ import { TestFleet } from './fleet/test-fleet';
 const BUILDS = 40;
 /** Three reports, each every two seconds. */
 const LEASE_MS = 6_000;
-jest.setTimeout(240_000);
 
 let fleet: TestFleet;
 let uuids: readonly string[];
 let twinDir: string;
-beforeEach(async () => {
+beforeAll(async () => {
   twinDir = mkdtempSync(join(tmpdir(), 'berth-twin-'));
   fleet = await TestFleet.start({ BERTH_AGENT_FAKE_FAILURE_RATE: '0', BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '2000' });
   uuids = await fleet.request(BUILDS);
   await fleet.atRest(uuids);
 });
-afterEach(async () => {
-  await fleet.stop();
+afterAll(async () => {
+  await fleet?.stop();
   rmSync(twinDir, { recursive: true });
 });
 
@@ -38,18 +37,7 @@ it('keeps what runs while a second agent has the name of a first, and says so', 
   await pass(3 * LEASE_MS);
   expect(fleet.runs()).toEqual(before);
   expect(await fleet.problems(uuids)).toEqual([]);
-});
-
-it('lets the second take over from a first that was stopped, and the first finds that it is superseded', async () => {
-  const before = fleet.runs();
-  fleet.signal('agent-a', 'SIGSTOP');
-  launchTwin();
-  await pass(2 * LEASE_MS);
-  fleet.signal('agent-a', 'SIGCONT');
-  await fleet.hasLogged('agent-a', 'epoch_superseded');
-  await pass(LEASE_MS);
-  // The journals of the first: what it ran is running, whatever the store believes of it now.
-  expect(fleet.runs()).toEqual(before);
+  await fleet.kill('agent-twin');
 });
 
 it('gives everything back to a store that was wiped: what runs is claimed, recorded and ACTIVE, and nothing is destroyed', async () => {
@@ -88,4 +76,17 @@ it('loses nothing when conductors hear of reports much later than they were made
   expect(await fleet.problems(all)).toEqual([]);
   const lost = (await fleet.instances.get(all)).filter(({ fault }) => fault?.reason === 'instance_lost');
   expect(lost).toEqual([]);
+});
+
+/* The last: its fleet is not what it was. */
+it('lets the second take over from a first that was stopped, and the first finds that it is superseded', async () => {
+  const before = fleet.runs();
+  fleet.signal('agent-a', 'SIGSTOP');
+  launchTwin();
+  await pass(2 * LEASE_MS);
+  fleet.signal('agent-a', 'SIGCONT');
+  await fleet.hasLogged('agent-a', 'epoch_superseded');
+  await pass(LEASE_MS);
+  // The journals of the first: what it ran is running, whatever the store believes of it now.
+  expect(fleet.runs()).toEqual(before);
 });

@@ -1,3 +1,4 @@
+import { setTimeout as pass } from 'node:timers/promises';
 import { openBus } from '#libs/bus/open';
 import { ACK, type Bus } from '#libs/bus/port';
 import { silentLog } from '#libs/runtime/log';
@@ -6,8 +7,7 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aMessage, aQueue, failureOf } from '#libs/testing/bus/bus-world';
 import { gate, Inbox } from '#libs/testing/bus/inbox';
 import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
-
-jest.setTimeout(120_000);
+import { ALARMS, queueInfo } from './fleet/broker-control';
 
 const COUNT = 300;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   bus = await openBus({ busUrl: broker.url, confirmTimeoutMs: 2_000 }, around);
 });
 afterAll(async () => {
-  await broker?.ctl('set_vm_memory_high_watermark', '0.6');
+  await broker?.eval(ALARMS.memory.clear);
   await bus?.close();
   await broker?.stop();
 });
@@ -40,7 +40,7 @@ it('goes on consuming and acking, in a process that publishes, too, while the br
   );
   await Promise.all(Array.from({ length: COUNT }, (_, n) => bus.cast(queue, aMessage(String(n)))));
 
-  await broker.ctl('set_vm_memory_high_watermark', 'absolute', '1MB');
+  await broker.eval(ALARMS.memory.raise);
   // The broker stops reading from a connection at its first publish under the alarm.
   expect(await failureOf(bus.cast(queue, aMessage('one more')))).toMatchObject({ code: 'unavailable' });
   expect(await failureOf(bus.cast(queue, aMessage('and more')))).toMatchObject({ reason: 'broker_blocked' });
@@ -49,7 +49,7 @@ it('goes on consuming and acking, in a process that publishes, too, while the br
   await done.has(COUNT);
   await acked(queue.name);
 
-  await broker.ctl('set_vm_memory_high_watermark', '0.6');
+  await broker.eval(ALARMS.memory.clear);
   await done.has(COUNT + 1);
   await until(() => bus.isConnected());
   await bus.cast(queue, aMessage('after it'));
@@ -58,12 +58,9 @@ it('goes on consuming and acking, in a process that publishes, too, while the br
 
 /** Waits until the broker has seen the acks of all that it gave out. */
 async function acked(queue: string): Promise<void> {
-  await until(async () => {
-    const rows = await broker.ctl('list_queues', 'name', 'messages', '--no-table-headers');
-    return rows.split('\n').some((row) => row.startsWith(queue) && row.endsWith('\t0'));
-  });
+  await until(async () => (await broker.eval(queueInfo(queue, 'messages'))) === '0');
 }
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
+  while (!(await condition())) await pass(10);
 }

@@ -5,7 +5,6 @@ import { CONDUCTORS, SCHEDULERS, TestFleet } from './fleet/test-fleet';
 /* Three brokers are one cluster, and the one that an agent, a scheduler and a conductor are connected to is lost in the middle of builds. */
 
 const BUILDS = 20;
-jest.setTimeout(300_000);
 
 const clock = systemClock();
 let fleet: TestFleet;

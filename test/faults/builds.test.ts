@@ -8,13 +8,12 @@ import { TestFleet } from './fleet/test-fleet';
 /* Processes and servers are killed in the middle of builds and terminations, and started again. */
 
 const BUILDS = 150;
-jest.setTimeout(300_000);
 
 const clock = systemClock();
 let fleet: TestFleet;
 let last: readonly string[] = [];
 beforeAll(async () => {
-  fleet = await TestFleet.start();
+  fleet = await TestFleet.start({}, { rabbitmq: {} });
 });
 afterAll(() => fleet?.stop());
 

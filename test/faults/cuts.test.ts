@@ -8,7 +8,6 @@ import { AGENTS, CONDUCTORS, SCHEDULERS, TENANT, TestFleet } from './fleet/test-
 const BUILDS = 20;
 /** Twice the beat of the broker's connections, and a check of it; the store's silence; and a slow machine. */
 const NOTICE_MS = 15_000;
-jest.setTimeout(240_000);
 
 const clock = systemClock();
 let fleet: TestFleet;

@@ -7,8 +7,6 @@ import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet, TOP_SERVICES } from './fleet
 
 /* Each query of each panel in deploy/grafana, on a fleet of real processes and a broker that a real Prometheus watches. */
 
-jest.setTimeout(120_000);
-
 interface Panel {
   readonly type: string;
   readonly title: string;

@@ -11,7 +11,6 @@ import { TestFleet } from './fleet/test-fleet';
 const GANGS = 20;
 const SIZE = 4;
 const LEAST = 3;
-jest.setTimeout(180_000);
 
 let fleet: TestFleet;
 beforeAll(async () => {

@@ -2,8 +2,6 @@ import { CONDUCTORS, TestFleet } from './fleet/test-fleet';
 
 /* Requests that wait for capacity, and take it from others, on real servers, with the rights that are deployed. */
 
-jest.setTimeout(180_000);
-
 const PLACES = 20;
 const WAITS = { waitForCapacityMs: 150_000, isRequeued: true };
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
+import { ALARMS } from './fleet/broker-control';
 import { printFigure } from './fleet/figures';
 import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet } from './fleet/test-fleet';
 
@@ -14,7 +15,6 @@ const STORE_TIMEOUT_MS = 1_000;
 const BEYOND_LEASES_MS = 9_000;
 const BEYOND_HEARTBEATS_MS = 4 * HEARTBEAT_MS;
 const BEYOND_STORE_TIMEOUT_MS = 3 * STORE_TIMEOUT_MS;
-jest.setTimeout(240_000);
 
 const clock = systemClock();
 let fleet: TestFleet;
@@ -31,7 +31,7 @@ beforeAll(async () => {
     BERTH_SCHEDULER_WEIGHT_BUILD_FAILURES: '0',
     NODE_OPTIONS: `--require ${join(__dirname, 'fleet/jumping-clock.cjs')}`,
   };
-  fleet = await TestFleet.start(settings, { redis: { settings: { 'enable-debug-command': 'local' } } });
+  fleet = await TestFleet.start(settings, { rabbitmq: {}, redis: { settings: { 'enable-debug-command': 'local' } } });
 });
 afterAll(() => fleet?.stop());
 
@@ -61,14 +61,14 @@ async function onRedis(...command: readonly [string, ...string[]]): Promise<void
 }
 
 /** Raises an alarm of the broker until the tenant, who goes on requesting, has long been told that it takes nothing. */
-async function alarm(raise: readonly string[], clear: readonly string[]): Promise<void> {
-  await fleet.rabbitmq.ctl(...raise);
+async function alarm({ raise, clear }: (typeof ALARMS)['memory' | 'disk']): Promise<void> {
+  await fleet.rabbitmq.eval(raise);
   const refused = fleet.request(1);
   try {
     await fleet.eventually('the tenant is told', async () => !fleet.tenant.isConnected());
     await sleep(clock, BEYOND_HEARTBEATS_MS);
   } finally {
-    await fleet.rabbitmq.ctl(...clear);
+    await fleet.rabbitmq.eval(clear);
   }
   await refused;
 }
@@ -90,11 +90,8 @@ const STALLS: readonly (readonly [string, () => Promise<void>])[] = [
         sleep(clock, BEYOND_STORE_TIMEOUT_MS),
       ),
   ],
-  [
-    'RabbitMQ is short of memory',
-    () => alarm(['set_vm_memory_high_watermark', 'absolute', '1MB'], ['set_vm_memory_high_watermark', '0.6']),
-  ],
-  ["RabbitMQ's disk is full", () => alarm(['set_disk_free_limit', '1000000GB'], ['set_disk_free_limit', '50MB'])],
+  ['RabbitMQ is short of memory', () => alarm(ALARMS.memory)],
+  ["RabbitMQ's disk is full", () => alarm(ALARMS.disk)],
 ];
 
 it.each(STALLS)('all comes to its end when %s', async (fault, stall) => {

@@ -12,7 +12,6 @@ const NODES = 1_000;
 const BUILDS = 200;
 const REPORT_INTERVAL_MS = 8_000;
 const LEASE_MS = 2 * REPORT_INTERVAL_MS;
-jest.setTimeout(400_000);
 
 const clock = systemClock();
 let fleet: PoolFleet;

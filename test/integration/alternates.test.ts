@@ -8,8 +8,6 @@ import { eventually, TestCell } from './test-cell';
 
 /* Alternates that are leased or reserved while a build lasts, and what a cohort takes back: all of Berth, on real servers. */
 
-jest.setTimeout(180_000);
-
 let cell: TestCell;
 let client: Client;
 beforeAll(async () => {

@@ -14,9 +14,6 @@ import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/se
 
 /* The client libraries, as tenants of a deployed broker use them: that of Node, and that of Python. */
 
-// Includes the installation of Python's modules.
-jest.setTimeout(300_000);
-
 const ROOT = join(__dirname, '../..');
 const SPEC = { projectId: 'demo', userId: 'me', resources: { VCPU: 1, MEMORY_MB: 64 } };
 

@@ -1,29 +1,27 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '#libs/client/client';
 import { connect } from '#libs/client/connect';
 import { environment } from '#libs/runtime/system';
-import { type Child, startChild } from '#libs/testing/servers/child';
+import { type Child, startChild, writeCommand } from '#libs/testing/servers/child';
 import { findBinary } from '#libs/testing/servers/find-binary';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
+import { ownVirtualHost } from '../shared-servers';
 
 /* What each shell completes on a real fleet, by the shell itself. */
 
-jest.setTimeout(120_000);
-
-const ROOT = join(__dirname, '../..');
-const BERTH = join(ROOT, 'services/cli/main.ts');
+const BERTH = 'services/cli/main.ts';
 const folder = mkdtempSync(join(tmpdir(), 'berth-completion-'));
 const children: Child[] = [];
-let servers: readonly TestServer[] = [];
+let servers: readonly Pick<TestServer, 'url' | 'stop'>[] = [];
 let client: Client;
 let uuid = '';
 
 beforeAll(async () => {
-  const [broker, redis] = await Promise.all([startRabbitmq(), startRedis()]);
+  const [broker, redis] = await Promise.all([ownVirtualHost(), startRedis()]);
   servers = [broker, redis];
   const env = { BERTH_BUS_URL: broker.url, BERTH_STORE_URL: redis.url };
   for (const args of [['scheduler'], ['conductor'], ['compute-agent', '--host', 'rack', '--hosts', '3']]) {
@@ -35,11 +33,7 @@ beforeAll(async () => {
   const spec = { projectId: 'p', userId: 'u', resources: { VCPU: 1, MEMORY_MB: 64 } };
   const [event] = await client.buildAndWait({ spec, name: 'web' });
   uuid = event?.instanceUuid ?? '';
-  const program = join(folder, 'berth');
-  const flags = ['--conditions=berth-source', '--require', join(ROOT, 'libs/testing/typescript.cjs'), BERTH];
-  const variables = `BERTH_BUS_URL='${broker.url}'`;
-  writeFileSync(program, `#!/bin/sh\n${variables} exec '${process.execPath}' ${flags.join(' ')} "$@"\n`);
-  chmodSync(program, 0o755);
+  writeCommand(join(folder, 'berth'), BERTH, { BERTH_BUS_URL: broker.url });
 });
 afterAll(async () => {
   await client?.close();

@@ -11,15 +11,14 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 import { runLine } from '../../services/cli/testing/run-line';
+import { type OwnVirtualHost, ownVirtualHost } from '../shared-servers';
 
 /* Flavors from the operator who makes them to the claim of what was built, under the permissions of a deployment. */
 
-jest.setTimeout(180_000);
-
 let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let redis: TestServer;
 let store: PlacementStore;
 let operator: Client;
@@ -30,7 +29,7 @@ const urlOf = (user: string) => credentials.brokerUrl(user, broker.port);
 beforeAll(async () => {
   credentials = deployedCredentials(['agent.host-1', 'project.demo']);
   [broker, redis] = await Promise.all([
-    startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
+    ownVirtualHost(credentials),
     startRedis({
       shipped: { configFile: join(__dirname, '../../deploy/redis/redis.conf'), aclFile: credentials.aclFile },
     }),

@@ -4,15 +4,14 @@ import { connect } from '#libs/client/connect';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 import { runLine } from '../../services/cli/testing/run-line';
+import { type OwnVirtualHost, ownVirtualHost } from '../shared-servers';
 
 /* Aggregates, zones and groups on real servers, with two schedulers, under the permissions of a deployment. */
 
-jest.setTimeout(180_000);
-
 let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let redis: TestServer;
 let operator: Client;
 let tenant: Client;
@@ -22,7 +21,7 @@ const urlOf = (user: string) => credentials.brokerUrl(user, broker.port);
 beforeAll(async () => {
   credentials = deployedCredentials(['service-host.h', 'project.demo']);
   [broker, redis] = await Promise.all([
-    startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
+    ownVirtualHost(credentials),
     startRedis({
       shipped: { configFile: join(__dirname, '../../deploy/redis/redis.conf'), aclFile: credentials.aclFile },
     }),
@@ -71,6 +70,9 @@ it('builds in zones, apart in groups, and where tenants may, as the command line
   expect((await berth('zone list', 'project.demo')).text).toContain('east 2 2 nova 1 1');
   expect((await berth('zone show east')).text).toContain('hosts h-1 h-2');
   expect((await berth('host show h-1')).text).toContain('zone / cell east');
+  expect((await berth('host list --zone east -o name')).text).toBe('h-1 h-2 ');
+  expect((await berth('host list --zone east --name x')).text).toContain('no hosts');
+  expect(await berth('host list --zone mars')).toMatchObject({ code: 4, text: expect.stringContaining("zone 'mars'") });
   expect(await berth('aggregate list', 'project.demo')).toMatchObject({ code: 4 });
 
   expect((await berth('group create web --policy anti-affinity', 'project.demo')).text).toContain(

@@ -12,18 +12,17 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
+import { type OwnVirtualHost, ownVirtualHost } from '../shared-servers';
 import { eventually } from './test-cell';
 
 /* Resizes and migrations between two agents, on a real broker with the permissions of the deployment, and a real Redis. */
-
-jest.setTimeout(180_000);
 
 const SPEC = { projectId: 'demo', userId: 'me', resources: { VCPU: 1, MEMORY_MB: 64 } };
 const LIMIT = { timeoutMs: 20_000 };
 
 let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let redis: TestServer;
 let placement: PlacementStore;
 let tenant: Client & { close(): Promise<void> };
@@ -51,8 +50,7 @@ async function launch(name: string, user: string, env: Readonly<Record<string, s
 
 beforeAll(async () => {
   credentials = deployedCredentials(['agent.host-1', 'agent.host-2', 'project.demo', 'project.other']);
-  const config = { load_definitions: credentials.definitionsFile };
-  [broker, redis] = await Promise.all([startRabbitmq({ config }), startRedis()]);
+  [broker, redis] = await Promise.all([ownVirtualHost(credentials), startRedis()]);
   const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
   placement = await openPlacementStore(readConfig(placementOptions, { BERTH_STORE_URL: redis.url }), around);
   await launch('scheduler', 'scheduler');

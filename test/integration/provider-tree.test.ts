@@ -17,15 +17,14 @@ import { violationsOf } from '#libs/testing/placement/placement-invariants';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
+import { type OwnVirtualHost, ownVirtualHost } from '../shared-servers';
 import { eventually } from './test-cell';
 
 /* A host with NUMA nodes and a GPU, from its agent's report to what is claimed, under the permissions of a deployment. */
 
-jest.setTimeout(180_000);
-
 let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let redis: TestServer;
 let store: PlacementStore;
 let operator: Client;
@@ -60,7 +59,7 @@ beforeAll(async () => {
   stateDir = mkdtempSync(join(tmpdir(), 'berth-provider-tree-'));
   credentials = deployedCredentials(['agent.host-1']);
   [broker, redis] = await Promise.all([
-    startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
+    ownVirtualHost(credentials),
     startRedis({
       shipped: { configFile: join(__dirname, '../../deploy/redis/redis.conf'), aclFile: credentials.aclFile },
     }),

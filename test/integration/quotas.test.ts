@@ -9,8 +9,6 @@ import { eventually, TestCell } from './test-cell';
 
 /* Two schedulers and two placement APIs that never exceed a quota together, and the commands of operators. */
 
-jest.setTimeout(180_000);
-
 const PROJECT = 'demo';
 const SPEC = aRequestSpec({ projectId: PROJECT, resources: { VCPU: 1 } });
 

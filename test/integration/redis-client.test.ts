@@ -7,7 +7,6 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { freePort, type TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 
-jest.setTimeout(30_000);
 const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 1_000, connectionName: 'client-test' };
 const SUM = script('sum', "return redis.call('INCRBY', KEYS[1], ARGV[1])");
 const LOOK = script('look', "return redis.call('GET', KEYS[1])", true);

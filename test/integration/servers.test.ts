@@ -5,8 +5,6 @@ import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
 import { startRedis } from '#libs/testing/servers/servers';
 
-jest.setTimeout(30_000);
-
 const clock = systemClock();
 
 it('keeps port and data of a server that is killed and started again', async () => {

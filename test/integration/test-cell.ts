@@ -17,8 +17,9 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aReport, mustReport } from '#libs/testing/placement/placement';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 import { type Client, openClient } from '../../services/placement-api/testing/client';
+import { type OwnVirtualHost, ownVirtualHost } from '../shared-servers';
 
 type OpenedClient = ReturnType<typeof openClient>;
 type Inventories = NonNullable<Parameters<typeof aReport>[0]>['inventories'];
@@ -31,7 +32,7 @@ export class TestCell {
   private constructor(
     readonly store: PlacementStore,
     readonly bus: Bus,
-    private readonly rabbitmq: RabbitmqServer,
+    private readonly broker: OwnVirtualHost,
     private readonly redis: TestServer,
     private readonly children: Child[],
     /** A client of each API. */
@@ -40,23 +41,23 @@ export class TestCell {
   ) {}
 
   static async start(): Promise<TestCell> {
-    const [rabbitmq, redis] = await Promise.all([startRabbitmq(), startRedis()]);
-    const env = { BERTH_BUS_URL: rabbitmq.url, BERTH_STORE_URL: redis.url, BERTH_HTTP_PORT: '0' };
+    const [broker, redis] = await Promise.all([ownVirtualHost(), startRedis()]);
+    const env = { BERTH_BUS_URL: broker.url, BERTH_STORE_URL: redis.url, BERTH_HTTP_PORT: '0' };
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const [store, bus] = await Promise.all([
       openPlacementStore(readConfig(placementOptions, env), around),
-      openBus({ ...readConfig(busOptions, {}), busUrl: rabbitmq.url }, around),
+      openBus({ ...readConfig(busOptions, {}), busUrl: broker.url }, around),
     ]);
     const children = ['placement-api', 'placement-api', 'scheduler', 'scheduler'].map((name) => launch(name, env));
     const [a, b] = await Promise.all(children.slice(0, 2).map(listens));
     await Promise.all(children.slice(2).map((child) => child.says('"msg":"running"')));
     const apis = [openClient(a ?? ''), openClient(b ?? '')] as const;
-    return new TestCell(store, bus, rabbitmq, redis, children, apis, env);
+    return new TestCell(store, bus, broker, redis, children, apis, env);
   }
 
   /** For commands that use this cell's bus. */
   get commandEnv(): Readonly<Record<string, string>> {
-    return { BERTH_BUS_URL: this.rabbitmq.url };
+    return { BERTH_BUS_URL: this.broker.url };
   }
 
   /** One of the APIs, in turn. */
@@ -97,13 +98,13 @@ export class TestCell {
     for (const child of this.children) child.process.kill('SIGKILL');
     await Promise.all(this.children.map(({ exit }) => exit));
     await Promise.allSettled([this.bus.close(), this.store.close()]);
-    await Promise.all([this.rabbitmq.stop(), this.redis.stop()]);
+    await Promise.all([this.broker.stop(), this.redis.stop()]);
   }
 }
 
 /** Polls until the condition holds. */
-export async function eventually(what: string, isSo: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
-  for (const untilMs = clock.now() + timeoutMs; !(await isSo()); await sleep(clock, 20)) {
+export async function eventually(what: string, isSo: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+  for (const untilMs = clock.now() + timeoutMs; !(await isSo()); await sleep(clock, 50)) {
     if (clock.now() > untilMs) throw new Error(`never became true: ${what}`);
   }
 }

@@ -1,22 +1,21 @@
 import { connect } from '#libs/client/connect';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 import { type CollectedSpan, startTraceCollector, type TraceCollector } from '#libs/testing/servers/trace-collector';
+import { ownVirtualHost } from '../shared-servers';
 
 /* A build as one trace: real processes on a real broker and a real store, told to a collector. */
 
-jest.setTimeout(120_000);
-
 const BERTH = 'services/cli/main.ts';
-let servers: readonly TestServer[] = [];
+let servers: readonly Pick<TestServer, 'url' | 'stop'>[] = [];
 let collector: TraceCollector;
 let tracing: Record<string, string>;
 let addresses: Record<string, string>;
 const children: Child[] = [];
 
 beforeAll(async () => {
-  const [broker, redis, traces] = await Promise.all([startRabbitmq(), startRedis(), startTraceCollector()]);
+  const [broker, redis, traces] = await Promise.all([ownVirtualHost(), startRedis(), startTraceCollector()]);
   servers = [broker, redis];
   collector = traces;
   addresses = { BERTH_BUS_URL: broker.url, BERTH_STORE_URL: redis.url };

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { freePort, type TestServer } from '#libs/testing/servers/server-process';
-import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
+import { ownVirtualHost } from '../shared-servers';
 
 /* `berth up` and the commands that talk to it, as people run them: processes on a broker and a store of their own. */
 
 const BERTH = 'services/cli/main.ts';
 const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'placement-api-1', 'console', 'compute-agent'];
-let servers: readonly TestServer[] = [];
+let servers: readonly Pick<TestServer, 'url' | 'stop'>[] = [];
 let env: Record<string, string> = {};
 let up: Child | undefined;
 
@@ -30,7 +31,7 @@ async function startUp(): Promise<Child> {
 }
 
 beforeAll(async () => {
-  servers = await Promise.all([startRabbitmq(), startRedis()]);
+  servers = await Promise.all([ownVirtualHost(), startRedis()]);
   env = {
     BERTH_BUS_URL: servers[0]?.url ?? '',
     BERTH_STORE_URL: servers[1]?.url ?? '',
@@ -39,13 +40,13 @@ beforeAll(async () => {
     BERTH_CONSOLE_PORT: '0',
   };
   up = await startUp();
-}, 60_000);
+});
 
 afterAll(async () => {
   up?.process.kill('SIGTERM');
   await up?.exit;
   await Promise.all(servers.map((server) => server.stop()));
-}, 60_000);
+});
 
 it('says that it is ready once every service runs', () => {
   for (const name of SERVICES) expect(up?.stdout()).toMatch(new RegExp(`^${name} .*"msg":"running"`, 'm'));
@@ -71,7 +72,7 @@ it('names a broker and a store that are away, and starts nothing', async () => {
   expect(both.err).not.toContain('secret');
   const { BERTH_BUS_URL: _, ...storeAway } = away;
   expect(await run(storeAway)).toEqual({ code: 3, out: '', err: expect.stringMatching(noStore) });
-}, 60_000);
+});
 
 it('builds from outside, shows what it built, and gives it back', async () => {
   const request = ['--vcpu', '2', '--memory-mb', '512', '--group', 'web:anti-affinity', '--count', '2'];
@@ -82,7 +83,7 @@ it('builds from outside, shows what it built, and gives it back', async () => {
   expect(await berthJson('instance', 'show', uuid)).toMatchObject({ uuid, state: 'ACTIVE', host: built[0]?.host });
   expect((await berth('terminate', uuid, '--wait')).out).toBe(`${uuid} is deleted\n`);
   expect(await berthJson('instance', 'list', '--state', 'active')).toHaveLength(1);
-}, 60_000);
+});
 
 it('ends with 1 and says why when an instance cannot be placed', async () => {
   const { code, out } = await berth('build', '--vcpu', '1000', '--wait');
@@ -90,20 +91,20 @@ it('ends with 1 and says why when an instance cannot be placed', async () => {
   expect(code).toBe(1);
   const explained = await berth('explain', '--vcpu', '1000', '--host', 'host-1');
   expect(explained).toMatchObject({ code: 1, out: expect.stringMatching(/host-1 +no .*VCPU/) });
-}, 60_000);
+});
 
 it('shows hosts and builds at a glance', async () => {
   const { code, out } = await berth('top', '--once', '--sort', 'name');
   expect(out).toMatch(/^hosts 3: 3 up\n/);
   expect(out).toMatch(/\nhost-1 +up +\S+ +\d.*\nhost-2 /);
   expect(code).toBe(0);
-}, 60_000);
+});
 
 it('lists hosts as names, as YAML, and with amounts', async () => {
   expect(await berth('host', 'list', '-o', 'name')).toMatchObject({ code: 0, out: 'host-1\nhost-2\nhost-3\n' });
   expect((await berth('host', 'list', '--output', 'yaml')).out).toMatch(/^- host: host-1\n/);
   expect((await berth('host', 'list', '-o', 'wide')).out).toMatch(/\nhost-1 .* \d+ of [\d,]+ /);
-}, 60_000);
+});
 
 it('takes a host out of service and back', async () => {
   expect((await berth('host', 'disable', 'host-2', '--reason', 'new disk')).out).toBe('host-2 is disabled\n');
@@ -116,7 +117,7 @@ it('takes a host out of service and back', async () => {
   expect((await berth('build', '--vcpu', '1', '--host', 'host-2', '--wait')).out).toContain('host_disabled');
   expect((await berth('host', 'enable', 'host-2')).out).toBe('host-2 is up\n');
   expect(await berth('host', 'show', 'host-9')).toMatchObject({ code: 4 });
-}, 60_000);
+});
 
 it('shows what is in doubt, and takes no word of an operator on anything else', async () => {
   expect((await berth('audit')).out).toBe('nothing is in doubt\n');
@@ -127,7 +128,7 @@ it('shows what is in doubt, and takes no word of an operator on anything else', 
     const { code, err } = await berth('instance', action, randomUUID(), '--host', 'host-1');
     expect([code, err]).toEqual([4, expect.stringContaining('no report of host-1 has instance')]);
   }
-}, 60_000);
+});
 
 it('shows through its placement API what the instances hold', async () => {
   const [, url = ''] = /^placement-api-1 .*"event":"api_listening".*"url":"([^"]+)"/m.exec(up?.stdout() ?? '') ?? [];
@@ -137,7 +138,7 @@ it('shows through its placement API what the instances hold', async () => {
   expect(held).toMatchObject({ code: 0, out: expect.stringMatching(new RegExp(`${built?.host} .* VCPU +1\\n`)) });
   expect((await ask('provider', 'show', built?.host ?? '')).out).toContain(`\n${built?.uuid}  VCPU 1\n`);
   expect((await ask('candidates', '--resources', 'VCPU:1')).out).toMatch(/#1 +host-\d /);
-}, 60_000);
+});
 
 it('serves its console', async () => {
   const [, url = ''] = /^console .*"event":"console_listening".*"url":"([^"]+)"/m.exec(up?.stdout() ?? '') ?? [];
@@ -145,7 +146,7 @@ it('serves its console', async () => {
   expect(await session.json()).toMatchObject({ userId: 'admin', mayAct: true });
   const explained = await fetch(`${url}/api/explain?resources=VCPU:1000`);
   expect(await explained.json()).toMatchObject({ considered: 3, passed: 0 });
-}, 60_000);
+});
 
 it('stops an instance and starts it again', async () => {
   const [built] = await berthJson<{ uuid: string }[]>('build', '--vcpu', '1', '--wait');
@@ -154,7 +155,7 @@ it('stops an instance and starts it again', async () => {
   expect((await berth('instance', 'list', '--state', 'stopped')).out).toContain(uuid);
   expect(await berth('instance', 'start', uuid, '--wait')).toMatchObject({ code: 0, out: `${uuid} is ACTIVE\n` });
   expect(await berth('instance', 'evacuate', uuid)).toMatchObject({ err: expect.stringContaining('host_alive') });
-}, 60_000);
+});
 
 it('follows events until it has as many as asked for', async () => {
   const events = startChild(BERTH, ['events', '--state', 'ACTIVE', '--count', '1', '--json'], env);
@@ -162,7 +163,7 @@ it('follows events until it has as many as asked for', async () => {
   const [built] = await berthJson<{ uuid: string }[]>('build', '--vcpu', '1', '--wait');
   expect(await events.exit).toEqual({ code: 0, signal: null });
   expect(JSON.parse(events.stdout())).toMatchObject({ uuid: built?.uuid, state: 'ACTIVE' });
-}, 60_000);
+});
 
 it('stops every service cleanly on Ctrl-C, and the others when one of them dies', async () => {
   up?.process.kill('SIGINT');
@@ -174,4 +175,4 @@ it('stops every service cleanly on Ctrl-C, and the others when one of them dies'
   process.kill(Number(pid), 'SIGKILL');
   expect(await up.exit).toEqual({ code: 1, signal: null });
   expect(up.stderr()).toContain('conductor-1 ended by itself (SIGKILL)');
-}, 60_000);
+});

@@ -15,8 +15,6 @@ import { sharedServer } from '../shared-servers';
 
 /* `berth upgrade check` on a real store: its exit codes are those of `nova-status upgrade check`. */
 
-jest.setTimeout(60_000);
-
 let redis: Redis;
 let env: Record<string, string>;
 beforeEach(() => {

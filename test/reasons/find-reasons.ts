@@ -50,12 +50,12 @@ interface Node {
 
 const SYMBOL = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 /** Functions that take a reason first, with the kind of what they make. */
-const MAKERS: Readonly<Record<string, string>> = {
-  invalidArgument: 'invalid_argument',
-  refuse: 'failed_precondition',
-  goBack: 'fault',
-  withoutWaiting: 'invalid_argument',
-};
+const MAKERS: ReadonlyMap<unknown, string> = new Map([
+  ['invalidArgument', 'invalid_argument'],
+  ['refuse', 'failed_precondition'],
+  ['goBack', 'fault'],
+  ['withoutWaiting', 'invalid_argument'],
+]);
 
 /** The reasons of one file. A message is followed to the `const` that was read last under its name. */
 export function reasonsIn(text: string): Said[] {
@@ -78,7 +78,7 @@ export function reasonsIn(text: string): Said[] {
     if (node.type === 'NewExpression' && node.callee?.value === 'BerthError') {
       add(args[1], String(args[0]?.value), args[2]);
     }
-    const maker = node.type === 'CallExpression' ? MAKERS[String(node.callee?.value)] : undefined;
+    const maker = node.type === 'CallExpression' ? MAKERS.get(node.callee?.value) : undefined;
     if (maker !== undefined) add(args[0], maker, args[1]);
     if (node.type === 'ObjectExpression') {
       const valueOf = (key: string) =>

@@ -135,6 +135,8 @@ export class Checker {
   storeBegan = 0;
   /** When something was last begun, or given up, that is evacuated because its request says so. */
   triedByPolicyAtMs = 0;
+  /** When the claim of something that is built was made again, last. */
+  claimedAgainAtMs = 0;
   readonly #takeOvers: TakeOvers;
   /** What a host has again, of an older disk, that was destroyed there. */
   readonly #cameBack = new Set<string>();
@@ -146,6 +148,8 @@ export class Checker {
   readonly #endedIn = new Map<string, number>();
   /** Instances on a host that was dead when their records were written last: they are destroyed there when it is back. */
   readonly #leftOnDead = new Set<string>();
+  /** Moved instances whose source did not have them any more when they were to go back. */
+  readonly #sourceless = new Set<string>();
   /** Attempts that records gave up. */
   readonly #givenUp = new Set<string>();
   /** What was ever built where. */
@@ -241,6 +245,19 @@ export class Checker {
       }
     });
     this.#checkGroups(true);
+  }
+
+  /** Whether a source has what is to go back there; a dead destination can't keep it, and is not asked. */
+  #noteSource({ uuid, migration }: Instance): void {
+    const { source, destination } = migration ?? {};
+    const hasIt = ({ running, stopped, building }: Machine) =>
+      running.has(uuid) || stopped.has(uuid) || building.has(uuid);
+    const machines = [...this.fleet.machines.values()].filter(
+      ({ name }) => name.replace('-clone', '') === source?.host,
+    );
+    const isServed = this.hosts.get(destination?.host ?? '')?.up;
+    if (isServed && !machines.some(hasIt)) this.#sourceless.add(uuid);
+    else this.#sourceless.delete(uuid);
   }
 
   /** What made room for another is built anew, and runs then, whatever was asked of it before. */
@@ -382,6 +399,8 @@ export class Checker {
     const before = this.known.get(uuid)?.latest;
     if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
+    const isAsBefore = before?.state === state && BUILT_STATES.includes(state);
+    if (isAsBefore && before.claimToken !== instance.claimToken) this.claimedAgainAtMs = this.fleet.time.nowMs;
     const wrong = this.queue.take(instance, this.fleet.time.nowMs);
     if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);
     // By its own terms, or for another: as if somebody had terminated it.
@@ -412,6 +431,7 @@ export class Checker {
       );
     }
     if (state === 'preempting') this.#operationIsUndone(uuid);
+    if (state === 'revert_resize' && before?.state !== 'revert_resize') this.#noteSource(instance);
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'shelved_offloaded' && before) this.#checkShelved(before);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
@@ -649,10 +669,10 @@ export class Checker {
     const joining = this.#joiningSpread(change);
     // What goes back takes the place that was kept for it: that it is let in by force breaks no policy, unless the store forgot the place.
     const isKept = (uuid: string) => this.#consumers.get(uuid)?.consumerType === MIGRATION_CONSUMER;
-    const goesBack = this.storeBegan === 0 && (change.deletedConsumers ?? []).some(isKept);
     const isByForce = what.includes('by force');
-    const isForced = isByForce && !goesBack;
-    const goneBack = isByForce && goesBack ? (change.consumers ?? []).map(({ uuid }) => uuid) : [];
+    const goesBack = isByForce && (change.deletedConsumers ?? []).some(isKept);
+    const isForced = isByForce && !(goesBack && this.storeBegan === 0);
+    const goneBack = goesBack ? (change.consumers ?? []).map(({ uuid }) => uuid) : [];
     for (const uuid of change.deletedConsumers ?? []) this.#consumers.delete(uuid);
     for (const consumer of change.consumers ?? []) {
       const isNew = this.#consumers.get(consumer.uuid)?.claimToken !== consumer.claimToken;
@@ -812,8 +832,8 @@ export class Checker {
       if (!isBroken) this.#brokenByForce.delete(group);
       else if (isForced || this.#parted.has(group)) this.#brokenByForce.add(group);
       else if (!this.#brokenByForce.has(group)) {
-        const hosts = [...placesOf.values()].map((ends) => ends.join(' or '));
-        this.fail('groups are kept', `${group} is on ${hosts.join(', ')}`);
+        const members = [...placesOf].map(([uuid, ends]) => `${uuid} on ${ends.join(' or ')}`);
+        this.fail('groups are kept', `${group}: ${members.join(', ')}`);
       }
     }
   }
@@ -908,6 +928,7 @@ export class Checker {
 
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host, uuid);
+    if (kind === 'begins') this.survivors.begins(uuid, host);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
     if (kind === 'built' || kind === 'started') this.#checkOneHost(host, uuid);
     const twice = kind === 'built' || kind === 'started' ? this.survivors.wrongOfBuilt(uuid, host) : undefined;
@@ -924,6 +945,14 @@ export class Checker {
     if (this.forgiven.has(uuid) && this.#givenUp.has(`${uuid} on ${host}, attempt ${builtBy}`)) return;
     const { latest } = known;
     if (this.queue.isEnded(latest) || this.#isShelvedFrom(latest, host)) return;
+    const { migration } = latest;
+    const isReverted = latest.state === 'revert_resize' && migration?.destination.host === host;
+    if (isReverted && this.#sourceless.has(uuid)) {
+      this.fail(
+        'nothing healthy is destroyed',
+        `${uuid} is destroyed on ${host} to go back to ${migration.source.host}, which had lost it before`,
+      );
+    }
     const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
     const isElsewhere = latest.host !== undefined && latest.host !== host && BUILT_STATES.includes(latest.state);
     if (wasActiveHere && !isElsewhere) {

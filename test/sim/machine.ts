@@ -10,7 +10,7 @@ import type {
   InstanceToBuild,
   RunningWorkload,
 } from '../../services/compute-agent/drivers/driver';
-import type { Journal, LostInstance } from '../../services/compute-agent/host/journal';
+import type { EndedBuild, Journal } from '../../services/compute-agent/host/journal';
 
 /** What somebody did to a machine, for those who check it. */
 export interface MachineEvent {
@@ -49,7 +49,7 @@ export class Machine {
   readonly disk = new Map<string, TrackedInstance>();
   /** All that was ever on its disk, as it was last: an agent that means harm keeps it. */
   readonly remembered = new Map<string, TrackedInstance>();
-  readonly #lost = new Map<string, LostInstance>();
+  readonly #ended = new Map<string, EndedBuild>();
   readonly #takenOut = new Set<string>();
   #gpuAt = 'numa0';
   #share = 1;
@@ -210,12 +210,12 @@ export class Machine {
         this.disk.delete(uuid);
       },
       loadUnreadable: async () => [],
-      loadLost: async () => [...this.#lost.values()],
-      putLost: async (lost) => {
-        this.#lost.set(lost.uuid, lost);
+      loadEnded: async () => [...this.#ended.values()],
+      putEnded: async (ended) => {
+        this.#ended.set(ended.uuid, ended);
       },
-      removeLost: async (uuid) => {
-        this.#lost.delete(uuid);
+      removeEnded: async (uuid) => {
+        this.#ended.delete(uuid);
       },
     };
   }
@@ -237,7 +237,7 @@ export class Machine {
     this.running.clear();
     this.stopped.clear();
     this.disk.clear();
-    this.#lost.clear();
+    this.#ended.clear();
     for (const [uuid, instance] of disk) {
       this.disk.set(uuid, instance);
       const { state, resources } = instance;

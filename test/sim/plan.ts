@@ -23,7 +23,14 @@ import {
   takesProviders,
 } from './actions/liars';
 import { forgetsMove, hostFallsSilent, losesLastSecond, olderCopyOfBuilds } from './actions/losses';
-import { agentAwayForLong, agentStaysAway, agentsAwayForLong, diskGoesBack, replaceMachine } from './actions/machines';
+import {
+  agentAwayForLong,
+  agentStaysAway,
+  agentsAwayForLong,
+  diskGoesBack,
+  replaceMachine,
+  sourceLosesCopy,
+} from './actions/machines';
 import { decide, move, moveForeign, moveTogether } from './actions/moves';
 import {
   evacuate,
@@ -163,6 +170,7 @@ const KINDS = {
   'store forgets a move': kind(0.2, 4, forgetsMove(move)),
   'flood of strays': kind(0.2, 2, floodsStrays),
   'host falls silent with the store': kind(0.2, 3, hostFallsSilent(build)),
+  'source loses its copy': kind(0.25, 4, sourceLosesCopy(move)),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;

@@ -13,6 +13,8 @@ import { begin, type RunOptions, type RunResult, resultOf, type World } from './
  * what it destroys while its first report says that it runs there is adopted and found lost by the fourth, 13 s later.
  */
 const QUIET_MS = 46_000;
+/** From a claim that is made again until two reports lack its instance. */
+const MISSED_MS = 13_000;
 /** Longer than a scheduler has to answer. */
 const TRY_MS = 1_500;
 
@@ -36,6 +38,8 @@ async function runFleet({ seed, actionCount, kept, focus }: RunOptions): Promise
   await runUntil(START_MS + HORIZON_MS + QUIET_MS - STILL_MS);
   // Who had to wait for a dead keeper of the queue has its time then.
   await runUntilOver(() => checker.limitsOverAtMs());
+  const latestMs = fleet.time.nowMs + MISSED_MS;
+  await runUntilOver(() => Math.min(checker.claimedAgainAtMs + MISSED_MS, latestMs));
   const before = await measureKept(fleet);
   await runUntil(fleet.time.nowMs + STILL_MS);
   // What no other host takes is tried again as long as its host is dead: a fleet is at rest in between.

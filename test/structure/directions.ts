@@ -1,7 +1,7 @@
 import { layered, type Rule } from './check-directions';
 
 /** The files that put a process together: they may name an adapter of a port. */
-const ASSEMBLY = ['libs/*/open.ts', 'services/*/main.ts', 'services/cli/embedded/'];
+const ASSEMBLY = ['libs/*/open.ts', 'services/*/main.ts', 'services/cli/embedded/', 'services/rehearsal/world/'];
 
 const FLAVORS = ['serve-flavors.ts', 'fill-in-flavor.ts'].map((file) => `libs/fleet-settings/${file}`);
 
@@ -208,6 +208,7 @@ export const RULES: readonly Rule[] = [
   ...Object.entries({
     'npm:amqplib': ['libs/amqp/', 'libs/bus/amqp/', 'libs/oslo/'],
     'npm:ioredis': ['libs/redis/'],
+    'npm:mysql2': ['services/nova-scheduler/facts/mysql.ts'],
     ...Object.fromEntries(
       ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace-node'].map((part) => [
         `npm:@opentelemetry/${part}`,

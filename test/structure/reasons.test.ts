@@ -25,6 +25,7 @@ it('finds the reasons of errors, of faults and of filters', () => {
     "const fault = { reason: 'source_silent', message };",
     "const reason = { symbol: 'capacity', phrase: `lack ${name}` };",
     "log.warn({ event: 'x', reason: 'none' }, 'no');",
+    "valueOf('maxmemory');",
   ].join('\n');
   expect(reasonsIn(text)).toEqual([
     { reason: 'host_away', kind: 'unavailable', message: '… is away' },

@@ -56,7 +56,13 @@ export const SAMPLES: Readonly<Record<string, Sample>> = {
     position: 4,
     keptClaimToken: 0,
   }),
-  DestroyInstance: sample(destroyInstanceCodec, { ...order, report: true, allocations: claimed, mappings }),
+  DestroyInstance: sample(destroyInstanceCodec, {
+    ...order,
+    projectId: 'project-1',
+    report: true,
+    allocations: claimed,
+    mappings,
+  }),
   HostDiscrepancy: sample(hostDiscrepancyCodec, {
     host: 'host-1',
     providerUuid,

@@ -1,6 +1,7 @@
 import type { InstanceView } from '../../contracts/instance';
 import { type Clock, sleep } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
+import { isOverBudget } from '../../domain/grouping/disruption-budget';
 import type { InstanceState } from '../../domain/instance';
 import { groupKey } from '../../domain/server-group';
 import { mapConcurrently } from '../../runtime/concurrent';
@@ -137,31 +138,40 @@ async function drainOne(
     const next = nextMove(host, instance, tried);
     if (next.kind === 'gone') return { ...about, stays: undefined };
     if (next.kind === 'stays') return { ...about, stays: next.reason };
-    if (clock.elapsed() > untilMs) return { ...about, stays: `it has not left in ${timeoutMs / 1_000} s: ${state}` };
+    if (clock.elapsed() > untilMs)
+      return { ...about, stays: `it has not left in ${timeoutMs / 1_000} s: ${refusedBefore ?? state}` };
     if (signal.aborted) return { ...about, stays: 'the drain was interrupted' };
-    const refused = next.kind === 'wait' ? undefined : await ask(client, uuid, next);
-    if (refused && refused === refusedBefore) return { ...about, stays: refused };
+    const { refused, mayPass } = next.kind === 'wait' ? TAKEN : await ask(client, uuid, next);
+    if (refused && !mayPass && refused === refusedBefore) return { ...about, stays: refused };
     refusedBefore = refused;
     if (next.kind === 'move' && refused === undefined) tried.push(next.operation);
     await sleep(clock, POLL_MS, signal);
   }
 }
 
-/** The reason of a final refusal; undefined when the request may be repeated. */
+interface Answer {
+  /** The reason of a refusal. */
+  readonly refused: string | undefined;
+  /** True if the same request may succeed later, however often it was refused. */
+  readonly mayPass: boolean;
+}
+
+const TAKEN: Answer = { refused: undefined, mayPass: true };
+
 async function ask(
   client: DrainClient,
   uuid: string,
   next: Extract<ReturnType<typeof nextMove>, { kind: 'move' | 'confirm' }>,
-): Promise<string | undefined> {
+): Promise<Answer> {
   try {
     // Confirmed automatically, in case the drain is interrupted.
     if (next.kind === 'move') await client.operate(uuid, next.operation, { confirmAfterMs: 1 });
     else await client.operate(uuid, 'confirm');
-    return undefined;
+    return TAKEN;
   } catch (thrown) {
     const { reason, message } = BerthError.from(thrown);
-    // Someone else changed it meanwhile: read it again.
-    if (reason === 'instance_changed' || (next.kind === 'confirm' && reason === 'instance_state')) return undefined;
-    return `${reason}: ${message}`;
+    // Someone else changed it meanwhile: it is read again. A group with too few others available is awaited.
+    const isOther = reason === 'instance_changed' || (next.kind === 'confirm' && reason === 'instance_state');
+    return { refused: `${reason}: ${message}`, mayPass: isOther || isOverBudget(thrown) };
   }
 }

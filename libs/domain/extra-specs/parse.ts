@@ -25,8 +25,8 @@ export interface ParsedExtraSpecs {
   readonly groupPolicy: 'none' | 'isolate' | undefined;
   /** `hw:` extra specs, by the name after the scope. */
   readonly hardware: ReadonlyMap<string, string>;
-  /** Required aggregate metadata, by the whole key. */
-  readonly aggregateFacts: Readonly<Record<string, string>>;
+  /** Extra specs that filters read as they are, by the whole key. */
+  readonly filterSpecs: Readonly<Record<string, string>>;
 }
 
 /** Makes the error about one extra spec. */
@@ -47,8 +47,18 @@ const WISHES = ['required', 'forbidden', 'preferred'] as const;
 
 /** The scope of extra specs that a host's aggregates must match; a key without any scope means the same, as in Nova. */
 export const AGGREGATE_SCOPE = 'aggregate_instance_extra_specs:';
+/** The scope of extra specs that an operator's declared filters and weighers read. A scheduler refuses those it has no rule for. */
+export const RULE_SCOPE = 'rule:';
+const RULE_KEY = new RegExp(`^${RULE_SCOPE}[a-z0-9_.-]{1,63}$`);
+/** The scope of extra specs that tolerate taints of hosts. */
+export const TOLERATION_SCOPE = 'toleration:';
+const TOLERATION_KEY = new RegExp(`^${TOLERATION_SCOPE}[a-z0-9_.-]{1,63}$`);
 /** Keys that the agents' drivers read; they put no requirement on a host. */
 const DRIVER_KEYS: readonly string[] = ['berth:command', 'berth:image'];
+
+function isForFilters(key: string): boolean {
+  return key.startsWith(AGGREGATE_SCOPE) || !key.includes(':') || RULE_KEY.test(key) || TOLERATION_KEY.test(key);
+}
 
 /**
  * Sorts extra specs by meaning. Unknown ones are refused: an ignored extra spec would build an instance without
@@ -61,7 +71,7 @@ export function parseExtraSpecs(extraSpecs: Readonly<Record<string, string>>, er
   const preferredAmounts: Omit<AmountSpec, 'suffix'>[] = [];
   const traits: TraitSpec[] = [];
   const hardware = new Map<string, string>();
-  const aggregateFacts: Record<string, string> = {};
+  const filterSpecs: Record<string, string> = {};
   let groupPolicy: ParsedExtraSpecs['groupPolicy'];
   for (const [key, value] of Object.entries(extraSpecs)) {
     const [, kind, suffix = '', name = ''] = KEY.exec(key) ?? [];
@@ -72,10 +82,10 @@ export function parseExtraSpecs(extraSpecs: Readonly<Record<string, string>>, er
       preferredAmounts.push({ key, ...amountOf(key, name, value, 1) });
     else if (key === 'group_policy') groupPolicy = oneOf(key, value, ['none', 'isolate']);
     else if (hardwareName !== undefined) hardware.set(hardwareName, value);
-    else if (key.startsWith(AGGREGATE_SCOPE) || !key.includes(':')) aggregateFacts[key] = value;
+    else if (isForFilters(key)) filterSpecs[key] = value;
     else if (!DRIVER_KEYS.includes(key)) throw error('unknown_extra_spec', key, 'is not understood; take it out');
   }
-  return { amounts, preferredAmounts, traits, groupPolicy, hardware, aggregateFacts };
+  return { amounts, preferredAmounts, traits, groupPolicy, hardware, filterSpecs };
 
   function knownTrait(key: string, name: string): string {
     if (isTrait(name)) return name;

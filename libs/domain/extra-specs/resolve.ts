@@ -78,9 +78,9 @@ function withExtraSpecs(spec: RequestSpec, field: string): ResolvedSpec {
     forbiddenTraits: union(spec.forbiddenTraits, traitsWith('forbidden')),
     preferredTraits: union(spec.preferredTraits, traitsWith('preferred')),
     preferredResources: { ...spec.preferredResources, ...asResources(said.preferredAmounts) },
-    extraSpecs: said.aggregateFacts,
+    extraSpecs: said.filterSpecs,
     requestGroups: [...spec.requestGroups, ...added],
-    groupPolicy: policyOf(spec, said, groups, topology, error),
+    groupPolicy: policyOf(spec, said, { groups, topology }, error),
     sameSubtrees: [...spec.sameSubtrees, ...(topology?.sameSubtrees ?? [])],
     origins: originsOf(said, topology),
   };
@@ -156,8 +156,7 @@ function refuseTwice(groups: readonly RequestGroup[], error: ExtraSpecError): vo
 function policyOf(
   spec: RequestSpec,
   { groupPolicy }: ParsedExtraSpecs,
-  groups: readonly RequestGroup[],
-  topology: Topology | undefined,
+  { groups, topology }: { readonly groups: readonly RequestGroup[]; readonly topology: Topology | undefined },
   error: ExtraSpecError,
 ): RequestSpec['groupPolicy'] {
   if (groups.length > 1 && groupPolicy === undefined && spec.groupPolicy === 'none') {

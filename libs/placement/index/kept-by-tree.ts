@@ -22,6 +22,11 @@ export class KeptByTree<T> {
     return made;
   }
 
+  /** Forgets all, for something else that values were made from has changed. */
+  clear(): void {
+    this.#made.clear();
+  }
+
   close(): void {
     this.#changes.close();
   }
@@ -29,6 +34,6 @@ export class KeptByTree<T> {
   #catchUp(): void {
     const changed = this.#changes.take();
     if (changed === 'all') this.#made.clear();
-    else for (const root of changed) this.#made.delete(root);
+    else if (changed.size > 0) for (const root of changed) this.#made.delete(root);
   }
 }

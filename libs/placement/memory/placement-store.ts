@@ -18,6 +18,7 @@ import type {
   HostReport,
   JoinPool,
   KeepTerms,
+  KeptCandidate,
   KeptDecision,
   KeptRequest,
   NodeWrite,
@@ -33,12 +34,14 @@ import type {
   Rows,
   SeenProcess,
   StoreIdentity,
+  StoreImage,
+  TakenCandidate,
 } from '../port/placement-store';
 import { firstNumber } from '../port/revisions';
 import { ChangeLog } from './change-log';
 import { DecisionRing } from './decision-ring';
 import { acquireHosts, releaseHosts } from './holders';
-import { KeptRequests } from './kept-requests';
+import { KeptUntil } from './kept-until';
 import { MemoryPools } from './pools';
 import { MemoryProcesses } from './processes';
 import { MemoryTables } from './tables';
@@ -54,7 +57,8 @@ export class MemoryPlacementStore implements PlacementStore {
   readonly #tables = new MemoryTables();
   readonly #log: ChangeLog;
   readonly #decisions = new DecisionRing();
-  readonly #requests = new KeptRequests();
+  readonly #requests = new KeptUntil<Uint8Array>();
+  readonly #candidates = new KeptUntil<string>();
   readonly #pools = new MemoryPools(this.#tables.maps.holder);
   readonly #processes = new MemoryProcesses();
   #revision = 0;
@@ -64,9 +68,15 @@ export class MemoryPlacementStore implements PlacementStore {
   /** Since when another server goes on, until its first commit. */
   #goesOnAtMs: number | undefined;
 
-  /** `maxChanges`: how far back followers can catch up. */
-  constructor(maxChanges = 100_000) {
+  /**
+   * @param maxChanges  how far back followers can catch up
+   * @param image  what it begins with, of another store; empty by default
+   */
+  constructor(maxChanges = 100_000, image?: StoreImage) {
     this.#log = new ChangeLog(maxChanges);
+    if (image === undefined) return;
+    this.#tables.load(image);
+    ({ revision: this.#revision, claimToken: this.#claimToken, bornAtMs: this.#bornAtMs } = image);
   }
 
   async commit(command: Command): Promise<CommitResult> {
@@ -161,6 +171,11 @@ export class MemoryPlacementStore implements PlacementStore {
     return this.#revision;
   }
 
+  async image(): Promise<StoreImage> {
+    const [revision, claimToken, bornAtMs] = [this.#revision, this.#claimToken, this.#bornAtMs];
+    return { revision, claimToken, bornAtMs, ...this.#tables.image() };
+  }
+
   follow(revision: number, onChanges: (changes: readonly Change[]) => void, signal: AbortSignal): Promise<void> {
     return this.#log.follow(revision, () => this.#revision, onChanges, signal);
   }
@@ -213,16 +228,34 @@ export class MemoryPlacementStore implements PlacementStore {
     this.#decisions.keep(decisions, most);
   }
 
-  async decision(instanceUuid: string): Promise<Uint8Array | undefined> {
-    return this.#decisions.of(instanceUuid);
+  async recentDecisions(most: number): Promise<Uint8Array[]> {
+    return this.#decisions.recent(most);
+  }
+
+  async decision(uuid: string): Promise<Uint8Array | undefined> {
+    return this.#decisions.of(uuid);
   }
 
   async keepAllocationRequests(requests: readonly KeptRequest[], terms: KeepTerms): Promise<void> {
-    this.#requests.keep(requests, terms);
+    this.#requests.keep(
+      requests.map(({ id, sealed }) => [id, sealed]),
+      terms,
+    );
   }
 
   async allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]> {
-    return ids.map((id) => this.#requests.of(id, atMs));
+    return ids.map((id) => this.#requests.of(id, atMs)?.content);
+  }
+
+  async keepCandidates(candidates: readonly KeptCandidate[], terms: KeepTerms): Promise<void> {
+    this.#candidates.keep(
+      candidates.map(({ id, content }) => [id, content]),
+      terms,
+    );
+  }
+
+  async takeCandidate(id: string, atMs: number): Promise<TakenCandidate | undefined> {
+    return this.#candidates.take(id, atMs);
   }
 
   /** Does nothing: several services of a process share one store, which ends with the process. */

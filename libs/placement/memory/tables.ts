@@ -3,7 +3,7 @@ import { laterOf, withAmounts } from '../commands/claims/use-over-time';
 import type { ClaimView } from '../commands/claims/view';
 import { addRow, type RowLists, type Stored, type TableName, type Tables } from '../commands/tables';
 import type { Conflict, Guard, Proposal, Reader, Write } from '../commands/transaction';
-import type { RefusedCommit, Rows } from '../port/placement-store';
+import type { RefusedCommit, Rows, StoreImage } from '../port/placement-store';
 import { renewHolder } from './holders';
 
 type Maps = { readonly [T in TableName]: Map<string, Stored<Tables[T]>> };
@@ -104,6 +104,24 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
       for (const key of this.maps[table].keys()) this.#addRow(rows, table, key);
     }
     return rows;
+  }
+
+  /** Everything, for `load`. */
+  image(): Pick<StoreImage, 'tables' | 'counts' | 'heartbeats'> {
+    const rowsOf = (rows: ReadonlyMap<string, Stored<unknown>>) =>
+      Array.from(rows, ([key, { revision, row }]) => [key, revision, row] as const);
+    const tables = Object.fromEntries(Object.entries(this.maps).map(([table, rows]) => [table, rowsOf(rows)]));
+    return { tables, counts: [...this.#counts], heartbeats: [...this.#heartbeats] };
+  }
+
+  /** Fills empty tables. */
+  load({ tables, counts, heartbeats }: Pick<StoreImage, 'tables' | 'counts' | 'heartbeats'>): void {
+    for (const table of Object.keys(this.maps) as TableName[]) {
+      const rows = this.maps[table] as Map<string, Stored<unknown>>;
+      for (const [key, revision, row] of tables[table] ?? []) rows.set(key, { revision, row });
+    }
+    for (const [name, count] of counts) this.#counts.set(name, count);
+    for (const [host, atMs] of heartbeats) this.#heartbeats.set(host, atMs);
   }
 
   /** Applies writes as one commit; the rows that changed, for mirrors. */

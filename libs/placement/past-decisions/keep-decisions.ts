@@ -121,6 +121,7 @@ function bucket(size: number, perSecond: number, clock: Clock): Bucket {
 }
 
 function asKept({ instanceUuids, decision }: PastDecision): KeptDecision {
-  const id = `${decision.requestId}/${decision.decidedAtMs}`;
-  return { id, instanceUuids, content: decisionCodec.encode(decision) };
+  const { requestId, decidedAtMs } = decision;
+  const foundBy = [...new Set([...instanceUuids, requestId])];
+  return { id: `${requestId}/${decidedAtMs}`, foundBy, content: decisionCodec.encode(decision) };
 }

@@ -8,14 +8,17 @@ import type { ProcessStore } from './processes';
 import type {
   Change,
   KeepTerms,
+  KeptCandidate,
   KeptDecision,
   KeptRequest,
   ProjectUsage,
   ReportedProvider,
   Revised,
   Rows,
+  TakenCandidate,
 } from './rows';
 import type { StoreIdentity } from './store-identity';
+import type { StoreImage } from './store-image';
 
 export type * from './command';
 export type * from './commit-result';
@@ -23,6 +26,7 @@ export type * from './pools';
 export type * from './processes';
 export type * from './rows';
 export type * from './store-identity';
+export type * from './store-image';
 
 /**
  * The truth about providers, hosts and consumers of one cell. Adapters: `redis` and `memory`, which pass one contract
@@ -86,6 +90,12 @@ export interface PlacementStore extends PoolStore, ProcessStore {
   snapshot(onRows: (rows: Rows) => void): Promise<number>;
 
   /**
+   * The store's content, for another store that is to be opened with it. A store that is read over a connection reads table after
+   * table: what is committed meanwhile is in some of them, and `revision` is that of the beginning.
+   */
+  image(): Promise<StoreImage>;
+
+  /**
    * Changes after `revision`, in order, without a gap, until the signal aborts. A store that is read over a connection awaits
    * `pause` after each read that brought changes.
    *
@@ -126,11 +136,14 @@ export interface PlacementStore extends PoolStore, ProcessStore {
   /** The settled days of projects, by project; those without any are left out. */
   projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>>;
 
-  /** Keeps decisions, and of all the last `most`, each for the last that was decided for its instances. No commit. */
+  /** Keeps decisions, and of all the last `most`, each for the last that was decided for its instances and its request. No commit. */
   keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void>;
 
-  /** The content of the last decision for an instance, if it is still kept. */
-  decision(instanceUuid: string): Promise<Uint8Array | undefined>;
+  /** The content of the last decision for an instance or a request, if it is still kept. */
+  decision(uuid: string): Promise<Uint8Array | undefined>;
+
+  /** The contents of the last `most` decisions that are kept, the newest first. */
+  recentDecisions(most: number): Promise<Uint8Array[]>;
 
   /**
    * Keeps sealed allocation requests under ids, for a time, and of all at most `most`: beyond that, those that expire first go.
@@ -140,6 +153,12 @@ export interface PlacementStore extends PoolStore, ProcessStore {
 
   /** Requests kept under ids, in their order; undefined for unknown and expired ones. */
   allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]>;
+
+  /** Keeps candidates under ids, in the same way, and apart from allocation requests. No commit. */
+  keepCandidates(candidates: readonly KeptCandidate[], terms: KeepTerms): Promise<void>;
+
+  /** Takes the candidate that is kept under an id: only one caller gets it. Undefined when it is unknown, expired or taken. */
+  takeCandidate(id: string, atMs: number): Promise<TakenCandidate | undefined>;
 
   close(): Promise<void>;
 }

@@ -45,6 +45,18 @@ export interface KeptRequest {
   readonly sealed: Uint8Array;
 }
 
+/** A candidate that a client was shown, opaque to the store, and the UUID that it may be claimed by. */
+export interface KeptCandidate {
+  readonly id: string;
+  readonly content: string;
+}
+
+/** A candidate that was kept, and is no more. */
+export interface TakenCandidate {
+  readonly content: string;
+  readonly expiresAtMs: number;
+}
+
 /** Time and number for which requests are kept, from now on. */
 export interface KeepTerms {
   readonly atMs: number;
@@ -56,7 +68,8 @@ export interface KeepTerms {
 export interface KeptDecision {
   /** Its own. */
   readonly id: string;
-  readonly instanceUuids: readonly string[];
+  /** Its instances and its request: it is found by each, until there is a later one. */
+  readonly foundBy: readonly string[];
   /** Opaque to the store. */
   readonly content: Uint8Array;
 }

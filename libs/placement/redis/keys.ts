@@ -17,6 +17,8 @@ export type Keys = Readonly<
     | 'decisionRing'
     | 'allocationRequests'
     | 'allocationRequestExpiry'
+    | 'candidates'
+    | 'candidateExpiry'
     | 'pools'
     | 'nodes'
     | 'nodeChanges'
@@ -61,6 +63,8 @@ export function keysOf(cell: string): Keys {
     decisionRing: key('decision-ring'),
     allocationRequests: key('allocation-requests'),
     allocationRequestExpiry: key('allocation-request-expiry'),
+    candidates: key('candidates'),
+    candidateExpiry: key('candidate-expiry'),
     pools: key('pools'),
     nodes: key('nodes'),
     nodeChanges: key('node-changes'),

@@ -18,8 +18,10 @@ import type {
   HostGrant,
   HostHolder,
   HostReport,
+  ImageRow,
   JoinPool,
   KeepTerms,
+  KeptCandidate,
   KeptDecision,
   KeptRequest,
   NodeWrite,
@@ -37,6 +39,8 @@ import type {
   SeenProcess,
   StoreHealth,
   StoreIdentity,
+  StoreImage,
+  TakenCandidate,
 } from '../port/placement-store';
 import { decodeLines, type Line } from './change-record';
 import { batchCommitter, type CommitTransaction, commitPerTick } from './commit-batch';
@@ -47,7 +51,7 @@ import { redisPools } from './pools';
 import { redisProcesses } from './processes';
 import { RedisReader } from './reader';
 import { reportHosts } from './report-hosts';
-import { decodeHolder, decodeIdentity, decodeRow, encodeHolder, healthIn } from './row-format';
+import { decodeHolder, decodeIdentity, decodeRow, encodeHolder, healthIn, TABLES } from './row-format';
 import { SeenRevisions } from './seen-revisions';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
@@ -57,6 +61,7 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
   'release-hosts',
   'keep-decisions',
   'keep-requests',
+  'take-candidate',
 ]);
 const READ_CHUNK = 1_000;
 
@@ -226,6 +231,27 @@ export class RedisPlacementStore implements PlacementStore {
     return revision;
   }
 
+  async image(): Promise<StoreImage> {
+    const { revision, bornAtMs } = await this.identify();
+    const tables: Record<string, readonly ImageRow[]> = {};
+    for (const table of TABLES) {
+      const rows = await this.#reader.scan(table);
+      tables[table] = rows.map(([key, stored]) => [key, stored.revision, stored.row]);
+    }
+    const { counters, heartbeats, claimToken } = this.#keys;
+    const [counts, heard, token] = await this.#client.run((redis) =>
+      Promise.all([redis.hgetall(counters), redis.zrange(heartbeats, '0', '-1', 'WITHSCORES'), redis.get(claimToken)]),
+    );
+    return {
+      revision,
+      claimToken: Number(token ?? 0),
+      bornAtMs,
+      tables,
+      counts: Object.entries(counts).map(([name, count]) => [name, Number(count)]),
+      heartbeats: heard.flatMap((host, n) => (n % 2 === 0 ? [[host, Number(heard[n + 1])] as const] : [])),
+    };
+  }
+
   async follow(
     revision: number,
     onChanges: (changes: readonly Change[]) => void,
@@ -305,19 +331,29 @@ export class RedisPlacementStore implements PlacementStore {
   }
 
   async keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void> {
-    const args = decisions.flatMap(({ id, instanceUuids, content }) => [
-      [id, ...instanceUuids].join(' '),
+    const args = decisions.flatMap(({ id, foundBy, content }) => [
+      [id, ...foundBy].join(' '),
       Buffer.from(content).toString('base64'),
     ]);
     const { decisions: byId, decided, decisionRing } = this.#keys;
     await this.#client.runScript(scripts['keep-decisions'], [byId, decided, decisionRing], [most, ...args]);
   }
 
-  async decision(instanceUuid: string): Promise<Uint8Array | undefined> {
+  async decision(uuid: string): Promise<Uint8Array | undefined> {
     const { decisions, decided } = this.#keys;
-    const id = await this.#client.run((redis) => redis.hget(decided, instanceUuid));
+    const id = await this.#client.run((redis) => redis.hget(decided, uuid));
     const text = id === null ? null : await this.#client.run((redis) => redis.hget(decisions, id));
     return text === null ? undefined : Buffer.from(text, 'base64');
+  }
+
+  async recentDecisions(most: number): Promise<Uint8Array[]> {
+    const { decisions, decisionRing } = this.#keys;
+    const lines = await this.#client.run((redis) => redis.lrange(decisionRing, -most, -1));
+    const ids = lines.map((line) => line.split(' ', 1)[0] ?? '').toReversed();
+    if (ids.length === 0) return [];
+    const texts = await this.#client.run((redis) => redis.hmget(decisions, ...ids));
+    // One that was forgotten meanwhile is left out.
+    return texts.flatMap((text) => (text === null ? [] : [Buffer.from(text, 'base64')]));
   }
 
   async keepAllocationRequests(requests: readonly KeptRequest[], { atMs, ttlMs, most }: KeepTerms): Promise<void> {
@@ -325,6 +361,24 @@ export class RedisPlacementStore implements PlacementStore {
     const { allocationRequests, allocationRequestExpiry } = this.#keys;
     const keys = [allocationRequests, allocationRequestExpiry];
     await this.#client.runScript(scripts['keep-requests'], keys, [atMs, atMs + ttlMs, most, ...args]);
+  }
+
+  async keepCandidates(found: readonly KeptCandidate[], { atMs, ttlMs, most }: KeepTerms): Promise<void> {
+    const args = found.flatMap(({ id, content }) => [id, content]);
+    const { candidates, candidateExpiry } = this.#keys;
+    await this.#client.runScript(
+      scripts['keep-requests'],
+      [candidates, candidateExpiry],
+      [atMs, atMs + ttlMs, most, ...args],
+    );
+  }
+
+  async takeCandidate(id: string, atMs: number): Promise<TakenCandidate | undefined> {
+    const { candidates, candidateExpiry } = this.#keys;
+    const taken = await this.#client.runScript(scripts['take-candidate'], [candidates, candidateExpiry], [id]);
+    if (!Array.isArray(taken)) return undefined;
+    const [content, expiresAtMs] = [String(taken[0]), Number(taken[1])];
+    return expiresAtMs > atMs ? { content, expiresAtMs } : undefined;
   }
 
   async allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]> {

@@ -253,6 +253,9 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
   nomination: (_, content) => JSON.parse(content),
 };
 
+/** Every table. */
+export const TABLES = Object.keys(decoders) as readonly TableName[];
+
 /** A holder of hosts as scripts compare it. */
 export function encodeHolder({ agentRun, serviceHost }: HostHolder): string {
   return JSON.stringify([agentRun, serviceHost]);

@@ -23,12 +23,12 @@ async function search(
   const children = devices.map((total, i) => ({ name: `pf${i}`, parent: 'cn', has: { SRIOV_NET_VF: total } }));
   forest = await openForest([host, ...children]);
   const groups = [aGroup('', { VCPU: 1 }), ...amounts.map((amount, i) => aGroup(`_${i}`, { SRIOV_NET_VF: amount }))];
-  const { candidates, ...rest } = findCandidates(
+  const { candidates, isComplete, steps } = findCandidates(
     forest.view,
     aQuery(groups, { groupPolicy: isolate ? 'isolate' : 'none' }),
     options,
   );
-  return { found: candidates.length, ...rest };
+  return { found: candidates.length, isComplete, steps };
 }
 
 function times<T>(count: number, item: T): T[] {

@@ -18,6 +18,8 @@ import { problemOf } from './tree-problem';
 
 export interface SearchResult {
   readonly candidates: readonly Candidate[];
+  /** The first so many are of as many roots. */
+  readonly rootCount: number;
   /** False when a limit ended the search before it had seen everything. */
   readonly isComplete: boolean;
   /** Providers tried, in all trees: what the search cost. */
@@ -83,16 +85,22 @@ function* searchFor(
   const effort: Effort = { steps: 0, isComplete: true, isPauseDue: aids.isPauseDue };
   const firsts = aids.kept?.firstsOf(query, options);
   const search = plan && collect(plan, view, options, effort, { columns: aids.columns, firsts });
-  if (search === undefined) return { candidates: [], isComplete: true, steps: 0 };
+  if (search === undefined) return { candidates: [], rootCount: 0, isComplete: true, steps: 0 };
   for (let next = search.next(); ; next = search.next()) {
-    if (next.done === true) return { candidates: next.value, isComplete: effort.isComplete, steps: effort.steps };
+    if (next.done === true) return { ...next.value, isComplete: effort.isComplete, steps: effort.steps };
     yield undefined;
   }
 }
 
 function withoutGone(view: PlacementView, result: SearchResult): SearchResult {
   const isThere = ({ allocations }: Candidate) => Object.keys(allocations).every((uuid) => view.provider(uuid));
-  return { ...result, candidates: result.candidates.filter(isThere) };
+  const { candidates, rootCount } = result;
+  const firsts = candidates.slice(0, rootCount).filter(isThere);
+  return {
+    ...result,
+    rootCount: firsts.length,
+    candidates: [...firsts, ...candidates.slice(rootCount).filter(isThere)],
+  };
 }
 
 /** Ways to meet a plan in one tree and what is shared with it, lazily. The view must not change in between. */
@@ -152,11 +160,17 @@ function* collect(
     columns,
     firsts: kept,
   }: { readonly columns: RootColumns | undefined; readonly firsts: Map<string, First> | undefined },
-): Generator<undefined, Candidate[]> {
+): Generator<undefined, Pick<SearchResult, 'candidates' | 'rootCount'>> {
   const limit = Math.min(options.limit ?? MAX_CANDIDATES, MAX_CANDIDATES);
   const maxSteps = options.maxSteps ?? MAX_STEPS;
   const found: Candidate[] = [];
   const seen = new Set<string>();
+  let rootCount: number | undefined;
+  const ended = () => ({ candidates: found, rootCount: rootCount ?? found.length });
+  const cut = () => {
+    effort.isComplete = false;
+    return ended();
+  };
   const isSpent = () => found.length === limit || effort.steps >= maxSteps;
   const searchIn = (root: string) => searchTree(plan, root, options, effort);
   let firsts = kept;
@@ -205,7 +219,7 @@ function* collect(
   };
   for (let next = roots.next(); next.done !== true; next = roots.next()) {
     const root = next.value;
-    if (isSpent()) return cut(found, effort);
+    if (isSpent()) return cut();
     if (effort.isPauseDue?.() === true) yield* pause();
     const known = firsts?.get(root);
     if (known !== undefined) takeKept(root, known);
@@ -214,9 +228,10 @@ function* collect(
       if (effort.isComplete) firsts?.set(root, first);
     }
   }
+  rootCount = found.length;
   let searches: Generator<Candidate | undefined>[] = [];
   for (const start of waiting) {
-    if (isSpent()) return cut(found, effort);
+    if (isSpent()) return cut();
     if (effort.isPauseDue?.() === true) yield* pause();
     const search = start();
     if ((yield* takeNext(search)) > 0) searches.push(search);
@@ -225,12 +240,12 @@ function* collect(
     const round = searches;
     searches = [];
     for (const search of round) {
-      if (isSpent()) return cut(found, effort);
+      if (isSpent()) return cut();
       if (effort.isPauseDue?.() === true) yield* pause();
       if ((yield* takeNext(search)) > 0) searches.push(search);
     }
   }
-  return found;
+  return ended();
 }
 
 /** The search of a tree that comes again in the second round. */
@@ -245,11 +260,6 @@ function* after(passed: number, search: Generator<Candidate | undefined>): Gener
     else left--;
   }
   yield* search;
-}
-
-function cut(found: Candidate[], effort: Effort): Candidate[] {
-  effort.isComplete = false;
-  return found;
 }
 
 function isNew(seen: Set<string>, key: string): boolean {

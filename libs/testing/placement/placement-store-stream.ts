@@ -1,4 +1,6 @@
+import { inventory } from '../../domain/inventory';
 import { storedGroupKey } from '../../domain/server-group';
+import { MemoryPlacementStore } from '../../placement/memory/placement-store';
 import { Mirror } from '../../placement/mirror/mirror';
 import type { Change, PlacementStore } from '../../placement/port/placement-store';
 import { silentLog } from '../../runtime/log';
@@ -116,6 +118,28 @@ export function describeStream(world: () => PlacementStoreWorld): void {
         expect(mirror.hostOfRoot(aReport().providerUuid)?.name).toBe('host-1');
         expect(mirror.readiness()).toEqual({ ready: true });
       }
+    });
+
+    it('opens another store with what it keeps', async () => {
+      await mustReport(store, aReport({ traits: ['CUSTOM_FAST'] }));
+      const root = await aProvider(store);
+      const child = await aProvider(store, { VCPU: inventory(8) }, root);
+      const group = { id: 'g', policy: 'anti-affinity', maxPerHost: 1 } as const;
+      const write = { ...aWrite({ [child]: { VCPU: 2 } }), group: { group, host: 'host-1' } };
+      expect(await claim(store, write)).toMatchObject({ kind: 'committed' });
+      await setQuota(store, write.projectId, { limits: { VCPU: 4 }, cohort: 'cohort' });
+      const image = await store.image();
+      const other = new MemoryPlacementStore(undefined, image);
+      expect(await contentsOf(other)).toEqual(await contentsOf(store));
+      expect(await other.heardAt(['host-1'])).toEqual(await store.heardAt(['host-1']));
+      expect(image.revision).toBe(await store.revision());
+      // Its counters, names and tokens go on.
+      const again = { ...aWrite({ [child]: { VCPU: 1 } }), group: write.group };
+      expect(await claim(other, again)).toMatchObject({ kind: 'group' });
+      const taken = (await store.consumers([write.uuid]))[0]?.claimToken ?? 0;
+      expect(await claim(other, aWrite({ [child]: { VCPU: 1 } }))).toMatchObject({ kind: 'committed' });
+      expect((await other.image()).claimToken).toBeGreaterThan(taken);
+      expect(await store.revision()).toBe(image.revision);
     });
 
     it('lets a mirror read its own writes at once', async () => {

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environment } from '../../runtime/system';
+import { scriptArguments } from './child';
 
 const ROOT = join(__dirname, '../../..');
 
@@ -11,8 +13,10 @@ export interface DeployedCredentials {
   /** RabbitMQ's `load_definitions`. */
   readonly definitionsFile: string;
   readonly aclFile: string;
+  /** The virtual host of the definitions; each has one of its own, so that many may share a broker. */
+  readonly virtualHost: string;
   passwordOf(user: string): string;
-  /** The URL of a user on a test's broker, on the virtual host of the definitions. */
+  /** The URL of a user on a test's broker. */
   brokerUrl(user: string, port: number): string;
   remove(): void;
 }
@@ -29,14 +33,18 @@ export function deployedCredentials(users: readonly string[] = [], isCluster = f
     BERTH_PLACEMENT_TOKEN: 'the-token-of-the-test',
     BERTH_BROKER_CLUSTER: isCluster ? 'on' : 'off',
   };
-  const asSources = ['--conditions=berth-source', '--require', join(ROOT, 'libs/testing/typescript.cjs')];
   const script = join(ROOT, 'deploy/credentials.mjs');
-  execFileSync(process.execPath, [...asSources, script, folder], { env, cwd: ROOT, stdio: 'pipe' });
+  execFileSync(process.execPath, [...scriptArguments(), script, folder], { env, cwd: ROOT, stdio: 'pipe' });
+  const definitionsFile = join(folder, 'rabbitmq-definitions.json');
+  const virtualHost = `berth-${randomUUID()}`;
+  const definitions = readFileSync(definitionsFile, 'utf8');
+  writeFileSync(definitionsFile, definitions.replaceAll(/("(?:vhost|name)": ?)"berth"/g, `$1"${virtualHost}"`));
   return {
-    definitionsFile: join(folder, 'rabbitmq-definitions.json'),
+    definitionsFile,
+    virtualHost,
     aclFile: join(folder, 'redis-users.acl'),
     passwordOf,
-    brokerUrl: (user, port) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}/berth`,
+    brokerUrl: (user, port) => `amqp://${user}:${passwordOf(user)}@127.0.0.1:${port}/${virtualHost}`,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

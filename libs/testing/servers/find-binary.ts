@@ -75,7 +75,7 @@ function installPackage(name: string): boolean {
   const env = { ...environment(), DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const aptGet = (...args: string[]) => spawnSync('apt-get', args, { env, stdio: 'ignore' }).status === 0;
   // Another worker may be installing at the same time. Hundreds of packages need not survive a power cut one by one.
-  const options = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Options::=--force-unsafe-io'];
+  const options = ['-o', 'DPkg::Lock::Timeout=600', '-o', 'Dpkg::Options::=--force-unsafe-io'];
   const install = () => aptGet('install', '-y', '--no-install-recommends', ...options, name);
   return install() || (aptGet('update') && install());
 }

@@ -55,8 +55,12 @@ export async function startMariadb(): Promise<MariadbServer> {
   const probe = { send: '', expect: '' };
   const server = await startServer({ name: 'MariaDB', url, port, folder, command, args, env: environment(), probe });
   return Object.assign(server, {
-    sql: async (statements: string) =>
-      (await run(client, ['--no-defaults', `--socket=${socket}`, '-N', '-B', '-e', statements])).stdout,
+    async sql(statements: string) {
+      const running = run(client, ['--no-defaults', `--socket=${socket}`, '-N', '-B']);
+      // An argument could not be as long as thousands of rows.
+      running.child.stdin?.end(statements);
+      return (await running).stdout;
+    },
   });
 }
 

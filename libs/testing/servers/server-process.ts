@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sleep } from '../../domain/clock';
@@ -168,25 +168,36 @@ export function serverFolder(name: string): string {
 }
 
 /** Below the systems' ephemeral ports, so that nobody else takes one between the check and the use. */
-const PORTS = { first: 10_000, perProcess: 100, processes: 100 };
+const PORTS = { first: 10_000, blocks: 200, perBlock: 50 };
+let block: Promise<number> | undefined;
 let taken = 0;
 
-/** A port without a listener, outside the ephemeral range. */
+/** A port without a listener, outside the ephemeral range, of a block of this process. */
 export async function freePort(): Promise<number> {
+  block ??= ownBlock();
+  const first = await block;
   for (;;) {
-    const port = PORTS.first + (process.pid % PORTS.processes) * PORTS.perProcess + (taken++ % PORTS.perProcess);
-    if (await isFree(port)) return port;
+    const port = first + 1 + (taken++ % (PORTS.perBlock - 1));
+    const server = await listen(port);
+    server?.close();
+    if (server) return port;
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    server.close();
+/** The first port of a block, which this process listens on as long as it lives: so no other test process takes the block. */
+async function ownBlock(): Promise<number> {
+  for (let n = 0; n < PORTS.blocks; n++) {
+    const first = PORTS.first + ((process.pid + n) % PORTS.blocks) * PORTS.perBlock;
+    const server = await listen(first);
+    if (server?.unref()) return first;
   }
+  throw new Error(`other tests hold all ${PORTS.blocks} blocks of ports`);
+}
+
+async function listen(port: number): Promise<Server | undefined> {
+  const server = createServer().listen(port, '127.0.0.1');
+  return once(server, 'listening').then(
+    () => server,
+    () => undefined,
+  );
 }

@@ -2,15 +2,18 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { environment } from '../../runtime/system';
+import { sleep } from '../../domain/clock';
+import { environment, systemClock } from '../../runtime/system';
 import { type Binary, findBinary } from './find-binary';
 import { mountPoint, type OwnDisk, onOwnDisk } from './own-disk';
 import { freePort, serverFolder, startServer, type TestServer } from './server-process';
 
 /** A private RabbitMQ: `amqp://guest:guest@127.0.0.1:<port>`. */
 export interface RabbitmqServer extends TestServer {
-  /** Runs `rabbitmqctl` on it, such as `('close_all_connections', 'why')`; resolves to its output. Takes a second. */
+  /** Runs `rabbitmqctl` on it, such as `('list_queues', 'name')`; resolves to its output. Costs as much as a start. */
   ctl(...args: string[]): Promise<string>;
+  /** Evaluates an Erlang expression in it, which takes milliseconds; resolves to the value, as Erlang writes it. */
+  eval(expression: string): Promise<string>;
   /** URL of its management API, if it has one. */
   readonly managementUrl: string | undefined;
   /** Address for Prometheus' scrapes, `127.0.0.1:<port>`, if it has one. */
@@ -79,16 +82,17 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
   const ctl = async (...args: string[]) =>
     (await promisify(execFile)(join(dirname(command), 'rabbitmqctl'), ['-q', ...args], { env })).stdout;
   if (options.clusterOf) {
-    for (const words of [['stop_app'], ['join_cluster', nodeName(options.clusterOf.port)], ['start_app']])
-      await ctl(...words);
+    const joined = `ok = rabbit_mnesia:join_cluster('${nodeName(options.clusterOf.port)}', disc)`;
+    await evaluate(port, `rabbit:stop(), ${joined}, ok = rabbit:start()`);
   }
   const kill = server.kill.bind(server);
   return Object.assign(server, {
     ctl,
+    eval: (expression: string) => evaluate(port, expression),
     managementUrl: hasManagement ? `http://127.0.0.1:${managementPort}` : undefined,
     metricsTarget: hasMetrics ? `127.0.0.1:${metricsPort}` : undefined,
     async kill(signal: NodeJS.Signals) {
-      if (signal === 'SIGKILL' && server.pid !== undefined) await ctl('eval', SAVE_NAMES_OF_QUORUM_QUEUES);
+      if (signal === 'SIGKILL' && server.pid !== undefined) await evaluate(port, SAVE_NAMES_OF_QUORUM_QUEUES);
       await kill(signal);
     },
   });
@@ -98,11 +102,42 @@ export async function startRabbitmq(options: RabbitmqOptions = {}): Promise<Rabb
  * RabbitMQ 3.10 saves the names of its quorum queues every three minutes: a younger queue comes back empty and dead
  * after a kill. That defect is not under test here, so the names are saved before each kill.
  */
-const SAVE_NAMES_OF_QUORUM_QUEUES = 'dets:sync(ra_directory_reverse).';
+const SAVE_NAMES_OF_QUORUM_QUEUES = 'dets:sync(ra_directory_reverse)';
 
 const nodeName = (port: number) => `berth-${port}@localhost`;
 /** The cookie of a cluster's brokers. */
 const COOKIE = 'brokers-of-a-test';
+
+const ERL_CALL: Binary = { name: 'erl_call', folders: ['/usr/bin'], debianPackage: 'erlang-base' };
+
+/** A broker at work may be slow to take a connection. */
+const CONNECT = { attempts: 30, everyMs: 1_000 };
+
+/**
+ * Evaluates an Erlang expression in the private broker on a port of this machine.
+ *
+ * @throws Error with what Erlang says of an expression that fails.
+ */
+export async function evaluate(port: number, expression: string): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await evaluateOnce(port, expression);
+    } catch (thrown) {
+      if (attempt === CONNECT.attempts || !String(thrown).includes('failed to connect')) throw thrown;
+      await sleep(systemClock(), CONNECT.everyMs);
+    }
+  }
+}
+
+async function evaluateOnce(port: number, expression: string): Promise<string> {
+  const calling = promisify(execFile)(findBinary(ERL_CALL), ['-c', COOKIE, '-n', nodeName(port), '-e']);
+  calling.child.stdin?.on('error', () => {});
+  calling.child.stdin?.end(`lists:flatten(io_lib:format("~0p", [begin ${expression} end])).\n`);
+  const { stdout } = await calling;
+  const [, value] = /^\{ok, "(.*)"\}\s*$/s.exec(stdout) ?? [];
+  if (value === undefined) throw new Error(`${expression}: ${stdout}`);
+  return value;
+}
 
 /** Settings that keep a broker private to its folder, and make it start fast. */
 function rabbitmqEnvironment(

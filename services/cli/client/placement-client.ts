@@ -29,7 +29,10 @@ export function createPlacementClient(address: PlacementAddress) {
     aggregates: (uuid: string) => ofProvider<string[]>(uuid, 'aggregates'),
     allocationsOn: (uuid: string) => ofProvider<ProviderAllocations>(uuid, 'allocations'),
     allocationsOf: (consumer: string) => getDocument<ConsumerDocument>(address, `/allocations/${consumer}`),
-    candidates: (query: Query) => getDocument<CandidatesDocument>(address, '/allocation_candidates', query),
+    candidates: (query: Query, withIds = false) => {
+      const headers: Record<string, string> = withIds ? { 'berth-candidate-ids': 'true' } : {};
+      return getDocument<CandidatesDocument>(address, '/allocation_candidates', query, headers);
+    },
     projectUsages: (query: Query) => get<UsagesByType>('usages', '/usages', query),
   };
 }

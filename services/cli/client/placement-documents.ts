@@ -41,6 +41,8 @@ export interface ConsumerDocument {
 }
 
 export interface AllocationRequest {
+  /** By which it may be claimed once, when ids were asked for. */
+  readonly id?: string;
   /** By provider. */
   readonly allocations: Readonly<Record<string, HoldingDocument>>;
   /** Providers by the suffix of the request group that they meet; '' is the unnumbered group. */

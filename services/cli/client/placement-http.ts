@@ -22,6 +22,7 @@ export interface PlacementRequest {
   readonly body?: unknown;
   /** The minor number of the microversion; that of the documents that commands read unless given. */
   readonly minor?: number;
+  readonly headers?: Readonly<Record<string, string>>;
   /** A global request id, by which the services' logs can be followed. */
   readonly requestId?: string;
 }
@@ -34,9 +35,15 @@ export const NEWEST_MINOR = 39;
  *
  * @throws BerthError `unavailable`, `deadline_exceeded`, `aborted / interrupted`, and `refusal` for any status but 200.
  */
-export async function getDocument<T>(address: PlacementAddress, path: string, query: Query = []): Promise<T> {
+export async function getDocument<T>(
+  address: PlacementAddress,
+  path: string,
+  query: Query = [],
+  headers: PlacementRequest['headers'] = {},
+): Promise<T> {
   const parameters = new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])).toString();
-  const { status, body } = await askPlacement(address, { path: `${path}${parameters === '' ? '' : `?${parameters}`}` });
+  const asked = `${path}${parameters === '' ? '' : `?${parameters}`}`;
+  const { status, body } = await askPlacement(address, { path: asked, headers });
   if (status === 200 && typeof body === 'object' && body !== null) return body as T;
   throw refusal(status, body, address.url);
 }
@@ -49,6 +56,7 @@ export async function getDocument<T>(address: PlacementAddress, path: string, qu
 export async function askPlacement(address: PlacementAddress, request: PlacementRequest): Promise<JsonAnswer> {
   const { method = 'GET', path, body, minor = NEWEST_MINOR, requestId } = request;
   const headers = {
+    ...request.headers,
     'openstack-api-version': `placement 1.${minor}`,
     'x-auth-token': address.token,
     ...(requestId === undefined ? {} : { 'x-openstack-request-id': requestId }),

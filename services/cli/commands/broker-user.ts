@@ -27,7 +27,7 @@ import { facts } from '../views/table';
 export function agentCommand(context: Context): CommandUnknownOpts {
   const enrol = new Command('enrol')
     .argument('<host>', 'the BERTH_AGENT_HOST of the agent')
-    .option('--carries', 'it carries the hosts <host>-1, <host>-2, ..., too', false)
+    .option('--carries', 'it also carries the hosts <host>-1, <host>-2, ...', false)
     .addOption(new Option('--pool <pool>', 'it shares the nodes of this pool, and has no host').conflicts('carries'))
     .option('--revoke', 'remove the user instead, and close its connections; the order queue stays', false)
     .option('--json', 'print one JSON value', false);

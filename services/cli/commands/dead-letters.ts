@@ -30,8 +30,8 @@ function listCommand(context: Context): CommandUnknownOpts {
     ],
   };
   const command = listingCommand('list', listing)
-    .description('List dead letters, oldest first, with the reason each is one. They stay where they are.')
-    .option('--limit <n>', 'at most so many', wholeFrom(1), 100);
+    .description('List dead letters with their reasons, oldest first. They stay in their queue.')
+    .option('--limit <n>', 'list at most this many', wholeFrom(1), 100);
   useBus(context, command, async (bus, flags) => {
     await showListing(context, flags, listing, async () => {
       const letters: DeadLetter[] = [];
@@ -52,7 +52,7 @@ function requeueCommand(context: Context): CommandUnknownOpts {
     )
     .option('--id <message>', 'only this message')
     .option('--reason <reason>', 'only those with this reason')
-    .option('--limit <n>', 'look at so many at most', wholeFrom(1), 100)
+    .option('--limit <n>', 'look at no more than this many', wholeFrom(1), 100)
     .option('--json', 'print one JSON value', false);
   useBus(context, command, async (bus, { id, reason, limit, json }) => {
     const meant: string[] = [];
@@ -76,11 +76,11 @@ function requeueCommand(context: Context): CommandUnknownOpts {
 
 function discardCommand(context: Context): CommandUnknownOpts {
   const command = new Command('discard')
-    .description('Delete dead letters for good: of these, say which by --id or --reason, or --all.')
+    .description('Delete dead letters permanently: choose them by --id or --reason, or take --all.')
     .option('--id <message>', 'only this message')
     .option('--reason <reason>', 'only those with this reason')
-    .option('--all', 'whatever they are', false)
-    .option('--limit <n>', 'look at so many at most', wholeFrom(1), 100)
+    .option('--all', 'all of them', false)
+    .option('--limit <n>', 'look at no more than this many', wholeFrom(1), 100)
     .option('--json', 'print one JSON value', false);
   useBus(context, command, async (bus, { id, reason, all, limit, json }) => {
     if (!all && id === undefined && reason === undefined) {

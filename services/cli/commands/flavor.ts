@@ -92,7 +92,7 @@ function showCommand(context: Context): CommandUnknownOpts {
 
 function setCommand(context: Context): CommandUnknownOpts {
   const command = new Command('set')
-    .description('Set extra specs or the description; what was built before stays as it is.')
+    .description('Set extra specs or the description; instances keep those that they were built with.')
     .argument('<name>', 'flavor', flavorName)
     .addOption(repeatable('--extra-spec <key=value>', 'an extra spec, as in Nova', keyAndValue))
     .option('--description <text>', 'for people')
@@ -111,7 +111,7 @@ function setCommand(context: Context): CommandUnknownOpts {
 
 function unsetCommand(context: Context): CommandUnknownOpts {
   const command = new Command('unset')
-    .description('Take extra specs away; what was built before stays as it is.')
+    .description('Remove extra specs; instances keep those that they were built with.')
     .argument('<name>', 'flavor', flavorName)
     .addOption(repeatable('--extra-spec <key>', 'the key of an extra spec', String))
     .option('--json', 'print one JSON value', false);

@@ -85,7 +85,7 @@ function listCommand(context: Context): CommandUnknownOpts {
 }
 
 function setCommand(context: Context): CommandUnknownOpts {
-  const command = addSubject(new Command('set').description('Set limits; those that are not named stay.'))
+  const command = addSubject(new Command('set').description('Set limits; the others stay.'))
     .addOption(repeatable('--limit <CLASS=N>', 'a limit on a resource class or on instances; -1 is none', limitOfClass))
     .addOption(repeatable('--borrow-limit <CLASS=N>', 'how far above its limit it may go in its cohort', borrowOfClass))
     .addOption(repeatable('--lend-limit <CLASS=N>', 'how much of its limit it lends in its cohort', borrowOfClass))
@@ -134,7 +134,9 @@ function unsetCommand(context: Context): CommandUnknownOpts {
 }
 
 function addSubject<Args extends unknown[]>(command: Command<Args>) {
-  return command.option('--project <id>', 'of this project').option('--default', 'of all that have none', false);
+  return command
+    .option('--project <id>', 'of this project')
+    .option('--default', 'of all projects that have none', false);
 }
 
 /** @throws BerthError `invalid_argument / usage` unless exactly one of the two is given. */

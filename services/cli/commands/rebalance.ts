@@ -24,10 +24,10 @@ import { repeatable } from './repeatable-flag';
 /** `berth rebalance --plan | --apply | --undo`: the fewest moves that reach a goal. */
 export function rebalanceCommand(context: Context): CommandUnknownOpts {
   const command = new Command('rebalance')
-    .option('--plan', 'print the moves; nothing is changed', false)
-    .option('--apply', 'claim all of them at once, and make them; undone when one fails', false)
-    .option('--undo', 'release what an earlier run for the same goal claimed and did not move', false)
-    .option('--name <plan>', 'a name for the plan, instead of one that follows from its goal', planName)
+    .option('--plan', 'print the moves and change nothing', false)
+    .option('--apply', 'claim all moves at once and make them; when one fails, undo all', false)
+    .option('--undo', 'release the claims of an earlier run for the same goal that did not move', false)
+    .option('--name <plan>', 'a name for the plan; by default the goal names it', planName)
     .addOption(repeatable('--empty <host>', 'move every instance off this host', (text) => text))
     .option('--empty-rack <rack>', 'move every instance off this rack (as --empty-in rack=RACK)')
     .addOption(
@@ -44,8 +44,8 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
       'make room for more instances of the present sizes, with at most this many moves',
       amount,
     )
-    .option('--cold', 'stop, move and start instead of moving live: what fails later is undone more surely', false)
-    .option('--parallel <n>', 'so many instances at once', amount, 4)
+    .option('--cold', 'stop, move and start instead of moving live; undoing a failed plan succeeds more often', false)
+    .option('--parallel <n>', 'instances to move at once', amount, 4)
     .option('--timeout <seconds>', 'how long one move may take', amount, 600)
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, options) => {

@@ -24,11 +24,13 @@ export function topCommand(context: Context): CommandUnknownOpts {
   const command = new Command('top')
     .addOption(new Option('--sort <by>', 'how hosts are sorted').choices(SORTINGS).default('use' as const))
     .option('--interval <seconds>', 'between two looks', wholeFrom(1), 2)
-    .option('--once', 'print one look and end; so it is where the output is no terminal', false);
+    .option('--once', 'print once and end, as it does without a terminal', false);
   useClient(context, command, async (client, { sort, interval, once }) => {
     if (once || !context.terminal.screen) {
       const moment = { hosts: await client.hosts(), events: [], windowMs: WINDOW_MS };
-      context.terminal.print(topLines(context.terminal, context.clock, moment, PRINTED_LINES, sort).join('\n'));
+      context.terminal.print(
+        topLines(context.terminal, context.clock, moment, { height: PRINTED_LINES, by: sort }).join('\n'),
+      );
     } else await watch(context, client, sort, interval * 1_000);
   });
   return addHelp(command, [
@@ -50,7 +52,7 @@ async function watch(context: Context, client: Client, sort: Sorting, intervalMs
   let hosts: readonly HostSummary[] | undefined;
   const draw = () => {
     if (hosts === undefined) return;
-    const lines = topLines(terminal, clock, { hosts, events, windowMs: WINDOW_MS }, screen.rows - 1, by);
+    const lines = topLines(terminal, clock, { hosts, events, windowMs: WINDOW_MS }, { height: screen.rows - 1, by });
     screen.draw([...lines, terminal.colours.dim(`by ${by}; ${KEYS}`)]);
   };
   screen.onKey((key) => {

@@ -45,7 +45,7 @@ function replayCommand(context: Context): CommandUnknownOpts {
       ram: 2250,
     })
     .option('--speed <n>', 'seconds of the trace in one second; 0 goes as fast as possible', wholeFrom(0), 0)
-    .option('--limit <n>', 'only the first so many VMs', wholeFrom(1), Number.POSITIVE_INFINITY)
+    .option('--limit <n>', 'replay only the first n VMs', wholeFrom(1), Number.POSITIVE_INFINITY)
     .option('--in-flight <n>', 'concurrent requests', wholeFrom(1), 128)
     .option('--schedulers <n>', 'schedulers in this process', wholeFrom(1), 2)
     .option('--conductors <n>', 'conductors in this process', wholeFrom(1), 2)

@@ -37,6 +37,7 @@ import { startConsole } from '../../console/start';
 import { CALLS } from '../../placement-api/builds/lazy-client';
 import { placementApiOptions } from '../../placement-api/options';
 import { startPlacementApi } from '../../placement-api/start';
+import { type FleetSnapshot, takeSnapshot } from '../../rehearsal/fork/fleet-snapshot';
 import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
 import type { Context } from '../context';
@@ -92,6 +93,8 @@ export interface EmbeddedFleet {
   openApi(): Promise<string>;
   /** The broker of its queues. */
   readonly broker: MemoryBroker;
+  /** All that its stores keep, for a rehearsal. */
+  snapshot(): Promise<FleetSnapshot>;
   /** Stops all schedulers, for good. */
   stopSchedulers(): Promise<void>;
   /** Compares the store with the running instances, once no request is in progress. */
@@ -212,7 +215,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
     const client = await open(
       Promise.resolve(new Client(bus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 })),
     );
-    await allReady(context, services, client, settings.hosts, onStep);
+    await allReady(context, services, client, { hosts: settings.hosts, onStep });
     return {
       client,
       placement,
@@ -220,6 +223,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       machines,
       rack,
       broker,
+      snapshot: () => takeSnapshot(stores, cell, () => clock.now()),
       async stopSchedulers() {
         for (const started of schedulers.splice(0)) {
           opened.splice(opened.indexOf(started), 1);
@@ -242,7 +246,8 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
         const mirror = await open(Mirror.open(placement, parts));
         const config = readConfig(placementApiOptions, env);
         const own = new Client(await connect(), { ...parts, ...CALLS });
-        const builds = { get: async () => own, close: () => own.close() };
+        const { claimKey } = readConfig({ claimKey: claimKeyOption }, env);
+        const builds = { nameKeys: claimKey.split(','), get: async () => own, close: () => own.close() };
         const { url } = await open(startPlacementApi({ ...parts, placement, mirror, builds, config }));
         return url;
       },
@@ -297,8 +302,7 @@ async function allReady(
   { clock, interrupted }: FleetContext,
   services: readonly Running[],
   client: Client,
-  hosts: number,
-  onStep: NonNullable<FleetSettings['onStep']>,
+  { hosts, onStep }: { readonly hosts: number; readonly onStep: NonNullable<FleetSettings['onStep']> },
 ) {
   let untilMs = clock.elapsed() + STANDSTILL_MS;
   let reason = '';

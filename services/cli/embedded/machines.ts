@@ -1,8 +1,6 @@
 import type { Bus } from '#libs/bus/port';
-import type { HostDisabled } from '#libs/contracts/stats';
 import type { Running, RuntimeDeps } from '#libs/runtime/service';
-import type { TrackedInstance } from '#services/compute-agent/host/tracked-instance';
-import type { Journal, LostInstance } from '../../compute-agent/host/journal';
+import { memoryJournal } from '../../compute-agent/memory-journal';
 import type { AgentConfig } from '../../compute-agent/options';
 import { type ComputeAgentParts, startComputeAgent } from '../../compute-agent/start';
 
@@ -41,33 +39,6 @@ export async function startMachine({ around, connect, config, carries }: Machine
     async close() {
       await Promise.all(started.map(({ agent }) => agent.close()));
       await Promise.all(started.map(({ bus }) => bus.close()));
-    },
-  };
-}
-
-function memoryJournal(): Journal {
-  const instances = new Map<string, TrackedInstance>();
-  const lost = new Map<string, LostInstance>();
-  let disabled: HostDisabled | undefined;
-  return {
-    load: async () => [...instances.values()],
-    loadUnreadable: async () => [],
-    loadLost: async () => [...lost.values()],
-    async putLost(instance) {
-      lost.set(instance.uuid, instance);
-    },
-    async removeLost(uuid) {
-      lost.delete(uuid);
-    },
-    loadDisabled: async () => disabled,
-    async putDisabled(next) {
-      disabled = next;
-    },
-    async put(instance) {
-      instances.set(instance.uuid, instance);
-    },
-    async remove(uuid) {
-      instances.delete(uuid);
     },
   };
 }

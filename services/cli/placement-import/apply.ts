@@ -62,10 +62,10 @@ export async function apply(to: Endpoint, plan: Plan, show: ShowProgress = () =>
   };
 
   await mapConcurrently(those('resource class'), IN_FLIGHT, ({ difference }) =>
-    attempt(difference, () => request(to, 'PUT', `/resource_classes/${difference.id}`)),
+    attempt(difference, () => request(to, { method: 'PUT', path: `/resource_classes/${difference.id}` })),
   );
   await mapConcurrently(those('trait'), IN_FLIGHT, ({ difference }) =>
-    attempt(difference, () => request(to, 'PUT', `/traits/${difference.id}`)),
+    attempt(difference, () => request(to, { method: 'PUT', path: `/traits/${difference.id}` })),
   );
   const names = { resourceClasses: known('resource class'), traits: known('trait') };
   if (deletesExtra) {
@@ -95,7 +95,7 @@ export async function apply(to: Endpoint, plan: Plan, show: ShowProgress = () =>
   }
   if (deletesExtra) {
     for (const { difference } of those('provider', true).toReversed()) {
-      await attempt(difference, () => request(to, 'DELETE', `/resource_providers/${difference.id}`));
+      await attempt(difference, () => request(to, { method: 'DELETE', path: `/resource_providers/${difference.id}` }));
     }
   }
   if (to.isBerth) writes += await raiseGenerations(to, source, those('provider'), those('consumer'));
@@ -134,7 +134,7 @@ async function raiseGenerations(
       resource_providers: generationsOf(providers.slice(at, at + GENERATIONS_AT_ONCE), source.providers),
       consumers: generationsOf(consumers.slice(at, at + GENERATIONS_AT_ONCE), source.consumers),
     };
-    const { refused } = await request(to, 'POST', '/berth/generations', body);
+    const { refused } = await request(to, { method: 'POST', path: '/berth/generations', body });
     if (refused) throw refusal(refused.status, refused.body, to.url);
     writes++;
   }

@@ -1,4 +1,4 @@
-import { intOption, stringOption } from '#libs/runtime/config';
+import { durationOption, intOption, stringOption } from '#libs/runtime/config';
 
 const keystoneHelp = 'of the Keystone user for `berth placement import`';
 
@@ -51,6 +51,20 @@ export const importOptions = {
     env: 'BERTH_IMPORT_KEYSTONE_PROJECT_DOMAIN',
     default: 'Default',
     help: `The name of the project's domain ${keystoneHelp}.`,
+  }),
+  intervalMs: durationOption({
+    env: 'BERTH_IMPORT_INTERVAL_MS',
+    default: 2_000,
+    min: 100,
+    max: 3_600_000,
+    help: 'With --follow: pause between two readings of what changed at the source.',
+  }),
+  sweepMs: durationOption({
+    env: 'BERTH_IMPORT_SWEEP_MS',
+    default: 60_000,
+    min: 1_000,
+    max: 86_400_000,
+    help: 'With --follow: time in which the allocations of all providers are compared once, changed or not; deletions that change no generation are seen then.',
   }),
   rate: intOption({
     env: 'BERTH_IMPORT_RATE',

@@ -47,34 +47,40 @@ export const UNKNOWN_TYPE = 'unknown';
 
 /** Reads everything. What is deleted meanwhile is left out. @throws BerthError */
 export async function readSnapshot(from: Endpoint, show: ShowProgress = () => {}): Promise<Snapshot> {
-  const { resource_classes: classes } = await from.get<{ resource_classes: { name: string }[] }>('/resource_classes');
-  const { traits } = await from.get<{ traits: string[] }>('/traits');
-  const { resource_providers: listed } = await from.get<{ resource_providers: ProviderDocument[] }>(
-    '/resource_providers',
-  );
+  const { listed, ...names } = await readNames(from);
   const consumerUuids = new Set<string>();
   let done = 0;
   const providers = await mapConcurrently(listed, IN_FLIGHT, async (provider) => {
     const read = await readProvider(from, provider);
-    for (const uuid of read?.consumerUuids ?? []) consumerUuids.add(uuid);
+    for (const uuid of Object.keys(read?.allocations ?? {})) consumerUuids.add(uuid);
     show(++done, listed.length, () => 'providers');
     return read?.provider;
   });
   const total = listed.length + consumerUuids.size;
   const consumers = await mapConcurrently([...consumerUuids], IN_FLIGHT, async (uuid) => {
-    const consumer = consumerOf(uuid, await from.get<ConsumerDocument>(`/allocations/${uuid}`));
+    const consumer = await readConsumer(from, uuid);
     show(++done, total, () => 'consumers');
     return consumer;
   });
   return {
-    resourceClasses: new Set(classes.map(({ name }) => name)),
-    traits: new Set(traits),
+    ...names,
     providers: new Map(providers.flatMap((provider) => (provider ? [[provider.uuid, provider]] : []))),
     consumers: new Map(consumers.flatMap((consumer) => (consumer ? [[consumer.uuid, consumer]] : []))),
   };
 }
 
-async function readProvider(from: Endpoint, { uuid, name, parent_provider_uuid, generation }: ProviderDocument) {
+/** The names of a side, and its providers as they are listed. */
+export async function readNames(from: Endpoint) {
+  const { resource_classes: classes } = await from.get<{ resource_classes: { name: string }[] }>('/resource_classes');
+  const { traits } = await from.get<{ traits: string[] }>('/traits');
+  const { resource_providers: listed } = await from.get<{ resource_providers: ProviderDocument[] }>(
+    '/resource_providers',
+  );
+  return { resourceClasses: new Set(classes.map(({ name }) => name)), traits: new Set(traits), listed };
+}
+
+/** A provider with what is held there; undefined for one that was deleted meanwhile. Its generation is that of the list: never too new. */
+export async function readProvider(from: Endpoint, { uuid, name, parent_provider_uuid, generation }: ProviderDocument) {
   const part = <T>(what: string) => from.find<T>(`/resource_providers/${uuid}/${what}`);
   const [inventories, traits, aggregates, allocations] = await Promise.all([
     part<{ inventories: InventoryDocuments }>('inventories'),
@@ -92,11 +98,12 @@ async function readProvider(from: Endpoint, { uuid, name, parent_provider_uuid, 
     traits: traits.traits.toSorted(),
     aggregates: aggregates.aggregates.toSorted(),
   };
-  return { provider, consumerUuids: Object.keys(allocations.allocations) };
+  return { provider, allocations: allocations.allocations };
 }
 
 /** Undefined for a consumer that holds nothing any more. */
-function consumerOf(uuid: string, document: ConsumerDocument): ConsumerState | undefined {
+export async function readConsumer(from: Endpoint, uuid: string): Promise<ConsumerState | undefined> {
+  const document = await from.get<ConsumerDocument>(`/allocations/${uuid}`);
   const { allocations, project_id = '', user_id = '', consumer_generation, consumer_type = UNKNOWN_TYPE } = document;
   if (Object.keys(allocations).length === 0) return undefined;
   return {

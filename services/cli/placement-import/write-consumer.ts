@@ -20,7 +20,7 @@ export function writeConsumer(to: Endpoint, source: ConsumerState, there: Consum
     ...(hasType ? { consumer_type: consumerType } : {}),
   };
   const minor = hasType ? to.minor : Math.min(to.minor, SINCE_CONSUMER_TYPES - 1);
-  return request(to, 'PUT', `/allocations/${uuid}`, body, minor);
+  return request(to, { method: 'PUT', path: `/allocations/${uuid}`, body, minor });
 }
 
 /** Takes what a consumer holds away from it, if it is still as it was read. */
@@ -77,7 +77,7 @@ async function openProvider(to: Endpoint, uuid: string, amounts: Amounts) {
     return [name, { total, reserved: 0, min_unit: 1, max_unit: total, step_size: 1, allocation_ratio: 1 }];
   });
   const put = async (inventories: InventoryDocuments, generation: number) =>
-    request(to, 'PUT', path, { inventories, resource_provider_generation: generation });
+    request(to, { method: 'PUT', path, body: { inventories, resource_provider_generation: generation } });
   const opened = await put(Object.fromEntries(enlarged) as InventoryDocuments, before.resource_provider_generation);
   if (opened.refused) return undefined;
   return {

@@ -25,12 +25,20 @@ export async function writeProvider(
   let writes = 0;
   const steps: (() => ReturnType<typeof request>)[] = [];
   if (there === undefined) {
-    steps.push(() => request(to, 'POST', '/resource_providers', { uuid: source.uuid, name, ...parent }));
+    steps.push(() =>
+      request(to, { method: 'POST', path: '/resource_providers', body: { uuid: source.uuid, name, ...parent } }),
+    );
   } else if (there.name !== name || there.parentUuid !== source.parentUuid) {
-    steps.push(() => request(to, 'PUT', path, { name, ...parent }));
+    steps.push(() => request(to, { method: 'PUT', path, body: { name, ...parent } }));
   }
   const replace = (part: string, body: object) =>
-    steps.push(() => request(to, 'PUT', `${path}/${part}`, { ...body, resource_provider_generation: generation }));
+    steps.push(() =>
+      request(to, {
+        method: 'PUT',
+        path: `${path}/${part}`,
+        body: { ...body, resource_provider_generation: generation },
+      }),
+    );
   const inventories = only(source.inventories, names.resourceClasses);
   const traits = source.traits.filter((trait) => names.traits.has(trait));
   const isOther = (mine: unknown, its: unknown) => JSON.stringify(mine) !== JSON.stringify(its ?? mine);

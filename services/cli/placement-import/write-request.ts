@@ -8,15 +8,19 @@ export interface Written {
   readonly refused?: JsonAnswer;
 }
 
+interface Write {
+  readonly method: 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly minor?: number;
+}
+
 /** Sends one write at the newest microversion of the destination. */
 export async function request(
   to: Endpoint,
-  method: 'POST' | 'PUT' | 'DELETE',
-  path: string,
-  body?: unknown,
-  minor = to.minor,
+  { minor = to.minor, ...write }: Write,
 ): Promise<Written & { readonly answer: JsonAnswer }> {
-  const answer = await to.send({ method, path, body, minor });
+  const answer = await to.send({ ...write, minor });
   if (answer.status < 300) return { writes: 1, answer };
   if (answer.status < 400) throw new BerthError('unavailable', 'not_placement', `${to.url} answered ${answer.status}`);
   return { writes: 0, answer, refused: answer };

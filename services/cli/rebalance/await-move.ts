@@ -3,6 +3,7 @@ import type { InstanceView } from '#libs/contracts/instance';
 import type { PlannedMove } from '#libs/contracts/moves';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
+import { isOverBudget } from '#libs/domain/grouping/disruption-budget';
 
 /*
  * Shared by carrying out and undoing a plan: looks at an instance until its move has ended.
@@ -70,7 +71,8 @@ export async function lookUntil(
     } catch (thrown) {
       const error = BerthError.from(thrown);
       why = sentenceOf(error);
-      if (!isRetryable(error) && why === refusedBefore) throw error;
+      const mayPass = isRetryable(error) || isOverBudget(error);
+      if (!mayPass && why === refusedBefore) throw error;
       refusedBefore = why;
     }
     if (clock.elapsed() > untilMs) return { moved: undefined, why };

@@ -32,7 +32,9 @@ const HOSTS = [host('h1', 2), host('h2', 8), host('h10', 4, { up: false })];
 
 it('has the fullest hosts first, the newest builds below, and rates of the last seconds', () => {
   const events = [event('active', 'old', 60_000), event('active', 'new', 1_000), event('error', 'failed', 500)];
-  const text = topLines(terminal, clock, { hosts: HOSTS, events, windowMs: 10_000 }, 30, 'use').join('\n');
+  const text = topLines(terminal, clock, { hosts: HOSTS, events, windowMs: 10_000 }, { height: 30, by: 'use' }).join(
+    '\n',
+  );
   expect(text).toMatch(
     /^hosts 3: 2 up, 1 down\ninstances 14 {3}0\.1 ACTIVE\/s, 0\.1 ERROR\/s\nVCPU {6}#+\.+ {2}58% 14 of 24\n/,
   );
@@ -44,14 +46,14 @@ it.each([
   ['name', ['h1', 'h2', 'h10']],
   ['instances', ['h2', 'h10', 'h1']],
 ] as const)('sorts by %s', (by, order) => {
-  const lines = topLines(terminal, clock, { hosts: HOSTS, events: [], windowMs: 10_000 }, 30, by);
+  const lines = topLines(terminal, clock, { hosts: HOSTS, events: [], windowMs: 10_000 }, { height: 30, by });
   expect(lines.map((line) => /^h\d+(?= )/.exec(line)?.[0]).filter((name) => name !== undefined)).toEqual(order);
 });
 
 it('fits its screen, and says how many hosts it leaves out', () => {
   const hosts = Array.from({ length: 500 }, (_, n) => host(`h${n}`, n % 8));
   const events = Array.from({ length: 50 }, (_, n) => event('active', `web-${n}`, 100));
-  const lines = topLines(terminal, clock, { hosts, events, windowMs: 10_000 }, 24, 'use');
+  const lines = topLines(terminal, clock, { hosts, events, windowMs: 10_000 }, { height: 24, by: 'use' });
   expect(lines.length).toBeLessThanOrEqual(24);
   expect(lines.join('\n')).toMatch(/and 49\d more/);
 });
@@ -64,7 +66,7 @@ it.each([60, 80, 100])('keeps a host in a line on a terminal of %i columns', (co
     attempts: Array.from({ length: 9 }, () => ({ host: 'h1', outcome: 'failed', reason: 'no' })),
   };
   const moment = { hosts: HOSTS, events: [long as unknown as InstanceEvent], windowMs: 10_000 };
-  const lines = topLines(narrow, clock, moment, 30, 'name');
+  const lines = topLines(narrow, clock, moment, { height: 30, by: 'name' });
   expect(lines.filter((line) => /^h\d+ +(up|down) .*%/.test(line)).length).toBe(HOSTS.length);
   expect(lines.at(-1)).toContain('a-name');
 });

@@ -28,8 +28,14 @@ const TOTAL_BAR_WIDTH = 20;
 /** States in which a build has ended, or waits. */
 const TOLD = new Set(['active', 'error', 'deleted', 'pending']);
 
+/** The number of lines, and the order of hosts. */
+interface Screen {
+  readonly height: number;
+  readonly by: Sorting;
+}
+
 /** The lines of a screen of this height: figures, then as many hosts and builds as fit. */
-export function topLines(terminal: Terminal, clock: Clock, moment: Moment, height: number, by: Sorting): string[] {
+export function topLines(terminal: Terminal, clock: Clock, moment: Moment, { height, by }: Screen): string[] {
   const room = Math.max(2, height - OTHER_LINES);
   const events = moment.events.filter(({ state }) => TOLD.has(state)).toReversed();
   const hostCount = Math.min(moment.hosts.length, Math.max(1, room - Math.min(events.length, Math.ceil(room / 2))));

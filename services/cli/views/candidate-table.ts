@@ -21,6 +21,7 @@ export function candidateTable(
   providers: ReadonlyMap<string, ProviderDocument>,
 ): string {
   const hasNames = groups.some(({ suffix }) => suffix !== '');
+  const hasIds = found.allocation_requests.some(({ id }) => id !== undefined);
   const rows = found.allocation_requests.flatMap((candidate, i) =>
     allocationLinesOf(candidate, groups).map((allocation, line, all) => {
       const isSameProvider = all[line - 1]?.providerUuid === allocation.providerUuid;
@@ -30,11 +31,12 @@ export function candidateTable(
         ...(hasNames ? [allocation.groups.map((suffix) => suffix || '-').join(' ')] : []),
         ...place,
         ...amountCells(terminal, allocation, found),
+        ...(hasIds ? [line === 0 ? (candidate.id ?? '') : ''] : []),
       ];
     }),
   );
   const head = ['', ...(hasNames ? ['GROUP'] : []), 'PROVIDER', 'UNDER', 'CLASS', 'TAKES', 'FILL AFTER', 'LEFT'];
-  return table(terminal, head, rows);
+  return table(terminal, [...head, ...(hasIds ? ['ID'] : [])], rows);
 }
 
 /** A candidate's allocations, by group, then by class. */

@@ -40,6 +40,12 @@ export interface Acquirer {
 /** Without an epoch: another run holds the host. */
 type Grant = Omit<HostGrant, 'epoch'> & { readonly epoch: number | undefined };
 
+/** One grant per host, and the store's time of the answer: 0 from a scheduler that does not say it. */
+interface Granted {
+  readonly grants: readonly Grant[];
+  readonly atMs: number;
+}
+
 const FIRST_PAUSE_MS = 100;
 /**
  * Limit per request: each node must be read and reported before its lease expires; the next are requested afterwards.
@@ -103,10 +109,11 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   async function ask(wanted: readonly HostLease[]): Promise<number> {
     const askedAtMs = clock.elapsed();
     try {
-      const grants = await grantsFor(wanted.map(({ host }) => host));
+      const { grants, atMs } = await grantsFor(wanted.map(({ host }) => host));
       failures = 0;
       const granted = wanted.filter((lease, n) => {
         const { epoch, holderServiceHost = '', heldForMs = 0 } = grants[n] ?? {};
+        if (atMs > 0) lease.hearStoreTime(atMs);
         if (epoch !== undefined) lease.grant(epoch, askedAtMs);
         else if (holderServiceHost !== '' && holderServiceHost !== config.host) lease.refuse(heldForMs);
         return epoch !== undefined;
@@ -129,15 +136,18 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
   }
 
   /** Granted hosts have an epoch. A scheduler of an older version knows no epochs, and lets every agent report. */
-  async function grantsFor(hosts: readonly string[]): Promise<readonly Grant[]> {
+  async function grantsFor(hosts: readonly string[]): Promise<Granted> {
     const { agentRun, formerRun } = parts;
     const request = { serviceHost: config.host, agentRun, formerRun, hosts, leaseMs: leaseMsOf(config), pool };
     try {
-      const { grants } = await callMethod(parts.bus, STATS, acquireHostsMethod, request, callOptions(config));
-      return grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch }));
+      const { grants, atMs } = await callMethod(parts.bus, STATS, acquireHostsMethod, request, callOptions(config));
+      return {
+        grants: grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch })),
+        atMs,
+      };
     } catch (thrown) {
       if (BerthError.from(thrown).code !== 'unimplemented') throw thrown;
-      return hosts.map(() => ({ epoch: 0, holderRun: '', holderServiceHost: '', heldForMs: 0 }));
+      return { grants: hosts.map(() => ({ epoch: 0, holderRun: '', holderServiceHost: '', heldForMs: 0 })), atMs: 0 };
     }
   }
 

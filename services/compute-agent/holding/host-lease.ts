@@ -51,6 +51,11 @@ export class HostLease {
     return this.#isHeld && this.clock.elapsed() < this.#untilMs;
   }
 
+  /** Time until its end without another renewal; 0 or less afterwards. */
+  get leftMs(): number {
+    return this.#untilMs - this.clock.elapsed();
+  }
+
   /** True when nobody else can have held the host since that epoch was granted. */
   isCertainBy(epoch: number): boolean {
     return this.#epoch === epoch && this.isCertain;
@@ -79,7 +84,7 @@ export class HostLease {
     this.#storeAheadMs = atMs - this.clock.elapsed();
   }
 
-  /** A lower bound of the store's clock; undefined before the first answer. */
+  /** A lower bound of the store's clock; undefined before the host is granted by a scheduler that says it. */
   storeNowMs(): number | undefined {
     return this.#storeAheadMs === undefined ? undefined : this.clock.elapsed() + this.#storeAheadMs;
   }
@@ -92,7 +97,7 @@ export class HostLease {
     this.#untilMs = askedAtMs + this.leaseMs;
   }
 
-  /** Extends the lease after an accepted report that was sent then. */
+  /** Extends the lease after an accepted report, or a renewal, that was sent then. */
   renew(sentAtMs: number): void {
     const wasInDoubt = !this.isCertain;
     this.#untilMs = Math.max(this.#untilMs, sentAtMs + this.leaseMs);

@@ -7,14 +7,15 @@ import type { HostLease } from '../holding/host-lease';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
 import { type Builds, createBuilds } from './builds';
-import { type ConcludedBuilds, createConcludedBuilds } from './concluded-builds';
+import { type ConcludedBuilds, createConcludedBuilds } from './ended/concluded-builds';
+import { createEndedBuilds, type EndedBuilds } from './ended/ended-builds';
+import { createTombstones, type Tombstones } from './ended/tombstones';
 import { createExits, type Exits } from './exits';
 import type { HostFacts } from './host-facts';
 import type { Journal } from './journal';
 import { createLedger, type Ledger } from './ledger';
 import { ownProviders } from './own-providers';
 import { type ExternalUsage, externalUsageOf, type Stats, statsOf } from './stats';
-import { createTombstones, type Tombstones } from './tombstones';
 import type { BuildOrder } from './tracked-instance';
 
 /** Dependencies of one host. */
@@ -47,6 +48,7 @@ export interface Host extends HostParts {
   readonly builds: Builds;
   readonly tombstones: Tombstones;
   readonly concluded: ConcludedBuilds;
+  readonly endedBuilds: EndedBuilds;
   readonly exits: Exits;
   /** By instance: held during a destroy, and during the decision on a build. */
   readonly locks: KeyedLock;
@@ -81,6 +83,7 @@ export function createHost(parts: HostParts): Host {
     builds: createBuilds({ ...parts, exits, ledger, maxBuilds: parts.config.maxBuilds }),
     tombstones: createTombstones(parts.clock),
     concluded: createConcludedBuilds(parts.clock),
+    endedBuilds: createEndedBuilds(parts),
     exits,
     locks: createKeyedLock(),
     ordersInHand: new Map(),

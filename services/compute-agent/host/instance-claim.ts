@@ -21,7 +21,8 @@ export interface OwnTruth {
  * - `build`      it fits: hold its resources and build
  * - `join`       the instance is tracked already, at this attempt or an older one: make it this attempt, report its
  *   outcome
- * - `refuse`     report the reason
+ * - `refuse`     report the reason: it does not fit, or is another project's, whose uuid a store that lost writes gave
+ *   again
  * - `destroyed`  it was destroyed before it could be built: report that
  * - `ignore`     a newer attempt or claim is known: no conductor waits for a report of this one
  */
@@ -46,6 +47,9 @@ export function judgeBuild(
   truth: OwnTruth,
 ): Judgement {
   if (isDestroyed) return { kind: 'destroyed' };
+  if (tracked && tracked.projectId !== order.projectId) {
+    return refuse('uuid_taken', 'the host has an instance of that uuid: choose another');
+  }
   if (tracked && isOlder(order, tracked)) return { kind: 'ignore' };
   if (tracked && order.arrival && tracked.attempt < order.attempt) {
     return refuse('stale_copy', `attempt ${tracked.attempt} of the instance is here still: it can not arrive`);

@@ -62,7 +62,7 @@ it('starts with damaged notes of lost instances and of a disabled host', async (
   const journal = await openJournal(folder);
   writeFileSync(join(folder, `${randomUUID()}.lost.json`), '{"uuid":');
   writeFileSync(join(folder, 'disabled.json'), '');
-  expect(await journal.loadLost()).toEqual([]);
+  expect(await journal.loadEnded()).toEqual([]);
   expect(await journal.loadDisabled()).toBeUndefined();
   expect(await journal.load()).toEqual([]);
 });

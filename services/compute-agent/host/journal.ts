@@ -4,6 +4,7 @@ import type { HostDisabled } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
 import { createKeyedLock } from '#libs/runtime/keyed-lock';
+import type { ConcludedBuild } from './ended/concluded-builds';
 import type { TrackedInstance } from './tracked-instance';
 
 /**
@@ -19,14 +20,16 @@ export interface Journal {
   putDisabled(disabled: HostDisabled | undefined): Promise<void>;
   put(instance: TrackedInstance): Promise<void>;
   remove(uuid: string): Promise<void>;
-  /** Instances that exited, as long as their build orders may come again. */
-  loadLost(): Promise<LostInstance[]>;
-  putLost(lost: LostInstance): Promise<void>;
-  removeLost(uuid: string): Promise<void>;
+  /** Builds that failed, and instances that exited, as long as their orders may come again. */
+  loadEnded(): Promise<EndedBuild[]>;
+  putEnded(ended: EndedBuild): Promise<void>;
+  removeEnded(uuid: string): Promise<void>;
 }
 
-/** A vanished instance, with the attempt and claim that built it. */
-export type LostInstance = Pick<TrackedInstance, 'uuid' | 'attempt' | 'claimToken'>;
+/** The attempt and claim of an instance that is not here any more: with a result it was never built, without one it was lost. */
+export interface EndedBuild extends Pick<TrackedInstance, 'uuid' | 'attempt' | 'claimToken'> {
+  readonly result?: ConcludedBuild | undefined;
+}
 
 /** For an agent without a state folder: stores nothing. */
 export const noJournal: Journal = {
@@ -36,9 +39,9 @@ export const noJournal: Journal = {
   async putDisabled() {},
   async put() {},
   async remove() {},
-  loadLost: async () => [],
-  async putLost() {},
-  async removeLost() {},
+  loadEnded: async () => [],
+  async putEnded() {},
+  async removeEnded() {},
 };
 
 /** @throws BerthError `failed_precondition / state_dir` when the folder can't be used. */
@@ -49,7 +52,7 @@ export async function openJournal(folder: string): Promise<Journal> {
     });
   });
   const fileOf = (uuid: string) => join(folder, `${uuid}.json`);
-  const lostFileOf = (uuid: string) => join(folder, `${uuid}${LOST}`);
+  const endedFileOf = (uuid: string) => join(folder, `${uuid}${ENDED}`);
   const disabledFile = join(folder, 'disabled.json');
   const readEach = async <T>(ending: string, isWhole: (value: Partial<T>, uuid: string) => boolean): Promise<T[]> => {
     const names = (await readdir(folder)).filter((name) => name.endsWith(ending));
@@ -81,14 +84,15 @@ export async function openJournal(folder: string): Promise<Journal> {
       await removeFile(fileOf(uuid));
       await removeFile(`${fileOf(uuid)}${UNREADABLE}`);
     },
-    loadLost: () => readEach(LOST, isBuiltBy),
-    putLost: ({ uuid, attempt, claimToken }) => replaceFile(lostFileOf(uuid), { uuid, attempt, claimToken }),
-    removeLost: (uuid) => removeFile(lostFileOf(uuid)),
+    loadEnded: () => readEach(ENDED, isBuiltBy),
+    putEnded: ({ uuid, attempt, claimToken, result }) =>
+      replaceFile(endedFileOf(uuid), { uuid, attempt, claimToken, result }),
+    removeEnded: (uuid) => removeFile(endedFileOf(uuid)),
   };
 }
 
-/** Suffix of lost instances' files, which older agents ignore. */
-const LOST = '.lost.json';
+/** Suffix of ended builds' files; older agents know it for what was lost. */
+const ENDED = '.lost.json';
 
 /** Suffix of unreadable files, kept for inspection. */
 const UNREADABLE = '.unreadable';
@@ -148,7 +152,7 @@ async function removeUnfinished(folder: string): Promise<void> {
   await Promise.all(names.map((name) => rm(join(folder, name), { force: true })));
 }
 
-function isBuiltBy({ uuid, attempt, claimToken }: Partial<LostInstance>, name: string): boolean {
+function isBuiltBy({ uuid, attempt, claimToken }: Partial<EndedBuild>, name: string): boolean {
   return uuid === name && typeof attempt === 'number' && typeof claimToken === 'number';
 }
 

@@ -18,3 +18,10 @@ it('does an order that rests on what this run has said', () => {
 it('does no order that rests on what an earlier run has said: its disk may have been set back since', () => {
   expect(judgePowerState(order, tracked, 5)).toBe('report');
 });
+
+it('starts nothing by an order that rests on no word of its host and was given for an earlier run', () => {
+  const stopped = { ...tracked, state: 'stopped' } as TrackedInstance;
+  const start = { ...order, powerState: 'running', restsOnEpoch: 0, restsOnPosition: 0, epoch: 4 } as SetPowerState;
+  expect(judgePowerState(start, stopped, 5)).toBe('report');
+  expect(judgePowerState(start, stopped, 4)).toBe('start');
+});

@@ -16,7 +16,8 @@ export type PowerJudgement = 'stop' | 'start' | 'report' | 'ignore';
  * An order may come twice, and after a later one. So it carries the host's last position when it was given; if the
  * instance was stopped or started since, nothing is done, and its state is reported to the sender. The same holds for
  * an order that rests on a position of an earlier run: that run may have executed and reported it, and later ones,
- * before its disk was restored to an older state. The sender repeats it if it is still wanted.
+ * before its disk was restored to an older state. An order that rests on no position is of the run that its sender knew:
+ * one that waited for this run may be superseded by an order behind it. The sender repeats it if it is still wanted.
  *
  * @param epoch  of the host's lease
  */
@@ -49,6 +50,7 @@ function isLate({ restsOnEpoch, restsOnPosition }: SetPowerState, { poweredAt }:
   return isAfter(poweredAt, { epoch: restsOnEpoch, position: restsOnPosition });
 }
 
-function isOfEarlierEpoch({ restsOnEpoch }: SetPowerState, epoch: number): boolean {
-  return restsOnEpoch !== 0 && restsOnEpoch < epoch;
+function isOfEarlierEpoch({ restsOnEpoch, epoch: knownEpoch }: SetPowerState, epoch: number): boolean {
+  const givenFor = restsOnEpoch || knownEpoch;
+  return givenFor !== 0 && givenFor < epoch;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { DEAD_LETTERS } from '#libs/bus/port';
 import { BUILD_RESULTS, queueName } from '#libs/contracts/queues';
+import { BerthError } from '#libs/domain/errors';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { AgentWorld } from '../testing/agent-world';
@@ -13,6 +14,22 @@ beforeEach(() => {
 });
 
 afterEach(() => world.close());
+
+it("leaves another project's instance of the same uuid alone, whatever it is ordered", async () => {
+  await world.startAll();
+  const instanceUuid = randomUUID();
+  await world.build({ instanceUuid });
+  await world.results.has(1);
+  await world.build({ instanceUuid, projectId: 'project-2', attempt: 2, claimToken: 9 });
+  await world.results.has(2);
+  await world.destroy({ instanceUuid, projectId: 'project-2', attempt: 2, claimToken: 9 });
+  await world.results.has(3);
+  expect(world.outcomes()).toEqual(['1 active', '2 refused uuid_taken', '2 destroyed destroyed']);
+  expect((await world.driver?.list())?.map(({ id }) => id)).toEqual([instanceUuid]);
+  await world.destroy({ instanceUuid, projectId: 'project-1', attempt: 1, claimToken: 7 });
+  await world.results.has(4);
+  expect(await world.driver?.list()).toEqual([]);
+});
 
 describe('building', () => {
   it('builds what fits and reports it', async () => {
@@ -135,6 +152,21 @@ describe('building', () => {
       expect(world.outcomes()).toEqual([outcome]);
     },
   );
+
+  it("goes by the store's clock before any report was answered: the grant of its host says it", async () => {
+    world.storeAheadMs = -3_600_000;
+    world.onStats = async () => {
+      throw new BerthError('unavailable', 'store_away', 'no report is taken');
+    };
+    const starting = world.startAll();
+    await world.clock.advance(1_000);
+    await world.build({ deadlineAtMs: world.clock.now() - 3_600_000 - 60_000, timeLeftMs: 20_000 });
+    await world.clock.advance(5_000);
+    expect(world.outcomes()).toEqual(['1 refused deadline_passed']);
+    world.onStats = async () => {};
+    await world.clock.advance(60_000);
+    await starting;
+  });
 
   it('begins what is ordered again only when nothing is left of what was refused', async () => {
     const done: string[] = [];

@@ -1,4 +1,4 @@
-import type { ConcludedBuild } from '../host/concluded-builds';
+import type { ConcludedBuild } from '../host/ended/concluded-builds';
 import type { Host } from '../host/host';
 import type { BuildOrder } from '../host/tracked-instance';
 import { attemptFields } from '../reports/report-build';

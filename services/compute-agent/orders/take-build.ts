@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import { trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
-import type { ConcludedBuild } from '../host/concluded-builds';
+import type { ConcludedBuild } from '../host/ended/concluded-builds';
 import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/host';
 import { type Judgement, judgeBuild } from '../host/instance-claim';
 import { ownProviders } from '../host/own-providers';
@@ -46,9 +46,8 @@ function holdUntil({ ordersInHand }: Host, uuid: string, settled: Promise<Settle
 }
 
 /**
- * The deadline by this process's own clock (`Clock.elapsed`); 0 for none. It is in store time, which the answers to
- * reports tell: an order that waited does not get its time anew. Before the first answer it counts from the order's
- * receipt.
+ * The deadline by this process's own clock (`Clock.elapsed`); 0 for none. It is in store time, which the grant of the
+ * host tells, and each answer to a report: an order that waited does not get its time anew.
  */
 function deadlineHere(
   { deadlineAtMs, timeLeftMs }: BuildOrder,
@@ -190,9 +189,17 @@ async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Set
   }
 }
 
-/** Nothing of the instance is left here. */
-function reportConcluded(host: Host, order: BuildOrder, result: ConcludedBuild): Promise<Settlement> {
+/** Nothing of the instance is left here. Journalled once the report is confirmed: an unreported build is done again. */
+async function reportConcluded(host: Host, order: BuildOrder, result: ConcludedBuild): Promise<Settlement> {
+  const { instanceUuid: uuid, attempt, claimToken, deadlineAtMs } = order;
   // An older conductor's order has no claim: one of a later instance looks the same.
-  if (order.claimToken !== 0) host.concluded.add(order, result);
-  return reportBuild(host, order, result);
+  if (claimToken === 0) return reportBuild(host, order, result);
+  host.concluded.add(order, result);
+  const settlement = await reportBuild(host, order, result);
+  const isPast = deadlineAtMs !== 0 && deadlineAtMs <= host.clock.elapsed();
+  if (settlement.kind !== 'ack' || isPast) return settlement;
+  await host.endedBuilds.keep({ uuid, attempt, claimToken, result }).catch((error: unknown) => {
+    host.log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'ended build not journalled');
+  });
+  return settlement;
 }

@@ -9,12 +9,14 @@ const EVERY = Number.POSITIVE_INFINITY;
 
 /**
  * Destroys an instance, also one in progress or yet to come. Retries until the driver has succeeded. An instance of a
- * later attempt or claim is left alone, and the sender is told, because its record may be older.
+ * later attempt or claim is left alone, and the sender is told, because its record may be older. So is one of another
+ * project, whose uuid a store that lost writes gave again: what the sender means is not here.
  */
 export async function takeDestroy(host: Host, order: DestroyInstance): Promise<Settlement> {
   const { instanceUuid, report } = order;
   const { tracked, isKept, isDone } = await host.locks.run(instanceUuid, async () => {
     const present = host.ledger.get(instanceUuid);
+    if (present && isAnothers(order, present)) return { tracked: undefined, isKept: false, isDone: true };
     const superseded = isSuperseded(order, present);
     return { tracked: present, isKept: superseded, isDone: superseded || (await destroy(host, order, present)) };
   });
@@ -25,6 +27,10 @@ export async function takeDestroy(host: Host, order: DestroyInstance): Promise<S
   const claimToken = tracked?.claimToken ?? 0;
   const result = isKept ? { ...DESTROYED, keptClaimToken: claimToken } : DESTROYED;
   return reportBuild(host, { instanceUuid, attempt, claimToken, alternates: [] }, result);
+}
+
+function isAnothers({ projectId = '' }: DestroyInstance, tracked: TrackedInstance): boolean {
+  return projectId !== '' && tracked.projectId !== projectId;
 }
 
 /** True when the instance belongs to a newer attempt or claim than the order's, which is gone then. */

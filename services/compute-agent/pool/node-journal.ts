@@ -45,9 +45,9 @@ export function nodeJournal(node: RememberedNode): Journal {
       const rest = others(uuid);
       if (rest.length < read().instances.length) await write({ instances: rest });
     },
-    // A node that loses its power keeps its instance: none is lost by itself.
-    loadLost: async () => [],
-    async putLost() {},
-    async removeLost() {},
+    // A node that loses its power keeps its instance, and orders are valid under one manager only.
+    loadEnded: async () => [],
+    async putEnded() {},
+    async removeEnded() {},
   };
 }

@@ -1,6 +1,4 @@
-import { sleep } from '#libs/domain/clock';
 import type { Host } from '../host/host';
-import { TOMBSTONE_KEPT_MS } from '../host/tombstones';
 import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields, reportBuild } from './report-build';
 
@@ -50,28 +48,9 @@ async function reportLost(host: Host, instance: TrackedInstance, why: string): P
     const about = { instanceUuid: uuid, attempt, claimToken, alternates: [] };
     const settlement = await reportBuild(host, about, { outcome: 'lost', reason: 'exited', message: why });
     if (settlement.kind !== 'ack') return;
-    // Later runs refuse it too: its record is in ERROR, and a new build would belong to nobody.
-    await journal.putLost(instance);
+    await host.endedBuilds.keep({ uuid, attempt, claimToken });
     await journal.remove(uuid);
-    void forgetLost(host, uuid);
   } catch (error) {
     log.error({ event: 'lost_instance_not_cleared', ...fields, error }, 'lost instance not cleared or not reported');
   }
-}
-
-/** Losses of earlier runs: the orders that built these instances may still be redelivered. */
-export async function rememberLost(host: Host): Promise<void> {
-  for (const { uuid, ...builtBy } of await host.journal.loadLost()) {
-    host.tombstones.add(uuid, builtBy);
-    void forgetLost(host, uuid);
-  }
-}
-
-/** Removes the entry with the tombstone, unless the agent ends before. */
-async function forgetLost({ clock, drainEnd, journal, log, facts }: Host, uuid: string): Promise<void> {
-  await sleep(clock, TOMBSTONE_KEPT_MS, drainEnd);
-  if (drainEnd.aborted) return;
-  await journal.removeLost(uuid).catch((error: unknown) => {
-    log.warn({ event: 'journal_failed', host: facts.name, instance_uuid: uuid, error }, 'lost instance not forgotten');
-  });
 }

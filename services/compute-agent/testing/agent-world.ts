@@ -81,8 +81,7 @@ export class AgentWorld {
       await this.onStats();
       this.stats.put({ ...stats, atMs: this.clock.now(), sender });
       const { wantsAllocationRequests, disabled } = this;
-      const atMs = this.storeAheadMs === undefined ? 0 : this.clock.now() + this.storeAheadMs;
-      return { sequence: stats.sequence, wantsAllocationRequests, atMs, disabled };
+      return { sequence: stats.sequence, wantsAllocationRequests, atMs: this.#storeNowMs(), disabled };
     });
     return this.bus.serve(STATS, this.isOldScheduler ? take : { ...take, ...this.#holderCalls() });
   }
@@ -93,6 +92,10 @@ export class AgentWorld {
   storeAheadMs: number | undefined;
   /** True when the scheduler's answers request allocation requests. */
   wantsAllocationRequests = false;
+
+  #storeNowMs(): number {
+    return this.storeAheadMs === undefined ? 0 : this.clock.now() + this.storeAheadMs;
+  }
 
   #holderCalls() {
     const nowMs = () => this.clock.now();
@@ -109,7 +112,7 @@ export class AgentWorld {
     return {
       ...answer(acquireHostsMethod, async ({ hosts, agentRun, leaseMs }) => {
         this.acquisitions.push(hosts);
-        return { grants: hosts.map((host) => acquire(host, agentRun, leaseMs)) };
+        return { grants: hosts.map((host) => acquire(host, agentRun, leaseMs)), atMs: this.#storeNowMs() };
       }),
       ...answer(releaseHostsMethod, async ({ hosts }) => {
         for (const host of hosts) this.holders.delete(host);

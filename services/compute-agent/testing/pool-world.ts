@@ -106,6 +106,7 @@ export class PoolWorld {
             const { agentRun, serviceHost } = grant.holder;
             return { epoch: 0, holderRun: agentRun, holderServiceHost: serviceHost, heldForMs: grant.leftMs };
           }),
+          atMs: atMs(),
         };
       }),
       ...answer(releaseHostsMethod, async (request) => {

@@ -9,6 +9,8 @@ export interface TakenOrder {
   readonly what: string;
   /** The `Context` of the session. */
   readonly context: string;
+  /** The asset tag that it writes. */
+  readonly tag?: string | undefined;
 }
 
 export interface SimulatedSystem {
@@ -302,7 +304,7 @@ export class SimulatedControllers {
     }
     const { AssetTag } = body as { AssetTag?: string };
     if (AssetTag !== undefined) {
-      this.#note(system, 'AssetTag', session);
+      this.#note(system, 'AssetTag', session, AssetTag);
       if (!quirks.dropsAssetTag) system.assetTag = AssetTag;
     }
     const boot = body['Boot'] as { BootSourceOverrideTarget?: string; BootSourceOverrideEnabled?: string } | undefined;
@@ -315,8 +317,8 @@ export class SimulatedControllers {
     return send(204);
   }
 
-  #note(system: SimulatedSystem, what: string, { context }: Session): void {
-    this.onOrder({ node: system.name, what, context }, system);
+  #note(system: SimulatedSystem, what: string, { context }: Session, tag?: string): void {
+    this.onOrder({ node: system.name, what, context, tag }, system);
   }
 
   #bootBody({ bootTarget, bootEnabled }: SimulatedSystem) {

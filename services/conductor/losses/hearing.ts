@@ -5,8 +5,9 @@ import { counted } from '#libs/runtime/counted';
 import type { ConductorContext } from '../context';
 import { isFromBefore, mayBeBuiltElsewhere } from '../lost-writes';
 import type { Observation } from '../observation';
+import type { Step } from '../step';
 import { keepDoubt } from '../steps/note-doubt';
-import { attemptsOfStrays, mayBeFollowed } from './strays';
+import { followedHosts, type Strays, straysOf } from './strays';
 
 /** Time for which a finding is used again while hosts are still unheard. */
 const FOUND_FOR_MS = 300;
@@ -20,6 +21,8 @@ export interface Uncertainty {
   readonly why: string;
   /** True when only a host of its own is missing, which is down: its evacuation fences that. */
   readonly isOfItsHost: boolean;
+  /** True when it was seen only where its move goes back to: the store may have forgotten that it went. */
+  readonly isOfItsSource?: boolean;
 }
 
 interface Found {
@@ -35,8 +38,8 @@ interface FoundHosts extends Found {
 }
 
 interface FoundStrays extends Found {
-  /** `attemptsOfStrays` of what was seen since the loss. */
-  readonly attempts: ReadonlyMap<string, number>;
+  /** Seen since the loss. */
+  readonly strays: Strays;
 }
 
 /**
@@ -85,13 +88,14 @@ export class Hearing {
     const [hosts, { up, down }, strays] = await Promise.all([
       names.length === 0 ? [] : c.placement.hosts(names),
       this.#unheardHosts(c, upToMs),
-      this.#attemptsOfStrays(c, upToMs),
+      this.#straysSince(c, upToMs),
     ]);
     const heard = new Set(hosts.filter((host) => !isUnheard(host, upToMs)).map(({ name }) => name));
     const settled = new Set(hosts.filter((host) => !mayRunForgotten(host, upToMs)).map(({ name }) => name));
     // One that was down is back, and is yet to be heard.
     const awaited = [...up, ...down];
     const uncertain = new Map<string, Uncertainty>();
+    const shown = new Set<string>();
     for (const record of records) {
       const { uuid } = record;
       // An open attempt is given up by its own evacuation; a move ends as any whose host is dead.
@@ -99,20 +103,29 @@ export class Hearing {
       const silent = mayRunOn(record).find((host) => !isKnown(host));
       if (silent !== undefined) {
         const why = `it may run on ${silent}, which was not heard since the store lost writes`;
-        uncertain.set(uuid, { why, isOfItsHost: true });
+        const isElsewhere = mayBeBuiltElsewhere(record) && awaited.some((host) => !mayRunOn(record).includes(host));
+        uncertain.set(uuid, { why, isOfItsHost: !isElsewhere });
+        shown.add(silent);
         await keepDoubt(c, 'unheard', {
           instanceUuid: uuid,
           host: silent,
           message: `${why}; if the host is dead, evacuate it, or what else is there, or delete the host`,
         });
-      } else if (mayBeFollowed(record, strays.get(uuid)))
-        uncertain.set(uuid, { why: 'it runs where its record does not have it', isOfItsHost: false });
-      else if (awaited.length > 0 && mayBeBuiltElsewhere(record)) {
+        continue;
+      }
+      const followed = followedHosts(record, strays);
+      const isOfItsSource = followed.every((host) => host === record.migration?.source.host);
+      if (followed.length > 0 && !(isOfItsSource && record.state === 'revert_resize')) {
+        uncertain.set(uuid, { why: 'it runs where its record does not have it', isOfItsHost: false, isOfItsSource });
+      } else if (awaited.length > 0 && mayBeBuiltElsewhere(record)) {
         const why = `the store has lost writes, and it may run on ${named(awaited)} that did not say since what runs there`;
         uncertain.set(uuid, { why, isOfItsHost: false });
       }
     }
-    if ([...uncertain.values()].some(({ isOfItsHost }) => !isOfItsHost)) await this.#show(c, down, DOWN);
+    // Shown also while a record waits for its own host: an operator reads at once all that is to be declared dead.
+    const isAnyBuiltElsewhere = records.some((one) => uncertain.has(one.uuid) && mayBeBuiltElsewhere(one));
+    const rest = down.filter((host) => !shown.has(host));
+    if (isAnyBuiltElsewhere && rest.length > 0) await this.#show(c, rest, DOWN);
     return uncertain;
   }
 
@@ -127,13 +140,13 @@ export class Hearing {
     return this.#hosts;
   }
 
-  async #attemptsOfStrays(c: ConductorContext, upToMs: number): Promise<FoundStrays['attempts']> {
-    if (isFresh(c, this.#strays, upToMs, FOUND_FOR_MS)) return this.#strays.attempts;
+  async #straysSince(c: ConductorContext, upToMs: number): Promise<Strays> {
+    if (isFresh(c, this.#strays, upToMs, FOUND_FOR_MS)) return this.#strays.strays;
     const atMs = c.clock.elapsed();
     const doubts = await c.instances.listDoubts();
-    const attempts = attemptsOfStrays(doubts.filter(({ seenAtMs }) => seenAtMs > upToMs));
-    this.#strays = { atMs, upToMs, attempts };
-    return attempts;
+    const strays = straysOf(doubts.filter(({ seenAtMs }) => seenAtMs > upToMs));
+    this.#strays = { atMs, upToMs, strays };
+    return strays;
   }
 
   async #show(c: ConductorContext, hosts: readonly string[], message: string): Promise<void> {
@@ -174,7 +187,8 @@ function mayRunOn(record: Instance): readonly string[] {
 
 const ON_A_MOVE: readonly Instance['state'][] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
-/** True when what would give an attempt up waits. What is evacuated is given up with a fence of its host. */
-export function isHeldUp({ isOfItsHost }: Uncertainty, observed: Observation): boolean {
+/** True when a step waits. What is evacuated is given up with a fence of its host; what goes back finds what its source has. */
+export function isHeldUp({ isOfItsHost, isOfItsSource }: Uncertainty, observed: Observation, step: Step): boolean {
+  if (step.kind === 'record_reverting' && isOfItsSource) return false;
   return !(isOfItsHost && observed.kind === 'evacuate_requested');
 }

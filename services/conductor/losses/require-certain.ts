@@ -2,6 +2,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
 import type { Observation } from '../observation';
+import type { Step } from '../step';
 import { isHeldUp } from './hearing';
 
 /**
@@ -12,10 +13,10 @@ import { isHeldUp } from './hearing';
 export async function requireCertain(
   c: Conductor,
   records: readonly Instance[],
-  observed?: Observation,
+  asked?: { readonly observed: Observation; readonly step: Step },
 ): Promise<void> {
   const [first] = [...(await c.hearing.uncertainAmong(c, records))].filter(
-    ([, one]) => !observed || isHeldUp(one, observed),
+    ([, one]) => !asked || isHeldUp(one, asked.observed, asked.step),
   );
   if (first === undefined) return;
   const [uuid, { why }] = first;

@@ -3,7 +3,7 @@ import type { Attempt } from '#libs/domain/instance';
 import type { Doubt } from '#libs/instances/doubts';
 import { anInstance } from '#libs/testing/instances/instance';
 import { ConductorWorld } from '../testing/conductor-world';
-import { attemptsOfStrays, mayBeFollowed } from './strays';
+import { followedHosts, straysOf } from './strays';
 
 const world = new ConductorWorld();
 const uuid = world.random.uuid();
@@ -17,7 +17,7 @@ function stray(attempt: number): Doubt {
 
 function isFollowed(outcome: Attempt['outcome'], ...strays: readonly Doubt[]): boolean {
   const attempt = { host: 'h1', number: 2, outcome, reason: '', startedAtMs: 0, endedAtMs: undefined };
-  return mayBeFollowed(anInstance({ uuid, attempts: [attempt] }), attemptsOfStrays(strays).get(uuid));
+  return followedHosts(anInstance({ uuid, attempts: [attempt] }), straysOf(strays)).length > 0;
 }
 
 it('follows a stray by no earlier attempt than the one that ran last', () => {

@@ -2,24 +2,27 @@ import { hostDiscrepancyCodec } from '#libs/contracts/compute';
 import { attemptNumber, type Instance } from '#libs/domain/instance';
 import type { Doubt } from '#libs/instances/doubts';
 
+/** By the uuid of an instance, the hosts where it is a stray, each with the latest attempt that was seen there. */
+export type Strays = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
 /**
- * True when the store may have forgotten that the instance moved to where it is a stray. An attempt before the one that ran last is
- * superseded: it stays in doubt, and holds nothing up.
- *
- * @param strayAttempt  undefined for an instance that is no stray
+ * The hosts to which the store may have forgotten that the instance moved, among those where it is a stray. An attempt before the one
+ * that ran last is superseded: it stays in doubt, and holds nothing up.
  */
-export function mayBeFollowed(record: Instance, strayAttempt: number | undefined): boolean {
-  if (strayAttempt === undefined) return false;
-  return record.attempts.at(-1)?.outcome !== 'active' || strayAttempt >= attemptNumber(record);
+export function followedHosts(record: Instance, strays: Strays): readonly string[] {
+  const ranLast = record.attempts.at(-1)?.outcome === 'active' ? attemptNumber(record) : 0;
+  const attempts = [...(strays.get(record.uuid) ?? [])];
+  return attempts.filter(([, attempt]) => attempt >= ranLast).map(([host]) => host);
 }
 
-/** The latest attempt of each instance that was seen where its record does not have it, by uuid. */
-export function attemptsOfStrays(doubts: readonly Doubt[]): ReadonlyMap<string, number> {
-  const attempts = new Map<string, number>();
-  for (const { instanceUuid: uuid, finding, evidence } of doubts) {
-    if (finding === 'stray') attempts.set(uuid, Math.max(attemptSeen(evidence), attempts.get(uuid) ?? 0));
+export function straysOf(doubts: readonly Doubt[]): Strays {
+  const strays = new Map<string, Map<string, number>>();
+  for (const { instanceUuid: uuid, host, finding, evidence } of doubts) {
+    if (finding !== 'stray') continue;
+    const attempts = strays.get(uuid) ?? new Map<string, number>();
+    strays.set(uuid, attempts.set(host, Math.max(attemptSeen(evidence), attempts.get(host) ?? 0)));
   }
-  return attempts;
+  return strays;
 }
 
 /** Infinity where no report says it, as of agents of an older version. */

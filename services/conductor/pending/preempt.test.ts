@@ -48,6 +48,21 @@ it('takes the place of one of a lower priority, which is told by whom', async ()
   expect(world.harmed).toEqual([]);
 });
 
+it('leaves all of them when the budget of their group spares too few, until it does', async () => {
+  world.group = { id: 'web', policy: 'soft-anti-affinity', maxPerHost: 1 };
+  world.groupMetadata = { min_available: '1' };
+  const low = await request();
+  offer(low);
+  const high = await request(HIGH);
+  await world.clock.advance(12_000);
+  expect(await stateOf(low)).toBe('active');
+  expect(await stateOf(high)).toBe('pending');
+  world.groupMetadata = { min_available: '0' };
+  await world.clock.advance(12_000);
+  expect(await stateOf(low)).toBe('deleted');
+  expect(await stateOf(high)).toBe('active');
+});
+
 it('has one that wants it wait again, and builds it again later', async () => {
   const low = await request({ isRequeued: true, waitForCapacityMs: 600_000 });
   offer(low);

@@ -1,8 +1,9 @@
+import { isOverBudget } from '#libs/domain/grouping/disruption-budget';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
-import { readRecord } from '../lifecycle';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
+import { withinBudget } from '../steps/within-budget';
 
 /** The states of an instance that is on its way out. */
 const LEAVING: readonly Instance['state'][] = ['deleting', 'preempting'];
@@ -13,7 +14,8 @@ const GONE: readonly Instance['state'][] = ['scheduling', 'pending', 'error', 'd
  * Has the instances end whose place a preemptor is to take, in order. Only what the preemptor's record says ends by it, so that
  * whoever dies in between leaves it to be read there; and each of them is asked again whether it is of a lower priority.
  *
- * @returns whether nothing is left to wait for: all have made room, or one of them does not, and another place must be found
+ * @returns whether nothing is left to wait for: all have made room, or one of them does not (its group's disruption budget
+ *   may keep it), and another place must be found
  */
 export async function preempt(
   c: Conductor,
@@ -27,14 +29,18 @@ export async function preempt(
     priority: admission?.priority ?? 0,
     reclaims,
   } as const;
-  const left: Instance[] = [];
-  for (const uuid of waiting?.preemption?.victims ?? []) {
-    const before = await readRecord(c, uuid);
-    if (before === undefined || GONE.includes(before.state)) continue;
-    if (!LEAVING.includes(before.state)) await reconcileLoop(c, [lookAt(before, observed)]);
-    const after = LEAVING.includes(before.state) ? before : await readRecord(c, uuid);
-    if (after !== undefined && !GONE.includes(after.state)) left.push(after);
+  const victims = waiting?.preemption?.victims ?? [];
+  const staying = (await c.instances.get(victims)).filter(({ state }) => ![...LEAVING, ...GONE].includes(state));
+  const inOrder = victims.flatMap((uuid) => staying.find((record) => record.uuid === uuid) ?? []);
+  try {
+    await withinBudget(c, staying, async () => {
+      for (const record of inOrder) await reconcileLoop(c, [lookAt(record, observed)]);
+    });
+  } catch (thrown) {
+    if (isOverBudget(thrown)) return true;
+    throw thrown;
   }
+  const left = (await c.instances.get(victims)).filter(({ state }) => !GONE.includes(state));
   if (left.length === 0) return true;
   const down = await downHosts(c, left);
   // A host that is down takes no order: what was terminated there is gone from the books, as it would be if it were told now.

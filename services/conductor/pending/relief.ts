@@ -38,6 +38,7 @@ export function couldHelp(
     if (hasPeerMoved && BESIDE_OTHERS.includes(symbol)) return true;
     const ofClass = CAPACITY.find((prefix) => symbol.startsWith(prefix));
     if (ofClass !== undefined) return classes.has(symbol.slice(ofClass.length)) || classes.has(ANY_CLASS);
+    if (symbol.startsWith(DECLARED_RULE)) return isFleetOther || isLessHeld || classes.size > 0;
     return isFleetOther || (HELD_BY_OTHERS.includes(symbol) && (isLessHeld || classes.size > 0));
   });
 }
@@ -69,6 +70,9 @@ const BESIDE_OTHERS = [
   'no_candidate',
   'claim_refused',
 ];
+
+/** Declared filters read all of a host. */
+const DECLARED_RULE = 'rule_';
 
 /** Peers that are named; of more, anybody is meant. */
 const MAX_PEERS = 10_000;

@@ -42,8 +42,8 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
       return running(record, observed);
     case 'audited':
       if (record.state === 'active' && observed.hostIs === 'down') return { kind: 'record_unknown' };
-      // A report that lacked it was one alone: the next would have said so again.
-      if (record.state === 'unknown' && observed.hostIs === 'up') {
+      // A report that lacked it was one alone: the next would have said so again, of what holds its claim.
+      if (record.state === 'unknown' && observed.hostIs === 'up' && (holds.kind !== 'none' || !isVouched(record))) {
         return { kind: 'record_active', at: record.activeAt, finding: 'found' };
       }
       return auditedPower(record, audited(record, holds));
@@ -104,17 +104,21 @@ export function missing(
 
 /** An instance on its host whose record and claim have been as they are for a while. */
 export function audited(record: Instance, holds: Holds): Step {
-  const isVouched = record.allocationRequest.length > 0;
   const claimAgain = (replaces: number | undefined) =>
     ({ kind: 'claim_again', replaces, at: undefined, finding: 'claimed_again' }) as const;
   switch (holds.kind) {
     case 'unread':
       return { kind: 'read_claim' };
     case 'none':
-      return isVouched ? claimAgain(undefined) : doubt('claim_missing');
+      return isVouched(record) ? claimAgain(undefined) : doubt('claim_missing');
     case 'claim':
       if (holds.claimToken === record.claimToken) return none('record and claim agree');
       if (holds.isOnHost) return { kind: 'correct_token', claimToken: holds.claimToken, finding: 'other_claim' };
-      return isVouched ? claimAgain(holds.claimToken) : doubt('claim_elsewhere');
+      return isVouched(record) ? claimAgain(holds.claimToken) : doubt('claim_elsewhere');
   }
+}
+
+/** A scheduler's seal says what it holds: it can be claimed again. */
+function isVouched({ allocationRequest }: Instance): boolean {
+  return allocationRequest.length > 0;
 }

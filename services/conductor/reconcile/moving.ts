@@ -303,7 +303,9 @@ function returned(record: Moving, { outcome, at, why, attempt }: Reported): Step
   switch (outcome) {
     case 'active':
       return { kind: 'record_returned', at, attempt, isStopped: isKeptStopped(record) };
+    // A refusal takes nothing from its host: what is kept there stays. Two reports that lack it end it.
     case 'failed':
+    case 'refused':
       return { kind: 'record_returned', at, attempt, isStopped: true, why };
     default: {
       const message = `${migration.source.host}, from which it was to be moved, does not have it any more: ${why}`;

@@ -128,7 +128,7 @@ function expiryOf(timeLeftMs: number, retentionMs: number): number {
 /**
  * Orders a host to end what it has of an instance. A host that is silent finds the order when it is back.
  *
- * @param record  the instance's, which knows what was claimed
+ * @param record  the instance's, which knows what was claimed, and whose it is; undefined: whosever it is
  * @returns `host_gone` when there is no such host to tell
  */
 export async function orderDestroy(
@@ -142,7 +142,8 @@ export async function orderDestroy(
   // The record knows only its current claim.
   const claimed = record && record.claimToken === claimToken ? claimedOf(c, { ...record, host }) : NOTHING_CLAIMED;
   try {
-    const destroy = { instanceUuid, host, attempt, claimToken, report, epoch, ...claimed };
+    const projectId = record?.projectId ?? '';
+    const destroy = { instanceUuid, host, attempt, claimToken, report, epoch, projectId, ...claimed };
     await castTyped(c.bus, agentQueue(serviceHost), destroyInstanceCodec, destroy);
     return isDown ? 'host_down' : 'told';
   } catch (thrown) {

@@ -322,7 +322,8 @@ async function destroy(
   step: Extract<Step, { kind: 'destroy' }>,
 ): Promise<ReconcileInput | undefined> {
   if (look.observed.kind === 'reported') noteLateReport(c, look);
-  const outcome = await orderDestroy(c, look.uuid, step, look.record);
+  // An operator disowns what runs there, whosever record there is.
+  const outcome = await orderDestroy(c, look.uuid, step, look.observed.kind === 'disowned' ? undefined : look.record);
   if (look.observed.kind === 'superseded') return { ...look, observed: { kind: 'nothing' } };
   return outcome === 'told' || !step.reports ? undefined : { ...look, observed: { kind: outcome } };
 }

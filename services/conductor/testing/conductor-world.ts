@@ -16,6 +16,7 @@ import {
   hostDiscrepancyCodec,
 } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
+import { type ListGroupsResponse, listGroupsMethod } from '#libs/contracts/groups';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
 import {
   type InstanceEvent,
@@ -32,6 +33,7 @@ import { listQuotasMethod } from '#libs/contracts/quotas';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Move, type Selection, selectDestinationsMethod } from '#libs/contracts/selection';
 import type { RunningInstance } from '#libs/contracts/stats';
+import { BerthError } from '#libs/domain/errors';
 import { type HostPosition, isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
@@ -114,6 +116,8 @@ export class ConductorWorld {
   readonly powerReports: PowerReport[] = [];
   /** Server group of later claims, as their allocation requests say. */
   group: ServerGroup | undefined;
+  /** Metadata of the stored group of that name; undefined where the group is not stored. */
+  groupMetadata: Readonly<Record<string, string>> | undefined;
   /** Rebuild policy of later requests. */
   rebuildPolicy: RebuildPolicy = 'never';
   readonly #poweredAt = new Map<string, HostPosition>();
@@ -156,6 +160,7 @@ export class ConductorWorld {
         return this.#select(instanceUuids, spec.ignoreHosts, mayPreempt, minCount || undefined);
       }),
       ...answer(claimMovesMethod, (request) => this.#claimMoves(request)),
+      ...answer(listGroupsMethod, ({ name, projectId }) => this.#listGroup(projectId, name)),
       ...answer(listQuotasMethod, async () => ({ projects: [], defaultLimits: this.defaultLimits })),
     });
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
@@ -516,7 +521,16 @@ export class ConductorWorld {
     return { destinations, noValidHost: undefined };
   }
 
-  /** As schedulers do it: what it holds passes to the migration, in the commit that claims its destination. */
+  /** The group of later claims, with every instance that was selected for as a member. */
+  async #listGroup(projectId: string, name: string): Promise<ListGroupsResponse> {
+    const { group, groupMetadata: metadata } = this;
+    if (group?.id !== name || !metadata) throw new BerthError('not_found', 'no_such_group', `there is no ${name}`);
+    const members = [...this.#projects.keys()];
+    const { policy, maxPerHost, spread } = group;
+    const about = { projectId, name, policy, maxPerHost, spread, metadata, createdAtMs: 0 };
+    return { groups: [{ ...about, memberCount: members.length }], members };
+  }
+
   /** Each to the first host that it may go to; all in one commit. */
   async #claimMoves({ moves, dryRun }: ClaimMovesRequest): Promise<ClaimMovesResponse> {
     const refused = { destinations: [], noValidHost: { ...NONE, summary: '0 of 3 hosts fit', quotaExceeded: [] } };
@@ -549,6 +563,7 @@ export class ConductorWorld {
     return { destinations, noValidHost: undefined, refusedInstanceUuid: '' };
   }
 
+  /** As schedulers do it: the instance's claim passes to the migration, in the commit that claims its destination. */
   async #selectForMove(instanceUuid: string, spec: RequestSpec, { migrationUuid, claimToken, sourceHost }: Move) {
     const [held, former] = await Promise.all(
       [instanceUuid, migrationUuid].map(async (uuid) => (await this.placement.consumers([uuid]))[0]),

@@ -118,7 +118,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['terminate requested', { kind: 'terminate_requested' }],
   ['stop requested', { kind: 'power_requested', powerState: 'shutdown' }],
   ['start requested', { kind: 'power_requested', powerState: 'running' }],
-  ['evacuate requested', { kind: 'evacuate_requested' }],
+  ['evacuate requested', { kind: 'evacuate_requested', host: HOST }],
   ['its gang has failed', { kind: 'gang_failed', fault: { reason: 'gang_failed', message: '' } }],
   ['it is its turn', { kind: 'capacity_changed', revision: 1 }],
   ['preempted', { kind: 'preempted', instanceUuid: randomUUID(), projectId: 'project-1', priority: 1 }],

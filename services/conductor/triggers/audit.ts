@@ -5,6 +5,7 @@ import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migra
 import { isReservation } from '#libs/domain/queueing/place-lease';
 import { NEEDING_ALTERNATES } from '../alternates/held-alternates';
 import type { Conductor } from '../conductor';
+import { endForgottenEpochs } from '../losses/forgotten-epochs';
 import { lookAt, type Observation, type ReconcileInput, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { auditGroups, type Place, placesOf } from './audit-groups';
@@ -72,6 +73,7 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
         .filter(({ host = '' }) => byName.get(host)?.up === false)
         .map((record) => lookAt(record, { kind: 'host_down' })),
     ]);
+    await endForgottenEpochs(c, active, byName);
     await destroyBeforeForgetting(c, records, forgetBeforeMs);
   });
 
@@ -119,7 +121,9 @@ function lookAtHeld(
   }
   if (claim.consumerType !== MIGRATION_CONSUMER)
     return lookAtClaim(claim, record && isClaimOf(record, claim) ? record : undefined);
-  if (record && (record.migration || !isSettled(record))) return undefined;
+  // The claim of a move that a loss made the store forget holds its place until it is claimed again.
+  const isUnclaimed = record !== undefined && isActive(record) && record.claimToken === undefined;
+  if (record && (record.migration || isUnclaimed || !isSettled(record))) return undefined;
   return lookAtClaim(claim, undefined);
 }
 

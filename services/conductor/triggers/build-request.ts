@@ -12,6 +12,7 @@ import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
 import { inTrace } from '#libs/runtime/tracing';
 import type { Conductor } from '../conductor';
 import { createRecords } from '../lifecycle';
+import { readLostWrites } from '../lost-writes';
 import { lookAt, type Observation } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { claimedHostOf } from '../steps/select-destinations';
@@ -120,10 +121,11 @@ async function createOnce(c: Conductor, request: BuildRequest) {
   const { flavor, projectId } = readSpec(requestSpec);
   const terms = { publishedAtMs: publishedAtEarliest(c, request), maxOfProject: c.config.maxRecords };
   await c.quotas.require(c, request);
+  const beforeLossMs = await publishedBeforeLoss(c, request);
   const isQueued = await goesBehindOthers(c, request, projectId);
   try {
     const create = (spec: EncodedRequestSpec) =>
-      createRecords(c, requestId, firstVersions(c, request, spec, isQueued), terms);
+      createRecords(c, requestId, firstVersions(c, request, spec, { isQueued, beforeLossMs }), terms);
     if (flavor === undefined) return await create(requestSpec);
     const instances = await c.instances.list({ requestId }, undefined, request.count);
     if (instances.length > 0) return { created: false, instances };
@@ -142,12 +144,30 @@ async function goesBehindOthers(c: Conductor, { admission, count }: BuildRequest
   return (await c.pending.reserve(projectId, count, c.config)) === undefined;
 }
 
+/** Longest way of a request to a conductor for which nobody asks the store about losses. */
+const MAX_WAY_MS = 200;
+
+/**
+ * When a request was published, if that was before the store lost writes: it may be a copy of one that the store forgot, whose instances
+ * run. Its records are as old as it is, and so wait until all hosts were heard (`losses/hearing.ts`). Undefined for any other.
+ */
+async function publishedBeforeLoss(c: Conductor, { publishedAtMs = 0 }: BuildRequest): Promise<number | undefined> {
+  if (publishedAtMs === 0 || c.clock.now() - publishedAtMs < MAX_WAY_MS) return undefined;
+  const { upToMs } = await readLostWrites(c);
+  return publishedAtMs <= upToMs ? publishedAtMs : undefined;
+}
+
+interface FirstVersions {
+  readonly isQueued: boolean;
+  readonly beforeLossMs: number | undefined;
+}
+
 /** @param requestSpec  what the records keep: as it came, or with its flavor filled in */
 function firstVersions(
   c: Conductor,
   request: BuildRequest,
   requestSpec: EncodedRequestSpec,
-  isQueued: boolean,
+  { isQueued, beforeLossMs }: FirstVersions,
 ): Instance[] {
   const nowMs = c.clock.now();
   const { projectId, userId } = readSpec(request.requestSpec);
@@ -155,5 +175,8 @@ function firstVersions(
   const queued = { state: 'pending', waiting: { sinceMs: nowMs, untilMs, waitsFor: [] }, dueAtMs: untilMs } as const;
   const asked = { state: 'scheduling', dueAtMs: nowMs + c.config.schedulingTimeoutMs } as const;
   const begin = isQueued ? queued : asked;
-  return newInstances(request, c.random, { projectId, userId, requestSpec, nowMs, begin });
+  const instances = newInstances(request, c.random, { projectId, userId, requestSpec, nowMs, begin });
+  return beforeLossMs === undefined
+    ? instances
+    : instances.map((instance) => ({ ...instance, updatedAtMs: beforeLossMs }));
 }

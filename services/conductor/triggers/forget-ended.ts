@@ -61,7 +61,7 @@ export async function destroyBeforeDeletion(c: Conductor, host: string): Promise
   await c.instances.scan(async (records) => {
     for (const record of records) {
       const attempt = leftOn(record).get(host);
-      if (attempt !== undefined) await orderDestroyed(c, { uuid: record.uuid, host }, { attempt, claimToken: 0 });
+      if (attempt !== undefined) await orderDestroyed(c, { ...record, host }, { attempt, claimToken: 0 });
     }
   });
 }
@@ -69,10 +69,11 @@ export async function destroyBeforeDeletion(c: Conductor, host: string): Promise
 /** Up to an attempt, or a claim. */
 async function orderDestroyed(
   c: Conductor,
-  { uuid, host }: { readonly uuid: string; readonly host: string },
+  record: Instance & { readonly host: string },
   upTo: { readonly attempt: number; readonly claimToken: number },
 ): Promise<void> {
-  await orderDestroy(c, uuid, { kind: 'destroy', host, ...upTo, reports: false }).catch((thrown: unknown) => {
+  const { uuid, host } = record;
+  await orderDestroy(c, uuid, { kind: 'destroy', host, ...upTo, reports: false }, record).catch((thrown: unknown) => {
     // One full queue is no reason to forget nothing any more.
     if (BerthError.from(thrown).code !== 'resource_exhausted') throw thrown;
   });

@@ -9,7 +9,7 @@ import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
 import { shownTo } from '../lists/list-instances';
 import { requireCertain } from '../losses/require-certain';
-import { lookAt, type Observation } from '../observation';
+import { evacuationOf, lookAt, type Observation } from '../observation';
 import { reconcile } from '../reconcile';
 import { isMoving } from '../reconcile/moves';
 import { isDoneWhileUncertain } from '../reconcile/while-uncertain';
@@ -17,6 +17,7 @@ import { reconcileLoop } from '../reconcile-loop';
 import { declareDead } from '../steps/fence-host';
 import { matesOf } from '../steps/moves/affinity-mates';
 import { readEnds } from '../steps/moves/moves';
+import { withinBudget } from '../steps/within-budget';
 import { wantedMove } from './wanted-move';
 
 /**
@@ -29,7 +30,7 @@ import { wantedMove } from './wanted-move';
  * @throws BerthError `not_found / no_such_instance`; `permission_denied / wrong_project`, `/ services_only`;
  *   `unavailable / store_lost_writes` until all hosts were heard; `failed_precondition / host_down` as `throughMove`; `failed_precondition / host_alive` when what is to be evacuated has a host that is not dead; `failed_precondition /
  *   instance_changed` when the record is another version; `failed_precondition / instance_state` when it is in no state for it;
- *   `not_found / no_such_host`, `no_such_flavor`; `invalid_argument` as `wantedMove`.
+ *   `resource_exhausted / disruption_budget`; `not_found / no_such_host`, `no_such_flavor`; `invalid_argument` as `wantedMove`.
  */
 export async function operateInstance(
   c: Conductor,
@@ -48,13 +49,13 @@ export async function operateInstance(
   const step = reconcile(record, { kind: 'unread' }, observed, c.clock.now());
   if (step.kind === 'none') throw wrongState(record, operation);
   if (operation === 'evacuate' && record.host !== undefined) await declareDead(c, record.host);
-  if (!isDoneWhileUncertain(step, observed)) await requireCertain(c, [record], observed);
+  if (!isDoneWhileUncertain(step, observed)) await requireCertain(c, [record], { observed, step });
   // An affinity group leaves a dead host as one.
   const mates = observed.kind === 'evacuate_requested' ? await matesOf(c, record) : [];
-  const withoutStep = await reconcileLoop(c, [
-    lookAt(record, observed),
-    ...mates.map((mate) => lookAt(mate, { kind: 'evacuate_requested' })),
-  ]);
+  const goOn = () =>
+    reconcileLoop(c, [lookAt(record, observed), ...mates.map((mate) => lookAt(mate, evacuationOf(mate)))]);
+  // A cold migration interrupts; owners resize as they like.
+  const withoutStep = await (operation === 'migrate' ? withinBudget(c, [record], goOn) : goOn());
   const after = await ownRecord(c, instanceUuid, sender);
   // Somebody else's write came between, after which there was nothing to do: the wish is not on record.
   const overtaken = withoutStep.find((look) => look.observed === observed)?.record;
@@ -107,7 +108,7 @@ async function wishOf(c: Conductor, request: OperateInstanceRequest, record: Ins
     case 'start':
       return { kind: 'power_requested', powerState: 'running' };
     case 'evacuate':
-      return { kind: 'evacuate_requested' };
+      return evacuationOf(record);
     case 'shelve':
       return { kind: 'shelve_requested' };
     case 'unshelve':

@@ -1,6 +1,6 @@
 /** A search result. */
 export interface Found {
-  readonly kind: 'host' | 'instance' | 'project' | 'zone';
+  readonly kind: 'host' | 'instance' | 'project' | 'request' | 'zone';
   readonly id: string;
   readonly label: string;
   /** Distinguishes things of one name. */

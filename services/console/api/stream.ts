@@ -25,6 +25,8 @@ export interface Shell {
   /** Why the data may be outdated; '' when current. */
   readonly stale: string;
   readonly drains: readonly Drain[];
+  /** A scheduler for Nova is there: its page is shown among the others. */
+  readonly hasNova: boolean;
 }
 
 export interface HostCounts {

@@ -1,11 +1,10 @@
 import type { AuthConfig } from '#libs/auth/options';
 import type { Bus } from '#libs/bus/port';
 import type { InstanceStore } from '#libs/instances/store';
-import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import type { ActionParts } from '../actions/console-actions';
-import type { Live } from '../live/live';
+import type { Live, LiveParts } from '../live/live';
 import type { ConsoleConfig } from '../options';
 import type { SessionDeps } from './session';
 
@@ -13,7 +12,7 @@ export interface ConsoleDeps extends RuntimeDeps {
   readonly bus: Bus;
   readonly mirror: PlacementView & Pick<Running, 'readiness'>;
   readonly instances: InstanceStore;
-  readonly placement: Pick<PlacementStore, 'reported' | 'heardAt' | 'processes' | 'identify'>;
+  readonly placement: LiveParts['placement'];
   readonly config: ConsoleConfig & AuthConfig;
 }
 

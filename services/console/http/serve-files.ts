@@ -18,6 +18,7 @@ const PAGES = [
   '/builds',
   '/capacity',
   '/health',
+  '/nova',
 ];
 
 /**

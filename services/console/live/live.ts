@@ -25,7 +25,10 @@ export interface LiveParts {
   readonly mirror: PlacementView & Pick<Running, 'readiness'>;
   readonly instances: InstanceStore;
   /** For the part that the mirror omits. */
-  readonly placement: Pick<PlacementStore, 'reported' | 'heardAt' | 'processes' | 'identify'>;
+  readonly placement: Pick<
+    PlacementStore,
+    'reported' | 'heardAt' | 'processes' | 'identify' | 'decision' | 'recentDecisions'
+  >;
   readonly bus: Bus;
   readonly client: Client;
   readonly clock: Clock;
@@ -37,6 +40,8 @@ export interface LiveParts {
 
 /** Interval of reading data that neither events nor the mirror cover. */
 const POLL_MS = 2_000;
+/** The name by which a scheduler for Nova announces itself. */
+export const NOVA_SCHEDULER = 'nova-scheduler';
 /** Minimum interval of counting instances. */
 const STATES_MS = 1_000;
 
@@ -50,6 +55,7 @@ export class Live {
   doubts: readonly Doubt[] = [];
   pendingCount = 0;
   deadLetterCount = -1;
+  #hasNova = false;
   readonly #fleetListeners = new Set<(change: string) => void>();
   readonly #closing = new AbortController();
   readonly #polling: Promise<unknown>;
@@ -94,6 +100,7 @@ export class Live {
       pending: this.pendingCount,
       stale: this.#staleness(mirror),
       drains: drains.list(),
+      hasNova: this.#hasNova,
     };
   }
 
@@ -161,6 +168,7 @@ export class Live {
       } catch (thrown) {
         this.#storeProblem = BerthError.from(thrown).message;
       }
+      this.#hasNova = await hasNova(this.parts).catch(() => this.#hasNova);
       this.deadLetterCount = await bus.depth(DEAD_LETTERS).catch(() => -1);
       if (this.#marked.size > 0) this.#publishFleet({ roots: new Set(), events: [] });
       await sleep(this.clock, POLL_MS, signal);
@@ -181,4 +189,10 @@ export class Live {
     if (this.#storeProblem !== '') return `store: ${this.#storeProblem}`;
     return this.parts.bus.isConnected() ? '' : 'the bus is away: events are missed';
   }
+}
+
+/** True where a scheduler for Nova runs, or is said to. */
+async function hasNova({ config, placement }: LiveParts): Promise<boolean> {
+  if (config.novaShadowUrl !== '') return true;
+  return (await placement.processes()).some(({ service }) => service === NOVA_SCHEDULER);
 }

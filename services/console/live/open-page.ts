@@ -5,6 +5,7 @@ import { readHealthPage } from '../views/health-page';
 import { readHostPage } from '../views/host-page';
 import { readInstancePage } from '../views/instance-page';
 import { instanceQuery, readInstancesPage } from '../views/instances-page';
+import { readNovaPage } from '../views/nova-page';
 import { rangeOf } from './build-counts';
 import type { Live } from './live';
 import { publishFleet } from './publish-fleet';
@@ -20,6 +21,7 @@ const CAPACITY_MS = 2_000;
 const REREAD_MS = 3_000;
 const INSTANCES_MS = 2_000;
 const HEALTH_MS = 2_000;
+const NOVA_MS = 3_000;
 
 /** The page of a stream's query. @throws BerthError `invalid_argument / bad_page`. */
 export function openPage(live: Live, query: URLSearchParams): Page {
@@ -63,6 +65,15 @@ function pageOf(live: Live, query: URLSearchParams): Page {
         () => readHealthPage(live),
         (changed) => live.every(HEALTH_MS, changed),
       );
+    case 'nova': {
+      const request = query.get('request') ?? '';
+      return telling(
+        live,
+        NOVA_MS,
+        () => readNovaPage(live, request),
+        (changed) => live.every(NOVA_MS, changed),
+      );
+    }
     case 'capacity':
       return telling(
         live,
@@ -75,7 +86,7 @@ function pageOf(live: Live, query: URLSearchParams): Page {
     default:
       throw invalidArgument(
         'bad_page',
-        `page must be fleet, host, instances, instance, builds, capacity or health, not '${page}'`,
+        `page must be fleet, host, instances, instance, builds, capacity, nova or health, not '${page}'`,
         'page',
       );
   }

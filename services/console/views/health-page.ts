@@ -26,7 +26,8 @@ export async function readHealthPage(live: Live): Promise<HealthPage> {
   return { version: VERSION, processes, agents: shown, agentCount: agents.length, queues, store, cells };
 }
 
-async function readProcesses({ parts: { placement }, clock }: Live): Promise<ProcessRow[]> {
+/** The processes that announced themselves in the last day. */
+export async function readProcesses({ parts: { placement }, clock }: Live): Promise<ProcessRow[]> {
   const silentSinceMs = clock.now() - MISSED_TURNS * ANNOUNCE_MS;
   return (await placement.processes()).map((process) => {
     const state = process.seenAtMs < silentSinceMs ? 'silent' : process.problem === '' ? 'ready' : 'not_ready';

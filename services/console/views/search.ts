@@ -1,5 +1,6 @@
 import type { Found } from '../api/search';
 import type { Live } from '../live/live';
+import { novaDecision } from './nova-page';
 
 const MOST = 12;
 /** Candidates of each rank: what is not shown need not be sorted. */
@@ -35,7 +36,7 @@ function rankOf(name: string, wanted: string): number {
 
 /**
  * Hosts, instances, projects and zones whose names match a text, and instances whose uuids begin with it: exact
- * matches first, then beginnings, then parts.
+ * matches first, then beginnings, then parts. A request of Nova is found by its whole id.
  */
 export async function search(live: Live, text: string): Promise<readonly Found[]> {
   const wanted = text.trim().toLowerCase();
@@ -50,11 +51,23 @@ export async function search(live: Live, text: string): Promise<readonly Found[]
   for (const id of live.parts.mirror.quotas.projects()) {
     if (id !== '') named.offer({ kind: 'project', id, label: id, note: '' }, id.toLowerCase());
   }
-  const found = [...named.best(({ label }) => label), ...(await instancesLike(live, wanted))];
+  const found = [
+    ...named.best(({ label }) => label),
+    ...(await instancesLike(live, wanted)),
+    ...(await requestsOfNova(live, wanted)),
+  ];
   return found
     .sort((a, b) => a.rank - b.rank)
     .slice(0, MOST)
     .map(({ item }) => item);
+}
+
+/** The request of Nova with this id, or for the instance with this uuid. */
+async function requestsOfNova(live: Live, wanted: string): Promise<{ item: Found; rank: number }[]> {
+  const decision = await novaDecision(live, wanted).catch(() => undefined);
+  if (decision === undefined) return [];
+  const id = `req-${decision.requestId}`;
+  return [{ item: { kind: 'request', id, label: id, note: 'Nova' }, rank: 0 }];
 }
 
 /** Instances by name or uuid, as the store has them now. */

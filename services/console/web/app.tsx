@@ -9,6 +9,7 @@ import { HealthPage } from './health/health-page';
 import { HostPage } from './host/host-page';
 import { InstancePage } from './instance/instance-page';
 import { InstancesPage } from './instances/instances-page';
+import { NovaPage } from './nova/nova-page';
 import { SignIn } from './sign-in';
 import { type ApiError, readSession, signOut } from './state/api';
 import { usePlace } from './state/router';
@@ -71,6 +72,8 @@ function Page() {
       return <BuildsPage />;
     case 'capacity':
       return <CapacityPage />;
+    case 'nova':
+      return <NovaPage />;
     case 'health':
       return <HealthPage />;
     default:

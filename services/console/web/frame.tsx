@@ -18,6 +18,8 @@ const PAGES = [
   ['/health', 'Health'],
 ] as const;
 
+const NOVA = ['/nova', 'Nova'] as const;
+
 /** From this share of hosts down the banner says so. */
 const MANY_DOWN = 0.1;
 
@@ -41,6 +43,7 @@ export function Frame({
   const { path } = usePlace();
   const { shell, connection, problem } = useHub();
   const theme = useTheme();
+  const pages = shell?.hasNova ? [...PAGES, NOVA] : PAGES;
   const stale = connection === 'lost' ? 'The console does not answer. This page may be out of date.' : shell?.stale;
   const main = useRef<HTMLElement>(null);
   const shownPath = useRef(path);
@@ -60,7 +63,7 @@ export function Frame({
           Berth
         </a>
         <nav aria-label="Pages">
-          {PAGES.map(([url, label]) => {
+          {pages.map(([url, label]) => {
             const isHere = path === url || (url === '/fleet' && path === '/');
             return (
               <a key={url} href={url} aria-current={isHere ? 'page' : undefined}>
@@ -70,7 +73,7 @@ export function Frame({
           })}
           <a href="/docs/">Docs</a>
         </nav>
-        <Palette pages={PAGES} />
+        <Palette pages={pages} />
         <span class={`connection connection-${connection}`} role="status">
           <span class="dot" aria-hidden="true" />
           {CONNECTIONS[connection]}

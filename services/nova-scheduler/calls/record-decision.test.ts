@@ -51,3 +51,10 @@ it('keeps nothing for a caller that names no instance', async () => {
   await world.hosts({}, { instance_uuids: null });
   expect(await world.decision(instance(1))).toBeUndefined();
 });
+
+it('keeps a decision for its request, by the id that Nova gave it', async () => {
+  world = await aWorld([{}]);
+  const uuid = '0d5c8d5e-4c1f-4b5e-9d5a-6f1f0f6f2b1a';
+  await world.select({}, {}, { request_id: `req-${uuid}` });
+  expect(await world.decision(uuid)).toMatchObject({ requestId: uuid, selected: { [instance(1)]: 'h1' } });
+});

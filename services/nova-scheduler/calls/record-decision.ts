@@ -30,7 +30,7 @@ export function recordOf(
 ): PastDecision | undefined {
   const [first] = instanceUuids;
   if (first === undefined || Buffer.byteLength(projectWord(request.projectId)) > MAX_PROJECT_ID_BYTES) return undefined;
-  const of = { requestId: uuidOf(requestId) ?? first, projectId: request.projectId, decidedAtMs };
+  const of = { requestId: uuidOf(requestId) ?? first, projectId: request.projectId, decidedAtMs, forNova: true };
   const basis = 'placed' in outcome ? basisOf(outcome, hostCount) : reasonOf(outcome, hostCount, revision);
   return { instanceUuids, decision: { ...of, ...basis } };
 }

@@ -5,7 +5,7 @@ import { RemoteError } from '#libs/oslo/remote-error';
 import type { DecisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
 import type { RuntimeDeps } from '#libs/runtime/service';
 import { type Asked, type SelectDeps, type Selected, selectDestinations } from '../decision/select-destinations';
-import type { NovaFacts } from '../facts/nova-facts';
+import type { FactKind, NovaFacts } from '../facts/nova-facts';
 import type { novaMetrics } from '../metrics';
 import { writeLegacySelection, writeSelection } from '../objects/selection';
 import { readRequestSpec } from '../objects/tables';
@@ -14,6 +14,7 @@ import type { NovaConfig } from '../options';
 import { databaseNeeds } from '../request/database-needs';
 import { NoHost } from '../request/no-host';
 import { type NovaRequest, novaRequest } from '../request/nova-request';
+import { beyondReach } from './beyond-reach';
 import { recordOf } from './record-decision';
 
 export interface SelectCallDeps extends SelectDeps, Pick<RuntimeDeps, 'log'> {
@@ -33,7 +34,7 @@ export function selectDestinationsCall(deps: SelectCallDeps): RpcMethod {
     let call: ReturnType<typeof readArguments> | undefined;
     try {
       call = readArguments(args, context['user_id'], deps.config.maxInstances);
-      const elsewhere = handOver(call.request, deps, requestId);
+      const elsewhere = await handOver(call.request, deps, requestId);
       if (elsewhere !== undefined) {
         end('handed_over');
         return elsewhere;
@@ -97,24 +98,27 @@ const consumerUuid: Read<string> = (value, path) => {
   return uuid;
 };
 
-/** Requests for filters that need Nova's database: to a stock scheduler, or refused. Undefined for all others. */
-function handOver(request: NovaRequest, deps: SelectCallDeps, requestId: unknown): RpcOutcome | undefined {
+/** Requests that need Nova's database while it is not read: to a stock scheduler, or refused. Undefined for all others. */
+async function handOver(
+  request: NovaRequest,
+  deps: SelectCallDeps,
+  requestId: unknown,
+): Promise<RpcOutcome | undefined> {
   const { config, log, measured } = deps;
-  for (const filter of databaseNeeds(request)) {
-    if (!config.filters.includes(filter)) {
-      const fields = { event: 'nova_not_filtered', requestId, filter };
-      log.info(fields, `the request would need ${filter}, which is not among the filters: the host itself decides`);
-    } else if (config.fallbackTopic === '') {
-      throw new NoHost(
-        `The request needs ${filter}, which Berth does not have, and BERTH_NOVA_FALLBACK_TOPIC names no other scheduler.`,
-      );
-    } else {
-      measured.handedOver.inc({ filter });
-      log.info({ event: 'nova_handed_over', requestId, filter, topic: config.fallbackTopic }, 'handed a call over');
-      return { kind: 'hand_over', topic: config.fallbackTopic };
-    }
+  for (const filter of databaseNeeds(request).filter((name) => !config.filters.includes(name))) {
+    const fields = { event: 'nova_not_filtered', requestId, filter };
+    log.info(fields, `the request would need ${filter}, which is not among the filters: the host itself decides`);
   }
-  return undefined;
+  const filter = await beyondReach(request, deps);
+  if (filter === undefined) return undefined;
+  const { fallbackTopic: topic } = config;
+  if (topic === '')
+    throw new NoHost(
+      `The request needs ${filter}, for which Nova's database is not read (BERTH_NOVA_DATABASE_URL), and BERTH_NOVA_FALLBACK_TOPIC names no other scheduler.`,
+    );
+  measured.handedOver.inc({ filter });
+  log.info({ event: 'nova_handed_over', requestId, filter, topic }, 'handed a call over');
+  return { kind: 'hand_over', topic };
 }
 
 function remoteErrorOf(thrown: unknown, { facts, config }: SelectCallDeps): RemoteError {
@@ -127,11 +131,15 @@ function remoteErrorOf(thrown: unknown, { facts, config }: SelectCallDeps): Remo
   return new RemoteError('NovaException', 'nova.exception', `${error.message} (${error.reason})`, { code: 500 });
 }
 
-/** A sentence for the fault when facts are old. */
+/** Sentences for the fault when facts are old. */
 function staleness(facts: NovaFacts, maxAgeMs: number): string {
-  const old = (['services', 'nodes'] as const).flatMap((kind) => {
-    const ageMs = facts.ageMs(kind) ?? 0;
-    return ageMs > maxAgeMs ? `${kind} were read ${Math.round(ageMs / 1_000)} s ago` : [];
-  });
-  return old.length === 0 ? '' : ` Nova's API is away: ${old.join(', ')}.`;
+  const old = (kinds: readonly FactKind[]) =>
+    kinds.flatMap((kind) => {
+      const ageMs = facts.ageMs(kind) ?? 0;
+      return ageMs > maxAgeMs ? `${kind} were read ${Math.round(ageMs / 1_000)} s ago` : [];
+    });
+  const [ofApi, ofDatabase] = [old(['services', 'nodes']), old(['cells', 'hardware'])];
+  const sentence = (of: string, what: readonly string[]) =>
+    what.length === 0 ? '' : ` ${of} is away: ${what.join(', ')}.`;
+  return sentence("Nova's API", ofApi) + sentence("Nova's database", ofDatabase);
 }

@@ -103,13 +103,14 @@ function consumerWrite(
     // Placement's form before microversion 1.38, which stock schedulers speak, has no type.
     consumerType: present?.consumerType,
     owner: 'api',
-    allocations: present === undefined ? allocations : merged(present.allocations, allocations),
+    allocations: present === undefined ? allocations : mergedAllocations(present.allocations, allocations),
     mappings,
     expect: present === undefined ? { kind: 'absent' } : { kind: 'generation', generation: present.generation },
   };
 }
 
-function merged(held: Allocations, more: Allocations): Allocations {
+/** An instance's allocations with further ones beside them. */
+export function mergedAllocations(held: Allocations, more: Allocations): Allocations {
   const all: Record<string, Allocations[string]> = { ...held };
   for (const [uuid, resources] of Object.entries(more)) all[uuid] = addResources(all[uuid] ?? {}, resources);
   return all;

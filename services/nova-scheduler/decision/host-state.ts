@@ -1,39 +1,39 @@
-import { capacityOf } from '#libs/domain/inventory';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Candidate } from '#libs/placement/search/query';
 import type { NovaAggregate, NovaFacts, NovaNode, NovaService } from '../facts/nova-facts';
+import type { HostHardware } from '../hardware/host-hardware';
+import type { HardwareOverlay } from './hardware-overlay';
+import type { KnownHost, WeighedClass } from './known-hosts';
 import type { UsageOverlay } from './usage-overlay';
-
-/** Classes whose free amounts weigh. */
-export type WeighedClass = 'VCPU' | 'MEMORY_MB' | 'DISK_GB';
-/** Amounts of a root provider that nobody holds. */
-export type FreeAmounts = Readonly<Record<WeighedClass, number>>;
 
 /** Sources of a host's state. */
 export interface HostSources {
   readonly view: PlacementView;
   readonly facts: NovaFacts;
-  /** Free amounts of a root provider, kept until its tree changes. */
-  readonly freeAmounts: (rootUuid: string) => FreeAmounts;
   readonly taken: UsageOverlay;
+  readonly hardware: HardwareOverlay;
   /** Roots of hosts that got an instance in this decision, by how many. */
   readonly placed: ReadonlyMap<string, number>;
 }
 
 /** A compute node as filters and weighers see it in one decision. */
 export class HostState {
+  readonly node: NovaNode;
+
   constructor(
-    readonly node: NovaNode,
+    private readonly known: KnownHost,
     /** Ways to claim there, best first; none where nothing is to be claimed. */
     readonly candidates: readonly Candidate[],
     private readonly sources: HostSources,
-  ) {}
+  ) {
+    this.node = known.node;
+  }
 
   get service(): NovaService | undefined {
-    return this.sources.facts.service(this.node.host);
+    return this.known.service;
   }
   get aggregates(): readonly NovaAggregate[] {
-    return this.sources.facts.aggregatesOf(this.node.host);
+    return this.known.aggregates;
   }
   /** Traits of the root provider. */
   get traits(): readonly string[] {
@@ -42,9 +42,15 @@ export class HostState {
 
   /** An amount of the root provider that is not taken. */
   free(resourceClass: WeighedClass): number {
-    const { freeAmounts, taken } = this.sources;
-    const free = freeAmounts(this.node.uuid)[resourceClass];
+    const { taken } = this.sources;
+    const free = this.known.free[resourceClass];
     return taken.isEmpty ? free : free - taken.of(this.node.uuid, resourceClass);
+  }
+
+  /** Processors, memory and PCI devices with their usage; undefined where Nova's database does not tell. */
+  get hardware(): HostHardware | undefined {
+    const { facts, hardware } = this.sources;
+    return hardware.of(this.node.uuid, facts.hardware(this.node.uuid));
   }
 
   get instanceCount(): number {
@@ -68,15 +74,4 @@ export class HostState {
     const { taken, view } = this.sources;
     return this.candidates.find(({ allocations }) => taken.fits(allocations, view));
   }
-}
-
-/** Free amounts of a root provider in a view. */
-export function freeAmountsOf(view: PlacementView, rootUuid: string): FreeAmounts {
-  const inventories = view.provider(rootUuid)?.inventories;
-  const used = view.usage(rootUuid);
-  const free = (name: WeighedClass) => {
-    const inventory = inventories?.[name];
-    return inventory === undefined ? 0 : capacityOf(inventory) - (used[name] ?? 0);
-  };
-  return { VCPU: free('VCPU'), MEMORY_MB: free('MEMORY_MB'), DISK_GB: free('DISK_GB') };
 }

@@ -1,3 +1,4 @@
+import { bestFirst } from '../weighers/weigher';
 import type { HostState } from './host-state';
 import { Refusals } from './refusals';
 
@@ -28,7 +29,7 @@ const BEST = 10;
  */
 export class HostVerdicts {
   readonly #refused = new Map<string, RefusedHost>();
-  readonly #indexByRoot = new Map<string, number>();
+  #indexByRoot: ReadonlyMap<string, number> | undefined;
   readonly #parts = new Map<string, Float64Array>();
   #hosts: readonly HostState[] = [];
   #weights: Float64Array = new Float64Array();
@@ -44,13 +45,12 @@ export class HostVerdicts {
     this.#isRanked = true;
     this.#hosts = hosts;
     this.#weights = weigh(this.#parts);
-    hosts.forEach(({ node }, i) => this.#indexByRoot.set(node.uuid, i));
     return this.#weights;
   }
 
   /** By the uuid of the root provider; undefined for a host that the decision did not know. */
   of(root: string): HostVerdict | undefined {
-    const index = this.#indexByRoot.get(root);
+    const index = this.#indexes.get(root);
     return index === undefined ? this.#refused.get(root) : this.#at(index);
   }
 
@@ -62,15 +62,23 @@ export class HostVerdicts {
   refusals(): Refusals {
     const refusals = new Refusals();
     for (const [root, verdict] of this.#refused)
-      if (!this.#indexByRoot.has(root)) refusals.add(verdict.step, verdict.reason);
+      if (!this.#indexes.has(root)) refusals.add(verdict.step, verdict.reason);
     return refusals;
   }
 
   /** The best hosts, and these roots beside. */
   best(roots: Iterable<string>): WeighedHost[] {
-    const byWeight = [...this.#hosts.keys()].sort((a, b) => (this.#weights[b] ?? 0) - (this.#weights[a] ?? 0) || a - b);
-    const also = [...roots].flatMap((root) => this.#indexByRoot.get(root) ?? []);
-    return [...new Set([...byWeight.slice(0, BEST), ...also])].map((index) => this.#at(index));
+    const best: number[] = [];
+    const ranked = bestFirst(this.#weights);
+    for (let next = ranked.next(); next.done !== true && best.length < BEST; next = ranked.next())
+      best.push(next.value);
+    const wanted = new Set(roots);
+    const also = [...this.#hosts.keys()].filter((i) => wanted.has(this.#hosts[i]?.node.uuid ?? ''));
+    return [...new Set([...best, ...also])].map((index) => this.#at(index));
+  }
+
+  get #indexes(): ReadonlyMap<string, number> {
+    return (this.#indexByRoot ??= new Map(this.#hosts.map(({ node }, i) => [node.uuid, i])));
   }
 
   #at(index: number): WeighedHost {

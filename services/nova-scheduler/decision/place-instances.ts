@@ -5,10 +5,12 @@ import type { NovaFacts, NovaNode } from '../facts/nova-facts';
 import type { FilterContext, FilterSettings, HostFilter } from '../filters/filter';
 import { namedHosts } from '../filters/named-hosts';
 import type { NovaRequest } from '../request/nova-request';
-import { bestFirst, type Weighed, type Weighing, weighHosts } from '../weighers/weigher';
+import { bestFirst, type Weighing, weighHosts } from '../weighers/weigher';
 import { filterHosts } from './filter-hosts';
-import { type FreeAmounts, HostState } from './host-state';
+import type { HardwareOverlay } from './hardware-overlay';
+import { HostState } from './host-state';
 import type { HostVerdicts } from './host-verdicts';
+import type { KnownHost } from './known-hosts';
 import { claimedRoots, locateInstances } from './locate-instances';
 import { Refusals } from './refusals';
 import { UsageOverlay } from './usage-overlay';
@@ -27,16 +29,19 @@ export interface PlaceInput {
   /** An instance for each place; undefined for callers that name none, for which nothing is claimed. */
   readonly instanceUuids: readonly (string | undefined)[];
   /** Nodes with the ways to claim there; none where nothing is claimed. */
-  readonly hosts: readonly { readonly node: NovaNode; readonly candidates: readonly Candidate[] }[];
+  readonly hosts: readonly { readonly known: KnownHost; readonly candidates: readonly Candidate[] }[];
   /** Instances that hold a claim for what is asked, which they keep. */
   readonly held: ReadonlyMap<string, Pick>;
   readonly view: PlacementView;
   readonly facts: NovaFacts;
-  readonly freeAmounts: (rootUuid: string) => FreeAmounts;
   /** Claims on their way. */
   readonly inFlight: UsageOverlay;
+  /** Hardware that instances got and Nova's database does not tell yet. */
+  readonly hardware: HardwareOverlay;
   /** Most alternates of an instance. */
   readonly alternateCount: number;
+  /** Roots of hosts by instance, of claims that the view does not show yet. */
+  readonly awaitedOn?: ReadonlyMap<string, string> | undefined;
   /** Takes the verdict on each host, where the decision is recorded or compared. */
   readonly verdicts?: HostVerdicts | undefined;
 }
@@ -79,7 +84,8 @@ export function placeInstances(input: PlaceInput, random: Random, settings: Plac
 
 class Placing {
   readonly #taken: UsageOverlay;
-  readonly #placedOn = new Map<string, string>();
+  readonly #hardware: HardwareOverlay;
+  readonly #placedOn: Map<string, string>;
   readonly #placedCounts = new Map<string, number>();
   readonly #placedHosts = new Set<string>();
   readonly #hosts: readonly HostState[];
@@ -91,9 +97,11 @@ class Placing {
     private readonly random: Random,
     private readonly settings: PlaceSettings,
   ) {
+    this.#placedOn = new Map(input.awaitedOn);
     this.#taken = new UsageOverlay(input.inFlight);
-    const sources = { ...input, taken: this.#taken, placed: this.#placedCounts };
-    this.#hosts = input.hosts.map(({ node, candidates }) => new HostState(node, candidates, sources));
+    this.#hardware = input.hardware.above();
+    const sources = { ...input, taken: this.#taken, hardware: this.#hardware, placed: this.#placedCounts };
+    this.#hosts = input.hosts.map(({ known, candidates }) => new HostState(known, candidates, sources));
   }
 
   pickFor(instanceUuid: string | undefined, refusals: Refusals): Pick | undefined {
@@ -103,6 +111,8 @@ class Placing {
 
   assume(instanceUuid: string | undefined, { node, candidate }: Pick, isNew: boolean): void {
     if (isNew && candidate !== undefined) this.#taken.add(candidate.allocations);
+    const { request, facts } = this.input;
+    if (isNew) this.#hardware.take(node.uuid, facts.hardware(node.uuid), request.hardware, this.settings);
     if (instanceUuid !== undefined) this.#placedOn.set(instanceUuid, node.uuid);
     if (isNew) this.#placedCounts.set(node.uuid, (this.#placedCounts.get(node.uuid) ?? 0) + 1);
     this.#placedHosts.add(node.host);
@@ -139,33 +149,40 @@ class Placing {
       instanceUuid,
       locate: locateInstances(view, facts, this.#placedOn),
       placedHosts: this.#placedHosts,
-      claimedRoots: () => claimedRoots(request, view, instanceUuid),
+      claimedRoots: () => new Set([...claimedRoots(request, view, instanceUuid), ...this.#awaitedRoots()]),
       settings: this.settings,
     };
     const passing = filterHosts(this.#hosts, namedHosts(request), filters, context, refusals, verdicts);
     const weigh = (parts?: Map<string, Float64Array>) => weighHosts(passing, weighings, context, parts);
     const weights = verdicts === undefined ? weigh() : verdicts.rank(passing, weigh);
-    for (const host of this.#drawn(bestFirst(passing, weights), passing.length)) {
+    for (const host of this.#drawn(passing, weights)) {
       const candidate = host.fittingCandidate;
       if (host.candidates.length === 0 || candidate !== undefined) yield { node: host.node, candidate };
       else refusals.add('placement', 'claims on their way take it');
     }
   }
 
+  /** Hosts where members of the group have claims that the view does not show yet. */
+  #awaitedRoots(): string[] {
+    const { request, awaitedOn = new Map<string, string>() } = this.input;
+    return [...(request.group?.members ?? [])].flatMap((uuid) => awaitedOn.get(uuid) ?? []);
+  }
+
   /** One of the best few comes first, so that schedulers choose differently. */
-  *#drawn(hosts: Generator<Weighed, undefined>, count: number): Generator<HostState> {
+  *#drawn(hosts: readonly HostState[], weights: Float64Array): Generator<HostState> {
     const { hostSubsetSize, shuffleBestSameWeighedHosts } = this.settings;
+    const ranked = bestFirst(weights);
     const among: HostState[] = [];
-    let next = hosts.next();
-    const best = next.value?.weight;
-    for (; next.done !== true; next = hosts.next()) {
-      const isEqual = shuffleBestSameWeighedHosts && next.value.weight === best;
-      if (among.length >= Math.min(hostSubsetSize, count) && !isEqual) break;
-      among.push(next.value.host);
+    let next = ranked.next();
+    const best = next.value === undefined ? undefined : weights[next.value];
+    for (; next.done !== true; next = ranked.next()) {
+      const isEqual = shuffleBestSameWeighedHosts && weights[next.value] === best;
+      if (among.length >= Math.min(hostSubsetSize, hosts.length) && !isEqual) break;
+      among.push(hosts[next.value] as HostState);
     }
     const [first] = among.length < 2 ? [] : among.splice(randomInt(this.random, among.length), 1);
     if (first !== undefined) yield first;
     yield* among;
-    for (; next.done !== true; next = hosts.next()) yield next.value.host;
+    for (; next.done !== true; next = ranked.next()) yield hosts[next.value] as HostState;
   }
 }

@@ -6,18 +6,22 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { SearchAids } from '#libs/placement/search/find-candidates';
 import type { CandidateQuery } from '#libs/placement/search/query';
 import { counted } from '#libs/runtime/counted';
+import { claimElsewhere, type Elsewhere, type ShownHoldings, stillHeld } from '../elsewhere/claim-elsewhere';
 import type { FactKind, NovaFacts, NovaNode } from '../facts/nova-facts';
 import { metadataOf } from '../filters/aggregates';
-import type { Selection } from '../objects/selection';
+import { numaTopologyFilter } from '../filters/hardware';
+import type { HostHardware } from '../hardware/host-hardware';
+import type { NumaLimits, Selection } from '../objects/selection';
 import { candidateQueryOf, type QuerySettings } from '../request/candidate-query';
 import { wantsPinning } from '../request/hardware-wishes';
 import { NoHost } from '../request/no-host';
 import type { NovaRequest } from '../request/nova-request';
 import { allocationRequestOf, type Claimed, claimAll } from './claim';
 import { explainNoCandidates, type FoundHosts, findHosts } from './find-hosts';
+import type { HardwareOverlay } from './hardware-overlay';
 import { heldClaims } from './held-claims';
-import type { FreeAmounts } from './host-state';
 import { HostVerdicts } from './host-verdicts';
+import type { KnownHosts } from './known-hosts';
 import { type Pick, type Placed, type PlaceSettings, placeInstances } from './place-instances';
 import { Refusals } from './refusals';
 import type { UsageOverlay } from './usage-overlay';
@@ -41,10 +45,14 @@ export interface SelectDeps {
   readonly facts: NovaFacts;
   readonly refresh: (kind: FactKind) => Promise<void>;
   readonly aids: SearchAids;
-  readonly freeAmounts: (rootUuid: string) => FreeAmounts;
+  readonly knownHosts: KnownHosts;
   /** Claims on their way, of all calls of this process. */
   readonly inFlight: UsageOverlay;
+  /** Hardware that instances got and Nova's database does not tell yet, of all calls of this process. */
+  readonly hardware: HardwareOverlay;
   readonly settings: SelectSettings;
+  /** Where placement is not Berth's, and the mirror that of a copy of it. */
+  readonly elsewhere?: Elsewhere | undefined;
 }
 
 export interface Asked {
@@ -88,11 +96,11 @@ export async function selectDestinations(asked: Asked, deps: SelectDeps): Promis
   const random = seededRandom(seedOf(places.join() || 'none'));
   const refusedRoots = new Set<string>();
   for (let conflicts = 0; conflicts <= settings.claimAttempts; conflicts++) {
-    const { placed, ...basis } = await place({ ...asked, places, refusedRoots }, random, deps);
-    const claimed = asked.isDryRun ? NOTHING_TO_CLAIM : await claimPlaced(placed, asked.request, deps);
+    const { placed, shown, ...basis } = await place({ ...asked, places, refusedRoots }, random, deps);
+    const claimed = asked.isDryRun ? NOTHING_TO_CLAIM : await claimPlaced(placed, asked.request, shown, deps);
     if (claimed.kind === 'claimed') {
       const selections = placed.map(({ pick, alternates }) =>
-        [pick, ...alternates].map((one) => selectionOf(one, deps)),
+        [pick, ...alternates].map((one) => selectionOf(one, asked.request, deps)),
       );
       return { selections, conflicts, placed, ...basis };
     }
@@ -119,7 +127,7 @@ async function place(
   attempt: Attempt,
   random: Random,
   deps: SelectDeps,
-): Promise<DecisionBasis & { placed: readonly Placed[] }> {
+): Promise<DecisionBasis & { placed: readonly Placed[]; shown: ShownHoldings }> {
   const first = await decide(attempt, random, deps);
   const isDecided = first.result.kind === 'placed' || first.found.unknownRoots.length === 0;
   if (!isDecided) await deps.refresh('nodes');
@@ -142,33 +150,54 @@ async function decide(
   random: Random,
   deps: SelectDeps,
 ) {
-  const { settings, mirror: view, facts, inFlight, freeAmounts } = deps;
+  const { settings, mirror: view, facts, inFlight, hardware } = deps;
   const claims = !request.isRebuild && instanceUuids !== undefined;
   const queries = request.isRebuild ? [] : queriesOf(request, deps);
   const found = await hostsFor(request, queries, places.length, refusedRoots, deps);
   const keeps = claims && !isDryRun;
-  const held = keeps ? heldClaims(request, instanceUuids, queries, { view, facts }) : new Map<string, Pick>();
+  const shown = new Map((instanceUuids ?? []).map((uuid) => [uuid, view.consumer(uuid)?.allocations ?? {}]));
+  const heldHere = keeps ? heldClaims(request, instanceUuids, queries, { view, facts }) : new Map<string, Pick>();
+  const held = deps.elsewhere ? await stillHeld(heldHere, deps.elsewhere.client) : heldHere;
   const alternateCount = withAlternates && claims ? settings.maxAttempts - 1 : 0;
   // Without a claim the search only tells which hosts have capacity.
-  const hosts = claims ? found.hosts : found.hosts.map(({ node }) => ({ node, candidates: [] }));
+  const hosts = claims ? found.hosts : found.hosts.map(({ known }) => ({ known, candidates: [] }));
   const { revision } = view;
   const verdicts = isObserved ? new HostVerdicts() : undefined;
-  const from = { request, instanceUuids: places, hosts, held, alternateCount, verdicts };
-  const result = placeInstances({ ...from, view, facts, inFlight, freeAmounts }, random, settings);
-  return { result, queries, found, revision, verdicts };
+  const awaitedOn = deps.elsewhere?.awaited.roots;
+  const from = { request, instanceUuids: places, hosts, held, alternateCount, verdicts, awaitedOn };
+  const result = placeInstances({ ...from, view, facts, inFlight, hardware }, random, settings);
+  return { result, queries, found, revision, verdicts, shown };
 }
 
-async function claimPlaced(placed: readonly Placed[], request: NovaRequest, deps: SelectDeps): Promise<Claimed> {
-  const { clock, settings, inFlight } = deps;
+async function claimPlaced(
+  placed: readonly Placed[],
+  request: NovaRequest,
+  shown: ShownHoldings,
+  deps: SelectDeps,
+): Promise<Claimed> {
+  const { clock, settings, inFlight, hardware, facts, placement, mirror, elsewhere } = deps;
   const claims = placed.flatMap(({ instanceUuid, pick: { candidate }, isHeld }) =>
     isHeld || instanceUuid === undefined || candidate === undefined ? [] : { instanceUuid, candidate },
   );
   if (claims.length === 0) return NOTHING_TO_CLAIM;
-  for (const { candidate } of claims) inFlight.add(candidate.allocations);
+  const { catchUpMs, filters } = settings;
+  for (const { candidate } of claims) {
+    inFlight.add(candidate.allocations);
+    hardware.take(candidate.rootUuid, facts.hardware(candidate.rootUuid), request.hardware, settings);
+  }
+  let isClaimed = false;
   try {
-    return await claimAll(claims, request, { ...deps, ...settings, nowMs: () => clock.now() });
+    const nowMs = () => clock.now();
+    const claimed = elsewhere
+      ? await claimElsewhere(claims, request, shown, { ...elsewhere, mirror, clock, catchUpMs })
+      : await claimAll(claims, request, { placement, mirror, catchUpMs, filters, nowMs });
+    isClaimed = claimed.kind === 'claimed';
+    return claimed;
   } finally {
-    for (const { candidate } of claims) inFlight.add(candidate.allocations, -1);
+    for (const { candidate } of claims) {
+      inFlight.add(candidate.allocations, -1);
+      if (!isClaimed) hardware.forget(candidate.rootUuid);
+    }
   }
 }
 
@@ -198,16 +227,19 @@ async function hostsFor(
   queries: readonly CandidateQuery[],
   count: number,
   refusedRoots: ReadonlySet<string>,
-  { mirror: view, facts, aids, clock, settings }: SelectDeps,
+  { mirror: view, facts, knownHosts, aids, clock, settings }: SelectDeps,
 ): Promise<FoundHosts> {
   if (request.isRebuild) {
-    return { hosts: [...facts.nodes()].map((node) => ({ node, candidates: [] })), unknownRoots: [] };
+    const all = [...facts.nodes()].flatMap(({ uuid }) => knownHosts.of(uuid) ?? []);
+    return { hosts: all.map((known) => ({ known, candidates: [] })), unknownRoots: [] };
   }
-  const found = await findHosts(queries, count, { view, facts, aids, clock, maxSearchSteps: settings.maxSearchSteps });
-  return { ...found, hosts: found.hosts.filter(({ node }) => !refusedRoots.has(node.uuid)) };
+  const { maxSearchSteps } = settings;
+  const found = await findHosts(queries, count, { view, knownHosts, aids, clock, maxSearchSteps });
+  if (refusedRoots.size === 0) return found;
+  return { ...found, hosts: found.hosts.filter(({ known }) => !refusedRoots.has(known.node.uuid)) };
 }
 
-function selectionOf({ node, candidate }: Pick, { facts, settings }: SelectDeps): Selection {
+function selectionOf({ node, candidate }: Pick, request: NovaRequest, { facts, settings }: SelectDeps): Selection {
   const aggregates = facts.aggregatesOf(node.host);
   const [zone = settings.defaultAvailabilityZone] = metadataOf({ aggregates }, ZONE_KEY);
   return {
@@ -217,5 +249,17 @@ function selectionOf({ node, candidate }: Pick, { facts, settings }: SelectDeps)
     cellUuid: node.cellUuid ?? '',
     allocationRequest: candidate && allocationRequestOf(candidate),
     availabilityZone: zone,
+    numaLimits: numaLimitsOf(facts.hardware(node.uuid), request, settings),
   };
+}
+
+/** Limits that nova-compute fits by when it claims; none where it is not asked for NUMA nodes, or nobody looked at them. */
+function numaLimitsOf(
+  hardware: HostHardware | undefined,
+  { hardware: { topology } }: NovaRequest,
+  { filters }: SelectSettings,
+): NumaLimits | undefined {
+  if (hardware === undefined || topology === undefined || !filters.includes(numaTopologyFilter)) return undefined;
+  const { cpuAllocationRatio, ramAllocationRatio } = hardware;
+  return { cpuAllocationRatio, ramAllocationRatio, networks: topology.networks };
 }

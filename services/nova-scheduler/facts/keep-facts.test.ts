@@ -6,7 +6,7 @@ import { type KeptFacts, keepFacts } from './keep-facts';
 import { type FactSource, NovaFacts, type NovaNode } from './nova-facts';
 
 const clock = fakeClock();
-const intervalMs = { services: 1_000, nodes: 10_000, aggregates: 10_000, instances: 0 };
+const intervalMs = { services: 1_000, nodes: 10_000, aggregates: 10_000, instances: 0, cells: 10_000, hardware: 5_000 };
 const aNode = (host: string): NovaNode => {
   const plain = { hypervisorType: 'QEMU', hypervisorVersion: 1, ioOps: 0, capabilities: {}, cellUuid: undefined };
   return { uuid: `node-${host}`, nodename: host, host, ...plain };
@@ -80,6 +80,31 @@ it('asks once for all who want a kind at the same time', async () => {
   asked.length = 0;
   await Promise.all([kept.refresh('nodes'), kept.refresh('nodes')]);
   expect(asked).toEqual(['nodes']);
+});
+
+it('takes a host as enabled once placement does, until services are read that were asked for later', async () => {
+  let answer = () => {};
+  keep({
+    services: async () => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return [{ host: 'h1', isUp: true, isDisabled: true }];
+    },
+  });
+  answer();
+  await kept.complete;
+  const askedBefore = kept.refresh('services');
+  await clock.advance(1);
+  facts.noteEnabled('h1');
+  expect(facts.service('h1')?.isDisabled).toBe(false);
+  answer();
+  await askedBefore;
+  expect(facts.service('h1')?.isDisabled).toBe(false);
+  const askedLater = kept.refresh('services');
+  answer();
+  await askedLater;
+  expect(facts.service('h1')?.isDisabled).toBe(true);
 });
 
 describe('fanouts', () => {

@@ -1,7 +1,7 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { RuntimeDeps } from '#libs/runtime/service';
-import type { FactKind, FactSource, NovaFacts } from './nova-facts';
+import type { FactKind, FactSources, NovaFacts } from './nova-facts';
 
 export interface KeepFactsSettings {
   /** Interval of asking for each kind; 0 asks once, at start. */
@@ -12,11 +12,13 @@ export interface KeepFactsSettings {
 /** A poll takes at most this share of the time: a large Nova is asked less often. */
 const MOST_OF_TIME = 1 / 4;
 const RETRY_MS = 2_000;
-const KINDS: readonly FactKind[] = ['nodes', 'services', 'aggregates', 'instances'];
+const KINDS: readonly FactKind[] = ['nodes', 'services', 'aggregates', 'instances', 'cells', 'hardware'];
+/** Calls are taken before these were read: they are long, or few requests need them. */
+const NOT_AWAITED: readonly FactKind[] = ['instances', 'hardware'];
 
 /** Facts kept fresh by polls. */
 export interface KeptFacts {
-  /** Resolves when each kind but instances was read once. */
+  /** Resolves when each kind was read once, but for instances and hardware. */
   readonly complete: Promise<void>;
   /** Asks for a kind now, unless that is under way. Never rejects. */
   refresh(kind: FactKind): Promise<void>;
@@ -26,7 +28,7 @@ export interface KeptFacts {
 /** Polls a source, each kind by itself, and keeps the last answer while it is away. */
 export function keepFacts(
   facts: NovaFacts,
-  source: FactSource,
+  source: FactSources,
   settings: KeepFactsSettings,
   { clock, log }: Pick<RuntimeDeps, 'clock' | 'log'>,
 ): KeptFacts {
@@ -73,7 +75,7 @@ export function keepFacts(
       await sleep(clock, Math.max(isRead ? intervalMs : RETRY_MS, tookMs / MOST_OF_TIME), closing.signal);
     }
   };
-  const firsts = KINDS.map((kind) => {
+  const firsts = KINDS.filter((kind) => kind in source).map((kind) => {
     let onFirst: () => void = () => {};
     const promise = new Promise<void>((resolve) => {
       onFirst = resolve;
@@ -82,7 +84,7 @@ export function keepFacts(
   });
 
   return {
-    complete: Promise.all(firsts.filter(({ kind }) => kind !== 'instances').map(({ promise }) => promise)).then(
+    complete: Promise.all(firsts.filter(({ kind }) => !NOT_AWAITED.includes(kind)).map(({ promise }) => promise)).then(
       () => {},
     ),
     refresh: async (kind) => void (await readOnce(kind)),
@@ -93,11 +95,14 @@ export function keepFacts(
   };
 }
 
-type Reader = (facts: NovaFacts, source: FactSource, signal: AbortSignal, atMs: number) => Promise<void>;
+type Reader = (facts: NovaFacts, source: FactSources, signal: AbortSignal, atMs: number) => Promise<void>;
 
 const READERS: Readonly<Record<FactKind, Reader>> = {
   nodes: async (facts, source, signal, atMs) => facts.setNodes(await source.nodes(signal), atMs),
   services: async (facts, source, signal, atMs) => facts.setServices(await source.services(signal), atMs),
   aggregates: async (facts, source, signal, atMs) => facts.setAggregates(await source.aggregates(signal), atMs),
   instances: async (facts, source, signal, atMs) => facts.setInstances(await source.instances(signal), atMs),
+  cells: async (facts, source, signal, atMs) => facts.setCells((await source.cells?.(signal)) ?? new Map(), atMs),
+  hardware: async (facts, source, signal, atMs) =>
+    facts.setHardware((await source.hardware?.(signal)) ?? new Map(), atMs),
 };

@@ -1,7 +1,7 @@
+import { authorizedFetch } from '#libs/auth/authorized-fetch';
 import { KeystoneHttp } from '#libs/auth/keystone-http';
 import { KeystoneLogin, type LoginConfig } from '#libs/auth/keystone-login';
 import { BerthError } from '#libs/domain/errors';
-import { fetchJson } from '#libs/runtime/fetch-json';
 import type { RuntimeDeps } from '#libs/runtime/service';
 import type { CellOfHost } from './cells';
 import type { FactSource } from './nova-facts';
@@ -29,14 +29,10 @@ export function openNovaApi(
   const root = config.apiUrl.replace(/\/+$/, '');
 
   const get = async (path: string, signal: AbortSignal): Promise<unknown> => {
-    for (let attempt = 1; ; attempt++) {
-      const token = await login.token();
-      const headers = { 'x-auth-token': token, 'openstack-api-version': MICROVERSION };
-      const { status, body } = await fetchJson(root + path, { headers, signal });
-      if (status === 200) return body;
-      if (status !== 401 || attempt === 2) throw notAnswered(path, status);
-      login.forget(token);
-    }
+    const headers = { 'openstack-api-version': MICROVERSION };
+    const { status, body } = await authorizedFetch(login, root + path, { headers, signal });
+    if (status === 200) return body;
+    throw notAnswered(path, status);
   };
   const hypervisors = async (query: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>[]> => {
     const all: Readonly<Record<string, unknown>>[] = [];

@@ -1,5 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import { groupBy } from '#libs/runtime/group-by';
+import type { HostHardware } from '../hardware/host-hardware';
 
 /** A compute node; its uuid is that of its root provider. */
 export interface NovaNode {
@@ -33,7 +34,7 @@ export interface NovaAggregate {
   readonly metadata: ReadonlyMap<string, string>;
 }
 
-/** A source of facts. Each method answers with all there is, or rejects. */
+/** Nova's API as a source of facts. Each method answers with all there is, or rejects. */
 export interface FactSource {
   services(signal: AbortSignal): Promise<readonly NovaService[]>;
   nodes(signal: AbortSignal): Promise<readonly NovaNode[]>;
@@ -42,7 +43,18 @@ export interface FactSource {
   instances(signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-export type FactKind = keyof FactSource;
+/** Facts that only Nova's databases tell. */
+export interface DatabaseSource {
+  /** Uuids of cells, by service host. */
+  cells(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  /** Hardware of nodes, by uuid. */
+  hardware(signal: AbortSignal): Promise<ReadonlyMap<string, HostHardware>>;
+}
+
+/** All sources together. */
+export type FactSources = FactSource & Partial<DatabaseSource>;
+
+export type FactKind = keyof FactSource | keyof DatabaseSource;
 
 const NOTHING: ReadonlySet<string> = new Set();
 
@@ -57,7 +69,11 @@ export class NovaFacts {
   #aggregates = new Map<string, NovaAggregate>();
   #aggregatesByHost = new Map<string, NovaAggregate[]>();
   #instances = new Map<string, Set<string>>();
+  #cells: ReadonlyMap<string, string> = new Map();
+  #hardware: ReadonlyMap<string, HostHardware> = new Map();
+  readonly #enabledAtMs = new Map<string, number>();
   readonly #knownAtMs = new Map<FactKind, number>();
+  #revision = 0;
 
   constructor(private readonly clock: Pick<Clock, 'elapsed'>) {}
 
@@ -85,6 +101,15 @@ export class NovaFacts {
   instancesOn(host: string): ReadonlySet<string> {
     return this.#instances.get(host) ?? NOTHING;
   }
+  /** Undefined for a node that the database does not tell of. */
+  hardware(nodeUuid: string): HostHardware | undefined {
+    return this.#hardware.get(nodeUuid);
+  }
+
+  /** Changes with nodes, services and aggregates, but not with instances. */
+  get revision(): number {
+    return this.#revision;
+  }
 
   /** Since when a kind of facts is as old as it is; undefined before the first. */
   ageMs(kind: FactKind): number | undefined {
@@ -95,14 +120,16 @@ export class NovaFacts {
   // Whole answers. `atMs` is when they were asked for, by `elapsed`.
 
   setNodes(nodes: readonly NovaNode[], atMs: number): void {
-    this.#nodes = new Map(nodes.map((node) => [node.uuid, node]));
-    this.#nodesByHost = groupBy(nodes, ({ host }) => host);
+    this.#indexNodes(nodes);
     this.#knownAtMs.set('nodes', atMs);
   }
 
   setServices(services: readonly NovaService[], atMs: number): void {
+    for (const [host, enabledAtMs] of this.#enabledAtMs) if (enabledAtMs <= atMs) this.#enabledAtMs.delete(host);
     this.#services = new Map(services.map((service) => [service.host, service]));
+    for (const host of this.#enabledAtMs.keys()) this.#enable(host);
     this.#knownAtMs.set('services', atMs);
+    this.#revision++;
   }
 
   setAggregates(aggregates: readonly NovaAggregate[], atMs: number): void {
@@ -116,7 +143,26 @@ export class NovaFacts {
     this.#knownAtMs.set('instances', atMs);
   }
 
-  // Single rows, of fanouts.
+  /** Cells by host; nodes of hosts that are not mapped keep the cell that their source told. */
+  setCells(cells: ReadonlyMap<string, string>, atMs: number): void {
+    this.#cells = cells;
+    this.#indexNodes([...this.#nodes.values()]);
+    this.#knownAtMs.set('cells', atMs);
+  }
+
+  setHardware(hardware: ReadonlyMap<string, HostHardware>, atMs: number): void {
+    this.#hardware = hardware;
+    this.#knownAtMs.set('hardware', atMs);
+  }
+
+  // Single rows, of fanouts and of placement.
+
+  /** Counts until services were read that were asked for later. */
+  noteEnabled(host: string): void {
+    this.#enabledAtMs.set(host, this.clock.elapsed());
+    this.#enable(host);
+    this.#revision++;
+  }
 
   putAggregates(aggregates: readonly NovaAggregate[]): void {
     for (const one of aggregates) this.#aggregates.set(one.uuid, one);
@@ -139,7 +185,20 @@ export class NovaFacts {
     this.#instances.get(host)?.delete(uuid);
   }
 
+  #enable(host: string): void {
+    const service = this.#services.get(host);
+    if (service !== undefined) this.#services.set(host, { ...service, isDisabled: false });
+  }
+
+  #indexNodes(read: readonly NovaNode[]): void {
+    const nodes = read.map((node) => ({ ...node, cellUuid: this.#cells.get(node.host) ?? node.cellUuid }));
+    this.#nodes = new Map(nodes.map((node) => [node.uuid, node]));
+    this.#nodesByHost = groupBy(nodes, ({ host }) => host);
+    this.#revision++;
+  }
+
   #indexAggregates(): void {
+    this.#revision++;
     this.#aggregatesByHost = new Map();
     for (const one of this.#aggregates.values()) {
       for (const host of one.hosts) {

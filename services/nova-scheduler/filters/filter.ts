@@ -1,4 +1,5 @@
 import type { HostState } from '../decision/host-state';
+import type { FitSettings } from '../hardware/fit-topology';
 import type { NovaRequest } from '../request/nova-request';
 
 /** Why a host does not suit, as operators of Nova say it; undefined when it does. */
@@ -6,7 +7,7 @@ export type Refusal = string | undefined;
 export type CheckHost = (host: HostState) => Refusal;
 
 /** Settings of filters, by their names in nova.conf. */
-export interface FilterSettings {
+export interface FilterSettings extends FitSettings {
   readonly maxInstancesPerHost: number;
   readonly maxIoOpsPerHost: number;
   readonly defaultAvailabilityZone: string;

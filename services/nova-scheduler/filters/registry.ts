@@ -1,6 +1,7 @@
 import { aggregateExtraSpecsFilter, availabilityZoneFilter, multiTenancyFilter } from './aggregates';
 import { computeCapabilitiesFilter } from './capabilities';
 import type { HostFilter } from './filter';
+import { numaTopologyFilter, pciPassthroughFilter } from './hardware';
 import { allHostsFilter, computeFilter, ioOpsFilter, numInstancesFilter } from './hosts';
 import { imagePropertiesFilter } from './image-properties';
 import { affinityFilter, antiAffinityFilter, differentHostFilter, sameHostFilter } from './server-groups';
@@ -20,11 +21,12 @@ export const FILTERS: readonly HostFilter[] = [
   numInstancesFilter,
   ioOpsFilter,
   allHostsFilter,
+  pciPassthroughFilter,
+  numaTopologyFilter,
 ];
 
-/** Filters that need what only Nova's database has: requests that ask something of them are handed over or refused. */
-export const DATABASE_FILTERS = ['NUMATopologyFilter', 'PciPassthroughFilter'] as const;
-export type DatabaseFilter = (typeof DATABASE_FILTERS)[number];
+/** Filters that need Nova's database: while it is not read, requests that ask something of them are handed over or refused. */
+export const DATABASE_FILTERS = [numaTopologyFilter, pciPassthroughFilter].map(({ name }) => name);
 
 /** Nova's filters that Berth lacks. A start with one of them fails. */
 export const ABSENT_FILTERS: readonly string[] = [
@@ -38,7 +40,7 @@ export const ABSENT_FILTERS: readonly string[] = [
   'SimpleCIDRAffinityFilter',
 ];
 
-export const FILTER_NAMES: readonly string[] = [...FILTERS.map(({ name }) => name), ...DATABASE_FILTERS];
+export const FILTER_NAMES: readonly string[] = FILTERS.map(({ name }) => name);
 
 /** Nova's own default. */
 export const DEFAULT_FILTERS: readonly string[] = [

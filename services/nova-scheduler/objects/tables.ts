@@ -1,3 +1,4 @@
+import { readInstanceTopology, readNetworkMetadata, readPciRequests } from './hardware';
 import { IMAGE_PROPERTIES } from './image-properties';
 import { amount, type Field, flag, identifier, list, mapOf, object, type Read, text, unused } from './versioned-object';
 
@@ -54,23 +55,6 @@ const readImage = object({
     min_disk: ignored,
     properties: { read: object({ name: 'ImageMetaProps', newest: '1.43', fields: IMAGE_PROPERTIES }) },
   },
-});
-
-const readNumaTopology = object({
-  name: 'InstanceNUMATopology',
-  newest: '1.3',
-  fields: {
-    id: ignored,
-    instance_uuid: ignored,
-    cells: { read: list(unused) },
-    emulator_threads_policy: { read: unused, since: '1.3' },
-  },
-});
-
-const readPciRequests = object({
-  name: 'InstancePCIRequests',
-  newest: '1.1',
-  fields: { instance_uuid: ignored, requests: { read: list(unused) } },
 });
 
 const readCell = object({
@@ -165,7 +149,7 @@ export const readRequestSpec = object({
   fields: {
     id: ignored,
     image: { read: readImage },
-    numa_topology: { read: readNumaTopology },
+    numa_topology: { read: readInstanceTopology },
     pci_requests: { read: readPciRequests },
     project_id: { read: identifier },
     user_id: { read: identifier, since: '1.9' },
@@ -182,7 +166,7 @@ export const readRequestSpec = object({
     scheduler_hints: { read: mapOf(texts) },
     instance_uuid: { read: text },
     security_groups: { read: unused, since: '1.8' },
-    network_metadata: { read: unused, since: '1.10' },
+    network_metadata: { read: readNetworkMetadata, since: '1.10' },
     is_bfv: { read: flag, since: '1.11' },
     requested_resources: { read: list(readRequestGroup), since: '1.12' },
     request_level_params: { read: readLevelParams, since: '1.13' },

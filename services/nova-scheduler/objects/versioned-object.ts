@@ -105,6 +105,16 @@ export const amount: Read<number> = (value, path) => {
   throw malformed(path, 'is not a whole number from 0');
 };
 
+export const integer: Read<number> = (value, path) => {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  throw malformed(path, 'is not a whole number');
+};
+
+export const number: Read<number> = (value, path) => {
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw malformed(path, 'is not a number');
+};
+
 export const flag: Read<boolean> = (value, path) => {
   if (typeof value === 'boolean') return value;
   throw malformed(path, 'is not true or false');
@@ -129,6 +139,11 @@ export function list<T>(read: Read<T>): Read<readonly T[]> {
     if (!Array.isArray(value)) throw malformed(path, 'is not a list');
     return value.map((one, i) => read(one, `${path}[${i}]`));
   };
+}
+
+/** A value that may be null, which reads as undefined. */
+export function nullable<T>(read: Read<T>): Read<T | undefined> {
+  return (value, path) => (value === null ? undefined : read(value, path));
 }
 
 export function mapOf<T>(read: Read<T>): Read<ReadonlyMap<string, T>> {

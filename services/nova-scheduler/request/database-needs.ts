@@ -1,10 +1,10 @@
-import type { DatabaseFilter } from '../filters/registry';
+import { numaTopologyFilter, pciPassthroughFilter } from '../filters/hardware';
 import type { NovaRequest } from './nova-request';
 
-/** Filters to which a request gives something to do, and which need what only Nova's database has. */
-export function databaseNeeds({ spec }: NovaRequest): DatabaseFilter[] {
-  const needs: DatabaseFilter[] = [];
-  if (spec.numa_topology !== undefined) needs.push('NUMATopologyFilter');
-  if ((spec.pci_requests?.requests?.length ?? 0) > 0) needs.push('PciPassthroughFilter');
+/** Names of the filters to which a request gives something to do, and which need what only Nova's database has. */
+export function databaseNeeds({ hardware: { topology, pciRequests } }: NovaRequest): string[] {
+  const needs: string[] = [];
+  if (topology !== undefined) needs.push(numaTopologyFilter.name);
+  if (pciRequests.length > 0) needs.push(pciPassthroughFilter.name);
   return needs;
 }

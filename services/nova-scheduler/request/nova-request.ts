@@ -1,3 +1,4 @@
+import { type WantedHardware, wantedHardware } from '../hardware/wanted-hardware';
 import type { SpecObject } from '../objects/tables';
 import { type ServerGroup, serverGroupOf } from './server-group';
 
@@ -11,6 +12,7 @@ export interface NovaRequest {
   readonly imageProperty: (name: ImageProperty) => string | undefined;
   readonly hint: (name: string) => readonly string[];
   readonly group: ServerGroup | undefined;
+  readonly hardware: WantedHardware;
   /** A rebuild asks whether the host still suits: nothing is claimed. */
   readonly isRebuild: boolean;
 }
@@ -33,6 +35,7 @@ export function novaRequest(spec: SpecObject, fallbackUserId: string): NovaReque
     },
     hint,
     group: serverGroupOf(spec),
+    hardware: wantedHardware(spec),
     isRebuild: hint(CHECK_TYPE).join() === 'rebuild',
   };
 }

@@ -1,6 +1,7 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import { inventory } from '#libs/domain/inventory';
 import { createMetrics } from '#libs/runtime/metrics';
+import { writeObject } from '../objects/versioned-object';
 import { aNovaSpec, type SpecFields } from '../testing/nova-spec';
 import { aWorld, instance, type NodeFields, uuidOf } from '../testing/world';
 import { ReportKeeper } from './keep-report';
@@ -99,17 +100,17 @@ it('counts agreement where neither finds a host, and names the reason where only
   });
 });
 
-it('names the filter that a request needs and Berth lacks', async () => {
+it("names the filter that needs Nova's database", async () => {
   const shadow = await aShadow({ BERTH_NOVA_FILTERS: 'ComputeFilter,PciPassthroughFilter' });
   const requests = {
     'nova_object.name': 'InstancePCIRequests',
     'nova_object.namespace': 'nova',
     'nova_object.version': '1.1',
-    'nova_object.data': { requests: [{}] },
+    'nova_object.data': { requests: [writeObject('InstancePCIRequest', '1.4', { count: 1, spec: [{}] })] },
   };
   await shadow.call([1], { more: { pci_requests: requests } });
   expect(shadow.report().differences[0]?.why).toContain(
-    'needs PciPassthroughFilter, which Berth does not have: it refuses it',
+    "needs PciPassthroughFilter, for which Nova's database is not read: Berth refuses it",
   );
 });
 

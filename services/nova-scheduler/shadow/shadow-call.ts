@@ -1,8 +1,8 @@
 import type { RpcMethod } from '#libs/oslo/dispatch';
+import { beyondReach } from '../calls/beyond-reach';
 import { readArguments, type SelectCallDeps } from '../calls/select-destinations';
 import { type Asked, type Selected, selectDestinations } from '../decision/select-destinations';
 import { namedHosts } from '../filters/named-hosts';
-import { databaseNeeds } from '../request/database-needs';
 import { NoHost } from '../request/no-host';
 import { type ChosenHost, compare } from './compare';
 import { isDifference, type ReportKeeper } from './keep-report';
@@ -53,11 +53,11 @@ export function shadowCall(deps: ShadowDeps, closing: AbortSignal): RpcMethod {
 
 /** Berth's decision, of which nothing is claimed. */
 async function decide(call: Asked, deps: ShadowDeps): Promise<Selected | NoHost> {
-  const { filters, fallbackTopic } = deps.config;
-  const beyond = databaseNeeds(call.request).find((filter) => filters.includes(filter));
-  if (beyond !== undefined) {
+  const { fallbackTopic } = deps.config;
+  const filter = await beyondReach(call.request, deps);
+  if (filter !== undefined) {
     const then = fallbackTopic === '' ? 'refuses it' : `hands it over to ${fallbackTopic}`;
-    return new NoHost(`The request needs ${beyond}, which Berth does not have: it ${then}.`);
+    return new NoHost(`The request needs ${filter}, for which Nova's database is not read: Berth ${then}.`);
   }
   try {
     return await selectDestinations({ ...call, withAlternates: true, isDryRun: true, isObserved: true }, deps);

@@ -1,7 +1,6 @@
 import { decisionCodec } from '#libs/contracts/diagnosis';
 import { type Inventories, inventory } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
-import { KeptByTree } from '#libs/placement/index/kept-by-tree';
 import { RootColumns } from '#libs/placement/index/root-columns';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { Mirror } from '#libs/placement/mirror/mirror';
@@ -13,7 +12,8 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { type SelectCallDeps, selectDestinationsCall } from '../calls/select-destinations';
-import { freeAmountsOf } from '../decision/host-state';
+import { HardwareOverlay } from '../decision/hardware-overlay';
+import { KnownHosts } from '../decision/known-hosts';
 import { UsageOverlay } from '../decision/usage-overlay';
 import { type FactKind, NovaFacts, type NovaNode } from '../facts/nova-facts';
 import { novaMetrics } from '../metrics';
@@ -42,7 +42,7 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
   const config = readConfig(novaOptions, settings);
   const refreshed: FactKind[] = [];
   const aids = { columns: new RootColumns(mirror), kept: new KeptCandidates(mirror) };
-  const free = new KeptByTree(mirror, (root) => freeAmountsOf(mirror, root));
+  const knownHosts = new KnownHosts(mirror, facts);
   const decisions = decisionKeeper(store, config.keptDecisions, around);
   const deps: SelectCallDeps = {
     ...around,
@@ -50,11 +50,12 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
     mirror,
     facts,
     aids,
-    freeAmounts: (root) => free.of(root),
+    knownHosts,
     config,
     decisions,
     refresh: async (kind) => void refreshed.push(kind),
     inFlight: new UsageOverlay(),
+    hardware: new HardwareOverlay(clock),
     settings: selectSettings(config),
     measured: novaMetrics(around.metrics, facts),
   };
@@ -87,9 +88,13 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
   }
 
   /** Answers, by instance. */
-  async function select(fields: SpecFields = {}, args: Readonly<Record<string, unknown>> = {}) {
+  async function select(
+    fields: SpecFields = {},
+    args: Readonly<Record<string, unknown>> = {},
+    context: Readonly<Record<string, unknown>> = {},
+  ) {
     const asked = { instance_uuids: [instance(1)], return_objects: true, return_alternates: true, ...args };
-    const request = { method: 'select_destinations', version: '4.5', context: {}, namespace: undefined };
+    const request = { method: 'select_destinations', version: '4.5', context, namespace: undefined };
     const all = { spec_obj: aNovaSpec(fields), ...asked };
     const outcome = await call(all, { ...request, args: all, uniqueId: undefined, replyTo: undefined });
     if (outcome.kind !== 'result') return outcome.topic;
@@ -128,7 +133,7 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
     async close() {
       aids.columns.close();
       aids.kept.close();
-      free.close();
+      knownHosts.close();
       await mirror.close();
     },
   };

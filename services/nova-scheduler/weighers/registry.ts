@@ -1,4 +1,4 @@
-import type { WeighedClass } from '../decision/host-state';
+import type { WeighedClass } from '../decision/known-hosts';
 import type { FilterContext } from '../filters/filter';
 import type { Weigher } from './weigher';
 

@@ -14,12 +14,6 @@ export interface Weigher {
   prepare(context: FilterContext): (host: HostState) => number;
 }
 
-/** A host and its weight. */
-export interface Weighed {
-  readonly host: HostState;
-  readonly weight: number;
-}
-
 /** A weigher with its configured multiplier. */
 export interface Weighing {
   readonly weigher: Weigher;
@@ -63,14 +57,11 @@ export function weighHosts(
   return weights;
 }
 
-/** Hosts of these weights, best first, lazily; of equal ones the first given comes first. */
-export function* bestFirst(hosts: readonly HostState[], weights: Float64Array): Generator<Weighed, undefined> {
+/** Indexes of weights, the greatest first, lazily; of equal ones the first comes first. */
+export function* bestFirst(weights: Float64Array): Generator<number, undefined> {
   const byWeight = (a: number, b: number) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b;
-  const queue = new TinyQueue([...hosts.keys()], byWeight);
-  for (let i = queue.pop(); i !== undefined; i = queue.pop()) {
-    const host = hosts[i];
-    if (host !== undefined) yield { host, weight: weights[i] ?? 0 };
-  }
+  const queue = new TinyQueue([...weights.keys()], byWeight);
+  for (let i = queue.pop(); i !== undefined; i = queue.pop()) yield i;
   return undefined;
 }
 

@@ -9,6 +9,8 @@ export interface BuildCall {
   readonly caller: Caller;
   /** @throws BerthError `unavailable`: there is no bus, or the broker is away. */
   readonly client: () => Promise<Client>;
+  /** Keys of names (`ClientSource.nameKeys`). */
+  readonly nameKeys: readonly string[];
   readonly placement: Placement;
   readonly nowMs: number;
   readonly config: PlacementApiConfig;

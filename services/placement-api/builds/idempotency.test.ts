@@ -1,6 +1,9 @@
 import { chosenUuid, uuid } from '#libs/contracts/checks';
-import { namesOf } from './idempotency';
+import { namesOf as namesBy } from './idempotency';
 
+const SECRET = 'a claim key of this fleet';
+const namesOf = (projectId: string, key: string, asked: unknown, count: number) =>
+  namesBy(SECRET, { projectId, key, body: asked, count });
 const body = { name: 'web', resources: { VCPU: 1, MEMORY_MB: 64 } };
 
 it('names a copy of a request as the first one, whatever the order of its fields', () => {
@@ -11,6 +14,13 @@ it('names a copy of a request as the first one, whatever the order of its fields
 it("gives two projects different names for the same key, so none stands for the other's", () => {
   expect(namesOf('shop', 'order-1', body, 1).requestId).not.toBe(namesOf('search', 'order-1', body, 1).requestId);
   expect(namesOf('a', 'b\u0021', body, 1).requestId).not.toBe(namesOf('a!', 'b', body, 1).requestId);
+});
+
+it('gives names that nobody can guess who lacks the secret', () => {
+  const ours = namesOf('shop', 'order-1', body, 2);
+  const guessed = namesBy('another key', { projectId: 'shop', key: 'order-1', body, count: 2 });
+  expect(guessed.requestId).not.toBe(ours.requestId);
+  expect(guessed.instanceUuids.filter((one) => ours.instanceUuids.includes(one))).toEqual([]);
 });
 
 it('gives another request under the same key other instances', () => {

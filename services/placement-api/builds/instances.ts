@@ -15,17 +15,20 @@ import { instanceJson } from './views';
  * on its disk.
  */
 export async function buildInstances(call: BuildCall): Promise<Answer> {
-  const { caller, config } = call;
+  const { caller, config, idempotencyKey } = call;
   const client = await call.client();
   const body = call.body as BuildBody;
   const { name, count = 1, min_count: minCount } = body;
   const projectId = projectToBuildFor(caller, body.project_id);
-  const names = call.idempotencyKey === undefined ? undefined : namesOf(projectId, call.idempotencyKey, body, count);
-  if (names !== undefined) {
-    const known = await client.instances({ requestId: names.requestId, projectId }, names.instanceUuids.length + 1);
+  const possible =
+    idempotencyKey === undefined
+      ? []
+      : call.nameKeys.map((nameKey) => namesOf(nameKey, { projectId, key: idempotencyKey, body, count }));
+  for (const names of possible) {
+    const known = await client.instances({ requestId: names.requestId, projectId }, count + 1);
     if (known.length > 0) return acceptedAgain(names, known);
   }
-  const options = { spec: specOf(body, projectId, caller.userId), count, ...names };
+  const options = { spec: specOf(body, projectId, caller.userId), count, ...possible[0] };
   const { build, isOnRecord } = await client.buildOnRecord(
     {
       ...options,

@@ -6,6 +6,8 @@ import type { RuntimeDeps } from '#libs/runtime/service';
 
 /** A client of Berth by which the API acts. */
 export interface ClientSource {
+  /** The fleet's claim keys, which name what carries an idempotency key: the first names, any is recognised. */
+  readonly nameKeys: readonly string[];
   /** @throws BerthError `unavailable`: there is no bus, or the broker is away. */
   get(): Promise<Client>;
   close(): Promise<void>;
@@ -19,10 +21,15 @@ const CONNECT_TIMEOUT_MS = 5_000;
  * Connects to the bus with the first request that needs it: the API of Placement works without a broker, and starts
  * while it is away.
  */
-export function lazyClient(config: BusConfig & { readonly busUrl: string }, deps: RuntimeDeps): ClientSource {
+export function lazyClient(
+  config: BusConfig & { readonly busUrl: string },
+  claimKey: string,
+  deps: RuntimeDeps,
+): ClientSource {
   let opened: Promise<Client> | undefined;
   let isClosed = false;
   return {
+    nameKeys: claimKey.split(','),
     async get() {
       if (config.busUrl === 'memory:' || isClosed) throw noBus();
       opened ??= openBus({ ...config, connectTimeoutMs: CONNECT_TIMEOUT_MS }, deps)
@@ -42,6 +49,7 @@ export function lazyClient(config: BusConfig & { readonly busUrl: string }, deps
 
 /** A source of no client. */
 export const NO_BUILDS: ClientSource = {
+  nameKeys: [''],
   async get() {
     throw noBus();
   },

@@ -59,7 +59,8 @@ export function registerBuilds(app: FastifyInstance, deps: BuildDeps, around: Ar
         try {
           const call = readCall(route, request, config);
           const { placement, builds, clock } = deps;
-          const its = { caller, config, placement, client: () => builds.get(), nowMs: clock.now() };
+          const by = { client: () => builds.get(), nameKeys: builds.nameKeys };
+          const its = { caller, config, placement, ...by, nowMs: clock.now() };
           const answer = await route.handler({ ...call, ...its });
           return sendAnswer(request, reply, answer, 0, deps);
         } finally {

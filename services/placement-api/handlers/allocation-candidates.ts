@@ -4,14 +4,14 @@ import { rootsOf } from '#libs/placement/search/candidate';
 import type { Candidate, CandidateQuery } from '#libs/placement/search/query';
 import { candidateQuery } from '../candidate-query';
 import { badRequest, ERROR_CODE, type HttpError } from '../http/http-error';
-import { type Microversion, SINCE } from '../http/microversion';
+import { type Microversion, NEWEST, SINCE } from '../http/microversion';
 import type { Answer, ApiRequest } from '../http/request';
 import type { Placement } from '../placement';
 import { namesText, providerSummary } from '../provider-summaries';
 import { knowsNamesOf } from '../unknown-names';
 
 /** GET /allocation_candidates */
-export async function listCandidates({ query, version }: ApiRequest, placement: Placement): Promise<Answer> {
+export async function listCandidates({ query, version, wantsIds }: ApiRequest, placement: Placement): Promise<Answer> {
   const { maxRequestGroups, maxCandidatesBytes } = placement.config;
   const asked = candidateQuery(query, version, maxRequestGroups);
   const view = await placement.now();
@@ -19,6 +19,7 @@ export async function listCandidates({ query, version }: ApiRequest, placement: 
   // The schema validates the last value only, Placement reads the first.
   const limit = Math.min(
     Number(query.all('limit')[0]) || Infinity,
+    wantsIds ? MAX_WITH_IDS : Infinity,
     Math.max(1, Math.floor(maxCandidatesBytes / bytesOf(asked))),
   );
   const nestedAware = version >= SINCE.nestedCandidates;
@@ -27,8 +28,17 @@ export async function listCandidates({ query, version }: ApiRequest, placement: 
     ? await placement.candidates(asked, { nestedAware, limit })
     : { candidates: [], isComplete: true };
   if (candidates.length === 0 && !isComplete) throw tooCostly(asked);
-  return { status: 200, json: await candidatesText(placement, asked, candidates, version), lastModifiedMs: 'now' };
+  const ids = wantsIds ? new Map(candidates.map((one) => [one, placement.newUuid()])) : undefined;
+  if (ids) await placement.keepCandidates([...ids].map(([one, id]) => ({ id, content: claimText(one) })));
+  const json = await candidatesText(placement, asked, candidates, version, ids);
+  return { status: 200, json, lastModifiedMs: 'now' };
 }
+
+/** The most candidates of an answer with ids: each is kept in the store. */
+const MAX_WITH_IDS = 1_000;
+
+/** The form in which a candidate is kept, whatever microversion it is shown or claimed by. */
+const claimText = keyedRequest(NEWEST);
 
 /** Approximate maximum size of a candidate in an answer. */
 function bytesOf({ groups }: CandidateQuery): number {
@@ -63,6 +73,7 @@ async function candidatesText(
   { groups }: CandidateQuery,
   found: readonly Candidate[],
   version: Microversion,
+  ids?: ReadonlyMap<Candidate, string>,
 ): Promise<string> {
   const view = placement.recent;
   const nestedAware = version >= SINCE.nestedCandidates;
@@ -82,7 +93,8 @@ async function candidatesText(
     }
     // A tree that vanished during a pause has no summary.
     if (keys.some((key) => summaries.get(key) === '')) continue;
-    const text = requestText(candidate);
+    const request = requestText(candidate);
+    const text = ids ? `{"id":"${ids.get(candidate)}",${request.slice(1)}` : request;
     bytesLeft -= text.length;
     requests.push(text);
     if (bytesLeft < 0) break;

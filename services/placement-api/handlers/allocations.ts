@@ -1,9 +1,10 @@
-import { badRequest, HttpError } from '../http/http-error';
-import { SINCE } from '../http/microversion';
+import { CANDIDATE_ID_HEADER } from '../http/headers';
+import { badRequest, ERROR_CODE, HttpError } from '../http/http-error';
+import { type Microversion, SINCE } from '../http/microversion';
 import { type Answer, type ApiRequest, newest } from '../http/request';
 import { normalUuid } from '../http/uuid';
 import type { Placement } from '../placement';
-import { type ConsumerBody, consumerUuid, consumerWrites, removal } from './consumer-writes';
+import { type ConsumerBody, consumerUuid, consumerWrites, type KeyedAllocations, removal } from './consumer-writes';
 import { partOf, refused } from './store-results';
 import { foreignConsumer, requireAmounts, whyNotAllocated } from './why-not-allocated';
 
@@ -48,8 +49,48 @@ export async function putConsumerAllocations(request: ApiRequest, placement: Pla
   const asked = request.params.consumer_uuid;
   const uuid = normalUuid(asked);
   if (uuid === undefined) throw badRequest(`Malformed consumer_uuid: ${asked}`);
-  const bodies = { [uuid]: request.body() as ConsumerBody };
-  return write(request, bodies, placement, `Unable to allocate inventory for consumer ${uuid}: `);
+  const claim = (completed?: object) => {
+    const bodies = { [uuid]: request.body(completed) as ConsumerBody };
+    return write(request, bodies, placement, `Unable to allocate inventory for consumer ${uuid}: `);
+  };
+  return request.candidateId === undefined ? claim() : claimOnce(request, request.candidateId, placement, claim);
+}
+
+/**
+ * Claims a candidate that was kept by its id. Two who claim it at once would both hold it if the id were forgotten after the
+ * claim; so it is taken first, and put back for as long as it had left when the claim is refused. Of an outcome that is
+ * unknown it stays taken: the claim may have been made.
+ */
+async function claimOnce(
+  { version }: ApiRequest,
+  id: string,
+  placement: Placement,
+  claim: (completed: object) => Promise<Answer>,
+): Promise<Answer> {
+  const key = normalUuid(id);
+  if (key === undefined) throw badRequest(`${CANDIDATE_ID_HEADER} must be a uuid, not '${id}'`);
+  const kept = await placement.takeCandidate(key);
+  if (!kept) {
+    const detail = `There is no allocation candidate ${key}: it was claimed, or has expired; ask for candidates again.`;
+    throw new HttpError(409, detail, ERROR_CODE.unknownCandidate);
+  }
+  try {
+    return await claim(completedBy(JSON.parse(kept.content) as KeptClaim, version));
+  } catch (thrown) {
+    if (thrown instanceof HttpError)
+      await placement.keepCandidates([{ id: key, content: kept.content }], kept.expiresAtMs);
+    throw thrown;
+  }
+}
+
+/** The part of a body that a candidate stands for. */
+type KeptClaim = Required<Pick<ConsumerBody, 'mappings'>> & { readonly allocations: KeyedAllocations };
+
+function completedBy({ allocations, mappings }: KeptClaim, version: Microversion): object {
+  if (version >= SINCE.mappings) return { allocations, mappings };
+  if (version >= SINCE.allocationsByProvider) return { allocations };
+  const listed = Object.entries(allocations).map(([uuid, amounts]) => ({ resource_provider: { uuid }, ...amounts }));
+  return { allocations: listed };
 }
 
 /** POST /allocations: many consumers, all or nothing. */

@@ -13,13 +13,15 @@ const UNKNOWN_OWNER = '00000000-0000-0000-0000-000000000000';
 
 /** The body for one consumer; until 1.11 the allocations are a list. */
 export interface ConsumerBody {
-  readonly allocations: Readonly<Record<string, { readonly resources: Resources }>> | ListedAllocations;
+  readonly allocations: KeyedAllocations | ListedAllocations;
   readonly project_id?: string;
   readonly user_id?: string;
   readonly consumer_generation?: number | null;
   readonly consumer_type?: string;
   readonly mappings?: Readonly<Record<string, readonly string[]>>;
 }
+
+export type KeyedAllocations = Readonly<Record<string, { readonly resources: Resources }>>;
 
 type ListedAllocations = readonly {
   readonly resource_provider: { readonly uuid: string };

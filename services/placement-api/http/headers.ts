@@ -9,6 +9,12 @@ export const JSON_TYPE = 'application/json';
 /** Berth's own: `true` refuses allocations above a quota, whatever the setting. */
 export const QUOTA_HEADER = 'berth-enforce-quotas';
 
+/** Berth's own: `true` gives each allocation candidate an id, by which it may be claimed once. */
+export const CANDIDATE_IDS_HEADER = 'berth-candidate-ids';
+
+/** Berth's own: claims the candidate of this id, instead of allocations in the body. */
+export const CANDIDATE_ID_HEADER = 'berth-candidate-id';
+
 /** The media type of the body without its parameters; undefined when there is no content type. */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {
   return headerOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase() || undefined;

@@ -19,6 +19,7 @@ export const ERROR_CODE = {
   quotaExceeded: 'berth.quota_exceeded',
   tooMany: 'berth.too_many',
   tooCostly: 'berth.too_costly',
+  unknownCandidate: 'berth.unknown_candidate',
 } as const;
 
 export type PlacementErrorCode = (typeof ERROR_CODE)[keyof typeof ERROR_CODE] | `berth.${string}`;

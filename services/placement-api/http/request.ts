@@ -12,8 +12,12 @@ export interface ApiRequest {
   readonly query: Query;
   /** True when allocations above a quota are to be refused. */
   readonly isWithinQuota: boolean;
-  /** The body, validated by the route's schema at this microversion. @throws HttpError 400 */
-  readonly body: () => unknown;
+  /** True when candidates are to have ids, by which they may be claimed. */
+  readonly wantsIds: boolean;
+  /** The id of the candidate to claim, if the request names one. */
+  readonly candidateId: string | undefined;
+  /** The body, completed by these properties and validated by the route's schema at this microversion. @throws HttpError 400 */
+  readonly body: (completed?: object) => unknown;
 }
 
 export interface Answer {

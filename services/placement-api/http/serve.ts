@@ -7,7 +7,7 @@ import type { Policy } from '../policy/policy';
 import type { Route } from '../routes';
 import { at, type Schema } from '../schemas/parts';
 import { type BodyBounds, checkBody, checkEncoded } from './body-bounds';
-import { JSON_TYPE, mediaTypeOf, QUOTA_HEADER } from './headers';
+import { CANDIDATE_ID_HEADER, CANDIDATE_IDS_HEADER, JSON_TYPE, mediaTypeOf, QUOTA_HEADER } from './headers';
 import { badRequest, ERROR_CODE, HttpError } from './http-error';
 import type { Microversion } from './microversion';
 import { invalidQuery, Query } from './query';
@@ -55,24 +55,26 @@ export async function serve(
       principal,
       params: request.params as ApiRequest['params'],
       query,
-      isWithinQuota: config.enforceQuotas || enforcesQuotas(request.headers),
-      body: () => validBody(request.body, config, schema),
+      isWithinQuota: config.enforceQuotas || isTrue(request.headers, QUOTA_HEADER),
+      wantsIds: isTrue(request.headers, CANDIDATE_IDS_HEADER),
+      candidateId: headerOf(request.headers, CANDIDATE_ID_HEADER),
+      body: (completed) => validBody(request.body, config, schema, completed),
     },
     placement,
   );
 }
 
-/** True when this request demands quotas. @throws HttpError 400 */
-function enforcesQuotas(headers: FastifyRequest['headers']): boolean {
-  const asked = headerOf(headers, QUOTA_HEADER) ?? 'false';
-  if (asked !== 'true' && asked !== 'false') throw badRequest(`${QUOTA_HEADER} must be true or false, not '${asked}'`);
+/** True when this request says so by a header of Berth's own. @throws HttpError 400 */
+function isTrue(headers: FastifyRequest['headers'], name: string): boolean {
+  const asked = headerOf(headers, name) ?? 'false';
+  if (asked !== 'true' && asked !== 'false') throw badRequest(`${name} must be true or false, not '${asked}'`);
   return asked === 'true';
 }
 
 const NO_BODY = Buffer.alloc(0);
 
-/** The body as JSON, within bounds and valid. @throws HttpError 400, 413 */
-export function validBody(bytes: unknown, bounds: BodyBounds, schema: Schema = {}): unknown {
+/** The body as JSON, completed, within bounds and valid. @throws HttpError 400, 413 */
+export function validBody(bytes: unknown, bounds: BodyBounds, schema: Schema = {}, completed?: object): unknown {
   const body = bytes instanceof Buffer ? bytes : NO_BODY;
   checkEncoded(body, bounds);
   let value: unknown;
@@ -81,10 +83,19 @@ export function validBody(bytes: unknown, bounds: BodyBounds, schema: Schema = {
   } catch (thrown) {
     throw badRequest(`Malformed JSON: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }
+  if (completed !== undefined) value = completedBy(value, completed);
   checkBody(value, bounds);
   const invalid = whyInvalid(value, schema);
   if (invalid !== undefined) throw badRequest(`JSON does not validate: ${invalid}`);
   return value;
+}
+
+function completedBy(value: unknown, completed: object): unknown {
+  // The schema says what is wrong with it.
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const twice = Object.keys(completed).find((name) => Object.hasOwn(value, name));
+  if (twice !== undefined) throw badRequest(`${CANDIDATE_ID_HEADER} says what ${twice} are: the body must not`);
+  return { ...value, ...completed };
 }
 
 /** Parses JSON with well-formed texts: half a surrogate pair could be stored and never found again. */

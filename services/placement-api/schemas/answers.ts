@@ -59,7 +59,10 @@ export const answer = {
   },
   candidates: shows({
     allocation_requests: list(
-      whole({ allocations: keyed(anyText, whole({ resources: amounts })), mappings: keyed(anyText, list(uuid)) }),
+      exactly(
+        { id: uuid, allocations: keyed(anyText, whole({ resources: amounts })), mappings: keyed(anyText, list(uuid)) },
+        ['allocations', 'mappings'],
+      ),
     ),
     provider_summaries: keyed(
       anyText,

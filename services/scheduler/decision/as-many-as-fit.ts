@@ -1,8 +1,6 @@
 import type { Diagnosis } from '#libs/contracts/diagnosis';
-import type { Random } from '#libs/domain/random';
-import type { RefusedClaims } from '../fleet/located-request';
 import type { SelectRequest } from './complete-request';
-import { type Decision, decide } from './decide';
+import { type Attempt, type Decision, decide } from './decide';
 import { claimsHeld } from './held-claims';
 import type { DecisionParts } from './pick-hosts';
 
@@ -15,25 +13,19 @@ export type PartialDecision = Decision & { readonly whyNotMore?: Diagnosis };
  * otherwise, so the number is searched by deciding, half of what is left at a time: for a thousand instances that is ten
  * decisions more, when not all fit.
  */
-export function decideAsMany(
-  request: SelectRequest,
-  nowMs: number,
-  random: Random,
-  parts: DecisionParts,
-  refusedClaims: RefusedClaims,
-): PartialDecision {
+export function decideAsMany(request: SelectRequest, attempt: Attempt, parts: DecisionParts): PartialDecision {
   const { instanceUuids, minCount = 0, mayPreempt = false } = request;
-  if (minCount === 0 || minCount >= instanceUuids.length) return decide(request, nowMs, random, parts, refusedClaims);
+  if (minCount === 0 || minCount >= instanceUuids.length) return decide(request, attempt, parts);
 
   // Preemption is searched for only at the smallest count that is enough.
   const decideFor = (uuids: readonly string[]) => {
     const some = { ...request, instanceUuids: uuids, mayPreempt: mayPreempt && uuids.length === minCount };
-    return decide(some, nowMs, random, parts, refusedClaims);
+    return decide(some, attempt, parts);
   };
   const forAll = decideFor(instanceUuids);
   if (forAll.kind === 'decided') return forAll;
 
-  const { held } = claimsHeld(request, parts.fleet, parts.fleet.snapshot(nowMs));
+  const { held } = claimsHeld(request, parts.fleet, parts.fleet.snapshot(attempt.nowMs));
   const heldFirst = [...held.keys(), ...instanceUuids.filter((uuid) => !held.has(uuid))];
   const forFirst = (count: number) => decideFor(heldFirst.slice(0, count));
 

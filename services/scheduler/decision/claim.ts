@@ -25,19 +25,22 @@ export type Claimed =
   | { readonly kind: 'stale' }
   | { readonly kind: 'contradicted'; readonly hosts: ReadonlyMap<number, string> };
 
+/** The claims of a request. */
+export interface WantedClaim {
+  readonly picks: readonly PickedHost[];
+  readonly spec: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>;
+  /** The domains that members of the request's group may go to, if it spreads. */
+  readonly spreadAmong: readonly string[] | undefined;
+  readonly move: Move | undefined;
+}
+
 /**
- * Claims all picks in one commit. After a conflict, brings the mirror up to date.
- *
- * @param freed  what is given back in the same commit
+ * Claims all picks in one commit, which gives back what is freed. After a conflict, brings the mirror up to date.
  * @throws BerthError `failed_precondition / foreign_consumer` when an instance's uuid is that of somebody else's consumer; `unavailable`: the store is away, and whether the claim was made is not known; asking again finds it.
  */
 export async function claimAll(
-  picks: readonly PickedHost[],
-  spec: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>,
-  spreadAmong: readonly string[] | undefined,
-  freed: readonly ConsumerWrite[],
+  { freed, ...wanted }: WantedClaim & { readonly freed: readonly ConsumerWrite[] },
   caller: { readonly signal: AbortSignal },
-  move: Move | undefined,
   {
     placement,
     mirror,
@@ -45,7 +48,8 @@ export async function claimAll(
   }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
   const decidedAtRevision = mirror.revision;
-  const writes = writesOf(picks, spec, spreadAmong, move, mirror);
+  const { picks, spec } = wanted;
+  const writes = writesOf(wanted, mirror);
   const consumers = freed.length === 0 ? writes : [...freed, ...writes];
   const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
   return judgeCommit(result, { picks, specs: [spec], decidedAtRevision }, caller, { placement, mirror });
@@ -108,12 +112,10 @@ export async function judgeCommit(
  * @throws BerthError `failed_precondition / foreign_consumer`, `/ migration_uuid_taken`.
  */
 export function writesOf(
-  picks: readonly PickedHost[],
-  { projectId, userId, group, priority, isProtected }: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>,
-  spreadAmong: readonly string[] | undefined,
-  move: Move | undefined,
+  { picks, spec, spreadAmong, move }: WantedClaim,
   mirror: Pick<ClaimMirror, 'consumer' | 'provider'>,
 ): ConsumerWrite[] {
+  const { projectId, userId, group, priority, isProtected } = spec;
   const claims = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);

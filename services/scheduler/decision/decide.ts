@@ -49,17 +49,22 @@ export type Decision =
       readonly preemption: DecidedPreemption | undefined;
     };
 
+/** One attempt at a decision. */
+export interface Attempt {
+  readonly nowMs: number;
+  readonly random: Random;
+  /** Hosts that are not feasible in it. */
+  readonly refusedClaims?: RefusedClaims;
+}
+
 /**
  * One decision, start to end: take a snapshot of the fleet, see which instances hold a claim already, rank the feasible
  * hosts (filter and weigh), pick one for each instance as if those before were placed, name alternates for all.
- * Hosts in `refusedClaims` are not feasible.
  */
 export function decide(
   request: SelectRequest,
-  nowMs: number,
-  random: Random,
+  { nowMs, random, refusedClaims }: Attempt,
   parts: DecisionParts,
-  refusedClaims?: RefusedClaims,
 ): Decision {
   const { fleet, rankHosts, settings } = parts;
   const { spec, instanceUuids, together } = request;
@@ -69,20 +74,26 @@ export function decide(
   const { held, unclaimed } = claimsHeld(request, fleet, snapshot);
   const isOpen = placesOf(request.equivalenceClass, settings);
   const nominations = nominationsBefore(request, fleet.view, nowMs);
-  const located = locate(spec, unclaimed, fleet, snapshot, isOpen, {
-    refusedClaims,
-    isMove: request.move !== undefined,
-    nominations,
-    leaves: request.move?.sourceHost,
-    together,
-  });
+  const located = locate(
+    spec,
+    unclaimed,
+    { fleet, snapshot, isOpen },
+    {
+      refusedClaims,
+      isMove: request.move !== undefined,
+      nominations,
+      leaves: request.move?.sourceHost,
+      together,
+    },
+  );
   const constraints = new RequestConstraints(located, settings);
   const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
 
   const { quotaExceeded: beyond } = located;
   const basisOf = noteBasis(equivalenceClass, { snapshot, constraints, quotaExceeded: beyond }, parts);
   const group = spec.group && groupKey(spec.projectId, spec.group.id);
-  const picked = pickHosts(unclaimed, equivalenceClass, { snapshot, constraints }, group, random, parts);
+  const picking = { equivalenceClass, group, random, rankHosts, settings };
+  const picked = pickHosts(unclaimed, { snapshot, constraints }, picking);
   if (picked.kind === 'refused') {
     const before = { placed: picked.picks.length, of: unclaimed.length };
     const feasibility = rankHosts(equivalenceClass, picked.snapshot).feasibility(picked.constraints);
@@ -96,7 +107,7 @@ export function decide(
     return { kind: 'refused', diagnosis, basis: basisOf([], diagnosis), preemption };
   }
 
-  const alternatesTo = alternatesChooser(request, equivalenceClass, picked, rankHosts, random);
+  const alternatesTo = alternatesChooser(request, picked, picking);
   const pickOf = new Map(picked.picks.map((pick) => [pick.instanceUuid, pick]));
   const destinations = instanceUuids.map((instanceUuid): InstanceDestination => {
     const claim = held.get(instanceUuid);

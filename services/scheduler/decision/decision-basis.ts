@@ -56,7 +56,7 @@ export function noteBasis(
     return {
       revision,
       diagnosis,
-      hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints, NO_PRICES)),
+      hosts: hosts.map((host) => verdictOn(host, equivalenceClass, { judgement, constraints, prices: NO_PRICES })),
     };
   };
 }

@@ -39,8 +39,13 @@ export interface Picks extends Assumed {
   readonly picks: readonly PickedHost[];
 }
 
-/** Dependencies of picking hosts. */
-export type PickParts = Pick<DecisionParts, 'rankHosts' | 'settings'>;
+/** Settings of one request by which hosts are picked. */
+export interface Picking extends Pick<DecisionParts, 'rankHosts' | 'settings'> {
+  readonly equivalenceClass: EquivalenceClass;
+  /** The key of the request's group, if it has one. */
+  readonly group: string | undefined;
+  readonly random: Random;
+}
 
 /** Hosts are drawn among the best as long as they weigh no less than the best by this: a tenth of one usual weight. */
 const NEARLY = 0.1;
@@ -49,34 +54,25 @@ const NEARLY = 0.1;
  * Picks a host for each instance, batch by batch, each as if those before were placed. What instances prefer never refuses
  * another of the request its host: when it would, none of it is taken.
  */
-export function pickHosts(
-  instanceUuids: readonly string[],
-  equivalenceClass: EquivalenceClass,
-  start: Assumed,
-  group: string | undefined,
-  random: Random,
-  parts: PickParts,
-): Picks {
-  const picks = pickEach(instanceUuids, equivalenceClass, start, group, random, parts);
+export function pickHosts(instanceUuids: readonly string[], start: Assumed, picking: Picking): Picks {
+  const picks = pickEach(instanceUuids, start, picking);
   const hasTaken = picks.picks.some(({ candidate }) => candidate.preferred.length > 0);
   if (picks.kind === 'picked' || !hasTaken) return picks;
-  return pickEach(instanceUuids, withoutPreferred(equivalenceClass), start, group, random, parts);
+  return pickEach(instanceUuids, start, requiredOnly(picking));
 }
 
-function pickEach(
-  instanceUuids: readonly string[],
-  equivalenceClass: EquivalenceClass,
-  start: Assumed,
-  group: string | undefined,
-  random: Random,
-  { rankHosts, settings }: PickParts,
-): Picks {
+function requiredOnly(picking: Picking): Picking {
+  return { ...picking, equivalenceClass: withoutPreferred(picking.equivalenceClass) };
+}
+
+function pickEach(instanceUuids: readonly string[], start: Assumed, picking: Picking): Picks {
+  const { equivalenceClass, rankHosts, settings, random } = picking;
   const picks: PickedHost[] = [];
   let assumed = start;
   while (picks.length < instanceUuids.length) {
     const batch = instanceUuids.slice(picks.length, picks.length + equivalenceClass.batchSize);
     const ranked = rankHosts(equivalenceClass, assumed.snapshot).bestFirst(assumed.constraints, random);
-    const placed = placeBatch(batch, drawn(ranked, settings.hostSubsetSize, random), equivalenceClass, assumed, group);
+    const placed = placeBatch(batch, drawn(ranked, settings.hostSubsetSize, random), assumed, picking);
     if (!placed) return { kind: 'refused', picks, ...assumed };
     picks.push(...placed.picks);
     assumed = { snapshot: placed.snapshot, constraints: placed.constraints };
@@ -110,12 +106,11 @@ interface BatchPlaced extends Assumed {
 function placeBatch(
   batch: readonly string[],
   hosts: Iterable<RankedHost>,
-  equivalenceClass: EquivalenceClass,
   assumed: Assumed,
-  group: string | undefined,
+  picking: Picking,
 ): BatchPlaced | undefined {
   for (const host of hosts) {
-    const placed = placeOn(host, batch, equivalenceClass, assumed, group);
+    const placed = placeOn(host, batch, assumed, picking);
     if (placed) return placed;
   }
   return undefined;
@@ -123,25 +118,23 @@ function placeBatch(
 
 /** With what the instances prefer; without it when that leaves no room for what others of the batch require. */
 function placeOn(
-  { host, candidate }: RankedHost,
+  ranked: RankedHost,
   batch: readonly string[],
-  equivalenceClass: EquivalenceClass,
   assumed: Assumed,
-  group: string | undefined,
+  picking: Picking,
 ): BatchPlaced | undefined {
-  const placed = placeEach(host, candidate, batch, equivalenceClass, assumed, group);
-  if (placed || candidate.preferred.length === 0) return placed;
-  const required = requiredOn(equivalenceClass, host);
-  return required && placeEach(host, required, batch, withoutPreferred(equivalenceClass), assumed, group);
+  const placed = placeEach(ranked, batch, assumed, picking);
+  if (placed || ranked.candidate.preferred.length === 0) return placed;
+  const { host } = ranked;
+  const candidate = requiredOn(picking.equivalenceClass, host);
+  return candidate && placeEach({ host, candidate }, batch, assumed, requiredOnly(picking));
 }
 
 function placeEach(
-  { index }: HostState,
-  first: HostCandidate,
+  { host: { index }, candidate: first }: Pick<RankedHost, 'host' | 'candidate'>,
   batch: readonly string[],
-  equivalenceClass: EquivalenceClass,
   { snapshot: before, constraints }: Assumed,
-  group: string | undefined,
+  { equivalenceClass, group }: Picking,
 ): BatchPlaced | undefined {
   const picks: PickedHost[] = [];
   let snapshot = before;

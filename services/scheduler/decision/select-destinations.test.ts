@@ -462,6 +462,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     revision: () => store.revision(),
     identify: () => store.identify(),
     snapshot: (onRows) => store.snapshot(onRows),
+    image: () => store.image(),
     follow: (revision, onChanges, signal) => store.follow(revision, onChanges, signal),
     reportHost: (hostReport) => store.reportHost(hostReport),
     acquireHosts: (wanted) => store.acquireHosts(wanted),
@@ -484,9 +485,12 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     projectUsages: () => store.projectUsages(),
     projectDays: (projectIds) => store.projectDays(projectIds),
     keepDecisions: (decisions, most) => store.keepDecisions(decisions, most),
-    decision: (instanceUuid) => store.decision(instanceUuid),
+    decision: (uuid) => store.decision(uuid),
+    recentDecisions: (most) => store.recentDecisions(most),
     keepAllocationRequests: (requests, terms) => store.keepAllocationRequests(requests, terms),
     allocationRequests: (ids, atMs) => store.allocationRequests(ids, atMs),
+    keepCandidates: (candidates, terms) => store.keepCandidates(candidates, terms),
+    takeCandidate: (id, atMs) => store.takeCandidate(id, atMs),
     close: () => store.close(),
   };
 }

@@ -74,7 +74,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   let mayWait = true;
   for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
-    const decision = decideAsMany(request, clock.now(), random, deps, refusedClaims);
+    const decision = decideAsMany(request, { nowMs: clock.now(), random, refusedClaims }, deps);
     if (decision.kind === 'decided') {
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
@@ -142,7 +142,11 @@ async function claimDecided(
   try {
     const claimed =
       toClaim.length > 0
-        ? await claimAll(toClaim, { ...spec, ...rank }, spreadAmong, freed, caller, request.move, deps)
+        ? await claimAll(
+            { picks: toClaim, spec: { ...spec, ...rank }, spreadAmong, freed, move: request.move },
+            caller,
+            deps,
+          )
         : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
     return {

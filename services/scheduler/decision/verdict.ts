@@ -8,13 +8,17 @@ import type { Judgement } from '../ranking/judgement';
 import type { RequestConstraints } from '../ranking/request-constraints';
 import type { EquivalenceClass } from '../request/equivalence-class';
 
+export interface VerdictParts {
+  readonly judgement: Judgement;
+  readonly constraints: RequestConstraints;
+  readonly prices: Prices;
+}
+
 /** A host's verdict: every refusal; or each weigher's share, and the cost in priced capacity. */
 export function verdictOn(
   host: HostState,
   equivalenceClass: EquivalenceClass,
-  judgement: Judgement,
-  constraints: RequestConstraints,
-  prices: Prices,
+  { judgement, constraints, prices }: VerdictParts,
 ): HostVerdict {
   const refusals = [
     ...judgement.sentences(host),

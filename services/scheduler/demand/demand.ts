@@ -39,6 +39,13 @@ export class Demand {
     return [...this.counts.values()].map(({ shape, count }) => ({ ...shape, share: count / all }));
   }
 
+  /** The share of each of these shapes by their keys: 0 of one that is not remembered. */
+  sharesOf(keys: readonly string[]): readonly number[] {
+    let all = 0;
+    for (const { count } of this.counts.values()) all += count;
+    return keys.map((key) => (this.counts.get(key)?.count ?? 0) / all);
+  }
+
   private bringDown(): void {
     for (const known of this.counts.values()) known.count /= this.unit;
     this.unit = 1;

@@ -2,22 +2,23 @@ import { lru } from '#libs/runtime/lru';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { EquivalenceClass } from '../request/equivalence-class';
 import { type AskedShape, Demand } from './demand';
+import { PriceDrift } from './price-drift';
 import { NO_PRICES, type Prices, pricesOf } from './prices';
 import { type Shape, shapeOf } from './shape';
 
 /**
- * Instances between two prices: at least so many, and at least as many as there are hosts, because all ranks have to be made
- * anew by them. What is shared by so many decisions costs each of them little, at any size of the fleet.
+ * Instances between two looks at the prices: at least so many, and a quarter as many as there are hosts. New prices make all
+ * ranks anew; shared by so many decisions that costs each of them little, at any size of the fleet.
  */
-const INSTANCES_BETWEEN = 50;
-const OF_HOSTS = 1;
+const INSTANCES_BETWEEN = 10;
+const OF_HOSTS = 0.25;
 
 /** Instances that are remembered as counted: more than demand remembers of (`HALF_LIFE_INSTANCES`). */
 const MAX_COUNTED = 50_000;
 
 /**
- * The demand seen by this scheduler, and the prices that follow from it. Prices are kept for some time; a host's loss
- * is always the host's own.
+ * The demand seen by this scheduler, and the prices that follow from it. Prices are kept until they have drifted too far; a
+ * host's loss is always the host's own.
  */
 export class Pricing {
   private readonly demand = new Demand();
@@ -26,7 +27,8 @@ export class Pricing {
   /** Instances with the shape that they were counted as; those counted longest ago go first. */
   private readonly counted = lru<string, string>(MAX_COUNTED);
   private kept: Prices = NO_PRICES;
-  private instancesUntilNext = 0;
+  private drift: PriceDrift | undefined;
+  private instancesUntilLook = 0;
 
   /** `isInUse` tells whether anything on a fleet is weighed by prices: if not, none are made. */
   constructor(private readonly isInUse: (snapshot: FleetSnapshot) => boolean) {}
@@ -47,10 +49,13 @@ export class Pricing {
       this.demand.note(shape, unknown.length);
       for (const uuid of unknown) this.counted.set(uuid, shape.key);
     }
-    this.instancesUntilNext -= instanceUuids.length;
-    if (this.instancesUntilNext > 0) return;
-    this.instancesUntilNext = Math.max(INSTANCES_BETWEEN, snapshot.hostCount * OF_HOSTS);
-    this.kept = this.isInUse(snapshot) ? this.of(snapshot) : NO_PRICES;
+    this.instancesUntilLook -= instanceUuids.length;
+    if (this.instancesUntilLook > 0) return;
+    this.instancesUntilLook = Math.max(INSTANCES_BETWEEN, snapshot.hostCount * OF_HOSTS);
+    if (this.drift && !this.drift.isTooFar(snapshot, this.demand)) return;
+    const isInUse = this.isInUse(snapshot);
+    this.kept = isInUse ? this.of(snapshot) : NO_PRICES;
+    this.drift = isInUse ? new PriceDrift(this.kept, snapshot) : undefined;
   }
 
   /** The shapes that are asked for, with their shares. */

@@ -1,3 +1,4 @@
+import type { HostState } from '../fleet/host-state';
 import type { Shape } from './shape';
 
 /**
@@ -17,8 +18,9 @@ export class ShapeColumns<S extends Shape> {
   readonly names: readonly string[];
   /** By class a little more than one over the amounts; for shapes that do not ask for it, so much that it is no limit. */
   private readonly columns: readonly Float64Array[];
-  /** Scratch: the counts, not rounded. */
+  /** Scratch: the counts, not rounded; what is free of a host. */
   private readonly fits: Float64Array;
+  private readonly free: Float64Array;
 
   constructor(readonly shapes: readonly S[]) {
     const asked = new Set(shapes.flatMap(({ resources }) => Object.keys(resources)));
@@ -30,13 +32,15 @@ export class ShapeColumns<S extends Shape> {
       ),
     );
     this.fits = new Float64Array(shapes.length);
+    this.free = new Float64Array(this.names.length);
   }
 
-  /** Adds to `sums` how many fit into what is free. */
-  addCounts(free: Float64Array, sums: Float64Array): void {
-    const { fits } = this;
+  /** Adds to `sums` how many fit on a host, so many times. */
+  addCountsOf(host: Pick<HostState, 'free'>, sums: Float64Array, times = 1): void {
+    const { fits, free, names } = this;
+    for (let i = 0; i < free.length; i++) free[i] = host.free[names[i] as string] ?? 0;
     this.fitInto(free, this.columns.length);
-    for (let k = 0; k < fits.length; k++) sums[k] = (sums[k] as number) + Math.floor(fits[k] as number);
+    for (let k = 0; k < fits.length; k++) sums[k] = (sums[k] as number) + times * Math.floor(fits[k] as number);
   }
 
   /** The sum over shapes of how many fit into what is free, and of what part of one more is free, times what one is worth. */

@@ -52,6 +52,26 @@ describe('availability_zone', () => {
   });
 });
 
+describe('taints', () => {
+  it('keeps a tainted host for requests that tolerate each of its taints', async () => {
+    for (const host of ['plain', 'old', 'older']) await world.report(host);
+    await world.aggregate('one', { 'taint:sla': '950' }, 'old');
+    await world.aggregate('two', { 'taint:sla': '900', 'taint:team': 'blue,red' }, 'older');
+    const tolerating = (extraSpecs: Record<string, string>) => judge({ extraSpecs });
+    expect(await judge({})).toMatchObject({ passed: ['plain'], reasons: { tainted: 2 } });
+    expect((await tolerating({ 'toleration:sla': '>= 950' })).passed).toEqual(['old', 'plain']);
+    expect((await tolerating({ 'toleration:sla': '>= 900' })).passed).toEqual(['old', 'plain']);
+    expect((await tolerating({ 'toleration:sla': '>= 900', 'toleration:team': '*' })).passed).toHaveLength(3);
+    expect((await tolerating({ 'toleration:sla': '*', 'toleration:team': '<or> blue <or> red' })).passed).toHaveLength(
+      3,
+    );
+    expect((await tolerating({ 'toleration:sla': '*', 'toleration:team': 'blue' })).passed).toEqual(['old', 'plain']);
+    expect(whyNot(await world.scheduler(), 'old', {})).toEqual([
+      'taints: it is tainted sla=950; the extra spec toleration:sla would tolerate it',
+    ]);
+  });
+});
+
 describe('traits', () => {
   it('looks at the root provider alone where that is asked', async () => {
     await world.report('fast', { traits: ['CUSTOM_FAST'] });

@@ -12,6 +12,7 @@ import { buildLimitFilter, instanceLimitFilter } from './limits/per-host';
 import { quotaFilter } from './limits/quota';
 import { wholeNodeFilter } from './limits/whole-node';
 import { differentHostFilter, forcedHostsFilter, ignoredHostsFilter, sameHostFilter } from './named';
+import { taintsFilter } from './taints';
 import { tenantIsolationFilter } from './tenant-isolation';
 import { traitsFilter } from './traits';
 
@@ -20,6 +21,7 @@ export const FILTERS: readonly Filter[] = [
   computeFilter,
   availabilityZoneFilter,
   tenantIsolationFilter,
+  taintsFilter,
   capacityFilter,
   traitsFilter,
   aggregatesFilter,

@@ -181,7 +181,7 @@ export class Fleet {
     const known = this.indexByRoot.get(rootUuid);
     const before = known === undefined ? undefined : this.stateAt(known, changes);
     const index = known ?? this.freeIndexes.at(-1) ?? this.indexByRoot.size;
-    const reading = host && readHost(host, index, nowMs, this.sources, before);
+    const reading = host && readHost(host, { index, nowMs, before }, this.sources);
     if (!reading) {
       if (known !== undefined) this.remove(rootUuid, known, changes);
       return;

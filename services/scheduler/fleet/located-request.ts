@@ -42,6 +42,14 @@ export type NamedHosts = Readonly<
   Record<'forceHosts' | 'ignoreHosts' | 'sameHost' | 'differentHost', readonly HostState[]>
 >;
 
+/** The fleet in which a request's names are found. */
+interface LocateAmong {
+  readonly fleet: Fleet;
+  readonly snapshot: FleetSnapshot;
+  /** True for hosts where the request may go, room or not. */
+  readonly isOpen: (host: HostState) => boolean;
+}
+
 /** Rare terms of a request. */
 interface LocateTerms {
   readonly refusedClaims?: RefusedClaims | undefined;
@@ -56,16 +64,15 @@ interface LocateTerms {
 
 /**
  * Finds what a request names. `instanceUuids` need a host: they do not count as members of their group yet, and what they
- * are to hold counts for the quota. `isOpen` tells the hosts where the request may go, room or not.
+ * are to hold counts for the quota.
  */
 export function locate(
   spec: RequestWithRules,
   instanceUuids: readonly string[],
-  fleet: Fleet,
-  snapshot: FleetSnapshot,
-  isOpen: (host: HostState) => boolean,
+  among: LocateAmong,
   { refusedClaims = NO_REFUSED_CLAIMS, isMove = false, nominations = [], together, leaves }: LocateTerms = {},
 ): LocatedRequest {
+  const { fleet, snapshot } = among;
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
     names.length === 0
       ? NO_HOSTS
@@ -77,9 +84,7 @@ export function locate(
   };
   return {
     spec,
-    members:
-      spec.group &&
-      membersOf(spec.group, { projectId: spec.projectId, instanceUuids, together, isMove }, fleet, snapshot, isOpen),
+    members: spec.group && membersOf(spec.group, { projectId: spec.projectId, instanceUuids, together, isMove }, among),
     named: {
       forceHosts: found(spec.forceHosts, byHost),
       ignoreHosts: found(spec.ignoreHosts, byHost),
@@ -89,7 +94,7 @@ export function locate(
     refusedClaims,
     quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { nominations }),
     leaves,
-    nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, fleet, snapshot),
+    nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, among),
   };
 }
 
@@ -124,9 +129,7 @@ interface MembersFor extends Pick<LocateTerms, 'together' | 'isMove'> {
 function membersOf(
   group: ServerGroup,
   { projectId, instanceUuids, together = NOBODY, isMove = false }: MembersFor,
-  fleet: Fleet,
-  snapshot: FleetSnapshot,
-  isOpen: (host: HostState) => boolean,
+  { fleet, snapshot, isOpen }: LocateAmong,
 ): GroupMembers {
   const over = group.spread && spreadOver(group.spread, fleet, snapshot, isOpen);
   const { view } = fleet;

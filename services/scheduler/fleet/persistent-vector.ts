@@ -72,11 +72,23 @@ export class PersistentVector<T extends object> {
     after: PersistentVector<T>,
     visit: (index: number, before: T | undefined, after: T | undefined) => void,
   ): void {
-    let left: Node<T> = this.root;
-    let right: Node<T> = after.root;
-    for (let shift = this.shift; shift < after.shift; shift += BITS) left = [left];
-    for (let shift = after.shift; shift < this.shift; shift += BITS) right = [right];
-    differences(left, right, Math.max(this.shift, after.shift), 0, visit);
+    let root: Node<T> = this.root;
+    let rootAfter: Node<T> = after.root;
+    for (let shift = this.shift; shift < after.shift; shift += BITS) root = [root];
+    for (let shift = after.shift; shift < this.shift; shift += BITS) rootAfter = [rootAfter];
+    compare(root, rootAfter, Math.max(this.shift, after.shift), 0);
+
+    function compare(left: Node<T>, right: Node<T>, shift: number, from: number): void {
+      if (left === right) return;
+      const width = Math.max(left.length, right.length);
+      for (let place = 0; place < width; place++) {
+        const was = left[place];
+        const is = right[place];
+        if (was === is) continue;
+        if (shift === 0) visit(from + place, was as T | undefined, is as T | undefined);
+        else compare((was ?? []) as Node<T>, (is ?? []) as Node<T>, shift - BITS, from + (place << shift));
+      }
+    }
   }
 
   /** Visits every place that is not empty, in order. */
@@ -90,25 +102,4 @@ function copiedPath<T>(node: Node<T> | undefined, shift: number, index: number, 
   const place = (index >>> shift) & MASK;
   copy[place] = shift === 0 ? item : copiedPath(copy[place] as Node<T> | undefined, shift - BITS, index, item);
   return copy;
-}
-
-function differences<T>(
-  left: Node<T>,
-  right: Node<T>,
-  shift: number,
-  from: number,
-  visit: (index: number, before: T | undefined, after: T | undefined) => void,
-): void {
-  if (left === right) return;
-  const width = Math.max(left.length, right.length);
-  for (let place = 0; place < width; place++) {
-    const before = left[place];
-    const after = right[place];
-    if (before === after) continue;
-    if (shift === 0) visit(from + place, before as T | undefined, after as T | undefined);
-    else {
-      const below = from + (place << shift);
-      differences((before ?? []) as Node<T>, (after ?? []) as Node<T>, shift - BITS, below, visit);
-    }
-  }
 }

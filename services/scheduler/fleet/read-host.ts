@@ -40,10 +40,8 @@ export interface HostReading {
  */
 export function readHost(
   host: Host,
-  index: number,
-  nowMs: number,
+  { index, nowMs, before }: { readonly index: number; readonly nowMs: number; readonly before: HostState | undefined },
   { view, pending, unreported, options, quarantines }: HostSources,
-  before: HostState | undefined,
 ): HostReading | undefined {
   const root = view.provider(host.providerUuid);
   if (!root) return undefined;

@@ -5,18 +5,18 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { diagnosisFor } from '../decision/explain/shown-to';
 
 /**
- * The last decision for an instance; tenants see those of their own instances only.
+ * The last decision for an instance or a request; tenants see those of their own instances only.
  *
  * @throws BerthError `not_found / no_such_decision`: nothing was decided, it is not kept any more, or it is another's.
  */
 export async function explainInstance(
-  instanceUuid: string,
+  uuid: string,
   sender: Identity,
   placement: Pick<PlacementStore, 'decision'>,
 ): Promise<ExplainInstanceResponse> {
-  const kept = await placement.decision(instanceUuid);
+  const kept = await placement.decision(uuid);
   const decision = kept && decisionCodec.decode(kept);
   if (decision && speaksForProject(sender, decision.projectId))
     return { decision: { ...decision, diagnosis: diagnosisFor(sender, decision.diagnosis) } };
-  throw new BerthError('not_found', 'no_such_decision', `no decision for instance ${instanceUuid} is kept`);
+  throw new BerthError('not_found', 'no_such_decision', `no decision for ${uuid} is kept`);
 }

@@ -2,11 +2,10 @@ import type { Prices } from '../demand/prices';
 import type { Check, ClassFilter, FilterSettings, Reason } from '../filters/filter';
 import type { HostState } from '../fleet/host-state';
 import type { EquivalenceClass } from '../request/equivalence-class';
-import type { Weights } from '../weighers/registry';
-import { Weighing } from './weighing';
+import { Weighing, type WeighingSettings } from './weighing';
 
 /** Ranking settings of operators. */
-export interface RankingSettings extends FilterSettings, Weights {
+export interface RankingSettings extends FilterSettings, WeighingSettings {
   /** The filters in use, in order. */
   readonly classFilters: readonly ClassFilter[];
 }

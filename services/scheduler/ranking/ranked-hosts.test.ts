@@ -40,7 +40,7 @@ const named: fc.Arbitrary<Partial<RequestSpec>> = fc.record({
 function constraintsOf(scheduler: TestScheduler, spec: Partial<RequestSpec>, snapshot: FleetSnapshot) {
   const { spec: whole, equivalenceClass } = completeRequest(classified(spec), scheduler.fleet);
   const isOpen = placesOf(equivalenceClass, scheduler.settings);
-  return new RequestConstraints(locate(whole, [], scheduler.fleet, snapshot, isOpen), scheduler.settings);
+  return new RequestConstraints(locate(whole, [], { fleet: scheduler.fleet, snapshot, isOpen }), scheduler.settings);
 }
 
 /** All that ranked hosts answer: hosts with equal weights in one order, whoever ranked them. */

@@ -1,4 +1,5 @@
 import { metadataOf } from '#libs/domain/grouping/aggregate';
+import type { WeightedRule } from '../declared/declared-weigher';
 import type { Prices } from '../demand/prices';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
@@ -7,6 +8,11 @@ import { PROFILE_KEY, weightByProfile } from '../weighers/profiles';
 import { WEIGHERS, type WeigherEntry, type Weights } from '../weighers/registry';
 import { type ClassWeigher, type Measure, normalise } from '../weighers/weigher';
 
+/** The weights of weighers, and the weighers that an operator declared with theirs. */
+export interface WeighingSettings extends Weights {
+  readonly weightedRules: readonly WeightedRule[];
+}
+
 /** Some weighers with their weights, ready for an equivalence class and any host. */
 export class Weighing {
   private readonly measures: readonly WeightedMeasure[];
@@ -14,10 +20,19 @@ export class Weighing {
   private readonly usualMeasures: readonly WeightedMeasure[];
 
   /** Takes the weighers that use prices, or the others. */
-  constructor(which: 'priced' | 'unpriced', equivalenceClass: EquivalenceClass, weights: Weights, prices: Prices) {
-    this.measures = (which === 'priced' ? PRICED : UNPRICED).flatMap(([weigher, setting, multiplier]) => {
+  constructor(
+    which: 'priced' | 'unpriced',
+    equivalenceClass: EquivalenceClass,
+    { weightedRules, ...weights }: WeighingSettings,
+    prices: Prices,
+  ) {
+    const configured = (which === 'priced' ? PRICED : UNPRICED).map(([weigher, setting, multiplier]) => {
+      return { weigher, weight: weights[setting], setting, multiplier };
+    });
+    const declared = which === 'priced' ? [] : weightedRules;
+    this.measures = [...configured, ...declared].flatMap(({ weigher, ...part }) => {
       const measure = weigher.prepare(equivalenceClass, prices);
-      return measure ? [{ weigher: weigher.name, weight: weights[setting], setting, multiplier, measure }] : [];
+      return measure ? [{ ...part, weigher: weigher.name, measure }] : [];
     });
     this.usualMeasures = this.measures.filter(({ weight }) => weight !== 0);
   }
@@ -44,9 +59,9 @@ export class Weighing {
 interface WeightedMeasure {
   readonly weigher: string;
   readonly weight: number;
-  readonly setting: keyof Weights;
-  /** The metadata by which aggregates of a host replace the weight. */
-  readonly multiplier: string | undefined;
+  /** The setting that is its weight, and the metadata by which aggregates of a host replace it; a declared weigher has neither. */
+  readonly setting?: keyof Weights;
+  readonly multiplier?: string | undefined;
   readonly measure: Measure;
 }
 
@@ -80,7 +95,11 @@ function weightOn(
   { aggregates }: HostState,
 ): number {
   // Few aggregates say anything of weights, and every host that is weighed asks for each weigher.
-  if (multiplier === undefined || !aggregates.some(({ metadata }) => multiplier in metadata || PROFILE_KEY in metadata))
+  if (
+    multiplier === undefined ||
+    setting === undefined ||
+    !aggregates.some(({ metadata }) => multiplier in metadata || PROFILE_KEY in metadata)
+  )
     return weight;
   const said = metadataOf(aggregates, multiplier).map(Number).filter(Number.isFinite);
   return said.length === 0 ? (weightByProfile(aggregates, setting) ?? weight) : Math.min(...said);

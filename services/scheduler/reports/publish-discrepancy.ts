@@ -17,14 +17,14 @@ export interface PublishDeps {
 
 /** Tells conductors on what a report and the store disagree. */
 export async function publishDifference(
-  deps: PublishDeps & { readonly reported: SenderLog },
-  metrics: SchedulerMetrics,
+  deps: PublishDeps & { readonly reported: SenderLog; readonly metrics: SchedulerMetrics },
   stats: UpdateResourceStatsRequest,
   difference: Difference & { readonly reporter: string },
   atMs: number,
 ): Promise<void> {
   const { host, providerUuid, serviceHost, epoch, position, sequence } = stats;
   const { unclaimed, missing, present } = difference;
+  const { metrics } = deps;
   metrics.discrepancies.inc({ kind: 'unclaimed' }, unclaimed.length);
   metrics.discrepancies.inc({ kind: 'missing' }, missing.length);
   const counts = { unclaimed: unclaimed.length, missing: missing.length, present: present.length };

@@ -14,21 +14,24 @@ export interface SweepDeps {
   readonly hostTimeoutMs: number;
   /** True while reports can arrive. */
   readonly isListening: () => boolean;
+  /** The reading of `clock.elapsed` when the store last refused a report. */
+  readonly lastRefusalMs: () => number;
 }
 
 /**
  * Marks hosts as down that have not reported for the timeout. Every scheduler sweeps, at its own pace; a host goes down
  * with one commit, whichever scheduler makes it.
  *
- * Silence counts only while this scheduler listened: after a start, or a break of bus or store, the whole timeout must
- * pass first, or a fleet would go down because its schedulers did. Ends when the signal aborts.
+ * Silence counts only while this scheduler listened: after a start, a break of bus or store, or a report that the
+ * store refused (at its limit of memory, say), the whole timeout must pass first, or a fleet would go down because its
+ * schedulers or its store did. Ends when the signal aborts.
  */
 export async function sweepHosts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
-  const { clock, random, hostTimeoutMs, isListening } = deps;
+  const { clock, random, hostTimeoutMs, isListening, lastRefusalMs } = deps;
   let listeningSinceMs = clock.elapsed();
   while (!signal.aborted) {
     await sleep(clock, (hostTimeoutMs / SWEEPS_PER_TIMEOUT) * (0.75 + random.next() / 2), signal);
-    if (!isListening()) listeningSinceMs = clock.elapsed();
+    listeningSinceMs = isListening() ? Math.max(listeningSinceMs, lastRefusalMs()) : clock.elapsed();
     if (signal.aborted || clock.elapsed() - listeningSinceMs < hostTimeoutMs) continue;
     if (!(await sweepOnce(deps, clock.now()))) listeningSinceMs = clock.elapsed();
   }

@@ -24,15 +24,19 @@ import type { ReportDeps } from './report-deps';
 import { updateResourceStats } from './update-resource-stats';
 import { validateStats } from './validate';
 
-/** Calls of agents on the queue `stats`, each logged and counted. */
-export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
+/**
+ * Calls of agents on the queue `stats`, each logged and counted.
+ *
+ * @param noteUnavailable  called when a report could not be taken, because the store is away or refuses writes
+ */
+export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics, noteUnavailable: () => void) {
   const { placement, clock, log } = deps;
   const countNew = newNames();
   const lossUpTo = lossKeeper(placement, clock);
   const reported = senderLog(log, clock);
   return {
     ...answer(updateResourceStatsMethod, (stats, { identity }) =>
-      takeReport({ ...deps, lossUpTo, reported }, metrics, stats, identity),
+      takeReport({ ...deps, lossUpTo, reported, noteUnavailable }, metrics, stats, identity),
     ),
     ...answer(acquireHostsMethod, (request, { identity }) => takeAcquisition(metrics, request, identity)),
     ...answer(releaseHostsMethod, async (request, { identity }) => {
@@ -46,7 +50,8 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
     request: AcquireHostsRequest,
     sender: Identity,
   ) {
-    const grants = await acquireHosts(request, sender, { placement, countNew, nowMs: clock.now() });
+    const atMs = clock.now();
+    const grants = await acquireHosts(request, sender, { placement, countNew, nowMs: atMs });
     const takenCount = grants.filter(({ epoch }) => epoch === 0).length;
     counted.inc({ outcome: 'granted' }, grants.length - takenCount);
     counted.inc({ outcome: 'host_taken' }, takenCount);
@@ -67,7 +72,7 @@ export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics) {
         clock.now(),
       );
     } else log.debug({ event: 'hosts_acquired', ...fields }, 'an agent holds its hosts');
-    return { grants };
+    return { grants, atMs };
   }
 }
 
@@ -78,7 +83,11 @@ function firstTaken({ hosts }: AcquireHostsRequest, grants: readonly HostGrant[]
 }
 
 async function takeReport(
-  deps: ReportDeps & { readonly lossUpTo: () => Promise<number>; readonly reported: SenderLog },
+  deps: ReportDeps & {
+    readonly lossUpTo: () => Promise<number>;
+    readonly reported: SenderLog;
+    readonly noteUnavailable: () => void;
+  },
   metrics: SchedulerMetrics,
   reported: UpdateResourceStatsRequest,
   sender: Identity,
@@ -121,11 +130,12 @@ async function takeReport(
       const { reason, message } = refused;
       await publishRefusal(deps, stats.host, { reason, message, reporter }, nowMs);
     }
-    if (difference) await publishDifference(deps, metrics, stats, { ...difference, reporter }, nowMs);
+    if (difference) await publishDifference({ ...deps, metrics }, stats, { ...difference, reporter }, nowMs);
     return response;
   } catch (thrown) {
     const error = BerthError.from(thrown);
     metrics.stats.inc({ outcome: error.reason });
+    if (error.code === 'unavailable') deps.noteUnavailable();
     deps.reported.warn(
       nameOf(sender),
       {

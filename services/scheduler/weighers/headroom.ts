@@ -8,8 +8,8 @@ import type { ClassWeigher } from './weigher';
  *
  * `BERTH_SCHEDULER_WEIGHT_HEADROOM`, 1 in the profile `headroom`, 0 in the others. Of each shape of requests that came lately
  * the host can take so many less afterwards, and each of them has a price: the more the shape is asked for, the larger it is and
- * the fewer the fleet can take, the dearer (`demand/prices.ts`). A place that is partly free counts in part. Raw: less than 0 by the sum of these prices, at worst by what the
- * instance would cost where it breaks most.
+ * the fewer the fleet can take, the dearer (`demand/prices.ts`). A place that is partly free counts in part. Raw: less than 0
+ * by the sum of these prices, at worst by what the instance would cost where it breaks most.
  */
 export const headroomWeigher: ClassWeigher = {
   kind: 'class',

@@ -9,29 +9,25 @@ export type Profile = (typeof PROFILES)[number];
 export const PROFILE_KEY = 'scheduler_profile';
 
 /** The settings that a profile decides, unless an operator sets them. */
-type ProfileWeights = Pick<
-  Weights,
-  'weightCpu' | 'weightRam' | 'weightDisk' | 'weightIoOps' | 'weightHeadroom' | 'weightBalance'
->;
+type ProfileWeights = Pick<Weights, 'weightCpu' | 'weightRam' | 'weightDisk' | 'weightIoOps' | 'weightHeadroom'>;
 
 /** Among hosts that cost the same room, the fullest: too little to count otherwise. */
 const BREAKS_TIES = -0.0001;
 
 /**
  * `spread`: emptiest hosts first, and few builds at once on one; needs most hosts. `pack`: fullest hosts first. `headroom`:
- * hosts where least of the room for later requests is lost and nothing is stranded; needs fewest. Both fill a host with builds one after
+ * hosts where least of the room for later requests is lost; needs fewest. Both fill a host with builds one after
  * the other, which `BERTH_SCHEDULER_MAX_BUILDS_PER_HOST` bounds.
  */
 const WEIGHTS: Readonly<Record<Profile, ProfileWeights>> = {
-  spread: { weightCpu: 1, weightRam: 1, weightDisk: 1, weightIoOps: -1, weightHeadroom: 0, weightBalance: 0 },
-  pack: { weightCpu: -1, weightRam: -1, weightDisk: -1, weightIoOps: 0, weightHeadroom: 0, weightBalance: 0 },
+  spread: { weightCpu: 1, weightRam: 1, weightDisk: 1, weightIoOps: -1, weightHeadroom: 0 },
+  pack: { weightCpu: -1, weightRam: -1, weightDisk: -1, weightIoOps: 0, weightHeadroom: 0 },
   headroom: {
     weightCpu: BREAKS_TIES,
     weightRam: BREAKS_TIES,
     weightDisk: BREAKS_TIES,
     weightIoOps: 0,
     weightHeadroom: 1,
-    weightBalance: 0.1,
   },
 };
 
@@ -50,7 +46,6 @@ export function withProfile<C extends ProfileConfig>(
     weightDisk: config.weightDisk ?? profile.weightDisk,
     weightIoOps: config.weightIoOps ?? profile.weightIoOps,
     weightHeadroom: config.weightHeadroom ?? profile.weightHeadroom,
-    weightBalance: config.weightBalance ?? profile.weightBalance,
     hostSubsetSize: config.hostSubsetSize ?? HOST_SUBSET_SIZE[config.profile],
   };
 }

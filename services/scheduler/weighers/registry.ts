@@ -1,4 +1,3 @@
-import { balanceWeigher } from './balance';
 import { buildFailuresWeigher } from './build-failures';
 import { cpuWeigher, diskWeigher, ramWeigher } from './free-share';
 import { headroomWeigher } from './headroom';
@@ -14,7 +13,6 @@ export interface Weights {
   readonly weightRam: number;
   readonly weightDisk: number;
   readonly weightHeadroom: number;
-  readonly weightBalance: number;
   readonly weightIoOps: number;
   readonly weightBuildFailures: number;
   readonly weightLeases: number;
@@ -37,7 +35,6 @@ export const WEIGHERS: readonly WeigherEntry[] = [
   [ramWeigher, 'weightRam', 'ram_weight_multiplier'],
   [diskWeigher, 'weightDisk', 'disk_weight_multiplier'],
   [headroomWeigher, 'weightHeadroom', 'headroom_weight_multiplier'],
-  [balanceWeigher, 'weightBalance', 'balance_weight_multiplier'],
   [ioOpsWeigher, 'weightIoOps', 'io_ops_weight_multiplier'],
   [buildFailuresWeigher, 'weightBuildFailures', 'build_failure_weight_multiplier'],
   [leasesWeigher, 'weightLeases'],

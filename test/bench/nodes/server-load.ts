@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import type { RabbitmqServer } from '#libs/testing/servers/servers';
 import { metricsAt, sumOf } from '../berth-process';
-import { type Results, round } from '../harness';
+import { cpuSeconds, type Results, round } from '../harness';
 
 /** Counters and sizes of a fleet's servers and processes at one moment. */
 interface Reading {
@@ -25,8 +25,6 @@ export interface Watched {
   readonly processes: Readonly<Record<string, number>>;
 }
 
-/** `USER_HZ` of Linux. */
-const TICKS_PER_SECOND = 100;
 const KIB_PER_MB = 1024;
 
 /** The load of a fleet at rest on its servers. */
@@ -112,15 +110,4 @@ export class ServerLoad {
     const accepted = sumOf(metrics, 'berth_scheduler_stats_total', 'outcome="accepted"');
     return { accepted, refused: sumOf(metrics, 'berth_scheduler_stats_total') - accepted };
   }
-}
-
-async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // After the name, which may contain blanks: utime and stime are the 12th and 13th.
-  const [utime = 0, stime = 0] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13)
-    .map(Number);
-  return (utime + stime) / TICKS_PER_SECOND;
 }

@@ -51,8 +51,8 @@ export class PackedFleet {
     const { equivalenceClass, constraints } = this.requestFor(cores, ram);
     const { snapshot, random, settings } = this;
     this.pricing.note(equivalenceClass, [`vm-${this.asked++}`], snapshot);
-    const parts = { rankHosts: this.ranks.rank, settings };
-    const picked = pickHosts([VM], equivalenceClass, { snapshot, constraints }, undefined, random, parts);
+    const picking = { rankHosts: this.ranks.rank, settings, equivalenceClass, group: undefined, random };
+    const picked = pickHosts([VM], { snapshot, constraints }, picking);
     const claim = picked.picks[0]?.claim;
     if (claim) this.change(claim, withClaim(snapshot.at(claim.hostIndex) as HostState, claim));
     return claim;

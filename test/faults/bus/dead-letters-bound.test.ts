@@ -8,10 +8,10 @@ import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
+import { eventually } from '../../integration/test-cell';
+import { deleteQueue, queueInfo } from '../fleet/broker-control';
 
 /* Dead letters on RabbitMQ as it is deployed: they never take more of its disk than their bound, whoever made their queue. */
-
-jest.setTimeout(180_000);
 
 const LARGEST = Buffer.alloc(4_194_304);
 const COUNT = 80;
@@ -36,8 +36,13 @@ async function fill(): Promise<number> {
   for (let n = 0; n < COUNT; n++) channel.sendToQueue(DEAD_LETTERS, LARGEST, { persistent: true });
   await channel.waitForConfirms();
   await channel.close();
-  const rows = await broker.ctl('-p', 'berth', 'list_queues', 'name', 'message_bytes', '--no-table-headers');
-  return Number(/dead-letters\t(\d+)/.exec(rows)?.[1]);
+  return Number(await broker.eval(queueInfo(DEAD_LETTERS, 'message_bytes', credentials.virtualHost)));
+}
+
+async function isBound(): Promise<boolean> {
+  return (await broker.eval(queueInfo(DEAD_LETTERS, 'arguments', credentials.virtualHost))).includes(
+    'x-max-length-bytes',
+  );
 }
 
 it('keeps the newest within the bound', async () => {
@@ -47,7 +52,7 @@ it('keeps the newest within the bound', async () => {
 });
 
 it('keeps the bound in a queue that an older version made, which is used as it is until somebody deletes it', async () => {
-  await broker.ctl('-p', 'berth', 'delete_queue', DEAD_LETTERS);
+  await broker.eval(deleteQueue(DEAD_LETTERS, credentials.virtualHost));
   const channel: Channel = await connection.createChannel();
   await channel.assertQueue(DEAD_LETTERS, { durable: true, maxLength: MAX_DEAD_LETTERS });
   const warn = jest.fn();
@@ -61,11 +66,8 @@ it('keeps the bound in a queue that an older version made, which is used as it i
   await bus.declare(BUILD_REQUESTS);
   expect(warn.mock.calls).toEqual([[{ event: 'bus_queue_of_old_version', queue: DEAD_LETTERS }, expect.any(String)]]);
   expect(await fill()).toBeLessThanOrEqual(MAX_DEAD_LETTER_BYTES);
-  await broker.ctl('-p', 'berth', 'delete_queue', DEAD_LETTERS);
-  // A bus looks every few seconds whether all is there; each question takes about one.
-  let found = '';
-  for (let n = 0; n < 60 && !found.includes('x-max-length-bytes'); n++)
-    found = await broker.ctl('-p', 'berth', 'list_queues', 'name', 'arguments', '--no-table-headers');
-  expect(found).toMatch(/dead-letters.*x-max-length-bytes/);
+  await broker.eval(deleteQueue(DEAD_LETTERS, credentials.virtualHost));
+  // A bus looks every few seconds whether all is there.
+  await eventually('the queue is there again, with its bound', isBound, 60_000);
   await bus.close();
 });

@@ -6,11 +6,10 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
+import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 
 /* A tenant guesses: users, queues for answers, correlation ids; on a real broker with the users and rights that it has as deployed. */
-
-jest.setTimeout(300_000);
 
 const TENANT = 'project.demo';
 /** A tenant whose name begins like the other's. */
@@ -18,16 +17,13 @@ const OTHER = 'project.demo.lab';
 const EXPLAIN = 'berth.scheduler.v1.ExplainRequest';
 
 let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let redis: TestServer;
 const children: Child[] = [];
 
 beforeAll(async () => {
   credentials = deployedCredentials([TENANT, OTHER, 'agent.host-1']);
-  [broker, redis] = await Promise.all([
-    startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
-    startRedis(),
-  ]);
+  [broker, redis] = await Promise.all([ownVirtualHost(credentials), startRedis()]);
   for (const [name, user, env] of [
     ['scheduler', 'scheduler', { BERTH_STORE_URL: redis.url }],
     ['conductor', 'conductor', { BERTH_STORE_URL: redis.url }],

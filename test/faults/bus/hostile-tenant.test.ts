@@ -13,8 +13,6 @@ import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/se
 
 /* A tenant sends what its broker user may send, and means harm: no process ends, or comes near its limit of memory, and others' builds go on. */
 
-jest.setTimeout(120_000);
-
 const MIB = 1_048_576;
 const COPIES = 20;
 const TENANT = 'project.mallory';

@@ -10,8 +10,6 @@ import { eventually } from '../../integration/test-cell';
  * ends go through them. What a killed conductor of the top kept for all (its lease lasts half a minute) another goes on with.
  */
 
-jest.setTimeout(300_000);
-
 const CELLS = ['cell1', 'b'] as const;
 const TOP = {
   BERTH_TOP_CELLS: CELLS.join(),

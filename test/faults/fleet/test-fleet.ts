@@ -42,9 +42,11 @@ import {
   startRabbitmq,
   startRedis,
 } from '#libs/testing/servers/servers';
+import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 import { Proxies, type Server } from './proxy';
 
-const POLL_MS = 100;
+/** Each question reads all of the store. */
+const POLL_MS = 250;
 const clock = systemClock();
 
 /** The processes of a fleet: two of each kind; an agent carries five hosts. */
@@ -61,6 +63,7 @@ export interface FleetOptions {
   /** Each process reaches broker and store through a proxy of its own. */
   readonly hasProxies?: boolean;
   readonly redis?: RedisServerOptions;
+  /** A broker of its own, for tests that break it or ask it; else a virtual host on the run's. */
   readonly rabbitmq?: RabbitmqOptions;
   /** So many brokers are one cluster, and processes are connected to them in turn; with proxies. */
   readonly brokerCount?: number;
@@ -82,9 +85,9 @@ export class TestFleet {
   readonly #settings: Readonly<Record<string, string>>;
 
   private constructor(
-    /** All of its cluster. The first is `rabbitmq`. */
+    /** All of its cluster; none when it shares the run's broker. */
     readonly brokers: readonly RabbitmqServer[],
-    readonly rabbitmq: RabbitmqServer,
+    private readonly shared: OwnVirtualHost | undefined,
     readonly redis: TestServer,
     readonly credentials: DeployedCredentials,
     readonly bus: Bus,
@@ -109,17 +112,19 @@ export class TestFleet {
     const ofTop = ['scheduler', 'conductor'].map((service) => inCell(TOP, service));
     const users = [...AGENTS.map((name) => `service-host.${name}`), TENANT, ...ofTop];
     const credentials = deployedCredentials(users, isReplicated);
-    const [rabbitmq, redis] = await Promise.all([
-      startRabbitmq({ ...options.rabbitmq, config: { load_definitions: credentials.definitionsFile } }),
+    const isShared = options.rabbitmq === undefined && brokerCount === 1;
+    const config = { load_definitions: credentials.definitionsFile };
+    const [shared, brokers, redis] = await Promise.all([
+      isShared ? ownVirtualHost(credentials) : undefined,
+      isShared ? [] : startCluster(brokerCount, { ...options.rabbitmq, config }),
       startRedis({ appendOnly: true, ...options.redis }),
     ]);
-    const brokers = [rabbitmq];
-    while (brokers.length < brokerCount) brokers.push(await startRabbitmq({ clusterOf: rabbitmq }));
-    const ports = { broker: rabbitmq.port, store: redis.port };
+    const brokerPort = (brokers[0] ?? shared)?.port ?? 0;
+    const ports = { broker: brokerPort, store: redis.port };
     const everybody = [...SCHEDULERS, ...CONDUCTORS, ...AGENTS, TENANT];
     const proxies = options.hasProxies ? await Proxies.start(everybody, ports) : undefined;
     for (const [n, name] of everybody.entries()) {
-      proxies?.of(name, 'broker').pointTo(brokers[n % brokers.length]?.port ?? rabbitmq.port);
+      proxies?.of(name, 'broker').pointTo(brokers[n % brokers.length]?.port ?? brokerPort);
     }
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const addresses = { BERTH_STORE_URL: redis.url };
@@ -137,11 +142,11 @@ export class TestFleet {
     };
     const fleet = new TestFleet(
       brokers,
-      rabbitmq,
+      shared,
       redis,
       credentials,
-      await busAs('operator', rabbitmq.port),
-      await busAs(TENANT, proxies?.of(TENANT, 'broker').port ?? rabbitmq.port, tenantLog),
+      await busAs('operator', brokerPort),
+      await busAs(TENANT, proxies?.of(TENANT, 'broker').port ?? brokerPort, tenantLog),
       await openPlacementStore(store, around),
       await openInstanceStore(store, around),
       mkdtempSync(join(tmpdir(), 'berth-fleet-')),
@@ -154,6 +159,17 @@ export class TestFleet {
     for (const name of [...SCHEDULERS, ...CONDUCTORS, ...AGENTS]) fleet.launch(name);
     await fleet.eventually('ten hosts have reported', async () => (await fleet.rows()).hosts.length === 10);
     return fleet;
+  }
+
+  /** The first of its own brokers. */
+  get rabbitmq(): RabbitmqServer {
+    const [first] = this.brokers;
+    if (first === undefined) throw new Error('this fleet shares its broker: start it with `rabbitmq: {}`');
+    return first;
+  }
+
+  get brokerPort(): number {
+    return (this.brokers[0] ?? this.shared)?.port ?? 0;
   }
 
   /**
@@ -169,7 +185,7 @@ export class TestFleet {
     const user = isAgent ? ofAgent : inCell(cell, kind.replace('top-', ''));
     const port = (server: Server, direct: number) => this.proxies?.of(name, server).port ?? direct;
     const addresses = {
-      BERTH_BUS_URL: this.credentials.brokerUrl(user, port('broker', this.rabbitmq.port)),
+      BERTH_BUS_URL: this.credentials.brokerUrl(user, port('broker', this.brokerPort)),
       BERTH_STORE_URL: `redis://127.0.0.1:${port('store', this.redis.port)}`,
     };
     const httpPort = this.httpPorts.get(name) ?? 0;
@@ -182,7 +198,7 @@ export class TestFleet {
   /** Starts a top over this cell. Resolves to an operator's client of it, once it has built an instance; close that. */
   async startTop(): Promise<Client> {
     for (const name of TOP_SERVICES) this.launch(name);
-    const client = await connectClient({ url: this.credentials.brokerUrl('operator', this.rabbitmq.port), cell: TOP });
+    const client = await connectClient({ url: this.credentials.brokerUrl('operator', this.brokerPort), cell: TOP });
     await this.eventually('the top builds', async () => {
       const built = await client.buildAndWait({ spec: aRequestSpec() });
       return built.every(({ state }) => state === 'active');
@@ -266,7 +282,7 @@ export class TestFleet {
 
   /** Puts what waits in a queue back in a random order, each message so many times; resolves to how many there were. */
   async shuffle(queue: string, copies: number): Promise<number> {
-    const connection = await connect(this.credentials.brokerUrl('operator', this.rabbitmq.port));
+    const connection = await connect(this.credentials.brokerUrl('operator', this.brokerPort));
     const channel = await connection.createConfirmChannel();
     const taken: GetMessage[] = [];
     for (;;) {
@@ -296,7 +312,7 @@ export class TestFleet {
   }
 
   /**
-   * Waits until the fleet has settled: until nothing is wrong any more, or for a minute. Resolves to what is wrong then.
+   * Waits until the fleet has settled: until nothing is wrong any more, or for two minutes. Resolves to what is wrong then.
    *
    * Right is, whatever happened: every instance at rest, ACTIVE on the one host that runs it, or deleted when it was
    * terminated; what was ACTIVE runs where it ran; claims are what the hosts run; nothing is above capacity; every event is
@@ -399,7 +415,7 @@ export class TestFleet {
   }
 
   /** Waits for a state of the world; what the condition answers instead of true is told when time runs out. */
-  async eventually(what: string, condition: () => Promise<unknown>, timeoutMs = 60_000): Promise<void> {
+  async eventually(what: string, condition: () => Promise<unknown>, timeoutMs = 120_000): Promise<void> {
     const untilMs = clock.now() + timeoutMs;
     let last: unknown;
     while (clock.now() < untilMs) {
@@ -421,7 +437,8 @@ export class TestFleet {
     await Promise.all([...this.#children.values()].map(({ exit }) => exit));
     await Promise.allSettled([this.bus.close(), this.tenant.close(), this.placement.close(), this.instances.close()]);
     this.proxies?.close();
-    await Promise.all([...this.brokers.map((broker) => broker.stop()), this.redis.stop()]);
+    await Promise.all([...this.brokers, this.redis].map((server) => server.stop()));
+    await this.shared?.stop();
     rmSync(this.stateDir, { recursive: true, force: true });
     this.credentials.remove();
   }
@@ -440,6 +457,13 @@ export class TestFleet {
     const tail = (child: Child) => `${child.stdout()}${child.stderr()}`.split('\n').slice(-8).join('\n');
     return [...this.#children].map(([name, child]) => `--- ${name}\n${tail(child)}`).join('\n');
   }
+}
+
+async function startCluster(count: number, options: RabbitmqOptions): Promise<RabbitmqServer[]> {
+  const first = await startRabbitmq(options);
+  const brokers = [first];
+  while (brokers.length < count) brokers.push(await startRabbitmq({ clusterOf: first }));
+  return brokers;
 }
 
 /** Sends again what the broker did not say that it has. */

@@ -11,7 +11,6 @@ import { TestFleet } from '../fleet/test-fleet';
 
 const BUILDS = 20;
 const DISK_MB = 16;
-jest.setTimeout(300_000);
 
 const clock = systemClock();
 let fleet: TestFleet;

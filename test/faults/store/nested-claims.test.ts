@@ -14,7 +14,6 @@ import { TestFleet } from '../fleet/test-fleet';
 
 const HOST = 'agent-a-1';
 const [DEVICE, SHARE, AGGREGATE] = [randomUUID(), randomUUID(), randomUUID()] as const;
-jest.setTimeout(240_000);
 
 let fleet: TestFleet;
 let uuid: string;

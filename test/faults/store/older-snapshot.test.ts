@@ -9,7 +9,6 @@ import { SCHEDULERS, TestFleet } from '../fleet/test-fleet';
 /* The store is put back to what it was some time ago: an operator restores a copy, or a machine loses what it did not sync. */
 
 const BUILDS = 20;
-jest.setTimeout(300_000);
 
 const clock = systemClock();
 let fleet: TestFleet;
@@ -96,7 +95,7 @@ it.each(Object.keys(losses))(
   async (loss) => {
     const before = await fleet.request(BUILDS);
     expect(await fleet.problems(before)).toEqual([]);
-    const operator = await connectClient({ url: fleet.credentials.brokerUrl('operator', fleet.rabbitmq.port) });
+    const operator = await connectClient({ url: fleet.credentials.brokerUrl('operator', fleet.brokerPort) });
 
     const lose = losses[loss]?.();
     const moving = before.slice(0, BUILDS / 2);

@@ -14,7 +14,6 @@ import { startRedis } from '#libs/testing/servers/servers';
 
 const clock = systemClock();
 const TIMEOUT_MS = 500;
-jest.setTimeout(60_000);
 let server: TestServer;
 let client: RedisClient;
 let store: RedisPlacementStore;

@@ -18,7 +18,6 @@ import { ClaimLoad } from './claim-load';
 const DISK = { kind: 'journaled', sizeMb: 256 } as const;
 /** Longer than Redis lets its file go without a sync: it starts one each second, and waits for one that lasts. */
 const UNSYNCED_MS = 4_000;
-jest.setTimeout(300_000);
 
 const clock = systemClock();
 let toClose: (() => Promise<void>)[] = [];

@@ -13,8 +13,6 @@ import { ClaimLoad } from './claim-load';
 
 /* A Redis with two replicas and three Sentinels: its primary is killed in the middle of work, and one of the replicas follows. */
 
-jest.setTimeout(180_000);
-
 const BUILDS = 20;
 
 let group: SentinelGroup;

@@ -17,8 +17,6 @@ import { startRedis } from '#libs/testing/servers/servers';
 
 /* A store that lost what it had answered, as one does that syncs each second, or whose operator puts a snapshot back. */
 
-jest.setTimeout(60_000);
-
 let server: TestServer;
 let store: PlacementStore;
 let mirror: Mirror;

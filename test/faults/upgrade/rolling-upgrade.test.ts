@@ -39,7 +39,6 @@ const ALL_HOSTS = { host: '', marker: '', limit: HOSTS };
 /** Requests are this far apart. */
 const REQUEST_EVERY_MS = 150;
 const AT_REST = new Set(['active', 'deleted']);
-jest.setTimeout(300_000);
 
 let previousRoot: string;
 let rabbitmq: RabbitmqServer;

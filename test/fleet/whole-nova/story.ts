@@ -26,8 +26,11 @@ export async function prepareStory({ client }: WholeNova): Promise<void> {
 export function tellStory(cloud: () => WholeNova, noHost: RegExp): void {
   const step = (name: string, run: (client: CloudClient) => Promise<void>) =>
     it(name, async () => {
-      await run(cloud().client);
-      await holdsWhatServersNeed(cloud().client);
+      await run(cloud().client)
+        .then(() => holdsWhatServersNeed(cloud().client))
+        .catch((thrown: Error) => {
+          throw new Error(`${thrown.message}\n${cloud().lastWords()}`, { cause: thrown });
+        });
     });
 
   step('builds servers, one alone and several at once', async (client) => {

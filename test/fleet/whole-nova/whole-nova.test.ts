@@ -3,6 +3,7 @@ import type { Decision } from '#libs/contracts/diagnosis';
 import type { ShadowReport } from '#libs/contracts/shadow-report';
 import type { Child } from '#libs/testing/servers/child';
 import { runLine } from '../../../services/cli/testing/run-line';
+import { buildsPerMinute } from './builds-per-minute';
 import { IMAGES } from './images-and-networks';
 import { areAll, deleteAll, prepareStory, tellStory } from './story';
 import { WholeNova } from './whole-nova';
@@ -12,7 +13,6 @@ import { WholeNova } from './whole-nova';
  * with Nova's own and Berth's in shadow.
  */
 
-jest.setTimeout(600_000);
 // Packages of Debian are installed where they are missing.
 const SETUP_MS = 1_800_000;
 
@@ -34,6 +34,12 @@ describe("with Berth's scheduler in the place of Nova's", () => {
 
   tellStory(() => cloud, REASON);
 
+  it('builds servers that are requested at once', async () => {
+    const perMinute = await buildsPerMinute(cloud.client);
+    say('builds a minute with berth nova-scheduler', perMinute);
+    expect(perMinute).toBeGreaterThan(1);
+  });
+
   it('explains in the words of the fault why a server has no host', async () => {
     const env = await cloud.launchExplainer();
     await cloud.client.boot('unexplained', 'huge', IMAGES[0]);
@@ -52,6 +58,7 @@ describe("with Nova's scheduler, and Berth's in shadow", () => {
   beforeAll(async () => {
     await cloud.launchStockScheduler();
     shadow = await cloud.launchBerthsScheduler({
+      ...cloud.databaseSettings,
       BERTH_NOVA_SHADOW: 'true',
       BERTH_NOVA_HOST: 'shadow',
       BERTH_NOVA_SHADOW_WAIT_MS: '60000',
@@ -64,13 +71,24 @@ describe("with Nova's scheduler, and Berth's in shadow", () => {
   it('reports how often both chose alike, and explains each difference', async () => {
     const [, url = ''] = /"url":"(http[^"]+)"/.exec(shadow.stdout()) ?? [];
     const { outcomes, causes, differences } = (await (await fetch(`${url}/shadow`)).json()) as ShadowReport;
-    writeSync(process.stdout.fd, `measured: a story in shadow: ${JSON.stringify({ ...outcomes, ...causes })}\n`);
+    say('a story in shadow', { ...outcomes, ...causes });
     expect(outcomes.same + outcomes.alternate).toBeGreaterThan(10);
     expect(outcomes.neither).toBeGreaterThan(0);
     // Weights are all that the two may differ in: Nova's of a moment ago, or equal ones.
     expect(differences.filter(({ cause }) => !cause.endsWith('_weight'))).toEqual([]);
   });
+
+  it('builds servers that are requested at once, without the shadow', async () => {
+    await end(shadow);
+    const perMinute = await buildsPerMinute(cloud.client);
+    say('builds a minute with nova-scheduler', perMinute);
+    expect(perMinute).toBeGreaterThan(1);
+  });
 });
+
+function say(what: string, measured: unknown): void {
+  writeSync(process.stdout.fd, `measured: ${what}: ${JSON.stringify(measured)}\n`);
+}
 
 async function end(scheduler: Child | undefined): Promise<void> {
   scheduler?.process.kill('SIGTERM');

@@ -126,6 +126,11 @@ export class WholeNova {
     return env;
   }
 
+  /** Settings with which Berth's scheduler reads Nova's databases, cells among them. */
+  get databaseSettings(): Readonly<Record<string, string>> {
+    return { BERTH_NOVA_CELLS: '', BERTH_NOVA_DATABASE_URL: `${this.servers.mariadb.url}/nova_api` };
+  }
+
   /** Starts Nova's scheduler. */
   async launchStockScheduler(): Promise<void> {
     await this.nova.launch('scheduler', 'ctl');
@@ -145,8 +150,13 @@ export class WholeNova {
 
   async #eventually(isNotYet: () => Promise<string | undefined>): Promise<void> {
     await this.client.eventually(isNotYet, START_TIMEOUT_MS).catch((thrown: Error) => {
-      throw new Error(`${thrown.message}\n${this.nova.lastWords()}`, { cause: thrown });
+      throw new Error(`${thrown.message}\n${this.lastWords()}`, { cause: thrown });
     });
+  }
+
+  /** The last lines of Nova's processes, for the message of a failure. */
+  lastWords(): string {
+    return this.nova.lastWords();
   }
 
   /** Ends the compute of a host, which Nova is told at once. */

@@ -15,8 +15,6 @@ import { gate, Inbox } from '#libs/testing/bus/inbox';
 import { freePort } from '#libs/testing/servers/server-process';
 import { sharedServer } from '../../shared-servers';
 
-jest.setTimeout(30_000);
-
 const TYPE = aMessage('').type;
 
 let buses: Bus[];

@@ -5,8 +5,6 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { describeBus } from '#libs/testing/bus/bus-contract';
 import { sharedServer } from '../../shared-servers';
 
-jest.setTimeout(30_000);
-
 const clock = systemClock();
 
 describeBus('amqp', (config) => {

@@ -14,7 +14,8 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
+import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 
 export const clock = systemClock();
 
@@ -41,7 +42,7 @@ export class CellsWorld {
   readonly #opened: OpenedCell[] = [];
 
   private constructor(
-    readonly rabbitmq: RabbitmqServer,
+    readonly broker: OwnVirtualHost,
     readonly redis: StoreServer,
     readonly credentials: DeployedCredentials,
     /** By cell, for cells with a store of their own. */
@@ -63,11 +64,8 @@ export class CellsWorld {
       return [...services, ...hosts.map((host) => `agent.${host}`)].map((user) => inCell(cell, user));
     });
     const credentials = deployedCredentials(users);
-    const [rabbitmq, redis] = await Promise.all([
-      startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
-      startStore(),
-    ]);
-    return new CellsWorld(rabbitmq, redis, credentials, ownStores);
+    const [broker, redis] = await Promise.all([ownVirtualHost(credentials), startStore()]);
+    return new CellsWorld(broker, redis, credentials, ownStores);
   }
 
   /** An operator's access to a cell: its queues and its store. */
@@ -125,7 +123,7 @@ export class CellsWorld {
       await Promise.allSettled([client.close(), placement.close(), instances.close()]);
     }
     await Promise.allSettled(this.#opened.map(({ bus }) => bus.close()));
-    await Promise.all([this.rabbitmq, this.redis, ...Object.values(this.ownStores)].map((server) => server.stop()));
+    await Promise.all([this.broker, this.redis, ...Object.values(this.ownStores)].map((server) => server.stop()));
     this.credentials.remove();
   }
 
@@ -134,7 +132,7 @@ export class CellsWorld {
   }
 
   #busUrl(user: string): string {
-    return this.credentials.brokerUrl(user, this.rabbitmq.port);
+    return this.credentials.brokerUrl(user, this.broker.port);
   }
 }
 

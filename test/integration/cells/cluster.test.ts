@@ -6,8 +6,6 @@ import { CellsWorld, clock, type OpenedCell } from './cells-world';
 
 /* Two cells and a top whose stores are shards of one Redis Cluster of three masters. */
 
-jest.setTimeout(120_000);
-
 let cluster: RedisCluster;
 let world: CellsWorld;
 let top: OpenedCell;

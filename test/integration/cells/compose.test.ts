@@ -9,8 +9,6 @@ import { type Composition, startComposition } from '../deploy/composition';
  * gives them, one of each, on a private broker and a private Redis. A tenant of the top builds in both cells.
  */
 
-jest.setTimeout(120_000);
-
 let composition: Composition;
 beforeAll(async () => {
   composition = await startComposition('docker-compose.cells.yml');

@@ -5,8 +5,6 @@ import { CellsWorld, clock, type OpenedCell } from './cells-world';
 
 /* Two cells and a top; one cell has a Redis of its own, with two replicas behind Sentinels, whose primary is killed in the middle of builds. */
 
-jest.setTimeout(180_000);
-
 let group: SentinelGroup;
 let world: CellsWorld;
 let top: OpenedCell;

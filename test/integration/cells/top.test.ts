@@ -10,8 +10,6 @@ import { CellsWorld, clock, type OpenedCell } from './cells-world';
  * what cells do without it.
  */
 
-jest.setTimeout(120_000);
-
 const B = 'b';
 /**
  * Agents take orders as long as they certainly hold their hosts, which schedulers renew: longer than this test's outage

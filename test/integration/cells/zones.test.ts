@@ -8,8 +8,6 @@ import { CellsWorld, type OpenedCell } from './cells-world';
  * schedulers of the top at once.
  */
 
-jest.setTimeout(180_000);
-
 const B = 'b';
 const ZONES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cell1: { h1: 'z1', h2: 'z2' },

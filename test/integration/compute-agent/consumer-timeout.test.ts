@@ -18,7 +18,6 @@ import { aBuild } from '../../../services/compute-agent/testing/agent-world';
 /* An agent on a broker that closes the channel of a consumer which holds a message for more than two seconds. */
 
 const HOST = 'slow-host';
-jest.setTimeout(90_000);
 
 let rabbitmq: RabbitmqServer;
 let bus: Bus;
@@ -28,13 +27,13 @@ const results = new Inbox<BuildReport>();
 beforeAll(async () => {
   rabbitmq = await startRabbitmq({ config: { consumer_timeout: '2000' } });
   // By default it checks for them once a minute.
-  await rabbitmq.ctl('eval', 'application:set_env(rabbit, channel_tick_interval, 500).');
+  await rabbitmq.eval('application:set_env(rabbit, channel_tick_interval, 500)');
   const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
   bus = await openBus({ busUrl: rabbitmq.url }, around);
   const grant = { epoch: 1, holderRun: '', holderServiceHost: '', heldForMs: 0 };
   await bus.serve(STATS, {
     ...answer(updateResourceStatsMethod, async ({ sequence }) => ({ sequence, wantsAllocationRequests: false })),
-    ...answer(acquireHostsMethod, async ({ hosts }) => ({ grants: hosts.map(() => grant) })),
+    ...answer(acquireHostsMethod, async ({ hosts }) => ({ grants: hosts.map(() => grant), atMs: 0 })),
     ...answer(releaseHostsMethod, async () => ({})),
   });
   await bus.consume(BUILD_RESULTS, async ({ body }) => {

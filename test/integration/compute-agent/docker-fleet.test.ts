@@ -9,12 +9,11 @@ import type { InstanceEvent } from '#libs/contracts/instance';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DockerEngine, startDocker } from '#libs/testing/servers/docker-engine';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
+import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 import { eventually } from '../test-cell';
 
 /* Containers through their lives: a whole Berth, with agents of two hosts on a real engine that this test starts. */
-
-jest.setTimeout(240_000);
 
 const IMAGE = 'berth-test:1';
 const LIMIT = { timeoutMs: 60_000 };
@@ -22,7 +21,7 @@ const SMALL = { VCPU: 1, MEMORY_MB: 64 };
 
 let engine: DockerEngine;
 let docker: Docker;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let redis: TestServer;
 let client: Client;
 let folder: string;
@@ -68,7 +67,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-docker-fleet-'));
   deviceFolder = mkdtempSync('/dev/shm/berth-docker-fleet-');
   makeDevice();
-  [engine, broker, redis] = await Promise.all([startDocker(), startRabbitmq(), startRedis()]);
+  [engine, broker, redis] = await Promise.all([startDocker(), ownVirtualHost(), startRedis()]);
   engine.makeImage(IMAGE);
   docker = new Docker({ socketPath: engine.socket });
   for (const name of ['scheduler', 'conductor']) await launch(name);

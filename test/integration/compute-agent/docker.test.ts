@@ -21,8 +21,6 @@ const OTHER_IMAGE = 'berth-test:other';
 const never = new AbortController().signal;
 const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
 
-jest.setTimeout(240_000);
-
 let engine: DockerEngine | undefined;
 let docker: Docker;
 const opened: Driver[] = [];

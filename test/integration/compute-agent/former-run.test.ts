@@ -19,7 +19,6 @@ import { sharedServer } from '../../shared-servers';
 /* Runs of an agent that are killed, on one machine, with a lease that no test waits for. */
 
 const HOST = 'crash-host';
-jest.setTimeout(60_000);
 
 let bus: Bus;
 let root: string;
@@ -41,6 +40,7 @@ beforeAll(async () => {
         grants: grants.map((one) =>
           one.kind === 'granted' ? { ...none, epoch: one.epoch } : { ...none, heldForMs: one.leftMs },
         ),
+        atMs: 0,
       };
     }),
   });

@@ -18,8 +18,6 @@ import { processDriverOptions } from '../../../services/compute-agent/drivers/pr
 const never = new AbortController().signal;
 const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
 
-jest.setTimeout(180_000);
-
 let root: string;
 let driver: Driver;
 let node: string;

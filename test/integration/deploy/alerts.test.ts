@@ -8,8 +8,6 @@ import { readSources } from '../../docs-site/repository';
 
 /* The alert rules of deploy/, by Prometheus' own tool. */
 
-jest.setTimeout(300_000);
-
 const ROOT = join(__dirname, '../../..');
 const PROMETHEUS = join(ROOT, 'deploy/prometheus');
 

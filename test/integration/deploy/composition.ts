@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { environment } from '#libs/runtime/system';
-import { type Child, startChild } from '#libs/testing/servers/child';
+import { type Child, scriptArguments, startChild } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 
@@ -40,8 +40,7 @@ export async function startComposition(...further: readonly string[]): Promise<C
     const filled = Object.entries(all).map(([key, value]) => [key, value.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')]);
     return Object.fromEntries(filled) as Record<string, string>;
   };
-  const asSources = ['--conditions=berth-source', '--require', join(ROOT, 'libs/testing/typescript.cjs')];
-  execFileSync(process.execPath, [...asSources, join(ROOT, 'deploy/credentials.mjs'), folder], {
+  execFileSync(process.execPath, [...scriptArguments(), join(ROOT, 'deploy/credentials.mjs'), folder], {
     env: { ...environment(), ...settingsOf('credentials') },
     cwd: ROOT,
     stdio: 'pipe',

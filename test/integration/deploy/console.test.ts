@@ -14,8 +14,6 @@ import { type Composition, startComposition } from './composition';
  * operators' actions. permissions.test.ts and redis.test.ts beside this check its users' limits.
  */
 
-jest.setTimeout(120_000);
-
 let composition: Composition;
 let browse: Browse;
 let csrf: string;

@@ -9,8 +9,6 @@ import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/se
  * https://www.rabbitmq.com/release-information/deprecated-features-list
  */
 
-jest.setTimeout(120_000);
-
 const BERTH = 'services/cli/main.ts';
 const USERS = ['agent.host-1', 'project.demo'];
 
@@ -46,7 +44,7 @@ afterAll(async () => {
 
 /** A listing of `rabbitmqctl`, as objects. */
 async function listed<T>(what: string, ...columns: string[]): Promise<T[]> {
-  const inVhost = what === 'list_channels' ? [] : ['-p', 'berth'];
+  const inVhost = what === 'list_channels' ? [] : ['-p', credentials.virtualHost];
   return JSON.parse(await broker.ctl(what, ...inVhost, ...columns, '--formatter', 'json')) as T[];
 }
 

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environment } from '#libs/runtime/system';
-import { type Child, startChild } from '#libs/testing/servers/child';
+import { type Child, startChild, writeCommand } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
+import { ownVirtualHost } from '../../shared-servers';
 
 /* The documentation's pages, as a reader types them: every line of a page's `sh` blocks, in one shell, on a broker and a store. */
 
@@ -24,12 +25,12 @@ const LASTING: readonly (readonly [command: RegExp, isUp: RegExp])[] = [
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-tutorial-'));
 const children: Child[] = [];
-let servers: readonly TestServer[] = [];
+let servers: readonly Pick<TestServer, 'url' | 'stop'>[] = [];
 let env: Record<string, string> = {};
 let shell: ReturnType<typeof openShell> | undefined;
 
 beforeAll(async () => {
-  servers = await Promise.all([startRabbitmq(), startRedis()]);
+  servers = await Promise.all([ownVirtualHost(), startRedis()]);
   env = {
     BERTH_BUS_URL: servers[0]?.url ?? '',
     BERTH_STORE_URL: servers[1]?.url ?? '',
@@ -37,11 +38,8 @@ beforeAll(async () => {
     BERTH_PLACEMENT_PORT: '0',
     BERTH_CONSOLE_PORT: '0',
   };
-  const hook = `--conditions=berth-source --require ${join(ROOT, 'libs/testing/typescript.cjs')}`;
-  const program = join(folder, 'berth');
-  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' ${hook} ${join(ROOT, BERTH)} "$@"\n`);
-  chmodSync(program, 0o755);
-}, 60_000);
+  writeCommand(join(folder, 'berth'), BERTH);
+});
 
 afterAll(async () => {
   shell?.end();
@@ -49,7 +47,7 @@ afterAll(async () => {
   await Promise.all(children.map(({ exit }) => exit));
   await Promise.all(servers.map((server) => server.stop()));
   rmSync(folder, { recursive: true });
-}, 60_000);
+});
 
 it('has commands in the tutorial and with the concepts', () => {
   const pages = PAGES.map(({ path, commands }) => `${path}: ${commands.length}`);
@@ -57,19 +55,15 @@ it('has commands in the tutorial and with the concepts', () => {
   expect(PAGES.find(({ path }) => path === 'tutorial.md')?.commands.length).toBeGreaterThan(15);
 });
 
-it.each(PAGES)(
-  '$path: does what it says, command by command',
-  async ({ commands }) => {
-    shell?.end();
-    shell = openShell();
-    for (const { line, exitCode } of commands) {
-      const lasting = LASTING.find(([command]) => command.test(line));
-      const outcome = await (lasting ? startLasting(line, lasting[1]) : shell.run(line));
-      expect({ line, ...outcome }).toMatchObject({ line, exitCode });
-    }
-  },
-  300_000,
-);
+it.each(PAGES)('$path: does what it says, command by command', async ({ commands }) => {
+  shell?.end();
+  shell = openShell();
+  for (const { line, exitCode } of commands) {
+    const lasting = LASTING.find(([command]) => command.test(line));
+    const outcome = await (lasting ? startLasting(line, lasting[1]) : shell.run(line));
+    expect({ line, ...outcome }).toMatchObject({ line, exitCode });
+  }
+});
 
 interface Command {
   readonly line: string;

@@ -1,20 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'amqplib';
 import { Redis } from 'ioredis';
 import { parse, parseAllDocuments } from 'yaml';
 import { environment } from '#libs/runtime/system';
+import { scriptArguments } from '#libs/testing/servers/child';
 import { findBinary } from '#libs/testing/servers/find-binary';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 import { runLine } from '../../../services/cli/testing/run-line';
 import { hasSchema, type Manifest, schemaProblems, typeOf } from './kubernetes-schema';
 
-/* deploy/kubernetes as `kubectl kustomize` renders it: by Kubernetes' schemas, and that it is the same system as the composition. */
-
-jest.setTimeout(180_000);
+/* The overlays of deploy/kubernetes as `kubectl kustomize` renders them: by Kubernetes' schemas, and that the trial is the same system as the composition. */
 
 const ROOT = join(__dirname, '../../..');
 const DEPLOY = join(ROOT, 'deploy');
@@ -64,8 +63,11 @@ interface Composed {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+const OVERLAYS = ['trial', 'production'] as const;
+type Overlay = (typeof OVERLAYS)[number];
+
 let folder: string;
-let manifests: Manifest[];
+let overlays: Readonly<Record<Overlay, readonly Manifest[]>>;
 const composed = parse(readFileSync(join(DEPLOY, 'docker-compose.yml'), 'utf8'), { merge: true }) as {
   readonly services: Readonly<Record<string, Composed>>;
 };
@@ -73,14 +75,19 @@ const composed = parse(readFileSync(join(DEPLOY, 'docker-compose.yml'), 'utf8'),
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'berth-kubernetes-'));
   cpSync(DEPLOY, folder, { recursive: true, filter: (path) => !path.endsWith('/credentials') });
-  const asSources = `--conditions=berth-source --require ${join(ROOT, 'libs/testing/typescript.cjs')}`;
-  const env = { ...environment(), NODE_OPTIONS: asSources };
-  execFileSync('sh', [join(DEPLOY, 'kubernetes/credentials.sh'), credential('')], { env, stdio: 'pipe' });
-  const kubectl = findBinary({ name: 'kubectl', folders: ['/usr/bin'], debianPackage: 'kubernetes-client' });
-  const text = execFileSync(kubectl, ['kustomize', join(folder, 'kubernetes')], { stdio: 'pipe' }).toString();
-  manifests = parseAllDocuments(text).map((document) => unbroken(document.toJS() as Manifest));
+  const env = { ...environment(), NODE_OPTIONS: scriptArguments().join(' ') };
+  execFileSync('sh', [join(DEPLOY, 'kubernetes/credentials.sh'), credential(''), ...AGENTS], { env, stdio: 'pipe' });
+  overlays = { trial: render('trial'), production: render('production') };
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What `kubectl apply -k` would apply. */
+function render(overlay: Overlay): Manifest[] {
+  const kubectl = findBinary({ name: 'kubectl', folders: ['/usr/bin'], debianPackage: 'kubernetes-client' });
+  const at = join(folder, 'kubernetes/overlays', overlay);
+  const text = execFileSync(kubectl, ['kustomize', at], { stdio: 'pipe' }).toString();
+  return parseAllDocuments(text).map((document) => unbroken(document.toJS() as Manifest));
+}
 
 /**
  * A Secret's data without the line breaks of newer kubectl versions, which every cluster accepts and the schema does
@@ -95,7 +102,7 @@ function unbroken(manifest: Manifest): Manifest {
 
 const credential = (file: string) => join(folder, 'kubernetes/credentials', file);
 
-function rendered(kind: string, name: string): Manifest {
+function rendered(kind: string, name: string, manifests = overlays.trial): Manifest {
   const found = manifests.find((it) => it.kind === kind && withoutHash(it) === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);
   return found;
@@ -119,8 +126,8 @@ function containerOf(name: string): Container {
 }
 
 /** The data of a Secret or ConfigMap. */
-function dataOf(kind: 'Secret' | 'ConfigMap', name: string): Record<string, string> {
-  const { data } = rendered(kind, name) as Manifest & { data: Record<string, string> };
+function dataOf(kind: 'Secret' | 'ConfigMap', name: string, manifests = overlays.trial): Record<string, string> {
+  const { data } = rendered(kind, name, manifests) as Manifest & { data: Record<string, string> };
   if (kind === 'ConfigMap') return data;
   return Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
 }
@@ -140,17 +147,18 @@ function environmentOf(name: string, pod = `${name}-0`): Record<string, string> 
   return { ...found, BERTH_BUS_URL: busUrl };
 }
 
-it('names every file in kustomization.yaml, and every file that it names is there', () => {
-  const kustomization = readFileSync(join(folder, 'kubernetes/kustomization.yaml'), 'utf8');
-  const files = readdirSync(join(folder, 'kubernetes')).filter((file) => /\.(yaml|conf)$/.test(file));
-  expect(files.length).toBeGreaterThan(8);
-  const others = files.filter((file) => file !== 'kustomization.yaml');
-  expect(others.filter((file) => !kustomization.includes(file))).toEqual([]);
-  for (const [, file = ''] of kustomization.matchAll(/(credentials\/[\w.-]+)/g))
-    expect(existsSync(join(folder, 'kubernetes', file))).toBe(true);
-});
+it.each(['base', 'fake-hosts', 'monitoring', 'overlays/trial', 'overlays/production', 'credentials'])(
+  'names every file of %s in its kustomization.yaml',
+  (part) => {
+    const kustomization = readFileSync(join(folder, 'kubernetes', part, 'kustomization.yaml'), 'utf8');
+    const files = readdirSync(join(folder, 'kubernetes', part)).filter((file) => /\.(yaml|conf|env)$/.test(file));
+    const others = files.filter((file) => file !== 'kustomization.yaml');
+    expect(others.filter((file) => !kustomization.includes(file))).toEqual([]);
+  },
+);
 
-it('names every Secret and ConfigMap by its content, wherever it is named, so that a change rolls out', () => {
+it.each(OVERLAYS)('names every Secret and ConfigMap of %s by its content, wherever it is named', (overlay) => {
+  const manifests = overlays[overlay];
   const generated = manifests.filter(({ kind }) => kind === 'Secret' || kind === 'ConfigMap');
   expect(generated.map(withoutHash).sort()).toEqual([
     'agents',
@@ -162,22 +170,71 @@ it('names every Secret and ConfigMap by its content, wherever it is named, so th
     'settings',
   ]);
   const others = JSON.stringify(manifests.filter((it) => !generated.includes(it)));
-  for (const { metadata } of generated) {
-    expect(metadata.name).toMatch(/-[a-z0-9]{10}$/);
-    expect(others).toContain(`"${metadata.name}"`);
+  for (const it of generated) {
+    expect(it.metadata.name).toMatch(/-[a-z0-9]{10}$/);
+    const isUsed = overlay === 'trial' || withoutHash(it) !== 'agents';
+    expect([it.metadata.name, others.includes(`"${it.metadata.name}"`)]).toEqual([it.metadata.name, isUsed]);
   }
   const names =
     /"(?:secretName|redisSecret|secretKeyRef|configMapRef|additionalRedisConfig)":(?:\{"[^}]*?"?name":)?"([^"]+)"/g;
   const named = [...others.matchAll(names)].map(([, name]) => name);
-  expect(named.filter((name) => !generated.some(({ metadata }) => metadata.name === name))).toEqual([]);
+  const byOthers = overlay === 'production' ? ['rabbitmq-tls'] : [];
+  expect(named.filter((name) => !generated.some(({ metadata }) => metadata.name === name))).toEqual(byOthers);
 });
 
-it("passes Kubernetes' schemas", () => {
+it.each([
+  ['credentials/BERTH_CONDUCTOR_PASSWORD', ['Deployment conductor', 'RedisReplication redis']],
+  ['credentials/placement-tokens.json', ['Deployment placement-api', 'Deployment console']],
+  ['credentials/rabbitmq-definitions.json', ['RabbitmqCluster rabbitmq']],
+  ['credentials/compute-agent-1.env', ['StatefulSet compute-agent']],
+  ['base/redis-additional.conf', ['RedisReplication redis']],
+])('rolls out a change of %s', (file, readers) => {
+  const path = join(folder, 'kubernetes', file);
+  const before = readFileSync(path);
+  appendFileSync(path, '#');
+  const after = render('trial').map((it) => JSON.stringify(it));
+  writeFileSync(path, before);
+  const changed = overlays.trial.filter((it) => !after.includes(JSON.stringify(it)));
+  expect(changed.map(({ kind, metadata: { name } }) => `${kind} ${name}`)).toEqual(expect.arrayContaining(readers));
+});
+
+it.each(OVERLAYS)("passes Kubernetes' schemas in %s", (overlay) => {
+  const manifests = overlays[overlay];
   expect(manifests.length).toBeGreaterThan(20);
   const own = manifests.filter(hasSchema);
   expect(own.flatMap((it) => schemaProblems(it).map((problem) => `${it.metadata.name}: ${problem}`))).toEqual([]);
   const others = manifests.filter((it) => !hasSchema(it)).map(typeOf);
   expect([...new Set(others)].sort()).toEqual(CUSTOM);
+});
+
+it('has no fake hosts in production, and the image, the replicas and the settings of its overlay', () => {
+  const { production } = overlays;
+  expect(JSON.stringify(production.filter(({ kind }) => kind !== 'Secret'))).not.toMatch(/compute-agent|fake/);
+  for (const name of ['scheduler', 'conductor', 'placement-api']) {
+    const { replicas, template } = (rendered('Deployment', name, production) as Workload).spec;
+    expect([replicas, template.spec.containers[0]?.image]).toEqual([3, 'registry.example.org/berth:0.1.0']);
+  }
+  const [console] = (rendered('Deployment', 'console', production) as Workload).spec.template.spec.containers;
+  expect(console?.env).toContainEqual({ name: 'BERTH_CONSOLE_SECURE_COOKIES', value: 'true' });
+  expect(console?.env.length).toBe(containerOf('console').env.length + 1);
+  expect(rendered('RabbitmqCluster', 'rabbitmq', production)).toMatchObject({
+    spec: { replicas: 3, service: { type: 'LoadBalancer' }, tls: { secretName: 'rabbitmq-tls' } },
+  });
+});
+
+it.each(OVERLAYS)('has Redis refuse writes in %s well before the kernel would end it', (overlay) => {
+  interface Store extends Manifest {
+    readonly spec: {
+      readonly kubernetesConfig: { readonly resources: { readonly limits: { readonly memory: string } } };
+    };
+  }
+  const { limits } = (rendered('RedisReplication', 'redis', overlays[overlay]) as Store).spec.kubernetesConfig
+    .resources;
+  const limitGiB = Number(/^(\d+)Gi$/.exec(limits.memory)?.[1]);
+  const settings = dataOf('ConfigMap', 'redis', overlays[overlay])['redis-additional.conf'] ?? '';
+  const [, amount, unit] = /^maxmemory (\d+)(mb|gb)$/m.exec(settings) ?? [];
+  expect(settings).toContain('maxmemory-policy noeviction\n');
+  expect(Number(amount) / (unit === 'mb' ? 1_024 : 1) / limitGiB).toBe(0.75);
 });
 
 it.each([
@@ -272,7 +329,7 @@ it('runs the same RabbitMQ, and sets both servers as the composition does', () =
   const shipped = settingsIn('rabbitmq/rabbitmq.conf').filter((line) => !itsOwn.test(line));
   expect(broker.spec.rabbitmq.additionalConfig.split('\n')).toEqual(expect.arrayContaining(shipped));
   const store = settingsIn('redis/redis.conf').filter((line) => !/^(bind|protected-mode|aclfile|dir) /.test(line));
-  expect(settingsIn('kubernetes/redis-additional.conf')).toEqual(store);
+  expect(settingsIn('kubernetes/base/redis-additional.conf')).toEqual(store);
 });
 
 function settingsIn(file: string): string[] {

@@ -34,8 +34,6 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
-jest.setTimeout(300_000);
-
 let folder: string;
 let packed: Packed;
 let installed: string;

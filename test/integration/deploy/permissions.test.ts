@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { type Channel, type ChannelModel, connect, type Options } from 'amqplib';
 import { openBus } from '#libs/bus/open';
 import type { Bus } from '#libs/bus/port';
-import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
+import {
+  BUILD_REQUESTS,
+  BUILD_RESULTS,
+  HOST_LEASES,
+  RPC_CONDUCTOR,
+  RPC_SCHEDULER,
+  STATS,
+} from '#libs/contracts/queues';
 import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
@@ -14,8 +21,6 @@ import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/server
  * to it; services refuse those that RabbitMQ permits (sender.test.ts beside this).
  */
 
-jest.setTimeout(60_000);
-
 const A = 'project.a';
 const B = 'project.b';
 const HOST_1 = 'agent.host-1';
@@ -25,6 +30,7 @@ const METAL_A = 'pool-metal.a';
 const METAL_B = 'pool-metal.b';
 const OTHER_POOL = 'pool-other.a.example';
 const CONSOLE = 'console';
+const PLACEMENT = 'placement';
 const USERS = [A, B, HOST_1, 'agent.host-2', HOST_1_LONG, RACK, METAL_A, METAL_B, OTHER_POOL];
 
 let credentials: DeployedCredentials;
@@ -38,7 +44,7 @@ beforeAll(async () => {
   const scheduler = await busAs('scheduler');
   for (const queue of [RPC_SCHEDULER, STATS]) await scheduler.declare(queue);
   const conductor = await busAs('conductor');
-  for (const queue of [RPC_CONDUCTOR, BUILD_REQUESTS, BUILD_RESULTS]) await conductor.declare(queue);
+  for (const queue of [RPC_CONDUCTOR, HOST_LEASES, BUILD_REQUESTS, BUILD_RESULTS]) await conductor.declare(queue);
 });
 afterAll(async () => {
   await Promise.all([...connections.values(), ...buses].map((one) => one.close()));
@@ -90,6 +96,7 @@ const QUEUES = [
   'build.requests',
   'build.results',
   'stats',
+  'host.leases',
   'rpc.scheduler',
   'rpc.conductor',
   'dead-letters',
@@ -123,7 +130,7 @@ const NEVER: readonly (readonly [string, ConsoleAction])[] = [
  */
 const OF_CONSOLES = ['consume', 'get from', 'purge'].map((verb) => `${verb} dead-letters`);
 
-describe.each([A, HOST_1, RACK, METAL_A, CONSOLE])('%s', (user) => {
+describe.each([A, HOST_1, RACK, METAL_A, CONSOLE, PLACEMENT])('%s', (user) => {
   it.each(user === CONSOLE ? NEVER.filter(([what]) => !OF_CONSOLES.includes(what)) : NEVER)(
     'may not %s',
     async (_, deed) => {
@@ -132,7 +139,7 @@ describe.each([A, HOST_1, RACK, METAL_A, CONSOLE])('%s', (user) => {
   );
 
   it('may not say that another sends its message', async () => {
-    const [exchange, key] = [A, CONSOLE].includes(user)
+    const [exchange, key] = [A, CONSOLE, PLACEMENT].includes(user)
       ? ['berth.requests', `build.requests.${user}`]
       : ['berth.reports', `stats.${user}`];
     for (const userId of ['scheduler', 'operator', B, 'agent.host-2'])
@@ -283,6 +290,33 @@ describe('a console', () => {
   });
 });
 
+describe('a placement API', () => {
+  it.each([
+    ["publish a tenant's requests", publish('berth.requests', `build.requests.${A}`)],
+    ["publish an agent's reports", publish('berth.reports', `build.results.${HOST_1}`)],
+    ['send a report again', publish('berth.reports', 'build.results.placement')],
+    ['put orders into the queue of a host', publish('berth.reports', 'agent.host-2.placement')],
+    ['tell what an operator did', publish('berth.events', 'operator.host_disable.ann')],
+  ])('may not %s', async (_, deed) => {
+    expect(await refusal(PLACEMENT, deed)).toBe(403);
+  });
+
+  it.each([
+    ['request', publish('berth.requests', 'build.requests.placement')],
+    ['call a conductor', publish('berth.requests', 'rpc.conductor.placement')],
+    ['call a scheduler', publish('berth.requests', 'rpc.scheduler.placement')],
+    [
+      'hear all events',
+      (channel: Channel) =>
+        channel
+          .assertQueue(own(PLACEMENT), { exclusive: true })
+          .then(({ queue }) => channel.bindQueue(queue, 'berth.events', '#')),
+    ],
+  ] as [string, ConsoleAction][])('may %s', async (_, deed) => {
+    expect(await refusal(PLACEMENT, deed)).toBeUndefined();
+  });
+});
+
 describe('services', () => {
   it.each([
     ['scheduler', 'consume build.requests', (channel: Channel) => channel.consume('build.requests', () => {})],
@@ -305,11 +339,9 @@ describe('services', () => {
     expect(await refusal(user, deed)).toBe(403);
   });
 
-  it('lets in neither guest nor the placement API', async () => {
-    for (const url of [
-      credentials.brokerUrl('placement', broker.port),
-      `amqp://guest:guest@127.0.0.1:${broker.port}/berth`,
-    ])
-      await expect(connect(url)).rejects.toThrow(/403|ACCESS/);
+  it('lets no guest in', async () => {
+    await expect(connect(`amqp://guest:guest@127.0.0.1:${broker.port}/${credentials.virtualHost}`)).rejects.toThrow(
+      /403|ACCESS/,
+    );
   });
 });

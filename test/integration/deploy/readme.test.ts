@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { environment } from '#libs/runtime/system';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 import { CATALOGUE } from '../../../services/cli/catalogue';
+import { ownVirtualHost } from '../../shared-servers';
 
 /* The README's processes, one by one, as a reader starts them: with the variables that it names, and no others. */
-
-jest.setTimeout(120_000);
 
 const README = readFileSync(join(__dirname, '../../../README.md'), 'utf8');
 /** All but the one that needs a Nova (`test/integration/nova`). */
@@ -36,10 +35,10 @@ function linesOf(markdown: string): Line[] {
 
 const LINES = linesOf(README);
 
-let servers: readonly TestServer[];
+let servers: readonly Pick<TestServer, 'url' | 'stop'>[];
 let started: Child | undefined;
 beforeAll(async () => {
-  servers = await Promise.all([startRabbitmq(), startRedis()]);
+  servers = await Promise.all([ownVirtualHost(), startRedis()]);
 });
 afterEach(async () => {
   started?.process.kill('SIGTERM');

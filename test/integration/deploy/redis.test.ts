@@ -24,8 +24,6 @@ import { startRedis } from '#libs/testing/servers/servers';
 
 /* Redis as deploy/ configures it, with the users of deploy/credentials.mjs, on a server of the test's own. */
 
-jest.setTimeout(60_000);
-
 const DEPLOY = join(__dirname, '../../../deploy');
 const around = () => ({ clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) });
 

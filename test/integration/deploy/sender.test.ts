@@ -13,11 +13,9 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aMessage, textOf } from '#libs/testing/bus/bus-world';
 import { Inbox } from '#libs/testing/bus/inbox';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
-import { type RabbitmqServer, startRabbitmq } from '#libs/testing/servers/servers';
+import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 
 /* Whose word a message is, whatever a tenant does that RabbitMQ allows; and what each role must be able to do. */
-
-jest.setTimeout(60_000);
 
 const A = { kind: 'project', projectId: 'a' };
 const TYPE = aMessage('').type;
@@ -26,7 +24,7 @@ const KEY_OF_B = `${BUILD_REQUESTS.name}.project.b`;
 const clock = systemClock();
 
 let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let conductor: Bus;
 let operator: Bus;
 let tenant: Channel;
@@ -36,7 +34,7 @@ let subscriptions: Subscription[] = [];
 
 beforeAll(async () => {
   credentials = deployedCredentials(['project.a', 'project.b', 'agent.host-1']);
-  broker = await startRabbitmq({ config: { load_definitions: credentials.definitionsFile } });
+  broker = await ownVirtualHost(credentials);
   conductor = await busAs('conductor');
   operator = await busAs('operator');
   for (const queue of [BUILD_REQUESTS, BUILD_RESULTS]) await conductor.declare(queue);

@@ -10,8 +10,6 @@ import { startTlsGroup } from '../../redis-groups';
 
 /* The TLS settings of deploy/, with certificates of deploy/certificates.sh, on Debian's servers. */
 
-jest.setTimeout(180_000);
-
 const BERTH = 'services/cli/main.ts';
 const DEPLOY = join(__dirname, '../../../deploy');
 

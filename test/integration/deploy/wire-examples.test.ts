@@ -7,9 +7,6 @@ import { type Composition, startComposition } from './composition';
 
 /* The programs in proto/README.md that have no client library, as a tenant of the composition. */
 
-// Includes the installation of a missing Go.
-jest.setTimeout(300_000);
-
 const ROOT = join(__dirname, '../../..');
 
 let composition: Composition;

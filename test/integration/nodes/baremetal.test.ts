@@ -8,8 +8,6 @@ import { PoolFleet } from '../../fleet/pool-fleet';
 
 /* Two agents with a pool of nodes on a real broker and a real store, operated by commands; controllers speak Redfish. */
 
-jest.setTimeout(180_000);
-
 const NODES = 40;
 const clock = systemClock();
 let fleet: PoolFleet;

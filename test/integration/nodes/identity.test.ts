@@ -4,8 +4,6 @@ import { PoolFleet } from '../../fleet/pool-fleet';
 
 /* A running agent and the systems of one Redfish service, whose tenants call them as they like. */
 
-jest.setTimeout(180_000);
-
 /** Systems that answer 500. */
 const broken = ['node-5'];
 let fleet: PoolFleet;
@@ -119,7 +117,47 @@ describe('a machine with an instance', () => {
       await untouched();
     },
   );
+
+  it('gets no order when another machine answers in its place, nor may that be enrolled', async () => {
+    const putBack = replaceMachine(home);
+    await isEventually(home, ({ health }) => health.includes('in its place'));
+    const before = ordersOf(home);
+    const { code, err } = await runLine(`node enroll ${home}`, fleet.commandEnv);
+    expect([code === 0, err]).toEqual([false, expect.stringContaining('in state active')]);
+    expect(ordersOf(home)).toEqual(before);
+    putBack();
+    await isEventually(home, ({ health, state }) => health === '' && state === 'active');
+    await untouched();
+  });
+
+  it('is given out when it replaces one without an instance, once an operator enrolled it, after a cleaning', async () => {
+    const { systemId } = await isEventually(other, ({ state, health }) => state === 'available' && health === '');
+    replaceMachine(other);
+    await isEventually(other, ({ health }) => health.includes('in its place'));
+    const before = ordersOf(other);
+    expect((await runLine(`node enroll ${other}`, fleet.commandEnv)).code).toBe(0);
+    const enrolled = await isEventually(other, (one) => one.state === 'available' && one.systemId !== systemId);
+    expect(enrolled.systemId).toContain('99');
+    expect(ordersOf(other).slice(before.length)).toContain('Boot Utilities');
+  });
 });
+
+/** Another machine stands in the place of a node's, and knows no session; the returned function puts the first back. */
+function replaceMachine(name: string): () => void {
+  const system = fleet.simulator.system(name);
+  const { uuid, serial, assetTag } = system;
+  const other = { uuid: uuid === '' ? '' : '0badcafe-0000-4000-8000-000000000099', serial: 'SN99', assetTag: '' };
+  const stands = (machine: object) => {
+    Object.assign(system, machine);
+    fleet.simulator.expireSessions();
+  };
+  stands(other);
+  return () => stands({ uuid, serial, assetTag });
+}
+
+function ordersOf(name: string): readonly string[] {
+  return fleet.simulator.orders.filter(({ node: ordered }) => ordered === name).map(({ what }) => what);
+}
 
 /** The store as an older version left it: nodes are known by name alone. */
 async function forgetMachines(): Promise<void> {

@@ -10,8 +10,6 @@ import { PoolFleet } from '../../fleet/pool-fleet';
  * has two consumers.
  */
 
-jest.setTimeout(240_000);
-
 const NODES = 9;
 const MACHINE = { VCPU: 64, MEMORY_MB: 262_144 };
 const BY_CLASS = { CUSTOM_BAREMETAL_GOLD: 1 };

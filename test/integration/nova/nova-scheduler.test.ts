@@ -1,9 +1,9 @@
+import type { Decision } from '#libs/contracts/diagnosis';
 import type { ShadowReport } from '#libs/contracts/shadow-report';
 import { runLine } from '../../../services/cli/testing/run-line';
 import { sharedServer } from '../../shared-servers';
+import { eventually } from '../test-cell';
 import { aNovaCloud, CELL_UUID } from './nova-cloud';
-
-jest.setTimeout(300_000);
 
 let cloud: Awaited<ReturnType<typeof aNovaCloud>>;
 beforeAll(async () => {
@@ -27,9 +27,20 @@ it("answers Nova's own client, which reads its own objects", async () => {
   expect(refused).toEqual({
     reason: '3 hosts: placement refuses 3 (trait CUSTOM_NOPE is missing: 3).',
     message: 'No valid host was found. 3 hosts: placement refuses 3 (trait CUSTOM_NOPE is missing: 3).',
+    request: expect.stringMatching(/^req-/),
   });
   expect(new Set((group as { hosts: string[] }).hosts).size).toBe(2);
   expect(old).toEqual({ answer: [{ host: expect.any(String), nodename: expect.any(String), limits: {} }] });
+});
+
+it("explains a request by Nova's id of it, in the words of its fault", async () => {
+  const [refused] = (await cloud.client('refused')) as { reason: string; request: string }[];
+  const env = await cloud.launchExplainer();
+  const explain = (...more: string[]) => runLine(['explain', '--request', refused?.request ?? '', ...more], env);
+  // A decision is kept a moment after its answer.
+  await eventually('the decision is kept', async () => (await explain()).code === 0);
+  expect((await explain()).out).toMatch(/selected +no host/);
+  expect((JSON.parse((await explain('--json')).out) as Decision).diagnosis.summary).toBe(refused?.reason);
 });
 
 it('compares in shadow with the scheduler that answers, and reports it', async () => {
@@ -51,4 +62,32 @@ it('compares in shadow with the scheduler that answers, and reports it', async (
   expect(await report()).toMatchObject({ outcomes: { same: 4, neither: 1, different: 0 }, differences: [] });
   const { out } = await runLine(`nova report --nova-shadow-url ${url}`, {});
   expect(out).toMatch(/chose alike +5, 100.0 %/);
+});
+
+it('compares in shadow through a lens, where placement is not to be changed', async () => {
+  const copy = `${cloud.settings.BERTH_CELL}-copy`;
+  const api = async (cell: string) => {
+    const child = await cloud.start(['placement-api'], cell, 'api_listening', {
+      BERTH_PLACEMENT_PORT: '0',
+      BERTH_PLACEMENT_AUTH: 'noauth',
+    });
+    return /"event":"api_listening"[^\n]*"url":"(http:[^"]+)"/.exec(child.stdout())?.[1] ?? '';
+  };
+  const [theirs, ours] = await Promise.all([api(cloud.settings.BERTH_CELL), api(copy)]);
+  const sides = ['--from', theirs, '--from-token', 'admin', '--placement-url', ours, '--interval-ms', '200'];
+  await cloud.start(['placement', 'import', ...sides, '--follow', '--delete-extra'], copy, /\d+ writes? in \d+ ms/);
+  const shadow = await cloud.launch({
+    BERTH_CELL: copy,
+    BERTH_NOVA_SHADOW: 'true',
+    BERTH_NOVA_HOST: 'lens',
+    BERTH_NOVA_SHADOW_WAIT_MS: '10000',
+    BERTH_LOG_LEVEL: 'debug',
+  });
+  await cloud.client('many', 'refused');
+  await shadow.says('"outcome":"neither"');
+  const [, url = ''] = /"url":"(http[^"]+)"/.exec(shadow.stdout()) ?? [];
+  const { outcomes } = (await (await fetch(`${url}/shadow`)).json()) as ShadowReport;
+  // Of a copy that is a poll old, or has what Nova claimed meanwhile, another of several equal hosts may be chosen.
+  expect([outcomes.neither, outcomes.same + outcomes.different]).toEqual([1, 4]);
+  expect(outcomes.same).toBeGreaterThan(0);
 });

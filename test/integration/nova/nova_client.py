@@ -1,4 +1,5 @@
-"""Nova's own client of its scheduler, and its own objects: one JSON line for each step. nova_client.py TRANSPORT_URL STEP..."""
+"""Nova's own client of its scheduler, and its own objects: one JSON line for each step, which it reads
+from stdin, a line each: STEP[:ARGUMENT]. nova_client.py TRANSPORT_URL"""
 import json
 import sys
 import uuid
@@ -33,8 +34,8 @@ def shown(selection):
         'claims': json.loads(selection.allocation_request)}
 
 
-def boot(api, ctx, count=1, **fields):
-    uuids = [str(uuid.uuid4()) for _ in range(count)]
+def boot(api, ctx, count=1, uuids=None, **fields):
+    uuids = uuids or [str(uuid.uuid4()) for _ in range(count)]
     answer = api.select_destinations(ctx, spec(**fields), uuids, return_objects=True, return_alternates=True)
     return {'uuids': uuids, 'selections': [[shown(one) for one in some] for some in answer]}
 
@@ -43,7 +44,7 @@ def refused(api, ctx):
     try:
         return boot(api, ctx, extra_specs={'trait:CUSTOM_NOPE': 'required'})
     except exception.NoValidHost as error:
-        return {'reason': error.kwargs['reason'], 'message': error.format_message()}
+        return {'reason': error.kwargs['reason'], 'message': error.format_message(), 'request': ctx.request_id}
 
 
 def group(api, ctx):
@@ -74,14 +75,29 @@ def stream(api, ctx):
     return {'boots': [boot(api, ctx) for _ in range(20)]}
 
 
+def numa(api, ctx):
+    """Two processors of its own on one NUMA node, and a PCI device near."""
+    cell = objects.InstanceNUMACell(id=0, cpuset=set(), pcpuset={0, 1}, memory=256, cpu_policy='dedicated')
+    device = objects.InstancePCIRequest(count=1, spec=[{'vendor_id': '8086'}], alias_name='a', numa_policy='required')
+    wanted = {
+        'numa_topology': objects.InstanceNUMATopology(cells=[cell]),
+        'pci_requests': objects.InstancePCIRequests(requests=[device])}
+    try:
+        return boot(api, ctx, **wanted)
+    except exception.NoValidHost as error:
+        return {'reason': error.kwargs['reason']}
+
+
 STEPS = {
-    'boot': boot, 'many': lambda api, ctx: boot(api, ctx, 4), 'refused': refused, 'group': group, 'old': old,
-    'fanouts': fanouts, 'stream': stream}
+    'boot': boot, 'again': lambda api, ctx, asked: boot(api, ctx, uuids=[asked]), 'many': lambda api, ctx: boot(api, ctx, 4), 'refused': refused, 'group': group, 'old': old,
+    'fanouts': fanouts, 'numa': numa, 'stream': stream}
 
 if __name__ == '__main__':
     config.parse_args(['nova-client'], default_config_files=[])
     CONF.set_override('transport_url', sys.argv[1].replace('amqp:', 'rabbit:'))
     objects.register_all()
     rpc.init(CONF)
-    for step in sys.argv[2:]:
-        print(json.dumps(STEPS[step](rpcapi.SchedulerAPI(), context.get_admin_context())), flush=True)
+    for step in sys.stdin:
+        name, *more = step.strip().split(':')
+        done = STEPS[name](rpcapi.SchedulerAPI(), context.get_admin_context(), *more)
+        print(json.dumps(done, default=lambda one: one.obj_to_primitive()), flush=True)

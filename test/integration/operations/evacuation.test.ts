@@ -6,21 +6,20 @@ import { connect } from '#libs/client/connect';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 import { readPid } from '../../../services/compute-agent/drivers/process/instance-folder';
 import { isAlive } from '../../../services/compute-agent/drivers/process/proc';
+import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 import { eventually } from '../test-cell';
 
 /* An agent is killed while its instances, processes of this machine, run on. They are evacuated, by hand and by policy. */
-
-jest.setTimeout(180_000);
 
 const HOSTS = ['host-1', 'host-2'] as const;
 const LIMIT = { timeoutMs: 90_000 };
 const SPEC = { projectId: 'demo', userId: 'me', resources: { VCPU: 1, MEMORY_MB: 16 } };
 
 let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let redis: TestServer;
 let root: string;
 let client: Client;
@@ -29,8 +28,7 @@ const children = new Map<string, Child>();
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'berth-evacuation-'));
   credentials = deployedCredentials([...HOSTS.map((host) => `agent.${host}`), 'project.demo']);
-  const config = { load_definitions: credentials.definitionsFile };
-  [broker, redis] = await Promise.all([startRabbitmq({ config }), startRedis()]);
+  [broker, redis] = await Promise.all([ownVirtualHost(credentials), startRedis()]);
   await Promise.all([launch('scheduler', 'scheduler'), launch('conductor', 'conductor')]);
   await launchAgent('host-1');
   client = await connect({ url: credentials.brokerUrl('operator', broker.port) });

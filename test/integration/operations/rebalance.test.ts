@@ -4,28 +4,26 @@ import type { InstanceView } from '#libs/contracts/instance';
 import { type Child, startChild } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { startRedis } from '#libs/testing/servers/servers';
 import { runLine } from '../../../services/cli/testing/run-line';
+import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 import { eventually } from '../test-cell';
 
 /* A rack is emptied by the command line, which is killed on the way. */
-
-jest.setTimeout(180_000);
 
 const LIMIT = { timeoutMs: 60_000 };
 const SPEC = { projectId: 'demo', userId: 'me', resources: { VCPU: 1, MEMORY_MB: 64 } };
 const RACKS = { r1: ['h-1', 'h-2'], r2: ['h-3', 'h-4'] } as const;
 
 let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
+let broker: OwnVirtualHost;
 let redis: TestServer;
 let operator: Client;
 const children: Child[] = [];
 
 beforeAll(async () => {
   credentials = deployedCredentials(['service-host.h']);
-  const config = { load_definitions: credentials.definitionsFile };
-  [broker, redis] = await Promise.all([startRabbitmq({ config }), startRedis()]);
+  [broker, redis] = await Promise.all([ownVirtualHost(credentials), startRedis()]);
   const agent = {
     BERTH_AGENT_HOST: 'h',
     BERTH_AGENT_HOSTS: '4',

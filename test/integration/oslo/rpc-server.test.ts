@@ -11,8 +11,6 @@ import { systemClock, systemRandom } from '#libs/runtime/system';
 import { gate, Inbox } from '#libs/testing/bus/inbox';
 import { sharedServer } from '../../shared-servers';
 
-jest.setTimeout(30_000);
-
 const clock = systemClock();
 let target: Pick<OsloTarget, 'exchange' | 'topic'>;
 let opened: { close(): Promise<void> }[];

@@ -6,8 +6,6 @@ import { systemRandom } from '#libs/runtime/system';
 import { describeAllOrNothing } from '../../../services/placement-api/testing/all-or-nothing';
 import { sharedServer } from '../../shared-servers';
 
-jest.setTimeout(60_000);
-
 describe('on Redis', () => {
   describeAllOrNothing(async () => {
     const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 5_000, connectionName: 'all-or-nothing' };

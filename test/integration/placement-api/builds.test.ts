@@ -5,8 +5,6 @@ import { TestCell } from '../test-cell';
 
 /* The API to build on a real broker and a real store: two processes of it, a conductor, schedulers and an agent. */
 
-jest.setTimeout(300_000);
-
 const MEMBER: Asking = { as: 'ann:shop', roles: 'member' };
 const SMALL = { name: 'web', count: 2, resources: { VCPU: 1, MEMORY_MB: 64 } };
 

@@ -3,10 +3,9 @@ import { type Child, startChild } from '#libs/testing/servers/child';
 import { startOpenstackPlacement } from '#libs/testing/servers/openstack-placement';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
+import { eventually } from '../test-cell';
 
 /* A cloud of OpenStack Placement's, moved to Berth and back, by the command in a process of its own. */
-
-jest.setTimeout(300_000);
 
 const HOSTS = 4;
 const CUSTOM = ['CUSTOM_GOLD', 'CUSTOM_RACK_7'];
@@ -91,30 +90,19 @@ async function consumer(host: string, numa: string, type: string | undefined) {
 }
 
 function start(from: string, to: string, ...flags: string[]): Child {
-  const args = [
-    'placement',
-    'import',
-    '--from',
-    from,
-    '--from-token',
-    'admin',
-    '--placement-url',
-    to,
-    '--json',
-    ...flags,
-  ];
-  return startChild('services/cli/main.ts', args);
+  const sides = ['--from', from, '--from-token', 'admin', '--placement-url', to];
+  return startChild('services/cli/main.ts', ['placement', 'import', ...sides, ...flags]);
 }
 
 async function run(from: string, to: string, ...flags: string[]) {
-  const child = start(from, to, ...flags);
+  const child = start(from, to, '--json', ...flags);
   const { code } = await child.exit;
   if (child.stdout() === '') throw new Error(child.stderr());
   return { code, ...(JSON.parse(child.stdout()) as { writes: number; differences: object[]; failures: object[] }) };
 }
 
 it('moves it to Berth, killed in the middle and begun again', async () => {
-  const killed = start(openstack.url, berthUrl);
+  const killed = start(openstack.url, berthUrl, '--json');
   await api.says(/"method":"PUT","url":"\/resource_providers\/[^"]+\/traits","status":200/);
   killed.process.kill('SIGKILL');
   await killed.exit;
@@ -140,4 +128,38 @@ it('moves it back, to another OpenStack Placement', async () => {
   others.push(other);
   expect(await run(berthUrl, other.url)).toMatchObject({ code: 0, differences: [], failures: [] });
   expect(await run(openstack.url, other.url, '--dry-run')).toMatchObject({ code: 0, differences: [] });
+});
+
+it('follows it, and what is given back there by DELETE, which changes no generation', async () => {
+  const lens = start(
+    openstack.url,
+    berthUrl,
+    '--follow',
+    '--delete-extra',
+    '--interval-ms',
+    '100',
+    '--sweep-ms',
+    '2000',
+  );
+  const { resource_providers: all } = await ask('GET', '/resource_providers?name=host-2');
+  const [{ uuid: host } = { uuid: '' }] = all as { uuid: string }[];
+  const consumersOn = async () => {
+    const { allocations } = await ask('GET', `/resource_providers/${host}/allocations`);
+    return Object.keys(allocations as object);
+  };
+  await inventories(host, { MEMORY_MB: { total: 98_304 } });
+  await lens.says(/\d+ writes? in \d+ ms/);
+  const [gone] = await consumersOn();
+  await ask('DELETE', `/allocations/${gone}`);
+  expect(await consumersOn()).toHaveLength(2);
+  await eventually(
+    'both hold the same',
+    async () => {
+      const { differences } = await run(openstack.url, berthUrl, '--dry-run');
+      return differences.length === 0;
+    },
+    120_000,
+  );
+  lens.process.kill('SIGINT');
+  expect((await lens.exit).code).not.toBeNull();
 });

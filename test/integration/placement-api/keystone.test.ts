@@ -11,9 +11,6 @@ import { type KeystoneServer, startKeystone } from '#libs/testing/servers/keysto
 import { KeystoneAdmin, type TestUser } from '#libs/testing/servers/keystone-admin';
 import { makePolicy, policyOptions } from '../../../services/placement-api/policy/policy';
 
-jest.setTimeout(60_000);
-const SETUP_MS = 600_000;
-
 let keystone: KeystoneServer;
 let admin: KeystoneAdmin;
 let projectId: string;
@@ -34,7 +31,7 @@ beforeAll(async () => {
   users = { admin: await userWith('admin'), service: await userWith('service'), reader: await userWith('reader') };
   berth = await admin.createUser('placement');
   await admin.grant(`/projects/${projectId}`, berth.id, await admin.roleId('service'));
-}, SETUP_MS);
+});
 afterAll(() => keystone.stop());
 afterEach(() => Promise.all(opened.splice(0).map((auth) => auth.close())));
 

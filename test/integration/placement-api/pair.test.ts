@@ -7,8 +7,6 @@ import { type Api, openApi } from '../../../services/placement-api/testing/api';
 import { aProvider, consumerBody } from '../../../services/placement-api/testing/state';
 import { sharedServer } from '../../shared-servers';
 
-jest.setTimeout(60_000);
-
 let one: Api;
 let two: Api;
 beforeEach(async () => {

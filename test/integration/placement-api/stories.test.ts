@@ -6,8 +6,6 @@ import { systemRandom } from '#libs/runtime/system';
 import { describePlacementApi } from '../../../services/placement-api/stories/stories';
 import { sharedServer } from '../../shared-servers';
 
-jest.setTimeout(60_000);
-
 describePlacementApi('redis', async () => {
   const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 5_000, connectionName: 'stories' };
   const client = await connectRedis(sharedServer('redis'), options);

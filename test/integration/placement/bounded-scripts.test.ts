@@ -9,8 +9,6 @@ import { aProvider, aWrite, claim, commit, mustCommit } from '#libs/testing/plac
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 
-jest.setTimeout(60_000);
-
 /** Limit for a shared machine; alone it takes 20 ms. */
 const MOST_US = 150_000;
 

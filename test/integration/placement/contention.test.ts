@@ -11,8 +11,6 @@ import { TestCell } from '../test-cell';
  * Placement gives out up to twelve, and stalls for a second on a deadlock of its database.
  */
 
-jest.setTimeout(120_000);
-
 const ROOM = 10;
 const ROUNDS = 100;
 const SPEC = aRequestSpec({ resources: { VCPU: 1 } });

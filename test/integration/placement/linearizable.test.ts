@@ -12,8 +12,6 @@ import { eventually, TestCell } from '../test-cell';
  * or by a scheduler.
  */
 
-jest.setTimeout(120_000);
-
 const SPEC = aRequestSpec({ resources: { VCPU: 1 } });
 let cell: TestCell;
 beforeAll(async () => {

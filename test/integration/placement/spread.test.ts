@@ -7,8 +7,6 @@ import { TestCell } from '../test-cell';
 
 /* Two schedulers, each with a mirror of its own, place members of one group over racks at the same time. */
 
-jest.setTimeout(120_000);
-
 const RACKS = ['r1', 'r2', 'r3'];
 const HOSTS_PER_RACK = 2;
 const ROUNDS = 20;

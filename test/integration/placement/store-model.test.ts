@@ -26,8 +26,6 @@ import { contentsOfMirror } from '#libs/testing/placement/placement-store-stream
 import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import { sharedServer } from '../../shared-servers';
 
-jest.setTimeout(60_000);
-
 let client: RedisClient;
 beforeAll(async () => {
   client = await connectRedis(sharedServer('redis'), {

@@ -19,8 +19,6 @@ import { describePlacementStore } from '#libs/testing/placement/placement-store-
 import { claimWithin, setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import { sharedServer } from '../../shared-servers';
 
-jest.setTimeout(60_000);
-
 async function openStore(cell: string): Promise<RedisPlacementStore> {
   const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 5_000, connectionName: 'test' };
   return new RedisPlacementStore(await connectRedis(sharedServer('redis'), options), { cell, streamLength: 10_000 });

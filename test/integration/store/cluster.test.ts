@@ -15,7 +15,6 @@ import { violationsOf } from '#libs/testing/placement/placement-invariants';
 import { describePlacementStore } from '#libs/testing/placement/placement-store-contract';
 import { type RedisCluster, startRedisCluster } from '../../redis-groups';
 
-jest.setTimeout(120_000);
 const options = { log: silentLog, random: systemRandom, commandTimeoutMs: 5_000, connectionName: 'cluster-test' };
 
 let cluster: RedisCluster;

@@ -10,8 +10,6 @@ import { openApi } from '../../../services/placement-api/testing/api';
 
 /* A Redis at its maxmemory, with the policy of deploy/: it refuses writes, and nothing is lost. */
 
-jest.setTimeout(60_000);
-
 const LIMIT_BYTES = 1_048_576;
 
 let redis: TestServer;

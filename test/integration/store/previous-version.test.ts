@@ -25,7 +25,6 @@ import { ACTIVE, DELETED, DELETED_AT_MS, HOST_PROVIDER, SCHEDULING } from '../..
 
 const previous = readRecordedCell();
 
-jest.setTimeout(60_000);
 const redis = new Redis(sharedServer('redis'));
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {

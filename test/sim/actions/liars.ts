@@ -56,10 +56,11 @@ export function claimsOthersInstances(random: Random): Perform {
     const others = isItsOwn ? own : [...checker.foreign.keys(), ...checker.known.keys()];
     const uuid = others[Math.floor(place * others.length)];
     if (uuid === undefined) return;
+    const { projectId = 'nobody' } = checker.known.get(uuid)?.latest ?? {};
     report(world, host, ({ told }) => ({
       instances: [
         ...told.filter(({ instanceUuid }) => instanceUuid !== uuid),
-        { ...anInstance(uuid, { VCPU: 1 }), attempt: 7 },
+        { ...anInstance(uuid, { VCPU: 1 }), projectId, attempt: 7 },
       ],
     }));
   };

@@ -2,6 +2,7 @@ import type { Random } from '#libs/domain/random';
 import type { TrackedInstance } from '#services/compute-agent/host/tracked-instance';
 import { agentOf, HOSTS } from '../settings';
 import { type Perform, pick } from './common';
+import { operate } from './operations';
 
 /** Agents of one host each. */
 const SINGLE = ['agent-h1', 'agent-h2'] as const;
@@ -18,6 +19,40 @@ export function replaceMachine(random: Random): Perform {
     // A copy of an order to build, which waits for the agent, brings it back where nothing is known of it any more.
     for (const uuid of machine?.running.keys() ?? []) checker.comesBack(uuid, host);
     machine?.replace();
+  };
+}
+
+/**
+ * A move has arrived, and the machine of its source is replaced, or dies for good, with the copy that it kept. Its tenant has it reverted
+ * right then: before anybody can know.
+ */
+export function sourceLosesCopy(move: (random: Random) => Perform): (random: Random) => Perform {
+  return (random) => {
+    const moves = move(random);
+    const diesAfterMs = 2_500 + random.next() * 3_000;
+    const isForGood = random.next() < 0.5;
+    const place = random.next();
+    return (world) => {
+      const { fleet, checker } = world;
+      moves(world);
+      fleet.later(diesAfterMs, () => {
+        const arrived = [...checker.known.values()].flatMap(({ latest: { uuid, migration, state } }) => {
+          const isElsewhere = migration && migration.source.host !== migration.destination.host;
+          return state === 'verify_resize' && isElsewhere ? [{ uuid, host: migration.source.host }] : [];
+        });
+        const one = arrived[Math.floor(place * arrived.length)];
+        const latest = checker.known.get(one?.uuid ?? '')?.latest;
+        if (one === undefined || latest === undefined) return;
+        const machine = fleet.machines.get(one.host);
+        const isSingle = SINGLE.some((agent) => agent === agentOf(one.host));
+        fleet.note(one.host, 'loses its machine');
+        for (const uuid of machine?.running.keys() ?? []) checker.comesBack(uuid, one.host);
+        if (isForGood && isSingle) fleet.remove(agentOf(one.host));
+        else fleet.kill(agentOf(one.host), 1_000);
+        machine?.replace();
+        operate(world, latest, 'revert');
+      });
+    };
   };
 }
 

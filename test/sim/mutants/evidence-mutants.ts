@@ -1,5 +1,4 @@
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
-import * as reporting from '../../../services/compute-agent/host/stats';
 import * as evidence from '../../../services/conductor/evidence';
 import * as hearing from '../../../services/conductor/losses/hearing';
 import * as losses from '../../../services/conductor/lost-writes';
@@ -30,26 +29,6 @@ export const EVIDENCE_MUTANTS: readonly Mutant[] = [
     const { projectId, userId, resources } = observed.instance;
     return { kind: 'adopt', at: { ...observed, voucher: { projectId, userId, resources } }, finding: 'adopted' };
   }),
-  withFocus(
-    withRule('strays-are-forgotten', 'knowing what was a stray when its record is gone', ({ record, observed }) => {
-      if (record !== undefined || observed.kind !== 'running' || !observed.wasStray || !observed.voucher)
-        return undefined;
-      return { kind: 'adopt', at: observed, finding: 'adopted' };
-    }),
-    'evacuate a dead host',
-    'store forgets an operation',
-  ),
-  withFocus(
-    mutant(
-      'orders-wait-unseen',
-      'that the first report after a while without orders proves little',
-      reporting,
-      'statsOf',
-      (original) => (host) => original(host, true),
-    ),
-    'evacuate a dead host',
-    'store forgets an operation',
-  ),
   withFocus(
     mutant(
       'seals-prove-for-ever',

@@ -94,8 +94,8 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
       locating,
       'locate',
       (original) => {
-        return (spec, uuids, fleet, ...rest) => {
-          const { view } = fleet;
+        return (spec, uuids, among, ...rest) => {
+          const { view } = among.fleet;
           const consumer = view.consumer.bind(view);
           const asOwn = (uuid: string) => {
             const found = consumer(uuid);
@@ -103,7 +103,7 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
           };
           Object.assign(view, { consumer: asOwn });
           try {
-            return original(spec, uuids, fleet, ...rest);
+            return original(spec, uuids, among, ...rest);
           } finally {
             Object.assign(view, { consumer });
           }

@@ -85,7 +85,9 @@ async function checkNodes(world: RingWorld, checker: RingChecker): Promise<void>
     }
     const { state, instanceUuid } = record;
     // A node that a wiped store does not remember, and that is on, waits for an operator.
-    const isUnknown = state === 'enroll' && checker.hasForgotten;
+    // So does one whose controller was away when it was to be seen for the first time: its record says why.
+    const isUnseen = record.contactedAtMs === 0 && record.reason !== '';
+    const isUnknown = state === 'enroll' && (checker.hasForgotten || isUnseen);
     if (!RESTING.includes(state) && !isUnknown) checker.fail('every node is served', `${node} rests in ${state}`);
     const { uuid: providerUuid = '', inventories = {} } = providers.get(node) ?? {};
     const inventory = inventories[classOf(NODES[node] ?? '')];

@@ -129,8 +129,9 @@ export class Rack {
     }
   }
 
-  #onOrder({ node, what, context }: TakenOrder, system: SimulatedSystem): void {
-    const epoch = Number(context.slice(context.lastIndexOf(' ')));
+  /** A mark says its epoch itself. */
+  #onOrder({ node, what, context, tag = '' }: TakenOrder, system: SimulatedSystem): void {
+    const epoch = Number(/\[berth (\d+)/.exec(tag)?.[1] ?? context.slice(context.lastIndexOf(' ')));
     this.onOrder({ node, what, by: this.#asking, epoch, system });
   }
 }

@@ -21,17 +21,28 @@ export interface SurvivorViews {
  * machines, not by records: what a record of before says, and what it gives up, is what a loss makes wrong.
  */
 export class SurvivorWatch {
-  readonly #survivors = new Set<string>();
+  /** By instance and host: after how many losses it ran there. */
+  readonly #survivors = new Map<string, number>();
+  /** Builds in progress, likewise: after how many losses each began. */
+  readonly #begun = new Map<string, number>();
+  #losses = 0;
 
   constructor(private readonly views: SurvivorViews) {}
 
   /** The store has just gone back: the latest record of each instance is yet the one of before. */
   storeWentBack(): void {
+    this.#losses++;
     for (const machine of this.views.machines.values()) {
       for (const uuid of machine.running.keys()) {
-        if (this.#isHealthy(uuid, machine)) this.#survivors.add(`${uuid} on ${machine.name}`);
+        const one = `${uuid} on ${machine.name}`;
+        if (!this.#survivors.has(one) && this.#isHealthy(uuid, machine)) this.#survivors.set(one, this.#losses);
       }
     }
+  }
+
+  /** A host begins to build it. */
+  begins(uuid: string, host: string): void {
+    this.#begun.set(`${uuid} on ${host}`, this.#losses);
   }
 
   /** It stopped by itself, or with its machine. */
@@ -41,7 +52,7 @@ export class SurvivorWatch {
 
   /** The agent of a host says what is not so. */
   isLiedAbout(host: string): void {
-    for (const one of this.#survivors) if (one.endsWith(` on ${host}`)) this.#survivors.delete(one);
+    for (const one of this.#survivors.keys()) if (one.endsWith(` on ${host}`)) this.#survivors.delete(one);
   }
 
   /** What is wrong with the destruction of an instance on a host. */
@@ -52,10 +63,16 @@ export class SurvivorWatch {
     return `${uuid} ran on ${host} before the store went back, and is destroyed there: ${state} on ${recorded} (${told})`;
   }
 
-  /** The violation when an instance begins to run on a host: a survivor that runs on another. */
+  /**
+   * The violation when an instance begins to run on a host: a survivor that runs on another. A build that began before the loss is
+   * none of it: its agent stood still, and ends what timed out long ago (`checkOneHost` watches it).
+   */
   wrongOfBuilt(uuid: string, host: string): string | undefined {
+    const sinceLoss = this.#begun.get(`${uuid} on ${host}`) ?? this.#losses;
+    this.#begun.delete(`${uuid} on ${host}`);
     const other = [...this.views.machines.values()].find(({ name, running }) => {
-      return name !== host && running.has(uuid) && this.#survivors.has(`${uuid} on ${name}`);
+      const ranAtLoss = this.#survivors.get(`${uuid} on ${name}`);
+      return name !== host && running.has(uuid) && ranAtLoss !== undefined && ranAtLoss <= sinceLoss;
     });
     if (other === undefined || this.#isExcused(uuid, other.name)) return undefined;
     return `${uuid} runs on ${other.name} since before the store went back, and is built on ${host}`;
@@ -63,7 +80,7 @@ export class SurvivorWatch {
 
   /** What is wrong at rest: a survivor whose record does not have it there, or which runs elsewhere besides. */
   wrongAtRest(records: ReadonlyMap<string, Instance>, isPresent: (host: string) => boolean): string[] {
-    return [...this.#survivors].flatMap((one) => {
+    return [...this.#survivors.keys()].flatMap((one) => {
       const [uuid = '', , host = ''] = one.split(' ');
       if (this.#isExcused(uuid, host) || !isPresent(host) || this.views.isInDoubt(uuid, host)) return [];
       const others = [...this.views.machines.values()].filter(

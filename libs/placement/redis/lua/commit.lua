@@ -203,7 +203,13 @@ local writes = {
     renew_holder(KEYS[HOLDER], words[at + 1], store_ms())
     return 2
   end,
-  function() redis.call('ZREM', heartbeats_key, words[at + 1]) return 1 end,
+  function()
+    -- At its maxmemory Redis refuses a script by its first write alone, and allows a ZREM: all hosts would go down because
+    -- their reports are refused.
+    redis.call('ZADD', heartbeats_key, 'XX', 0, words[at + 1])
+    redis.call('ZREM', heartbeats_key, words[at + 1])
+    return 1
+  end,
 }
 
 -- Nil when the transaction was made, or the guard that failed and its row.

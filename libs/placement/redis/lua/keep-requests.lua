@@ -1,11 +1,11 @@
---- Keeps sealed allocation requests for a while, and at most so many: those that expire first go first. Not a commit.
+--- Keeps allocation requests or candidates for a while, and at most so many: those that expire first go first. Not a commit.
 ---
---- KEYS[1] allocation requests         id -> bytes
---- KEYS[2] allocation request expiry   id by when it expires, in milliseconds
+--- KEYS[1] contents                    id -> bytes or text
+--- KEYS[2] expiry                      id by when it expires, in milliseconds
 --- ARGV[1] at_ms                       now
 --- ARGV[2] expires_at_ms               of those that are kept now
 --- ARGV[3] most                        requests that are kept
---- ARGV[4..] for each: its id and its bytes
+--- ARGV[4..] for each: its id and its content
 --- @return nothing
 
 -- Expired requests go a few at a time: each call adds fewer, so they never pile up.

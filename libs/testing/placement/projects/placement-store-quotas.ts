@@ -301,8 +301,8 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
 
   describe('decisions', () => {
     const content = Uint8Array.of(0, 1, 255);
-    const keep = (store: PlacementStore, id: string, ...instanceUuids: string[]) =>
-      store.keepDecisions([{ id, instanceUuids, content: Uint8Array.of(...content, Number(id)) }], 2);
+    const keep = (store: PlacementStore, id: string, ...foundBy: string[]) =>
+      store.keepDecisions([{ id, foundBy, content: Uint8Array.of(...content, Number(id)) }], 2);
     const lastByte = async (store: PlacementStore, uuid: string) => (await store.decision(uuid))?.at(-1);
 
     it('are kept, the last of each instance and of all the last few', async () => {
@@ -317,6 +317,8 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
       expect(await lastByte(store, 'a')).toBeUndefined();
       expect(await lastByte(store, 'b')).toBe(2);
       expect(await lastByte(store, 'c')).toBe(3);
+      expect((await store.recentDecisions(9)).map((recent) => recent.at(-1))).toEqual([3, 2]);
+      expect((await store.recentDecisions(1)).map((recent) => recent.at(-1))).toEqual([3]);
       expect(await store.revision()).toBe(before);
     });
   });
@@ -355,6 +357,35 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
       expect(await lastBytes(['a', 'b', 'c', 'd'], 5_500)).toEqual([undefined, 1, 2, 3]);
       await store.keepAllocationRequests([{ id: 'e', sealed: bytes(9) }], terms(6_002));
       expect(await lastBytes(['b', 'c', 'd', 'e'], 5_500)).toEqual([undefined, undefined, 3, 9]);
+    });
+  });
+
+  describe('candidates', () => {
+    const terms = (atMs: number) => ({ atMs, ttlMs: 1_000, most: 2 });
+    const keep = (atMs: number, ...ids: string[]) =>
+      world().store.keepCandidates(
+        ids.map((id) => ({ id, content: `{"é":"${id}"}` })),
+        terms(atMs),
+      );
+
+    it('are taken by one of those who ask, until they expire', async () => {
+      await keep(5_000, 'a', 'b');
+      const another = await world().another();
+      const taken = await Promise.all(
+        [world().store, another, world().store].map((one) => one.takeCandidate('a', 5_500)),
+      );
+      expect(taken.filter(Boolean)).toEqual([{ content: '{"é":"a"}', expiresAtMs: 6_000 }]);
+      expect(await another.takeCandidate('b', 6_000)).toBeUndefined();
+      expect(await another.takeCandidate('x', 5_000)).toBeUndefined();
+      expect(await world().store.allocationRequests(['a', 'b'], 5_000)).toEqual([undefined, undefined]);
+    });
+
+    it('go when there are too many, those first that expire first', async () => {
+      await keep(5_000, 'a');
+      await keep(5_001, 'b', 'c');
+      const taken = [];
+      for (const id of ['a', 'b', 'c']) taken.push((await world().store.takeCandidate(id, 5_500))?.expiresAtMs);
+      expect(taken).toEqual([undefined, 6_001, 6_001]);
     });
   });
 

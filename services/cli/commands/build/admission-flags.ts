@@ -10,10 +10,10 @@ export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(c
     .optionsGroup('When there is no room, and for how long:')
     .option('--wait-for-capacity <time>', 'wait, PENDING, instead of ending in ERROR; such as 10m', duration)
     .option('--priority <n>', `who comes first, from -${MAX_PRIORITY} to ${MAX_PRIORITY}; 0 if not given`, asPriority)
-    .option('--preempt', 'while it waits, take the place of instances of a lower priority', false)
-    .option('--protect', 'nobody takes its place', false)
-    .option('--requeue', 'when its place is taken, wait again instead of ending', false)
-    .option('--time-limit <time>', 'terminate it so long after it is ACTIVE; such as 1h', duration)
+    .option('--preempt', 'while it waits, replace instances of a lower priority', false)
+    .option('--protect', 'never preempt it', false)
+    .option('--requeue', 'when preempted, wait again instead of ending', false)
+    .option('--time-limit <time>', 'terminate it this long after it is ACTIVE, such as 1h', duration)
     .addOption(
       new Option(
         '--alternates <how>',

@@ -18,7 +18,7 @@ export function buildCommand(context: Context): CommandUnknownOpts {
   const asking = addAdmissionFlags(addRequestFlags(new Command('build')))
     .optionsGroup('How many, and what to wait for:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
-    .option('--min-count <n>', 'a gang: so many of --count must become ACTIVE, or none stays', amount)
+    .option('--min-count <n>', 'a gang: at least this many of --count become ACTIVE, or none stays', amount)
     .option('--name <name>', 'for people; with --count they are called name-1, name-2, ...', 'instance')
     .addOption(repeatable('--host <name>', 'only on this host', hostName))
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)

@@ -1,5 +1,10 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { writeFile } from 'node:fs/promises';
+import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
+import type { SpecFields } from '#libs/client/client';
 import type { ExplainResponse } from '#libs/contracts/diagnosis';
+import { invalidArgument } from '#libs/domain/errors';
+import { isUuid } from '#libs/domain/names';
+import { requestSpec } from '#libs/domain/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { addAnswerFlags, showAnswer } from '../../answers/answer';
 import { clientSettings } from '../../client/client-options';
@@ -20,16 +25,22 @@ export function explainCommand(context: Context): CommandUnknownOpts {
   const asking = addRequestFlags(new Command('explain'))
     .optionsGroup('What to explain:')
     .option('--instance <instance>', `instead of a request: why this instance is where it is; ${NAMED}`)
+    .option(
+      '--request <id>',
+      "instead: what was decided last for a request, Nova's by its req-... among them",
+      requestId,
+    )
     .option('--host <name>', 'why, or why not, this host', '')
     .option('--limit <n>', 'best hosts to list', amount, 10)
-    .option('--priority <n>', 'with --preempt: who comes first', asPriority, 0)
-    .option('--preempt', 'when no host fits: whose place it would take', false);
+    .option('--priority <n>', 'with --preempt: its priority', asPriority, 0)
+    .option('--preempt', 'when no host fits: the instances that it would replace', false)
+    .option('--certificate <file>', 'when no host fits: write why each is refused, for berth verify-refusal');
   const command = addAnswerFlags(asking);
   addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { instance, host, limit, priority, preempt: mayPreempt } = flags;
-    if (instance !== undefined) {
+    const { instance, request, host, limit, priority, preempt: mayPreempt, certificate: file } = flags;
+    if (instance !== undefined || request !== undefined) {
       return withClient(context, command, async (client) => {
-        const uuid = await meantInstance(client, instance);
+        const uuid = request ?? (await meantInstance(client, instance ?? ''));
         const decision = await client.explainInstance(uuid);
         const draw = (terminal: Terminal) => showDecision({ ...context, terminal }, uuid, decision);
         await showAnswer(context, flags, async () => ({ plain: decision, names: [uuid], draw }));
@@ -38,10 +49,17 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     const asked = requestSpecOf(flags, [], ownProject(context, command));
     await withClient(context, command, async (client) => {
       const spec = await withMeantInstances(client, asked);
-      const answer = await client.explain(spec, { host, limit, priority, mayPreempt });
+      const answer = await client.explain(spec, {
+        host,
+        limit,
+        priority,
+        mayPreempt,
+        ...(file === undefined ? {} : { certificate: true }),
+      });
       const fitting = answer.hosts.filter(({ passed }) => passed).map((one) => one.host);
       const draw = (terminal: Terminal) => show(terminal, answer);
       await showAnswer(context, flags, async () => ({ plain: answer, names: fitting, draw }));
+      if (file !== undefined) await certify(context, file, await client.spelledOut(spec), answer);
       if (fitting.length === 0) context.exit(EXIT.failed);
     });
   });
@@ -50,11 +68,41 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     [
       ['berth explain --vcpu 64 --memory-mb 1024', 'who could take it, and what refuses the others'],
       ['berth explain --vcpu 2 --trait CUSTOM_GPU --host host-7', 'why not on host-7'],
-      ['berth explain --vcpu 8 --priority 50 --preempt', 'whose place it would take'],
+      ['berth explain --vcpu 8 --priority 50 --preempt', 'the instances that it would replace'],
+      ['berth explain --vcpu 64 --certificate refusal.json', 'and why each host is refused, to be verified'],
       ['berth explain --instance web-3', 'why it was placed where it was'],
+      [
+        'berth explain --request req-0d5c8d5e-4c1f-4b5e-9d5a-6f1f0f6f2b1a',
+        'the same of a request, such as one of Nova',
+      ],
     ],
     [[EXIT.failed, 'no host, or not the host asked about, could take it']],
   );
+}
+
+/** Writes a certificate, if there is something to certify. @throws BerthError `invalid_argument / unwritable_file` */
+async function certify(
+  { terminal, clock }: Context,
+  file: string,
+  spec: SpecFields,
+  { certificate: refusals }: ExplainResponse,
+): Promise<void> {
+  if (refusals === undefined) return terminal.note('nothing is certified: a host fits, or one host was asked about');
+  // All of it is seldom needed, and much.
+  const { CERTIFICATE_FORMAT, encodeCertificate } = await import('#services/rehearsal/main');
+  const request = requestSpec(spec.resources ?? {}, spec);
+  const text = encodeCertificate({ format: CERTIFICATE_FORMAT, madeAtMs: clock.now(), request, refusals });
+  await writeFile(file, text, { mode: 0o600 }).catch((thrown: NodeJS.ErrnoException) => {
+    throw invalidArgument('unwritable_file', `${file} can not be written: ${thrown.code ?? thrown.message}`);
+  });
+  terminal.note(`the certificate is in ${file}: check it with berth verify-refusal`);
+}
+
+/** Nova writes a uuid after `req-`, Berth the uuid alone. */
+function requestId(text: string): string {
+  const uuid = text.toLowerCase().replace(/^req-/, '');
+  if (!isUuid(uuid)) throw new InvalidArgumentError('It must be a UUID, or req- and a UUID.');
+  return uuid;
 }
 
 function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption, zones }: ExplainResponse): void {

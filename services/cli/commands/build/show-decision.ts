@@ -4,18 +4,19 @@ import { ageOf } from '../../views/format';
 import { facts } from '../../views/table';
 import { showDiagnosis, showHosts } from './show-explanation';
 
-/** Prints the decision for an instance: its time, its revision, and the reasons for the host. */
-export function showDecision(context: Context, instanceUuid: string, decision: Decision): void {
+/** Prints the decision for an instance or a request: its time, its revision, and the reasons for the host. */
+export function showDecision(context: Context, uuid: string, decision: Decision): void {
   const { terminal, clock } = context;
   const { requestId, decidedAtMs, revision, diagnosis, hosts, selected } = decision;
-  const host = selected[instanceUuid];
-  const others = Object.keys(selected).length - 1;
+  const host = selected[uuid];
+  const found = Object.entries(selected).map(([instance, its]) => ['selected', `${its} for ${instance}`] as const);
+  const others = found.length - 1;
   terminal.print(
     facts(terminal, [
-      ['selected', host ?? 'no host'],
+      ...(host === undefined && found.length > 0 ? found : [['selected', host ?? 'no host'] as const]),
       ['decided', `${new Date(decidedAtMs).toISOString()}, ${ageOf(clock, decidedAtMs)} ago`],
       ['revision', String(revision)],
-      ['request', others > 0 ? `${requestId}, with ${others} more` : requestId],
+      ['request', host !== undefined && others > 0 ? `${requestId}, with ${others} more` : requestId],
     ]),
   );
   terminal.print('');

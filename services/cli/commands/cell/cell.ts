@@ -17,19 +17,25 @@ import { drainCellCommand } from './drain';
 export function cellCommand(outside: Context): CommandUnknownOpts {
   const context = { ...outside, env: { ...outside.env, BERTH_CELL: TOP } };
   return new Command('cell')
-    .description('See the cells of a fleet; give them no new builds, and some again. Asks the top.')
+    .description('List and show the cells of a fleet; disable, drain and enable them. Asks the top.')
     .addCommand(listCommand(context))
     .addCommand(showCommand(context))
     .addCommand(
-      stateCommand(context, 'disable', 'disabled', 'Give a cell no new builds; what runs there stays.', [
-        ['berth cell disable b --reason "new store"', 'the top gives it none; its own clients still can'],
-      ]),
+      stateCommand(context, {
+        name: 'disable',
+        state: 'disabled',
+        description: 'Give a cell no new builds; what runs there stays.',
+        examples: [['berth cell disable b --reason "new store"', 'the top gives it none; its own clients still can']],
+      }),
     )
     .addCommand(drainCellCommand(context))
     .addCommand(
-      stateCommand(context, 'enable', 'enabled', 'Give a cell new builds again.', [
-        ['berth cell enable b', 'back in service'],
-      ]),
+      stateCommand(context, {
+        name: 'enable',
+        state: 'enabled',
+        description: 'Give a cell new builds again.',
+        examples: [['berth cell enable b', 'back in service']],
+      }),
     );
 }
 
@@ -65,7 +71,7 @@ function listCommand(context: Context): CommandUnknownOpts {
 
 function showCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show')
-    .description('Show one cell: its state, and the classes of hosts that the top chooses by.')
+    .description('Show one cell: its state and its classes of hosts.')
     .argument('<cell>', 'cell');
   useClient(context, command, (client, flags, name) =>
     showAnswer(context, flags, async () => {
@@ -104,18 +110,19 @@ function show({ terminal, clock }: Context, cell: CellView): void {
   terminal.print(`\n${table(terminal, ['ZONE', 'HOSTS', 'FREE (ON ONE HOST AT MOST)', 'FURTHER TRAITS'], rows)}`);
 }
 
-function stateCommand(
-  context: Context,
-  name: string,
-  state: CellState,
-  description: string,
-  examples: [string, string][],
-): CommandUnknownOpts {
+interface StateCommand {
+  readonly name: string;
+  readonly state: CellState;
+  readonly description: string;
+  readonly examples: [string, string][];
+}
+
+function stateCommand(context: Context, { name, state, description, examples }: StateCommand): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command(name)
     .description(description)
     .argument('<cell>', 'cell')
-    .option('--reason <text>', 'for whoever asks later', '')
+    .option('--reason <text>', 'why, for other operators', '')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { json, reason }, cell) => {
     const changed = await client.setCellState(cell, state, reason);

@@ -13,10 +13,10 @@ export function drainCellCommand(context: Context): CommandUnknownOpts {
       'Block new builds in a cell and move its instances to other cells: built anew there, without their disks.',
     )
     .argument('<cell>', 'cell')
-    .option('--parallel <n>', 'so many instances at once', amount, 4)
+    .option('--parallel <n>', 'instances to move at once', amount, 4)
     .option('--timeout <seconds>', 'how long one instance may take to go to a cell', amount, 600)
-    .option('--no-move', 'leave what is there')
-    .option('--reason <text>', 'for whoever asks later', '')
+    .option('--no-move', 'leave its instances where they are')
+    .option('--reason <text>', 'why, for other operators', '')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { parallel, timeout, move, reason, json }, cell) => {
     if (!move) {

@@ -102,7 +102,7 @@ function setCommand(context: Context): CommandUnknownOpts {
 
 function unsetCommand(context: Context): CommandUnknownOpts {
   const command = new Command('unset')
-    .description('Take metadata away.')
+    .description('Remove metadata.')
     .argument('<aggregate>', 'name or UUID')
     .argument('[key...]', 'keys of metadata')
     .addOption(repeatable('--property <key>', 'the key of metadata', String))

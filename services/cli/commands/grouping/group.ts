@@ -43,6 +43,8 @@ function createCommand(context: Context): CommandUnknownOpts {
     )
     .option('--max-skew <n>', 'how many more members one zone or rack may have than another; 1 if not given', amount)
     .option('--count-unavailable', 'wait for zones or racks whose hosts are all down or disabled', false)
+    .option('--min-available <n>', 'members that drains and preemption leave available, or a percentage')
+    .option('--max-unavailable <n>', 'members that may be unavailable when they interrupt one, or a percentage')
     .addOption(repeatable('--property <key=value>', 'metadata', keyAndValue))
     .option(...PROJECT)
     .option('--json', 'print one JSON value', false);
@@ -55,12 +57,16 @@ function createCommand(context: Context): CommandUnknownOpts {
     const projectId = project ?? ownProject(context, command) ?? 'default';
     const waits = flags.countUnavailable ? { countUnavailable: true } : {};
     const evenly = spread === undefined ? {} : { spread: { by: spreadBy(spread), maxSkew, ...waits } };
-    const settings = { policy, maxPerHost, ...evenly, metadata: Object.fromEntries(property) };
+    const budget = Object.entries({ min_available: flags.minAvailable, max_unavailable: flags.maxUnavailable });
+    const given = budget.filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const metadata = Object.fromEntries([...property, ...given]);
+    const settings = { policy, maxPerHost, ...evenly, metadata };
     print(context, json, await client.groups.create({ projectId, name, ...settings }));
   });
   return addHelp(command, [
     ['berth group create web --policy anti-affinity', 'no two on one host'],
     ['berth group create web --policy anti-affinity --max-per-host 2', 'at most two'],
+    ['berth group create web --policy anti-affinity --max-unavailable 1', 'a drain interrupts one at a time'],
     ['berth group create web --spread zone', 'evenly over the availability zones'],
     ['berth group create web --policy anti-affinity --spread rack --max-skew 2', 'over racks, each on its own host'],
     ['berth build --group web --flavor m1.small', 'a member of it'],
@@ -86,7 +92,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     ],
   };
   const command = listingCommand('list', listing)
-    .description('List groups: of the own project, or, for operators, of all.')
+    .description('List the groups of your project; operators see all.')
     .option('--project <id>', 'of this project only');
   useClient(context, command, async (client, flags) => {
     const project = flags.project ?? ownProject(context, command);

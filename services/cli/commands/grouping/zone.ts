@@ -33,7 +33,7 @@ function listCommand(context: Context): CommandUnknownOpts {
 
 function showCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show')
-    .description('Show one zone; its hosts, to operators.')
+    .description('Show one zone; operators see its hosts.')
     .argument('<name>', 'zone');
   useClient(context, command, (client, flags, name) =>
     showAnswer(context, flags, async () => {

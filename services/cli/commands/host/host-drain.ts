@@ -1,5 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import { type Drained, drainHost } from '#libs/client/drain/drain-host';
+import { drainHost } from '#libs/client/drain/drain-host';
+import { type DrainedHost, drainHosts } from '#libs/client/drain/drain-hosts';
 import { toEach } from '../../answers/to-each';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
@@ -12,23 +13,22 @@ export function drainCommand(context: Context): CommandUnknownOpts {
   const command = new Command('drain')
     .description('Block new instances on hosts and move their instances away, live where the driver can, else cold.')
     .argument('<host...>', 'hosts, one after the other; none of them gets instances of another')
-    .option('--parallel <n>', 'so many instances at once', amount, 4)
+    .option('--parallel <n>', 'instances to move at once', amount, 4)
     .option('--timeout <seconds>', 'how long one instance may take', amount, 600)
-    .option('--reason <text>', 'for whoever asks later', 'drained')
+    .option('--reason <text>', 'why; the host shows it to other operators', 'drained')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { parallel, timeout, reason, json }, hosts) => {
     const { clock, interrupted: signal } = context;
-    // All at first: the instances of one host must not move to the next.
-    await Promise.all(hosts.map((host) => client.setHostEnabled(host, false, reason)));
-    const all: OfHost[] = [];
-    for (const host of hosts) {
+    const all: DrainedHost[] = [];
+    const drain = (host: string) => {
       const options = { host, reason, parallel, timeoutMs: timeout * 1_000 };
-      const drained = await showingDrain(context, `draining ${host}`, (onProgress) =>
+      return showingDrain(context, `draining ${host}`, (onProgress) =>
         drainHost({ client, clock, signal, onProgress }, options),
       );
-      all.push({ host, drained });
-      if (!json) showDrained(context, host, drained);
-      if (signal.aborted) break;
+    };
+    for await (const one of drainHosts(client, { hosts, reason, signal }, drain)) {
+      all.push(one);
+      if (!json) showDrained(context, one);
     }
     if (json) context.terminal.json(all.map(plainOf));
     exitAfterDrain(
@@ -63,17 +63,12 @@ export function undrainCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [['berth host undrain host-7', 'back in service']]);
 }
 
-interface OfHost {
-  readonly host: string;
-  readonly drained: readonly Drained[];
-}
-
-function plainOf({ host, drained }: OfHost) {
+function plainOf({ host, drained }: DrainedHost) {
   const { moved, staying } = divided(drained);
   return { host, moved: moved.map(({ uuid, host: to }) => ({ uuid, host: to })), staying };
 }
 
-function showDrained(context: Context, host: string, drained: readonly Drained[]): void {
+function showDrained(context: Context, { host, drained }: DrainedHost): void {
   context.terminal.print(`${movedOff(host, drained)} New instances are blocked.`);
   showStaying(context, divided(drained).staying);
 }

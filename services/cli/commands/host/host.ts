@@ -38,7 +38,12 @@ function listCommand(context: Context): CommandUnknownOpts {
   useClient(context, command, async (client, { zone, name = ANY, ...flags }) => {
     const isAsked = ({ host, availabilityZone }: HostSummary) =>
       name.test(host) && (zone === undefined || availabilityZone === zone);
-    await showListing(context, flags, listing, async () => (await client.hosts()).filter(isAsked));
+    await showListing(context, flags, listing, async () => {
+      const hosts = (await client.hosts()).filter(isAsked);
+      // Refuses a zone that is not there: an empty list would look like an empty zone.
+      if (hosts.length === 0 && zone !== undefined) await client.aggregates.zones(zone);
+      return hosts;
+    });
   });
   return addHelp(command, [
     ['berth host list', 'the fleet at a glance'],
@@ -140,7 +145,7 @@ function show({ terminal, clock }: Context, host: HostSummary): void {
 function disableCommand(context: Context): CommandUnknownOpts {
   const command = hostsCommand('disable', 'Block new instances on hosts; running instances stay.').option(
     '--reason <text>',
-    'for whoever asks later',
+    'why; the host shows it to other operators',
     '',
   );
   useClient(context, command, (client, { json, reason }, hosts) =>

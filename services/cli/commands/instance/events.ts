@@ -15,7 +15,7 @@ export function eventsCommand(context: Context): CommandUnknownOpts {
     .addOption(stateFlag('only this state'))
     .option('--project <id>', 'only this project; for a tenant its own')
     .option('--instance <instance>', `only this: ${NAMED}`)
-    .option('--count <n>', 'end after so many', amount)
+    .option('--count <n>', 'end after this many events', amount)
     .option('--json', 'print one JSON value per line', false);
   useClient(context, command, async (client, { state, project, instance, count, json }) => {
     const onListening = () => context.terminal.note('listening; Ctrl-C ends');

@@ -47,7 +47,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     .option('--host <name>', 'only on this host', '')
     .option('--project <id>', 'only of this project', '')
     .option('--request <request>', 'only of this build request: its UUID or the beginning of that')
-    .option('--limit <n>', 'at most so many', amount, 1000);
+    .option('--limit <n>', 'list at most this many', amount, 1000);
   useClient(context, command, async (client, flags) => {
     const { state, name, host, project: projectId, request, limit } = flags;
     const read = async () => {

@@ -25,7 +25,7 @@ export function resizeCommand(context: Context): CommandUnknownOpts {
     .option('--disk-gb <n>', 'disk, GiB', amount)
     .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass))
     .addOption(repeatable('--extra-spec <key=value>', 'as of a flavor', keyAndValue))
-    .option('--confirm-after <seconds>', 'confirm it by itself, so long after it has arrived', amount);
+    .option('--confirm-after <seconds>', 'confirm it automatically, this long after it arrives', amount);
   useClient(context, command, async (client, flags, named) => {
     const resources = resourcesOf(flags);
     const { flavor, extraSpec, confirmAfter = 0 } = flags;
@@ -42,7 +42,7 @@ export function resizeCommand(context: Context): CommandUnknownOpts {
         ? { resources, extraSpecs: Object.fromEntries(extraSpec) }
         : { flavor: { name: flavor, version: 0 } };
     const move = { resizeTo, confirmAfterMs: confirmAfter * 1000 };
-    await run(context, client, named, 'resize', flags, move);
+    await run(context, client, { named, operation: 'resize', move }, flags);
   });
   return addHelp(command, [
     [`berth instance resize web-3 --flavor large --wait`, 'it has the new size: VERIFY_RESIZE'],
@@ -54,15 +54,15 @@ export function resizeCommand(context: Context): CommandUnknownOpts {
 export function migrateCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Stop an instance, and start it on another host; what is STOPPED stays so. Then confirm or revert.';
   const command = base('migrate', purpose)
-    .option('--host <name>', 'where to; any host when not given', hostName)
+    .option('--host <name>', 'the target host; any when not given', hostName)
     .option('--to-cell <name>', 'to another cell, where it is built anew, without its disks; asks the top: --cell top')
-    .option('--confirm-after <seconds>', 'confirm it by itself, so long after it has arrived', amount);
+    .option('--confirm-after <seconds>', 'confirm it automatically, this long after it arrives', amount);
   useClient(context, command, (client, { confirmAfter = 0, host, toCell, ...flags }, named) => {
     if (toCell !== undefined && (host !== undefined || confirmAfter > 0)) {
       throw usageError('another cell chooses the host, and nothing is to confirm', 'say --to-cell alone');
     }
     const move = { targetHost: host, targetCell: toCell, confirmAfterMs: confirmAfter * 1000 };
-    return run(context, client, named, 'migrate', flags, move);
+    return run(context, client, { named, operation: 'migrate', move }, flags);
   });
   return addHelp(command, [
     [`berth instance migrate web-3 --wait`, 'to the best other host: VERIFY_RESIZE'],
@@ -74,9 +74,13 @@ export function migrateCommand(context: Context): CommandUnknownOpts {
 /** `berth instance live-migrate`: moves it while it runs, if the driver can. */
 export function liveMigrateCommand(context: Context): CommandUnknownOpts {
   const purpose = 'Move an ACTIVE instance to another host while it runs, where the drivers of both can.';
-  const command = base('live-migrate', purpose).option('--host <name>', 'where to; any host when not given', hostName);
+  const command = base('live-migrate', purpose).option(
+    '--host <name>',
+    'the target host; any when not given',
+    hostName,
+  );
   useClient(context, command, (client, flags, named) =>
-    run(context, client, named, 'live_migrate', flags, { targetHost: flags.host }),
+    run(context, client, { named, operation: 'live_migrate', move: { targetHost: flags.host } }, flags),
   );
   return addHelp(command, [[`berth instance live-migrate web-3 --wait`, 'ACTIVE there; or here, and why']]);
 }
@@ -84,7 +88,7 @@ export function liveMigrateCommand(context: Context): CommandUnknownOpts {
 /** `berth instance confirm`: completes a move; its source destroys the old copy. */
 export function confirmCommand(context: Context): CommandUnknownOpts {
   const command = base('confirm', 'Keep an instance that was resized or migrated; what its source kept of it goes.');
-  useClient(context, command, (client, flags, named) => run(context, client, named, 'confirm', flags));
+  useClient(context, command, (client, flags, named) => run(context, client, { named, operation: 'confirm' }, flags));
   return addHelp(command, [
     [`berth instance confirm web-3 --wait`, 'ACTIVE, or STOPPED if it was; the old claim is free'],
   ]);
@@ -96,7 +100,7 @@ export function revertCommand(context: Context): CommandUnknownOpts {
     'revert',
     'Take an instance that was resized or migrated, or is on its way, back to its source.',
   );
-  useClient(context, command, (client, flags, named) => run(context, client, named, 'revert', flags));
+  useClient(context, command, (client, flags, named) => run(context, client, { named, operation: 'revert' }, flags));
   return addHelp(command, [[`berth instance revert web-3 --wait`, 'where and as it was']]);
 }
 
@@ -109,13 +113,18 @@ function base(name: string, purpose: string) {
     .option('--json', 'print one JSON value', false);
 }
 
+/** An operation on the instance of a name. */
+interface Asked {
+  readonly named: string;
+  readonly operation: InstanceOperation;
+  readonly move?: MoveOptions;
+}
+
 async function run(
   context: Context,
   client: Client,
-  named: string,
-  operation: InstanceOperation,
+  { named, operation, move = {} }: Asked,
   { wait, timeout, json }: { readonly wait: boolean; readonly timeout: number; readonly json: boolean },
-  move: MoveOptions = {},
 ): Promise<void> {
   const { terminal } = context;
   const instanceUuid = await meantInstance(client, named);

@@ -49,7 +49,7 @@ function listCommand(context: Context): CommandUnknownOpts {
     ],
   };
   const command = listingCommand('list', listing)
-    .description('List nodes: what each is, has on it, and who manages it.')
+    .description('List nodes with their state, instance and manager.')
     .option('--state <state>', 'only those in this state');
   useClient(context, command, async (client, flags) => {
     const isAsked = ({ state }: NodeView) => flags.state === undefined || state === flags.state.toLowerCase();

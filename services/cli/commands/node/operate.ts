@@ -8,9 +8,9 @@ import { printNode } from './show-node';
 /** `berth node enroll` */
 export function enrollCommand(context: Context): CommandUnknownOpts {
   const command = new Command('enroll')
-    .description('Have Berth manage a node that its inventory has: it is cleaned, and then given out.')
+    .description('Manage a node of the inventory: Berth cleans it, then places instances on it.')
     .argument('<node>', 'node')
-    .option('--manageable', 'only that: it is not cleaned and not given out', false)
+    .option('--manageable', 'stop there: do not clean it, and place no instances on it', false)
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { json, manageable }, name) => {
     const [present] = await client.nodes(name);
@@ -25,7 +25,7 @@ export function maintainCommand(context: Context): CommandUnknownOpts {
   const command = new Command('maintain')
     .description('Take a node out of service at once; an instance on it stays.')
     .argument('<node>', 'node')
-    .option('--reason <text>', 'for whoever asks later', '')
+    .option('--reason <text>', 'why, for other operators', '')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { json, reason }, name) => {
     printNode(context, await client.operateNode(name, { verb: 'maintain', reason }), json);
@@ -58,7 +58,7 @@ const POWER_VERBS = { on: 'power_on', off: 'power_off', reboot: 'reboot' } as co
 /** `berth node power` */
 export function powerCommand(context: Context): CommandUnknownOpts {
   const command = new Command('power')
-    .description('Switch a node on or off, or reboot it; set from what it boots.')
+    .description('Switch a node on or off, reboot it, or set its boot device.')
     .argument('<node>', 'node')
     .addArgument(new Argument('[order]', 'what to do').choices(['on', 'off', 'reboot']))
     .addOption(new Option('--boot <device>', 'boot from this next').choices(['Pxe', 'Hdd', 'Cd', 'Utilities']))

@@ -1,4 +1,5 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { readShadowReport } from '#libs/contracts/read-shadow-report';
 import type { ShadowReport } from '#libs/contracts/shadow-report';
 import { BerthError } from '#libs/domain/errors';
 import { answerCommand, showAnswer } from '../../answers/answer';
@@ -20,7 +21,9 @@ const DEFAULT_LIMIT = 20;
 
 function reportCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('report')
-    .description('Show how often a shadow and the scheduler that answers chose alike, and why they differ.')
+    .description(
+      'Compare the choices of a shadow and of the scheduler that answers: how often they agree, and why not.',
+    )
     .option('--limit <n>', 'differences to list, the newest first; 0 for none', amount, DEFAULT_LIMIT);
   addSettingFlags(command, novaSettings).action(async (flags) => {
     const { nova } = readSettings(novaSettings, command, context.env);
@@ -49,16 +52,9 @@ interface Endpoint {
 async function readReport({ url, timeoutMs }: Endpoint, { clock, interrupted }: Context): Promise<ShadowReport> {
   const address = `${url.replace(/\/+$/, '')}/shadow`;
   const patience = { timeoutMs, clock, interrupted };
-  const { status, body } = await fetchWithin(address, { headers: {} }, patience, (thrown, isLate) => {
+  const answer = await fetchWithin(address, { headers: {} }, patience, (thrown, isLate) => {
     const why = isLate ? `no answer in ${timeoutMs} ms` : BerthError.from(thrown).message;
     return new BerthError('unavailable', 'shadow_away', `no shadow at ${url}: ${why}`);
   });
-  if (status === 200 && isReport(body)) return body;
-  const message = `${url} has no report of a shadow (HTTP ${status}): it is no berth nova-scheduler with BERTH_NOVA_SHADOW=true`;
-  throw new BerthError('failed_precondition', 'not_a_shadow', message);
-}
-
-function isReport(body: unknown): body is ShadowReport {
-  const { outcomes, differences } = (body ?? {}) as Partial<ShadowReport>;
-  return typeof outcomes === 'object' && Array.isArray(differences);
+  return readShadowReport(url, answer);
 }

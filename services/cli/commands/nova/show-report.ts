@@ -1,3 +1,4 @@
+import { agreementOf } from '#libs/contracts/read-shadow-report';
 import {
   SHADOW_OUTCOMES,
   type ShadowDifference,
@@ -11,8 +12,7 @@ import { facts, table } from '../../views/table';
 /** Prints agreement and times, differences by cause, and the last of them. */
 export function showReport({ terminal, clock }: Context, report: ShadowReport): void {
   const { sinceMs, outcomes, causes, berthTimes, novaTimes, differences } = report;
-  const compared = SHADOW_OUTCOMES.reduce((sum, outcome) => sum + (outcome === 'unseen' ? 0 : outcomes[outcome]), 0);
-  const alike = outcomes.same + outcomes.neither;
+  const { compared, alike } = agreementOf(report);
   terminal.print(
     facts(terminal, [
       ['compared', `${formatNumber(compared)} instances since ${new Date(sinceMs).toISOString()}`],

@@ -8,6 +8,7 @@ import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
 import type { Difference } from '../../placement-import/compare';
 import { type Endpoint, openEndpoint } from '../../placement-import/endpoint';
+import { follow, type Round } from '../../placement-import/follow';
 import { importOptions } from '../../placement-import/options';
 import { type ImportResult, runImport } from '../../placement-import/run-import';
 import { fixedToken, keystoneTokens } from '../../placement-import/tokens';
@@ -30,11 +31,18 @@ function importCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('import')
     .description('Copy everything from another placement API, and compare both.')
     .option('--dry-run', 'compare only, write nothing', false)
-    .option('--delete-extra', 'delete what only the destination has', false);
+    .option('--delete-extra', 'delete what only the destination has', false)
+    .option('--follow', 'go on until Ctrl-C: keep the destination what the source is', false);
   addSettingFlags(command, SETTINGS).action(async () => {
     const flags = command.opts();
-    const { from, to } = await openBoth(context, command);
-    const { terminal } = context;
+    if (flags.follow && (flags.dryRun || flags.json))
+      throw usageError('--follow neither ends nor only compares', 'leave out --dry-run and --json');
+    const { from, to, intervalMs, sweepMs } = await openBoth(context, command);
+    const { terminal, clock, interrupted } = context;
+    if (flags.follow) {
+      const onRound = (round: Round) => showRound(terminal, round);
+      return follow({ from, to, deletesExtra: flags.deleteExtra, intervalMs, sweepMs, clock, interrupted, onRound });
+    }
     const result = await runImport({
       from,
       to,
@@ -63,6 +71,10 @@ function importCommand(context: Context): CommandUnknownOpts {
       [
         'berth placement import --from http://127.0.0.1:8778 --placement-url http://placement.example:8778 --delete-extra',
         'and back: make the other what Berth is',
+      ],
+      [
+        'berth placement import --from http://placement.example:8778 --from-token TOKEN --follow --delete-extra',
+        'a lens: a copy that follows, for a shadow and for audits',
       ],
     ],
     [[EXIT.failed, 'both differ at the end; the answer says where']],
@@ -93,7 +105,14 @@ async function openBoth(context: Context, command: CommandUnknownOpts) {
   const toTokens = isTokenSet ? undefined : keystone;
   const from = await openEndpoint({ ...common, url: source.from, tokens: fromTokens ?? fixedToken('') });
   const to = await openEndpoint({ ...common, url: destination.url, tokens: toTokens ?? fixedToken(destination.token) });
-  return { from, to };
+  return { from, to, intervalMs: source.intervalMs, sweepMs: source.sweepMs };
+}
+
+/** A line for a round that changed something, and for each refused write. */
+function showRound(terminal: Terminal, { source, writes, failures, tookMs }: Round): void {
+  const held = `${counted(source.providers.size, 'provider')}, ${counted(source.consumers.size, 'consumer')}`;
+  if (writes > 0) terminal.print(`${held}: ${counted(writes, 'write')} in ${Math.round(tookMs)} ms`);
+  for (const { of, id, why } of failures.slice(0, MAX_SHOWN)) terminal.note(`${of} ${id}: ${why}`);
 }
 
 function sameAddress(a: string, b: string): boolean {

@@ -39,20 +39,32 @@ export function candidatesCommand(context: Context): CommandUnknownOpts {
       repeatable('--same-subtree <NAME,...>', 'groups below one ancestor, itself one of their providers', String),
     )
     .optionsGroup('Options:')
-    .option('--limit <n>', 'at most so many candidates', amount, 10);
+    .option('--ids', 'give each an id, by which a client of the placement API may claim it once', false)
+    .option('--limit <n>', 'list at most this many candidates', amount, 10);
   usePlacement(context, command, async (client, flags) => {
-    const { group, groupPolicy, sameSubtree, rootRequired, limit, output: _output, json: _json, ...filter } = flags;
+    const {
+      group,
+      groupPolicy,
+      sameSubtree,
+      rootRequired,
+      limit,
+      ids,
+      output: _output,
+      json: _json,
+      ...filter
+    } = flags;
     const hasPlain = Object.values(filter).some((values) => values.length > 0);
     const groups = hasPlain ? [{ ...filter, suffix: '' }, ...group] : group;
     const conditions = await Promise.all(groups.map((one) => queryOf(client, one, one.suffix)));
-    const found = await client.candidates([
+    const asked = [
       ...conditions.flat(),
       // Placement requires a policy for two groups with suffixes.
       ...parameter('group_policy', groupPolicy ?? (group.length > 1 ? 'none' : undefined)),
       ...parameter('same_subtree', ...sameSubtree),
       ...parameter('root_required', rootRequired),
       ...parameter('limit', String(limit)),
-    ]);
+    ];
+    const found = await client.candidates(asked, ids);
     const count = found.allocation_requests.length;
     if (count === 0) context.exit(EXIT.failed);
     const roots = Object.values(found.provider_summaries).map((summary) => summary.root_provider_uuid);

@@ -18,7 +18,7 @@ export function providerTreeCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('tree')
     .description('Draw trees of providers, and how full each provider is.')
     .argument('[provider]', 'UUID or name of any provider of the tree; all trees when not given')
-    .option('--limit <n>', 'at most so many trees', amount, 20);
+    .option('--limit <n>', 'list at most this many trees', amount, 20);
   usePlacement(context, command, (client, flags, uuidOrName) =>
     showAnswer(context, flags, () =>
       uuidOrName === undefined ? readAll(client, flags.limit) : readOne(client, uuidOrName),

@@ -226,6 +226,13 @@ describe('candidates', () => {
     );
   });
 
+  it('shows ids to claim them by when asked to', async () => {
+    const found = await answerJson('candidates --resources VGPU:1 --ids');
+    const [{ id }] = (found as { allocation_requests: [{ id: string }] }).allocation_requests;
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await answer('candidates --resources VGPU:1 --ids')).toMatch(/LEFT +ID\n.* [0-9a-f-]{36}\n$/);
+  });
+
   it('says so when there may be more than it shows', async () => {
     const { code, err } = await berth('candidates --resources VCPU:1 --limit 2');
     expect({ code, err }).toEqual({ code: 0, err: 'the first 2; there may be more: --limit shows them\n' });

@@ -34,7 +34,9 @@ function listCommand(context: Context): CommandUnknownOpts {
     .description('List resource providers, and how full they are.')
     .optionsGroup('Only those:')
     .option('--name <name>', 'with exactly this name');
-  const command = addFilterFlags(named).optionsGroup('Options:').option('--limit <n>', 'at most so many', amount, 50);
+  const command = addFilterFlags(named)
+    .optionsGroup('Options:')
+    .option('--limit <n>', 'list at most this many', amount, 50);
   usePlacement(context, command, (client, flags) =>
     showAnswer(context, flags, async () => {
       const { name, limit } = flags;

@@ -15,7 +15,7 @@ import { isTrueWord, itemsOf, type NovaConf, valueOf } from './nova-conf';
 export function checkNovaConf(conf: NovaConf, config: NovaConfig): readonly Check[] {
   const filters = filtersOf(conf);
   const absent = filters.filter((name) => !FILTER_NAMES.includes(name));
-  const ofDatabase = DATABASE_FILTERS.filter((name) => filters.includes(name));
+  const ofDatabase = config.databaseUrl === '' ? DATABASE_FILTERS.filter((name) => filters.includes(name)) : [];
   const { missing, foreign } = weighersOf(conf);
   return [
     found("Nova's filters", 'failure', [...absent.map(whyAbsent), ...foreignFilters(conf)]),
@@ -56,7 +56,7 @@ function foreignFilters(conf: NovaConf): string[] {
 
 function fateOf({ fallbackTopic }: NovaConfig): string {
   return fallbackTopic === ''
-    ? 'requests that need it are refused, unless BERTH_NOVA_FALLBACK_TOPIC names a stock scheduler'
+    ? 'requests that need it are refused, unless BERTH_NOVA_DATABASE_URL is set or BERTH_NOVA_FALLBACK_TOPIC names a stock scheduler'
     : `requests that need it go to ${fallbackTopic}`;
 }
 

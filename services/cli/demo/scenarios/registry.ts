@@ -5,8 +5,19 @@ import { evacuate } from './evacuate';
 import { gang } from './gang';
 import { heal } from './heal';
 import { preempt } from './preempt';
+import { rehearse } from './rehearse';
 import { resize } from './resize';
 import type { Scenario } from './stage';
 
 /** Every scenario of `berth demo --scenario`; adding one is a line here. */
-export const SCENARIOS: readonly Scenario[] = [baremetal, cells, drain, evacuate, gang, heal, preempt, resize];
+export const SCENARIOS: readonly Scenario[] = [
+  baremetal,
+  cells,
+  drain,
+  evacuate,
+  gang,
+  heal,
+  preempt,
+  rehearse,
+  resize,
+];

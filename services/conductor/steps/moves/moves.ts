@@ -171,12 +171,13 @@ async function isOnlyAtDestination(c: Conductor, record: Moving): Promise<boolea
 const ARRIVAL_TIMES = 3;
 
 /** Terminating a moving instance tells the other side than the record's host, too. */
-export async function destroyOtherSide(c: Conductor, { uuid, host, migration }: Instance): Promise<void> {
+export async function destroyOtherSide(c: Conductor, record: Instance): Promise<void> {
+  const { uuid, host, migration } = record;
   if (migration === undefined) return;
   for (const end of [migration.source, migration.destination]) {
     if (end.host === host || end.host === '' || end.attempt === 0) continue;
     const destroy = { host: end.host, attempt: end.attempt, claimToken: 0, reports: false };
-    await orderDestroy(c, uuid, { kind: 'destroy', ...destroy });
+    await orderDestroy(c, uuid, { kind: 'destroy', ...destroy }, record);
   }
 }
 

@@ -1,6 +1,6 @@
 import { BUILT_STATES, type Instance, isAttemptOpen, isBuiltElsewhere } from '#libs/domain/instance';
 import type { Conductor } from '../../conductor';
-import { lookAt } from '../../observation';
+import { evacuationOf, lookAt } from '../../observation';
 import { reconcileLoop } from '../../reconcile-loop';
 import { isFenced, releaseFence } from '../../steps/fence-host';
 import { matesOf } from '../../steps/moves/affinity-mates';
@@ -37,7 +37,7 @@ export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
   }
   await reconcileLoop(
     c,
-    evacuated.map((record) => lookAt(record, { kind: 'evacuate_requested' })),
+    evacuated.map((record) => lookAt(record, evacuationOf(record))),
   );
   for (const host of fenced) await releaseFence(c, host);
 }

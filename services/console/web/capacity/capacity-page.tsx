@@ -53,7 +53,12 @@ export function CapacityPage() {
                         <span class="faint">–</span>
                       ) : (
                         <>
-                          <Bar name={name} used={used[i] ?? 0} capacity={capacity[i] ?? 0} />
+                          <Bar
+                            name={name}
+                            used={used[i] ?? 0}
+                            capacity={capacity[i] ?? 0}
+                            href={link('/fleet', { filter: term('zone', zone), colour: name })}
+                          />
                           <small>
                             {amount(name, free[i] ?? 0)} free
                             {(stranded[i] ?? 0) > 0 && (
@@ -205,13 +210,16 @@ function projectColumns(classes: readonly string[]): readonly Column<ProjectRow>
         key: name,
         head: name === 'instances' ? 'Instances' : className(name),
         width: 'minmax(11rem, 1fr)',
-        cell: ({ used, limits }) => {
+        cell: ({ projectId, used, limits }) => {
           const limit = limits[name];
-          if (limit !== undefined) return <Bar name={name} used={used[name] ?? 0} capacity={limit} />;
+          const itsInstances = link('/instances', { project: projectId });
+          if (limit !== undefined) {
+            return <Bar name={name} used={used[name] ?? 0} capacity={limit} href={itsInstances} />;
+          }
           return (
-            <>
-              {amount(name, used[name] ?? 0)} <span class="faint">no limit</span>
-            </>
+            <span class="bar-text">
+              <a href={itsInstances}>{amount(name, used[name] ?? 0)}</a> <span class="faint">no limit</span>
+            </span>
           );
         },
       };

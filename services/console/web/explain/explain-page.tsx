@@ -110,8 +110,8 @@ function Answered({ explanation }: { explanation: Explanation }) {
         </Section>
       )}
       {hosts.length > 0 && (
-        <Section title="Hosts">
-          <Verdicts verdicts={hosts} />
+        <Section title="Hosts" id="hosts">
+          <Verdicts verdicts={hosts} fitting={passed} />
         </Section>
       )}
     </>

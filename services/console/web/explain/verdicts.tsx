@@ -16,9 +16,21 @@ const NAMED = 6;
  * Hosts, the chosen one first and then the best, with their weights, or the reason of a refusal; hosts that are equal in all
  * of that stand in one row.
  */
-export function Verdicts({ verdicts, chosen = '' }: { verdicts: readonly Verdict[]; chosen?: string }) {
+export function Verdicts({
+  verdicts,
+  fitting,
+  chosen = '',
+  isOfNova = false,
+}: {
+  verdicts: readonly Verdict[];
+  /** Hosts that fit, those that are not shown included. */
+  fitting: number;
+  chosen?: string;
+  /** Nova's hosts have no page, and its schedulers draw by rules of their own. */
+  isOfNova?: boolean;
+}) {
   if (verdicts.length === 0) return null;
-  const draw = drawOf(verdicts, chosen);
+  const draw = isOfNova ? '' : drawOf(verdicts, fitting, chosen);
   return (
     <>
       {draw !== '' && <p class="note">{draw}</p>}
@@ -38,7 +50,7 @@ export function Verdicts({ verdicts, chosen = '' }: { verdicts: readonly Verdict
           {rowsOf(verdicts, chosen).map(({ hosts, passed, refusals, weight, weights }) => (
             <tr key={hosts.join()} class={hosts.includes(chosen) ? 'chosen' : ''}>
               <td>
-                <Hosts hosts={hosts} chosen={chosen} />
+                <Hosts hosts={hosts} chosen={chosen} areLinked={!isOfNova} />
               </td>
               <td>{passed ? <State state="up" label="yes" /> : <State state="down" label="no" />}</td>
               <td class="num">{passed ? weight.toFixed(3) : '–'}</td>
@@ -51,14 +63,14 @@ export function Verdicts({ verdicts, chosen = '' }: { verdicts: readonly Verdict
   );
 }
 
-function Hosts({ hosts, chosen }: { hosts: readonly string[]; chosen: string }) {
+function Hosts({ hosts, chosen, areLinked }: { hosts: readonly string[]; chosen: string; areLinked: boolean }) {
   const named = hosts.slice(0, NAMED);
   return (
     <>
       {named.map((host, n) => (
         <span key={host}>
           {n > 0 && ', '}
-          <HostLink host={host} />
+          {areLinked ? <HostLink host={host} /> : host}
           {host === chosen && <span class="badge">chosen</span>}
         </span>
       ))}
@@ -87,14 +99,16 @@ function rowsOf(verdicts: readonly Verdict[], chosen: string): Row[] {
 }
 
 /** Says that weights alone did not decide, or will not; '' where they do. */
-function drawOf(verdicts: readonly Verdict[], chosen: string): string {
-  const fitting = verdicts.filter(({ passed }) => passed);
-  const best = Math.max(...fitting.map(({ weight }) => weight));
-  const peers = fitting.filter(({ weight }) => weight >= best - NEARLY);
-  const equals = fitting.filter(({ weight }) => weight >= best - 5e-4);
+function drawOf(verdicts: readonly Verdict[], fitting: number, chosen: string): string {
+  const shown = verdicts.filter(({ passed }) => passed);
+  const best = Math.max(...shown.map(({ weight }) => weight));
+  const peers = shown.filter(({ weight }) => weight >= best - NEARLY);
+  const equals = shown.filter(({ weight }) => weight >= best - 5e-4);
   if (chosen === '') {
     if (equals.length < 2) return '';
-    return `${plural(equals.length, 'host')} have the same weight: a scheduler draws one of them.`;
+    const isAll = equals.length < shown.length || shown.length >= fitting;
+    const count = `${isAll ? '' : 'At least '}${plural(equals.length, 'host')}`;
+    return `${count} have the same weight: a scheduler draws one of them.`;
   }
   if (peers.length < 2 || !peers.some(({ host }) => host === chosen)) return '';
   if (equals.some(({ host }) => host === chosen)) {

@@ -142,12 +142,25 @@ const AGENT_COLUMNS: readonly Column<AgentRow>[] = [
     width: 'minmax(7rem, 1.2fr)',
     cell: ({ name }) => <a href={link('/fleet', { filter: name, view: 'list' })}>{name}</a>,
   },
-  { key: 'hosts', head: 'Hosts', width: '4.5rem', isNumber: true, cell: ({ hosts }) => number(hosts) },
+  {
+    key: 'hosts',
+    head: 'Hosts',
+    width: '4.5rem',
+    isNumber: true,
+    cell: ({ name, hosts }) => <a href={link('/fleet', { filter: name, view: 'list' })}>{number(hosts)}</a>,
+  },
   {
     key: 'down',
-    head: 'Down',
+    head: 'State',
     width: '6rem',
-    cell: ({ down }) => (down === 0 ? <State state="up" /> : <State state="down" label={`${number(down)} down`} />),
+    cell: ({ name, down }) =>
+      down === 0 ? (
+        <State state="up" />
+      ) : (
+        <a href={link('/fleet', { filter: name, show: 'down', view: 'list' })}>
+          <State state="down" label={`${number(down)} down`} />
+        </a>
+      ),
   },
   { key: 'heard', head: 'Last report', width: '6rem', cell: ({ heardAtMs }) => <Ago ms={heardAtMs} /> },
 ];

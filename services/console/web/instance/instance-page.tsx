@@ -161,7 +161,7 @@ export function InstancePage({ uuid }: { uuid: string }) {
               passed={page.decision.passed}
               filters={page.decision.filters}
             />
-            <Verdicts verdicts={page.decision.hosts} chosen={page.decision.selected} />
+            <Verdicts verdicts={page.decision.hosts} fitting={page.decision.passed} chosen={page.decision.selected} />
             <p class="note">
               <a href={`/explain?${page.explain}`}>Explain the same request now</a>
             </p>

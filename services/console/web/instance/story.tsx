@@ -1,6 +1,6 @@
 import type { AttemptRow, DecisionView, InstancePage } from '../../api/instance';
 import { serverNow } from '../state/stream';
-import { dateOf, noHost, number, plural, span, timeOf, words } from '../ui/format';
+import { dateOf, noHost, number, plural, span, stateName, timeOf, words } from '../ui/format';
 import { HostLink, State } from '../ui/parts';
 
 /** The history of an instance, in order: request, decision, each attempt with its time, and its present state. */
@@ -35,7 +35,7 @@ export function Story({ page }: { page: InstancePage }) {
       <li>
         <When ms={page.updatedAtMs} />
         <span class="story-what">
-          <State state={page.state} /> {page.host !== '' && <HostLink host={page.host} />}
+          <State state={page.state} label={stateName(page.state)} /> {page.host !== '' && <HostLink host={page.host} />}
           {page.alternates.length > 0 && page.state === 'building' && (
             <span class="faint"> then {page.alternates.join(', ')}</span>
           )}

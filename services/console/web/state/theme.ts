@@ -4,6 +4,8 @@ export type Theme = 'light' | 'dark';
 const KEY = 'berth-theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const listeners = new Set<() => void>();
+// Once for all: users of the theme come and go with their pages.
+dark.addEventListener('change', applyTheme);
 
 /** The active theme: the one chosen here, else the system's. */
 export function themeNow(): Theme {
@@ -30,11 +32,7 @@ export function useTheme(): Theme {
   useEffect(() => {
     const update = () => setTheme(themeNow());
     listeners.add(update);
-    dark.addEventListener('change', applyTheme);
-    return () => {
-      listeners.delete(update);
-      dark.removeEventListener('change', applyTheme);
-    };
+    return () => void listeners.delete(update);
   }, []);
   return theme;
 }

@@ -43,7 +43,10 @@ export function number(value: number): string {
   return thousands.format(value);
 }
 
+/** A share as a whole percentage; nearly none is not 0%, nearly all is not 100%. */
 export function percent(share: number): string {
+  if (share > 0 && share < 0.005) return '<1%';
+  if (share < 1 && share >= 0.995) return '>99%';
   return `${Math.round(share * 100)}%`;
 }
 

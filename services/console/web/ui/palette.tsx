@@ -152,6 +152,7 @@ function entryOf({ kind, id, label, note }: Found): Entry {
     host: `/hosts/${encodeURIComponent(id)}`,
     instance: `/instances/${id}`,
     project: link('/instances', { project: id }),
+    request: link('/nova', { request: id }),
     zone: link('/fleet', { filter: term('zone', id), view: 'list' }),
   };
   return { key: `${kind} ${id}`, kind, label, note, url: urls[kind] };

@@ -5,7 +5,18 @@ import { serverNow, useHub } from '../state/stream';
 import { age, amount, className, dateOf, percent, words } from './format';
 
 /** Usage as a bar: used of capacity, with its numbers. */
-export function Bar({ name, used, capacity }: { name: string; used: number; capacity: number }) {
+export function Bar({
+  name,
+  used,
+  capacity,
+  href,
+}: {
+  name: string;
+  used: number;
+  capacity: number;
+  /** The page that lists what is used. */
+  href?: string;
+}) {
   const share = capacity > 0 ? used / capacity : 0;
   const level = share > 1 ? 'over' : share >= 0.9 ? 'high' : 'ok';
   return (
@@ -14,7 +25,8 @@ export function Bar({ name, used, capacity }: { name: string; used: number; capa
         <span class="bar-fill" style={{ width: `${Math.min(100, share * 100)}%` }} />
       </span>
       <span class="bar-text">
-        {amount(name, used)} <span class="faint">/ {amount(name, capacity)}</span>
+        {href === undefined ? amount(name, used) : <a href={href}>{amount(name, used)}</a>}{' '}
+        <span class="faint">/ {amount(name, capacity)}</span>
       </span>
     </span>
   );

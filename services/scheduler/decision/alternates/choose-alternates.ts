@@ -1,10 +1,8 @@
-import type { Random } from '#libs/domain/random';
 import type { HostState } from '../../fleet/host-state';
 import { requiredOn } from '../../ranking/candidates';
-import { best, type RankHosts } from '../../ranking/ranked-hosts';
-import type { EquivalenceClass } from '../../request/equivalence-class';
+import { best } from '../../ranking/ranked-hosts';
 import type { SelectRequest } from '../complete-request';
-import type { HostForInstance, Picks } from '../pick-hosts';
+import type { HostForInstance, Picking, Picks } from '../pick-hosts';
 import { withReserved } from './reserved-room';
 
 /**
@@ -13,10 +11,8 @@ import { withReserved } from './reserved-room';
  */
 export function alternatesChooser(
   { numAlternates, alternatesHeld }: Pick<SelectRequest, 'numAlternates' | 'alternatesHeld'>,
-  equivalenceClass: EquivalenceClass,
   picked: Picks,
-  rankHosts: RankHosts,
-  random: Random,
+  { equivalenceClass, rankHosts, random }: Omit<Picking, 'settings' | 'group'>,
 ): (own: HostForInstance) => readonly HostForInstance[] {
   let { snapshot } = picked;
   return ({ host: own }) => {

@@ -1,4 +1,5 @@
 import type { ExplainResponse } from '#libs/contracts/diagnosis';
+import { MAX_CERTIFIED_HOSTS } from '#libs/contracts/limits';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
 import { allows } from '../../filters/filter';
@@ -18,7 +19,7 @@ import type { DecisionParts } from '../pick-hosts';
 import { findDisplacement } from '../preemption/find-displacement';
 import { findPreemption } from '../preemption/find-preemption';
 import { verdictOn } from '../verdict';
-import { type RefusedHost, relaxationsOf } from './relaxations';
+import { certificateOf, type RefusedHost, relaxationsOf } from './relaxations';
 
 /** A request to explain. */
 export interface ExplainedRequest extends ClassifiedSpec {
@@ -28,6 +29,7 @@ export interface ExplainedRequest extends ClassifiedSpec {
   readonly priority?: number | undefined;
   readonly mayPreempt?: boolean | undefined;
   readonly mayDisplace?: boolean | undefined;
+  readonly certificate?: boolean | undefined;
   readonly stayingInstanceUuids?: readonly string[] | undefined;
 }
 
@@ -38,7 +40,16 @@ export interface ExplainedRequest extends ClassifiedSpec {
  * @throws BerthError `not_found / no_such_host`; what `completeRequest` throws.
  */
 export function explain(
-  { host: name, limit, priority = 0, mayPreempt, mayDisplace, stayingInstanceUuids, ...asked }: ExplainedRequest,
+  {
+    host: name,
+    limit,
+    priority = 0,
+    mayPreempt,
+    mayDisplace,
+    stayingInstanceUuids,
+    certificate,
+    ...asked
+  }: ExplainedRequest,
   nowMs: number,
   { fleet, pricing, rankHosts, settings }: DecisionParts,
 ): ExplainResponse {
@@ -46,7 +57,7 @@ export function explain(
   const snapshot = fleet.snapshot(nowMs);
   const nominations = nominationsBefore({ instanceUuids: [], priority }, fleet.view, nowMs);
   const isOpen = placesOf(equivalenceClass, settings);
-  const located = locate(spec, [NEW_INSTANCE], fleet, snapshot, isOpen, { nominations });
+  const located = locate(spec, [NEW_INSTANCE], { fleet, snapshot, isOpen }, { nominations });
   const constraints = new RequestConstraints(located, settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));
@@ -64,12 +75,15 @@ export function explain(
   const displacement =
     isRefused && mayDisplace ? findDisplacement(search, isOpen, new Set(stayingInstanceUuids)) : undefined;
   const prices = pricing.of(snapshot);
+  const relaxed = relaxationsOf(refused);
+  const isCertified = certificate && refused.length > 0 && refused.length <= MAX_CERTIFIED_HOSTS;
   return {
     diagnosis: isRefused
       ? namingWhatNobodyHas(diagnose(feasibility, located.quotaExceeded), spec, search)
       : diagnose(feasibility, located.quotaExceeded),
-    hosts: hosts.map((host) => verdictOn(host, equivalenceClass, judgement, constraints, prices)),
-    ...relaxationsOf(refused),
+    hosts: hosts.map((host) => verdictOn(host, equivalenceClass, { judgement, constraints, prices })),
+    ...relaxed,
+    ...(isCertified ? { certificate: [...certificateOf(refused, relaxed.conflict)] } : {}),
     ...(preemption ? { preemption } : {}),
     ...(displacement ? { displacement } : {}),
   };

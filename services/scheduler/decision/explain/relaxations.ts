@@ -1,4 +1,4 @@
-import type { Relaxation } from '#libs/contracts/diagnosis';
+import type { HostsRefused, Relaxation } from '#libs/contracts/diagnosis';
 import type { Resources } from '#libs/domain/inventory';
 import { counted } from '#libs/runtime/counted';
 import type { Reason } from '../../filters/filter';
@@ -34,6 +34,24 @@ const MAX_RELAXATIONS = 5;
 export function relaxationsOf(refused: Iterable<RefusedHost>): Relaxations {
   const patterns = patternsOf(refused);
   return { relaxations: smallest(patterns).map(asRelaxation), conflict: conflictOf(patterns) };
+}
+
+/**
+ * The conflict as something to check: each host under one reason of it that refuses the host, and for each reason a host
+ * that it alone refuses.
+ *
+ * @param conflict  minimal
+ */
+export function certificateOf(refused: readonly RefusedHost[], conflict: readonly string[]): readonly HostsRefused[] {
+  const ofConflict = refused.map(({ host, reasons }) => {
+    const symbols = new Set(reasons.map(({ symbol }) => symbol));
+    return { name: host.host.name, by: conflict.filter((symbol) => symbols.has(symbol)) };
+  });
+  return conflict.map((reason) => ({
+    reason,
+    hosts: ofConflict.filter(({ by: [first] }) => first === reason).map(({ name }) => name),
+    refusedAlone: ofConflict.find(({ by }) => by.length === 1 && by[0] === reason)?.name ?? '',
+  }));
 }
 
 interface Pattern {

@@ -50,7 +50,10 @@ export async function claimMoves(
     const toClaim = plan.moves.filter(({ decision }) => decision.toClaim.length > 0);
     if (dryRun || toClaim.length === 0) return { ...NONE, destinations: inOrderOf(asked, plan.moves, 0, deps) };
     const consumers = toClaim.flatMap(({ request, decision }) =>
-      writesOf(decision.toClaim, { ...request.spec, ...request }, decision.spreadAmong, request.move, mirror),
+      writesOf(
+        { ...decision, picks: decision.toClaim, spec: { ...request.spec, ...request }, move: request.move },
+        mirror,
+      ),
     );
     const claims = toClaim.flatMap(({ decision }) => decision.toClaim.map(({ claim }) => claim));
     const decidedAtRevision = mirror.revision;
@@ -146,7 +149,7 @@ function planEach(
       const request = { ...(requests[n] as SelectRequest), together: together.get(group ?? '') };
       const random = seededRandom(seedOf(one.instanceUuid));
       const refusing = new Map([...refusedClaims, ...(unfit.get(group ?? '') ?? [])]);
-      const decision = decide(request, clock.now(), random, deps, refusing);
+      const decision = decide(request, { nowMs: clock.now(), random, refusedClaims: refusing }, deps);
       if (decision.kind === 'refused') {
         const response = { destinations: [], noValidHost: decision.diagnosis, refusedInstanceUuid: one.instanceUuid };
         const beside = group === undefined ? undefined : held.find((claim) => claim.group === group);

@@ -58,7 +58,7 @@ export function decidePreemption(
       constraints: new RequestConstraints({ ...located, quotaExceeded: [] }, settings),
     };
     const group = spec.group && groupKey(spec.projectId, spec.group.id);
-    const anyway = pickHosts(unclaimed, equivalenceClass, start, group, random, parts);
+    const anyway = pickHosts(unclaimed, start, { ...parts, equivalenceClass, group, random });
     const instanceCount = unclaimed.length;
     return findReclaim({
       ...about,

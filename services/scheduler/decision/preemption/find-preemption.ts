@@ -1,5 +1,6 @@
 import type { PreemptionView } from '#libs/contracts/admission';
 import type { Allocations, Consumer } from '#libs/domain/consumer';
+import { leastAvailable } from '#libs/domain/grouping/disruption-budget';
 import { MAX_PRIORITY, MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import { type Random, randomInt } from '#libs/domain/random';
 import { groupKey, storedGroupKey } from '#libs/domain/server-group';
@@ -17,9 +18,6 @@ export const MAX_DRY_RUNS = 100;
 
 /** Metadata of a stored group none of whose members makes room (`never`). */
 const NEVER_KEY = 'preemption';
-
-/** And of one of which so many members stay, at least: a disruption budget. */
-const MIN_AVAILABLE_KEY = 'min_available';
 
 /** Input of a search for preemptible capacity. */
 export interface PreemptionSearch {
@@ -215,9 +213,10 @@ export function isInstance({ owner, consumerType }: Consumer): boolean {
 function sparesOf(projectId: string, groupId: string, view: PlacementView): number {
   const { metadata = {} } = view.serverGroup(storedGroupKey(projectId, groupId)) ?? {};
   if (metadata[NEVER_KEY] === 'never') return 0;
-  const least = Number(metadata[MIN_AVAILABLE_KEY] ?? 0);
-  // An unreadable minimum protects all members.
-  return Number.isFinite(least) ? view.groupMembers(groupKey(projectId, groupId)).size - least : 0;
+  const { size } = view.groupMembers(groupKey(projectId, groupId));
+  const least = leastAvailable(metadata, size) ?? 0;
+  // An unreadable budget protects all members.
+  return Number.isNaN(least) ? 0 : size - least;
 }
 
 /** The most important first: by priority, then who has been there for longest. */

@@ -37,8 +37,7 @@ export function nominatedHosts(
   nominations: readonly PlaceLease[],
   { resources, requestGroups }: Pick<RequestSpec, 'resources' | 'requestGroups'>,
   instanceCount: number,
-  fleet: Fleet,
-  snapshot: FleetSnapshot,
+  { fleet, snapshot }: { readonly fleet: Fleet; readonly snapshot: FleetSnapshot },
 ): ReadonlySet<number> {
   if (nominations.length === 0) return NO_HOSTS;
   const byHost = new Map<number, Resources>();

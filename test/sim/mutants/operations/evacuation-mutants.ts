@@ -71,6 +71,7 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
       'evacuates-the-living',
       'that only a dead host is evacuated',
       mutant('', '', fencing, 'fenceHost', () => async () => undefined as never),
+      mutant('', '', fencing, 'declareDead', () => async () => {}),
       mutant('', '', fencing, 'fenceOf', () => async () => ({ fence: undefined as never })),
       mutant('', '', fencing, 'isFenced', () => async () => true),
     ),

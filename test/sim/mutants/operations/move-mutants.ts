@@ -37,6 +37,12 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
     'move',
   ),
   withFocus(
+    withRule('source-is-not-asked', 'asking the source of a move before it goes back', (_look, step) =>
+      step.kind === 'record_reverting' && step.asksSource ? { ...step, asksSource: false } : undefined,
+    ),
+    'source loses its copy',
+  ),
+  withFocus(
     withRule('dead-destination-awaited', 'going back from a destination that is dead', ({ record }, step) =>
       record?.migration && step.kind === 'fence_host' ? { kind: 'wait', untilMs: record.dueAtMs } : undefined,
     ),

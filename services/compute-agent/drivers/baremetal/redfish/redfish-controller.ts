@@ -1,7 +1,7 @@
 import { BerthError } from '#libs/domain/errors';
 import type { NodeController } from '../node-controller';
 import { bootOf, knowsContinuous, overrideBoot } from './boot-override';
-import { FencedSession } from './fenced-session';
+import { FencedSession, isAnother } from './fenced-session';
 import { listOf, mustSucceed, type RedfishAnswer } from './redfish-http';
 import { type RedfishService, splitAddress } from './redfish-service';
 import { systemIdOf } from './system-id';
@@ -63,6 +63,7 @@ export function redfishController(
       const isOn = isOnBy(system, PowerState);
       const progress = BootProgress?.LastState ?? undefined;
       const boot = bootOf(body as RedfishAnswer['body']);
+      const shown = systemIdOf(body as RedfishAnswer['body']);
       const isPending = boot?.BootSourceOverrideEnabled === 'Once';
       return {
         isOn,
@@ -70,7 +71,8 @@ export function redfishController(
         hasBooted: progress === undefined ? undefined : isOn && progress === 'OSRunning',
         ...(progress === undefined ? {} : { progress }),
         pendingBoot: isPending ? (boot?.BootSourceOverrideTarget ?? undefined) : undefined,
-        systemId: systemId || systemIdOf(body as RedfishAnswer['body']),
+        // Another machine may have replaced the listed one since.
+        systemId: isAnother(systemId, shown) ? shown : systemId || shown,
         weakness: session.isMarkKept ? '' : 'the system keeps no asset tag, by which earlier managers are kept off',
       };
     },

@@ -42,3 +42,23 @@ it('leaves it to who asked when a service wants more time than it is waited for'
   expect(await service.send('/redfish/v1/Systems/1', {})).toMatchObject({ status: 503 });
   expect(askedCount()).toBe(1);
 });
+
+it('opens a session for each of two claims of a node under different epochs, also when both come at once', async () => {
+  let opened = 0;
+  const ended: string[] = [];
+  const ask = async (url: string, { method }: { readonly method?: string }): Promise<RedfishAnswer> => {
+    if (method === 'DELETE') ended.push(url);
+    const location = method === 'POST' ? `/sessions/${++opened}` : '';
+    return { status: 200, headers: new Headers({ 'x-auth-token': `token ${opened}`, location }), body: {} };
+  };
+  const service = new RedfishService('http://bmc', {
+    user: 'u',
+    password: 'p',
+    timeoutMs: 1_000,
+    clock: fakeClock(),
+    ask,
+  });
+  const [first, next] = await Promise.all([3, 4].map((epoch) => service.sessionFor('node-1', epoch, 'berth')));
+  expect([first, next]).toMatchObject([{ link: '/sessions/1' }, { link: '/sessions/2' }]);
+  expect(ended).toEqual(['http://bmc/sessions/1']);
+});

@@ -1,5 +1,6 @@
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import { createKeyedLock } from '#libs/runtime/keyed-lock';
 import { type ListedSession, listSessions, oneAtATime } from './list-sessions';
 import { type LoginGate, loginGate } from './login-gate';
 import {
@@ -77,6 +78,8 @@ export class RedfishService {
   #sessionsPath: string | undefined;
   /** The epoch of each node's claim with the present session. */
   readonly #claims = new Map<string, number>();
+  /** By node: one claim at a time, so that two under different epochs never share a session that is being opened. */
+  readonly #claiming = createKeyedLock();
   readonly #users = new Set<object>();
 
   constructor(
@@ -102,12 +105,14 @@ export class RedfishService {
    * The session for a node's claim. A session that claimed the same node under another epoch is ended first, so that
    * late requests of that epoch are refused.
    */
-  async sessionFor(node: string, epoch: number, context: string): Promise<Credential> {
-    const claimedUnder = this.#claims.get(node);
-    if (claimedUnder !== undefined && claimedUnder !== epoch) await this.close();
-    const credential = await this.session(context);
-    this.#claims.set(node, epoch);
-    return credential;
+  sessionFor(node: string, epoch: number, context: string): Promise<Credential> {
+    return this.#claiming.run(node, async () => {
+      const claimedUnder = this.#claims.get(node);
+      if (claimedUnder !== undefined && claimedUnder !== epoch) await this.close();
+      const credential = await this.session(context);
+      this.#claims.set(node, epoch);
+      return credential;
+    });
   }
 
   get clock(): Clock {

@@ -1,0 +1,243 @@
+import { writeFile } from 'node:fs/promises';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
+import { readConfigs } from '#libs/runtime/config';
+import { counted } from '#libs/runtime/counted';
+import { EXIT } from '#libs/runtime/exit-codes';
+import { agentOptions } from '../../../compute-agent/options';
+import { conductorOptions } from '../../../conductor/options';
+import {
+  durationsOf,
+  type FleetSnapshot,
+  findHosts,
+  holds,
+  type Operation,
+  type Outcome,
+  rehearse,
+  summarize,
+} from '../../../rehearsal/main';
+import { schedulerOptions } from '../../../scheduler/options';
+import type { Context } from '../../context';
+import { addHelp } from '../../help-text';
+import { addSettingFlags, readSettings, unknownSettings, withFlags } from '../../settings';
+import { withProgress } from '../../views/progress';
+import { addAdmissionFlags, admissionOf } from '../build/admission-flags';
+import { addRequestFlags, requestSpecOf } from '../build/request-flags';
+import { amount } from '../number-flags';
+import { drawTimelines } from './draw-timeline';
+import { readFleet, saveFleet } from './read-fleet';
+import { addRehearsalFlags, hostsCommand, type RehearsalFlags, STORE_SETTINGS } from './rehearsal-flags';
+import { showSummary } from './show-summary';
+
+/** `berth rehearse drain | lose | disable | delete | build | save`: what would happen, on a fork of the fleet. */
+export function rehearseCommand(context: Context): CommandUnknownOpts {
+  return new Command('rehearse')
+    .addCommand(drainCommand(context))
+    .addCommand(loseCommand(context))
+    .addCommand(disableCommand(context))
+    .addCommand(deleteCommand(context))
+    .addCommand(buildCommand(context))
+    .addCommand(saveCommand(context));
+}
+
+const EXITS = [[EXIT.failed, 'a condition of --fail-if came about, or an invariant is broken']] as const;
+
+function drainCommand(context: Context): CommandUnknownOpts {
+  const command = hostsCommand('drain', 'Rehearse berth host drain: how long it takes, what moves, and what stays.')
+    .option('--parallel <n>', 'so many instances at once', amount, 4)
+    .option('--timeout <seconds>', 'how long one instance may take', amount, 600);
+  addRehearsalFlags(command).action((hosts, flags) =>
+    run(context, command, (fleet) => {
+      const { parallel, timeout } = flags;
+      const names = hostsOf(fleet, hosts, flags);
+      const operation = { kind: 'drain', hosts: names, parallel, timeoutMs: timeout * 1_000 } as const;
+      return { operation, title: `Drain ${named(names)}` };
+    }),
+  );
+  return addHelp(
+    command,
+    [
+      ['berth rehearse drain host-7 --store-url redis://localhost:6379', 'before it is done'],
+      ["berth rehearse drain --in rack=r12 --parallel 8 --fail-if 'refused>0'", 'in a pipeline: a whole rack'],
+      ['berth rehearse drain host-7 --kill conductor --kill store', 'while processes die'],
+      ['berth rehearse drain host-7 --set BERTH_SCHEDULER_PROFILE=pack', 'with other settings'],
+    ],
+    EXITS,
+  );
+}
+
+function loseCommand(context: Context): CommandUnknownOpts {
+  const command = hostsCommand(
+    'lose',
+    'Rehearse the death of hosts, a rack or a zone: what is built elsewhere, how soon, and what is not.',
+  )
+    .option(
+      '--evacuate',
+      'an operator evacuates all of it; without, only what asked for it is (--rebuild evacuate)',
+      false,
+    )
+    .option('--parallel <n>', 'evacuate so many instances at once', amount, 10)
+    .option('--timeout <seconds>', 'how long one instance may take', amount, 3_600);
+  addRehearsalFlags(command).action((hosts, flags) =>
+    run(context, command, (fleet) => {
+      const { evacuate, parallel, timeout } = flags;
+      const names = hostsOf(fleet, hosts, flags);
+      const evacuation = evacuate ? { parallel, timeoutMs: timeout * 1_000 } : undefined;
+      return { operation: { kind: 'lose', hosts: names, evacuation }, title: `Lose ${named(names)}` };
+    }),
+  );
+  return addHelp(
+    command,
+    [
+      ['berth rehearse lose --zone east --evacuate', 'could the others take all of it, and by when'],
+      ["berth rehearse lose --in rack=r12 --evacuate --seeds 100 --fail-if 'refused>0'", 'may this rack die now?'],
+    ],
+    EXITS,
+  );
+}
+
+function disableCommand(context: Context): CommandUnknownOpts {
+  const command = hostsCommand('disable', 'Rehearse berth host disable: what is left in service.');
+  addRehearsalFlags(command).action((hosts, flags) =>
+    run(context, command, (fleet) => {
+      const names = hostsOf(fleet, hosts, flags);
+      return { operation: { kind: 'disable', hosts: names }, title: `Disable ${named(names)}` };
+    }),
+  );
+  return addHelp(command, [['berth rehearse disable host-7 host-8', 'what the others have']], EXITS);
+}
+
+function deleteCommand(context: Context): CommandUnknownOpts {
+  const command = hostsCommand(
+    'delete',
+    'Rehearse that hosts are drained, switched off, and deleted once they are down.',
+  )
+    .option('--parallel <n>', 'move so many instances at once', amount, 4)
+    .option('--timeout <seconds>', 'how long one instance may take, and a host until it is down', amount, 600);
+  addRehearsalFlags(command).action((hosts, flags) =>
+    run(context, command, (fleet) => {
+      const { parallel, timeout } = flags;
+      const names = hostsOf(fleet, hosts, flags);
+      const operation = { kind: 'delete', hosts: names, parallel, timeoutMs: timeout * 1_000 } as const;
+      return { operation, title: `Delete ${named(names)}` };
+    }),
+  );
+  return addHelp(command, [['berth rehearse delete --in rack=r12', 'a rack that is to be taken away']], EXITS);
+}
+
+function buildCommand(context: Context): CommandUnknownOpts {
+  const command = addAdmissionFlags(addRequestFlags(new Command('build')))
+    .description('Rehearse berth build --wait: whether so many more fit, when they run, and who gives way.')
+    .option('--count <n>', 'instances, all placed or none', amount, 1)
+    .option('--min-count <n>', 'a gang: so many of --count must become ACTIVE, or none stays', amount)
+    .option('--timeout <seconds>', 'how long they are waited for', amount, 3_600);
+  addRehearsalFlags(command).action((flags) =>
+    run(context, command, () => {
+      const { count, minCount, timeout } = flags;
+      const spec = requestSpecOf(flags, []);
+      // The same in each rehearsal, so that it shows which of them are refused.
+      const instanceUuids = Array.from({ length: count }, () => context.random.uuid());
+      const gang = minCount === undefined ? {} : { minCount };
+      const request = { spec, count, ...gang, admission: admissionOf(flags), name: 'rehearsed', instanceUuids };
+      const operation = { kind: 'build', request, timeoutMs: timeout * 1_000 } as const;
+      return { operation, title: `Build ${counted(count, 'instance')}` };
+    }),
+  );
+  return addHelp(
+    command,
+    [
+      ["berth rehearse build --flavor worker --count 200 --fail-if 'built<200'", 'do 200 more of them fit'],
+      ['berth rehearse build --vcpu 8 --count 16 --min-count 12', 'a gang'],
+      ['berth rehearse build --vcpu 8 --wait-for-capacity 10m --priority 50 --preempt', 'who would give way'],
+    ],
+    EXITS,
+  );
+}
+
+function saveCommand(context: Context): CommandUnknownOpts {
+  const { terminal } = context;
+  const command = new Command('save')
+    .description('Save the fleet as it is now, for --from; it is only read.')
+    .argument('<file>', 'compressed where its name ends in .gz');
+  addSettingFlags(command, STORE_SETTINGS).action(async (file) => {
+    const { placement } = readSettings(STORE_SETTINGS, command, context.env);
+    const snapshot = await readFleet(context, undefined, placement);
+    await saveFleet(snapshot, file);
+    terminal.print(
+      `saved ${counted(snapshot.instances.length, 'record')} and what the placement store keeps to ${file}`,
+    );
+  });
+  return addHelp(command, [
+    ['berth rehearse save fleet.json.gz', 'it names projects, hosts and instances; keep it as you keep a backup'],
+    ['berth rehearse lose host-7 --from fleet.json.gz', 'without a connection to the store'],
+  ]);
+}
+
+interface HostFlags {
+  readonly in: readonly (readonly [string, string])[];
+  readonly zone?: string | undefined;
+}
+
+function hostsOf(fleet: FleetSnapshot, names: readonly string[], { in: metadata, zone }: HostFlags): readonly string[] {
+  const ofZone = zone === undefined ? [] : [[ZONE_KEY, zone] as const];
+  return findHosts(fleet, { names, metadata: [...metadata, ...ofZone] });
+}
+
+function named(hosts: readonly string[]): string {
+  return hosts.length > 3 ? counted(hosts.length, 'host') : hosts.join(', ');
+}
+
+interface Asked {
+  readonly operation: Operation;
+  readonly title: string;
+}
+
+async function run(context: Context, command: CommandUnknownOpts, ask: (fleet: FleetSnapshot) => Asked): Promise<void> {
+  const { terminal, clock, interrupted } = context;
+  const flags = command.opts() as unknown as RehearsalFlags;
+  const { seeds: count, kill: kills, limit, jobs, failIf, json, svg } = flags;
+  const env = { ...withFlags(STORE_SETTINGS, command, context.env), ...Object.fromEntries(flags.set) };
+  const { placement } = readConfigs(SERVICE_SETTINGS, env, unknownSettings(env));
+  const snapshot = await readFleet(context, flags.from, placement);
+  const ageMs = clock.now() - snapshot.takenAtMs;
+  const { operation, title } = ask(snapshot);
+  const given = { buildMs: inMs(flags.buildTime), copyMs: inMs(flags.copyTime) };
+  const work = {
+    snapshot,
+    fork: { settings: env, ...given },
+    options: { operation, kills, limitMs: limit * 1_000 },
+  };
+  const startedMs = clock.elapsed();
+  const seeds = Array.from({ length: count }, (_, n) => n + 1);
+  const outcomes: Outcome[] = [];
+  await withProgress(terminal, 'rehearsing', async (show) => {
+    for await (const outcome of rehearse(work, seeds, jobs)) {
+      outcomes.push(outcome);
+      show(outcomes.length, count);
+      if (interrupted.aborted) break;
+    }
+  });
+  if (interrupted.aborted) return context.exit(EXIT.interrupted);
+  const summary = summarize(outcomes);
+  const realSeconds = (clock.elapsed() - startedMs) / 1_000;
+  const durations = durationsOf(snapshot.instances, given);
+  const hosts = snapshot.placement.tables['host']?.length ?? 0;
+  const rehearsed = { title, ageMs, hosts, instances: snapshot.instances.length, durations, realSeconds };
+  const cameAbout = failIf.filter((condition) => holds(condition, summary));
+  if (json) terminal.json({ ...rehearsed, operation, ...summary, cameAbout: cameAbout.map(({ text }) => text) });
+  else showSummary(terminal, rehearsed, summary);
+  if (svg !== undefined) await writeFile(svg, drawTimelines(title, outcomes));
+  if (!json) for (const { text } of cameAbout) terminal.print(`\ncame about: ${text}`);
+  if (cameAbout.length > 0 || summary.broken.length > 0) context.exit(EXIT.failed);
+}
+
+const SERVICE_SETTINGS = {
+  ...STORE_SETTINGS.tables,
+  scheduler: schedulerOptions,
+  conductor: conductorOptions,
+  agent: agentOptions,
+} as const;
+
+function inMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000;
+}

@@ -1,0 +1,206 @@
+import type { BuildOptions, SpecFields } from '#libs/client/client';
+import { drainHost } from '#libs/client/drain/drain-host';
+import { sleep } from '#libs/domain/clock';
+import { systemClock, systemRandom } from '#libs/runtime/system';
+import {
+  decodeSnapshot,
+  encodeSnapshot,
+  type FleetSnapshot,
+  type Operation,
+  type Outcome,
+  rehearse,
+  summarize,
+} from '../../rehearsal/main';
+import { SCENARIO_SETTINGS } from '../demo/scenarios/stage';
+import { type EmbeddedFleet, type FleetSettings, startEmbedded } from './fleet';
+
+/* An operation is rehearsed, then done: what was predicted is what happens. */
+
+const clock = systemClock();
+const LIMIT = { timeoutMs: 60_000 };
+const SPEC: SpecFields = { projectId: 'project-1', userId: 'u', resources: { VCPU: 1 } };
+const EVACUATION = { parallel: 4, timeoutMs: 60_000 };
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+/** Length of a build: slow enough that the rest counts for little. */
+const LATENCY_MS = 800;
+jest.setTimeout(240_000);
+
+let fleet: EmbeddedFleet;
+afterEach(() => fleet.close());
+
+async function start(fields: Partial<FleetSettings> = {}): Promise<void> {
+  const context = { env: SCENARIO_SETTINGS, clock, random: systemRandom, interrupted: new AbortController().signal };
+  const size = { schedulers: 1, conductors: 2, hosts: 6, shape: { VCPU: 16 }, hasOwnAgents: true };
+  fleet = await startEmbedded(context, { ...size, failureRate: 0, latencyMs: LATENCY_MS, ...fields });
+}
+
+async function build(count: number, spec: Partial<SpecFields> = {}): Promise<readonly string[]> {
+  const events = await fleet.client.buildAndWait({ spec: { ...SPEC, ...spec }, count }, LIMIT);
+  return events.map(({ instanceUuid }) => instanceUuid);
+}
+
+interface Rehearsing {
+  readonly kills?: readonly ('conductor' | 'scheduler' | 'store' | 'agent' | 'broker')[];
+  readonly seeds?: readonly number[];
+  readonly buildMs?: number;
+  readonly snapshot?: FleetSnapshot;
+}
+
+async function rehearsals(operation: Operation, rehearsing: Rehearsing = {}) {
+  const { kills = [], seeds = SEEDS, buildMs = LATENCY_MS, snapshot = await fleet.snapshot() } = rehearsing;
+  const work = {
+    // As from a file.
+    snapshot: decodeSnapshot(encodeSnapshot(snapshot)),
+    fork: { settings: SCENARIO_SETTINGS, buildMs },
+    options: { operation, kills, limitMs: 3_600_000 },
+  };
+  const outcomes: Outcome[] = [];
+  for await (const outcome of rehearse(work, seeds, 1)) outcomes.push(outcome);
+  // The next begins as the first did.
+  expect(encodeSnapshot(work.snapshot)).toBe(encodeSnapshot(snapshot));
+  return { outcomes, ...summarize(outcomes) };
+}
+
+async function drain(host: string, parallel: number) {
+  const parts = { client: fleet.client, clock, signal: new AbortController().signal, onProgress() {} };
+  const startedMs = clock.elapsed();
+  const drained = await drainHost(parts, { host, reason: 'drained', parallel, timeoutMs: 60_000 });
+  const stay = drained.filter(({ stays }) => stays !== undefined);
+  return { moved: drained.length - stay.length, stay, seconds: (clock.elapsed() - startedMs) / 1_000 };
+}
+
+it('tells how long a drain takes, and what moves', async () => {
+  await start();
+  await build(30);
+  const onHost = (await fleet.client.instances({ host: 'host-1' })).length;
+  const { metrics } = await rehearsals({ kind: 'drain', hosts: ['host-1'], parallel: 1, timeoutMs: 60_000 });
+  const { moved, stay, seconds } = await drain('host-1', 1);
+  expect(metrics.moved).toMatchObject({ least: onHost, most: onHost });
+  expect([moved, stay]).toEqual([onHost, []]);
+  expect(metrics.refused.most).toBe(0);
+  expect(metrics.broken.most).toBe(0);
+  // A machine that others use takes longer: the measurements (README) say how much, here it takes no less.
+  expect(seconds).toBeGreaterThan(0.7 * metrics.seconds.least);
+});
+
+it('tells which members of a group a drain can not move, with the reason that the drain then gives', async () => {
+  await start({ hosts: 3 });
+  const group = { id: 'quorum', policy: 'anti-affinity', maxPerHost: 1 } as const;
+  const members = await build(3, { group });
+  const others = await build(6);
+  const { host } = await fleet.client.instance(members[0] ?? '');
+  const { metrics, refused } = await rehearsals({ kind: 'drain', hosts: [host], parallel: 4, timeoutMs: 60_000 });
+  const { stay, moved } = await drain(host, 4);
+  expect(refused.map(({ uuid, why }) => [uuid, why])).toEqual(stay.map(({ uuid, stays }) => [uuid, stays]));
+  expect(stay.map(({ uuid }) => uuid)).toEqual([members[0]]);
+  expect(metrics.moved).toMatchObject({ least: moved, most: moved });
+  expect(others.length).toBe(6);
+});
+
+it('tells what is evacuated from a host that dies, what finds no place, and how full the others are then', async () => {
+  await start({ hosts: 3, shape: { VCPU: 8 } });
+  const uuids = await build(18);
+  const lost = (await fleet.client.instance(uuids[0] ?? '')).host;
+  const there = await fleet.client.instances({ host: lost });
+  const { metrics, refused, after } = await rehearsals({ kind: 'lose', hosts: [lost], evacuation: EVACUATION });
+  await fleet.machines.get(lost)?.kill();
+  const outcomes = await Promise.all(there.map(({ uuid }) => evacuate(uuid, lost)));
+  const moved = outcomes.filter((fault) => fault === undefined).length;
+  expect(moved).toBe(4);
+  expect(metrics.moved).toMatchObject({ least: moved, most: moved });
+  expect(metrics.refused).toMatchObject({ least: there.length - moved, most: there.length - moved });
+  expect(new Set(refused.map(({ why }) => why.split(':')[0]))).toEqual(new Set(outcomes.filter(Boolean)));
+  expect(after).toMatchObject({ hosts: 2, capacity: { VCPU: 16 }, used: { VCPU: 16 }, largestFree: { VCPU: 0 } });
+  expect(metrics.broken.most).toBe(0);
+});
+
+it('tells whether so many more fit, all or a gang of some, and who gives way', async () => {
+  await start({ hosts: 3, shape: { VCPU: 8 }, latencyMs: 50 });
+  await build(18);
+  await fleet.client.setQuota('project-1', { limits: { priority: 10 } });
+  const requests: readonly BuildOptions[] = [
+    { spec: SPEC, count: 10, name: 'all' },
+    { spec: SPEC, count: 10, minCount: 4, name: 'gang' },
+    { spec: SPEC, count: 2, name: 'more', admission: { priority: 10, waitForCapacityMs: 60_000, mayPreempt: true } },
+  ];
+  const predicted: unknown[] = [];
+  const real: unknown[] = [];
+  for (const request of requests) {
+    const { metrics } = await rehearsals({ kind: 'build', request, timeoutMs: 60_000 }, { seeds: [1, 2, 3] });
+    expect(metrics.broken.most).toBe(0);
+    predicted.push([metrics.built, metrics.refused, metrics.preempted].map(({ least, most }) => [least, most]));
+    const before = (await fleet.client.instances({ state: 'active' })).length;
+    const events = await fleet.client.buildAndWait(request, LIMIT);
+    const built = events.filter(({ state }) => state === 'active').length;
+    const after = (await fleet.client.instances({ state: 'active' })).length;
+    real.push([built, events.length - built, before + built - after].map((n) => [n, n]));
+  }
+  expect(predicted).toEqual(real);
+  expect(real).toEqual([
+    [
+      [0, 0],
+      [10, 10],
+      [0, 0],
+    ],
+    [
+      [6, 6],
+      [4, 4],
+      [0, 0],
+    ],
+    [
+      [2, 2],
+      [0, 0],
+      [2, 2],
+    ],
+  ]);
+});
+
+it('tells what is left when hosts are drained, switched off and deleted', async () => {
+  await start({ hosts: 4, latencyMs: 50 });
+  await build(20);
+  const operation = { kind: 'delete', hosts: ['host-1', 'host-2'], parallel: 4, timeoutMs: 60_000 } as const;
+  const { metrics, after } = await rehearsals(operation, { seeds: [1, 2] });
+  expect(metrics).toMatchObject({ moved: { least: 10, most: 10 }, broken: { most: 0 }, refused: { most: 0 } });
+  expect(after).toMatchObject({ hosts: 2, capacity: { VCPU: 32 }, used: { VCPU: 20 } });
+  for (const host of operation.hosts) await fleet.client.setHostEnabled(host, false, '');
+  for (const host of operation.hosts) expect((await drain(host, 4)).stay).toEqual([]);
+  for (const host of operation.hosts) await fleet.machines.get(host)?.kill();
+  const isDeleted = (host: string) =>
+    fleet.client.deleteHost(host).then(
+      () => true,
+      () => false,
+    );
+  for (const host of operation.hosts) while (!(await isDeleted(host))) await sleep(clock, 100);
+  expect((await fleet.client.hosts()).map(({ host }) => host)).toEqual(['host-3', 'host-4']);
+});
+
+it('is the same with the same seed, and ends though processes and the store die meanwhile', async () => {
+  await start({ latencyMs: 50 });
+  await build(24);
+  const operation = { kind: 'drain', hosts: ['host-1', 'host-2'], parallel: 2, timeoutMs: 600_000 } as const;
+  const snapshot = await fleet.snapshot();
+  const kills = ['conductor', 'scheduler', 'store', 'agent', 'broker'] as const;
+  const rehearsing = { snapshot, kills, seeds: [1, 2, 3, 4, 5], buildMs: 20_000 };
+  const first = await rehearsals(operation, rehearsing);
+  const again = await rehearsals(operation, rehearsing);
+  expect(again.outcomes).toEqual(first.outcomes);
+  expect(first.metrics.broken.most).toBe(0);
+  expect(first.metrics.unfinished.most).toBe(0);
+});
+
+/** The reason why it finds no other host; undefined once it is on one. */
+async function evacuate(uuid: string, lost: string): Promise<string | undefined> {
+  let wasAsked = false;
+  for (;;) {
+    const { host, state, fault } = await fleet.client.instance(uuid);
+    if (host !== lost && state === 'active') return undefined;
+    if (wasAsked && state === 'unknown' && fault) return fault.reason;
+    if (state === 'unknown' || state === 'active') {
+      wasAsked = await fleet.client.operate(uuid, 'evacuate').then(
+        () => true,
+        () => wasAsked,
+      );
+    }
+    await sleep(clock, 100);
+  }
+}

@@ -1,0 +1,40 @@
+import type { Clock } from '#libs/domain/clock';
+import { createExpiringMap } from '#libs/runtime/expiring-map';
+import type { BuildOrder } from '../tracked-instance';
+import { TOMBSTONE_KEPT_MS } from './tombstones';
+
+type Order = Pick<BuildOrder, 'instanceUuid' | 'attempt' | 'claimToken'>;
+
+/** The outcome of a build that left nothing. */
+export interface ConcludedBuild {
+  readonly outcome: 'failed' | 'refused';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * Remembers the outcomes of a host's failed and refused builds. Their orders may come again, after a lost settlement or
+ * a duplicate, and then get the same answer: nobody waits for a new build, and once the record is forgotten nobody
+ * knows its instance.
+ */
+export interface ConcludedBuilds {
+  add(order: Order, result: ConcludedBuild): void;
+  /** The outcome of the order, or of a later attempt of the instance: attempts and claims rise, so the order is late. */
+  resultOf(order: Order): ConcludedBuild | undefined;
+}
+
+/** Limit per host; the oldest are dropped. */
+const MAX_CONCLUDED = 10_000;
+
+export function createConcludedBuilds(clock: Clock): ConcludedBuilds {
+  const limits = { keptMs: TOMBSTONE_KEPT_MS, maxCount: MAX_CONCLUDED };
+  const concluded = createExpiringMap<Order & { readonly result: ConcludedBuild }>(clock, limits);
+  return {
+    add: ({ instanceUuid, attempt, claimToken }, result) =>
+      concluded.put(instanceUuid, { instanceUuid, attempt, claimToken, result }),
+    resultOf({ instanceUuid, attempt, claimToken }) {
+      const last = concluded.get(instanceUuid);
+      return last && attempt <= last.attempt && claimToken <= last.claimToken ? last.result : undefined;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
+import { type HostHardware, hostCellsOf, pciPoolsOf } from '../hardware/host-hardware';
+import { readHostTopology, readPciPools } from '../objects/hardware';
+import type { ReadDatabase, Row } from './mysql';
+
+/** Rows are read again when they changed since the last read but for this, for the clocks of conductors. */
+const CLOCKS_DIFFER_BY_S = 60;
+/** All rows are read so often, which forgets deleted ones. */
+const WHOLE_READ_MS = 600_000;
+const PAGE = 500;
+/** More nodes than any cell has. */
+const MAX_PAGES = 100;
+/** Nova's defaults, for a row without ratios: its compute has not written any yet. */
+const [CPU_RATIO, RAM_RATIO] = [4, 1];
+
+/** The hardware of a cell's nodes. Of thousands of nodes with their long topologies only those that changed are read. */
+export class CellHardware {
+  #byNode = new Map<string, { readonly text: string; readonly hardware: HostHardware }>();
+  /** By the database's clock; undefined before a whole read. */
+  #readTo: string | undefined;
+  #wholeAtMs = 0;
+
+  constructor(
+    private readonly database: ReadDatabase,
+    private readonly clock: Pick<Clock, 'elapsed'>,
+  ) {}
+
+  /** The hardware by node's uuid. A node whose hardware did not change has the object of the last read. */
+  async read(): Promise<ReadonlyMap<string, HostHardware>> {
+    const atMs = this.clock.elapsed();
+    const since = atMs - this.#wholeAtMs > WHOLE_READ_MS ? undefined : this.#readTo;
+    const [now] = await this.database.rows('select utc_timestamp() as now');
+    const rows = await this.#changedSince(since);
+    const kept = rows.map((row) => {
+      const text = JSON.stringify(row);
+      const known = this.#byNode.get(String(row['uuid']));
+      return [String(row['uuid']), known?.text === text ? known : { text, hardware: hardwareOf(row) }] as const;
+    });
+    this.#byNode = new Map(since === undefined ? kept : [...this.#byNode, ...kept]);
+    this.#readTo = String(now?.['now']);
+    if (since === undefined) this.#wholeAtMs = atMs;
+    return new Map([...this.#byNode].map(([uuid, { hardware }]) => [uuid, hardware]));
+  }
+
+  async #changedSince(since = '1000-01-01'): Promise<readonly Row[]> {
+    const sql = `select id, uuid, numa_topology, pci_stats, cpu_allocation_ratio, ram_allocation_ratio from compute_nodes
+      where deleted = 0 and id > ? and coalesce(updated_at, created_at) >= ? - interval ${CLOCKS_DIFFER_BY_S} second
+      order by id limit ${PAGE}`;
+    const all: Row[] = [];
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const rows = await this.database.rows(sql, [Number(all.at(-1)?.['id'] ?? 0), since]);
+      all.push(...rows);
+      if (rows.length < PAGE) return all;
+    }
+    throw new BerthError(
+      'resource_exhausted',
+      'too_many_nodes',
+      `Nova has more than ${MAX_PAGES * PAGE} nodes in a cell`,
+    );
+  }
+}
+
+/** A row's hardware; a topology or pools of a form that is not known are none, so that nothing is placed by them. */
+function hardwareOf(row: Row): HostHardware {
+  return {
+    cells: parsed(row['numa_topology'], (value) => hostCellsOf(readHostTopology(value, 'numa_topology'))),
+    pools: parsed(row['pci_stats'], (value) => pciPoolsOf(readPciPools(value, 'pci_stats'))),
+    cpuAllocationRatio: Number(row['cpu_allocation_ratio']) || CPU_RATIO,
+    ramAllocationRatio: Number(row['ram_allocation_ratio']) || RAM_RATIO,
+  };
+}
+
+function parsed<T>(text: unknown, read: (value: unknown) => readonly T[]): readonly T[] {
+  if (typeof text !== 'string' || text === '') return [];
+  try {
+    return read(JSON.parse(text));
+  } catch {
+    return [];
+  }
+}

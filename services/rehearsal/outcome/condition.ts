@@ -1,0 +1,34 @@
+import { METRICS, type Metric, type Summary } from './summarize';
+
+/** Something that must not come about, in any rehearsal: `refused > 0`. */
+export interface Condition {
+  readonly text: string;
+  readonly metric: Metric;
+  readonly operator: '>' | '>=' | '<' | '<=';
+  readonly value: number;
+}
+
+const FORM = /^\s*([a-z]+)\s*(>=|<=|>|<)\s*(\d+(?:\.\d+)?)\s*$/;
+
+/** Undefined for what is none. */
+export function parseCondition(text: string): Condition | undefined {
+  const [, name, operator, value] = FORM.exec(text) ?? [];
+  const metric = METRICS.find((one) => one === name);
+  if (metric === undefined) return undefined;
+  return { text: text.trim(), metric, operator: operator as Condition['operator'], value: Number(value) };
+}
+
+/** Whether it comes about in some rehearsal. */
+export function holds({ metric, operator, value }: Condition, { metrics }: Pick<Summary, 'metrics'>): boolean {
+  const { least, most } = metrics[metric];
+  switch (operator) {
+    case '>':
+      return most > value;
+    case '>=':
+      return most >= value;
+    case '<':
+      return least < value;
+    case '<=':
+      return least <= value;
+  }
+}

@@ -1,0 +1,51 @@
+import { BerthError } from '#libs/domain/errors';
+import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
+import type { RehearsedFleet } from '../world/rehearsed-fleet';
+import type { KillKind } from './options';
+
+/** One of each kind dies so often, on average. */
+const EVERY_MS = 30_000;
+/** It is back after so long at most. */
+const AWAY_MS = 8_000;
+
+/** Kills processes and servers, each at times of its own, until the signal aborts. */
+export function killMeanwhile(fleet: RehearsedFleet, kinds: readonly KillKind[], signal: AbortSignal): void {
+  for (const kind of kinds) {
+    const random = seededRandom(seedOf(`${fleet.seed} kills ${kind}`));
+    const next = () => fleet.time.at(fleet.time.nowMs - EVERY_MS * Math.log(1 - random.next()), kill);
+    const kill = () => {
+      if (signal.aborted) return;
+      killOne(fleet, kind, random);
+      next();
+    };
+    next();
+  }
+}
+
+function killOne(fleet: RehearsedFleet, kind: KillKind, random: Random): void {
+  const awayMs = AWAY_MS * random.next();
+  switch (kind) {
+    case 'scheduler':
+    case 'conductor':
+      return fleet.kill(`${kind}-1`, awayMs);
+    case 'agent': {
+      const agents = fleet.agents;
+      const agent = agents[randomInt(random, agents.length)];
+      return agent === undefined ? undefined : fleet.kill(agent, awayMs);
+    }
+    case 'broker':
+    case 'store': {
+      const which = kind === 'broker' ? 0 : 1;
+      const server = kind === 'broker' ? fleet.broker : fleet.server;
+      server.refusal = new BerthError(
+        'unavailable',
+        kind === 'broker' ? 'not_connected' : 'store_away',
+        `the ${kind} is away`,
+      );
+      for (const { links } of fleet.members.values()) links[which]?.break(`the ${kind} was killed`);
+      fleet.time.at(fleet.time.nowMs + awayMs, () => {
+        server.refusal = undefined;
+      });
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { Instance, InstanceState } from '#libs/domain/instance';
+import { addResources } from '#libs/domain/inventory';
+import { readConfig } from '#libs/runtime/config';
+import { conductorOptions } from '../../conductor/options';
+import { schedulerOptions } from '../../scheduler/options';
+import { rowsOf } from '../fork/rows-of';
+import type { Operation, Refused } from '../operations/operation';
+import { heardIn, perform, silencedBy } from '../operations/perform';
+import { checkAtEnd } from '../outcome/check-at-end';
+import { measureUse } from '../outcome/measure-use';
+import type { Outcome } from '../outcome/outcome';
+import { type ForkedFleet, RehearsedFleet } from '../world/rehearsed-fleet';
+import { killMeanwhile } from './kills';
+import type { RehearsalOptions } from './options';
+
+const STEP_MS = 250;
+/** Nothing changes for so long: it is over. */
+const QUIET_MS = 5_000;
+const MARGIN_MS = 30_000;
+/** Instances in other states are on their way. */
+const AT_REST: readonly InstanceState[] = [
+  'active',
+  'stopped',
+  'unknown',
+  'pending',
+  'shelved_offloaded',
+  'error',
+  'deleted',
+];
+
+/** Rehearses an operation once, on a fork of its own. The same seed gives the same outcome. */
+export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions, seed: number): Promise<Outcome> {
+  const { operation, kills, limitMs } = options;
+  const fleet = new RehearsedFleet(seed, fork, { silent: silencedBy(operation), heard: heardIn(operation) });
+  const changes = watchRecords(fleet);
+  const client = await fleet.start();
+  const startedMs = fleet.time.nowMs;
+  const ending = new AbortController();
+  killMeanwhile(fleet, kills, ending.signal);
+  const refused: Omit<Refused, 'resources'>[] = [];
+  const performing = new AbortController();
+  let endedMs: number | undefined;
+  let thrown: unknown;
+  const performer = {
+    client,
+    clock: fleet.operator.process.clock,
+    signal: performing.signal,
+    onRefused: (one: Omit<Refused, 'resources'>) => refused.push(one),
+    switchOff: (host: string) => fleet.switchOff(host),
+  };
+  perform(performer, operation)
+    .catch((error: unknown) => {
+      thrown = error;
+    })
+    .finally(() => {
+      endedMs = fleet.time.nowMs;
+    });
+  const quietMs = quietness(fork, operation, fleet);
+  const isOver = async () => {
+    if (endedMs === undefined) return false;
+    if (fleet.time.nowMs - Math.max(endedMs, changes.lastMs) < (await quietMs())) return false;
+    const counts = await fleet.server.stores.instances.countStates();
+    return [...counts.keys()].every((state) => AT_REST.includes(state));
+  };
+  while (!(await isOver()) && fleet.time.nowMs < startedMs + limitMs)
+    await fleet.time.runUntil(fleet.time.nowMs + STEP_MS);
+  const hasEnded = await isOver();
+  ending.abort();
+  performing.abort();
+  if (thrown !== undefined) throw thrown;
+  const lastMs = Math.max(endedMs ?? fleet.time.nowMs, changes.lastMs);
+  const after = await fleet.placement.image();
+  const records: Instance[] = [];
+  await fleet.server.stores.instances.scan(async (rows) => void records.push(...rows));
+  fleet.server.close();
+  const byUuid = new Map(records.map((one) => [one.uuid, one]));
+  const consumers = rowsOf(after, 'consumer');
+  const resourcesOf = (uuid: string) => Object.values(consumers.get(uuid)?.allocations ?? {}).reduce(addResources, {});
+  const known = new Set(fork.snapshot.instances.map(({ uuid }) => uuid));
+  const added = records.filter(({ uuid }) => !known.has(uuid));
+  const pairs = fork.snapshot.instances.map((one) => [one, byUuid.get(one.uuid)] as const);
+  return {
+    seed,
+    tookMs: Math.round((hasEnded ? lastMs : fleet.time.nowMs) - startedMs),
+    isOver: hasEnded,
+    moved: pairs.filter(([was, is]) => is?.host !== undefined && was.host !== undefined && is.host !== was.host).length,
+    built: added.filter(({ state }) => state === 'active').length,
+    retries:
+      pairs.reduce((sum, [was, is]) => sum + newAttempts(was, is, FAILED), 0) +
+      added.reduce((sum, is) => sum + countOf(is, FAILED), 0),
+    refused: refused.map((one) => ({ ...one, resources: resourcesOf(one.uuid) })),
+    preempted: pairs.filter(([was, is]) => is !== undefined && gaveWay(is) > gaveWay(was)).length,
+    waiting:
+      pairs.filter(([was, is]) => is?.state === 'pending' && was.state !== 'pending').length +
+      added.filter(({ state }) => state === 'pending').length,
+    failed: pairs.filter(([was, is]) => is?.state === 'error' && was.state !== 'error').length,
+    before: measureUse(fork.image),
+    after: measureUse(after),
+    broken: checkAtEnd({ before: fork.image, after, records, instancesOn: (host) => fleet.instancesOn(host) }),
+    arrivalsMs: changes.arrivalsMs.map((atMs) => Math.round(atMs - startedMs)),
+    stepCount: fleet.time.stepCount,
+  };
+}
+
+const FAILED: readonly string[] = ['failed', 'refused', 'timed_out', 'not_claimed'];
+
+/** The attempts with one of these outcomes that it has had since. */
+function newAttempts(was: Instance, is: Instance | undefined, outcomes: readonly string[]): number {
+  return is === undefined ? 0 : countOf(is, outcomes) - countOf(was, outcomes);
+}
+
+/** To another: it waits again, or has ended by that. */
+function gaveWay(instance: Instance): number {
+  return countOf(instance, ['preempted']) + (instance.fault?.reason === 'preempted' ? 1 : 0);
+}
+
+function countOf({ attempts }: Instance, outcomes: readonly string[]): number {
+  return attempts.filter(({ outcome }) => outcomes.includes(outcome)).length;
+}
+
+/**
+ * How long nothing must change until an operation is over. A lost host is down only after a while, and what asked for it is
+ * rebuilt later still, as long as any of it is there.
+ */
+function quietness(
+  { settings, snapshot }: ForkedFleet,
+  operation: Operation,
+  fleet: RehearsedFleet,
+): () => Promise<number> {
+  if (operation.kind !== 'lose') return async () => QUIET_MS;
+  const { hosts } = operation;
+  const { hostTimeoutMs } = readConfig(schedulerOptions, settings);
+  const { rebuildAfterMs } = readConfig(conductorOptions, settings);
+  const wants = ({ host = '', requestSpec }: Instance) =>
+    hosts.includes(host) && requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
+  const rebuilt = snapshot.instances.filter(wants).map(({ uuid }) => uuid);
+  return async () => {
+    const { instances, placement } = fleet.server.stores;
+    if ((await placement.hosts(hosts)).some(({ up }) => up)) return hostTimeoutMs + MARGIN_MS;
+    const left = (await instances.get(rebuilt)).some(({ host = '' }) => hosts.includes(host));
+    return left ? rebuildAfterMs + MARGIN_MS : QUIET_MS;
+  };
+}
+
+/** The times at which records changed, and at which instances came to be where they are. */
+function watchRecords({ server, time }: RehearsedFleet) {
+  const changes = { lastMs: 0, arrivalsMs: [] as number[] };
+  server.onWrite = (_by, what) => {
+    const state = BECOMES.exec(what)?.[1];
+    if (state === undefined) return;
+    changes.lastMs = time.nowMs;
+    if (state === 'active' || state === 'stopped') changes.arrivalsMs.push(time.nowMs);
+  };
+  return changes;
+}
+
+/** As `simulatedStores` says of an update. */
+const BECOMES = / becomes (\w+),/;
