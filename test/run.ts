@@ -1,6 +1,7 @@
 import { environment, systemClock } from '#libs/runtime/system';
 import { RUN_BUILT } from '#libs/testing/servers/child';
 import { onMaintainedNode } from './maintained-node';
+import { filesToTryAgain, isFailed, withSecondTry } from './second-try';
 import { runCheck, runJest, type Step, type StepResult } from './steps';
 
 const DAY_MS = 86_400_000;
@@ -94,8 +95,11 @@ function sim(name: string, ...args: readonly string[]): Step {
 }
 
 function jest(project: string, ...args: readonly string[]): Step {
-  const flags = ['--selectProjects', project, ...args];
-  return { name: project, run: () => runJest(project, flags, env, (file) => print(`     ${file}`)) };
+  return { name: project, run: () => runProject(project, args) };
+}
+
+function runProject(project: string, args: readonly string[]): Promise<StepResult> {
+  return runJest(project, ['--selectProjects', project, ...args], env, (file) => print(`     ${file}`));
 }
 
 function seeds(world: keyof typeof FAILED_SEEDS, fixedCount: number, countByDate: number): readonly Step[] {
@@ -121,17 +125,37 @@ async function runLane(steps: readonly Step[]): Promise<readonly StepResult[]> {
 }
 
 /**
- * `npm test`, and with `--all` `npm run test:all`: both lanes at once, then a table of the steps, the slowest files, and the
- * line `N passed, N failed`.
+ * Runs files of the server lane that failed once more, alone: on a busy machine a real server may be too slow. A file that passes
+ * only then is named with its first failure, since it is a defect all the same.
+ */
+async function tryAgain(results: readonly StepResult[]): Promise<readonly StepResult[]> {
+  const files = filesToTryAgain(
+    results,
+    SERVER_LANE.map(({ name }) => name),
+  );
+  const tried: StepResult[] = [];
+  for (const first of results) {
+    const paths = first.files.filter((file) => files.includes(file)).map(({ path }) => path);
+    const again = paths.length > 0 ? await runProject(first.name, ['--runInBand', ...paths]) : undefined;
+    tried.push(again === undefined ? first : withSecondTry(first, again));
+  }
+  return tried;
+}
+
+/**
+ * `npm test`, and with `--all` `npm run test:all`: both lanes at once, a second try of what failed on servers, then a table of the
+ * steps, the slowest files, the failures, and the line `N passed, N failed`.
  */
 async function main(): Promise<number> {
   const code = await onMaintainedNode(print);
   if (code !== undefined) return code;
   const startedMs = performance.now();
-  const results = (await Promise.all([PROCESSOR_LANE, SERVER_LANE].map(runLane))).flat();
+  const firsts = (await Promise.all([PROCESSOR_LANE, SERVER_LANE].map(runLane))).flat();
+  const results = await tryAgain(firsts);
   const sum = (key: 'passed' | 'failed' | 'skipped') => results.reduce((all, r) => all + r[key], 0);
   print(`\n${HEAD}\n${results.map(line).join('\n')}`);
   print(`\nslowest files\n${slowestFiles(results).join('\n')}`);
+  printFailures(firsts, results);
   if (sum('skipped') > 0) print(`\n${sum('skipped')} skipped: each counts as a failure`);
   for (const [setting, tests] of Object.entries(COSTLY_TESTS)) {
     if (settings[setting] === 'off') print(`left out: ${tests} (${setting}=off; npm run test:all has it)`);
@@ -149,6 +173,20 @@ const SLOWEST_COUNT = 20;
 function slowestFiles(results: readonly StepResult[]): readonly string[] {
   const files = results.flatMap(({ files: ofStep }) => ofStep).toSorted((a, b) => b.seconds - a.seconds);
   return files.slice(0, SLOWEST_COUNT).map(({ path, seconds }) => `${seconds.toFixed(1).padStart(8)} s  ${path}`);
+}
+
+/** Enough of a failure to see what was expected; the whole of it stands where the step ended. */
+const FAILURE_LINES = 30;
+
+function printFailures(firsts: readonly StepResult[], lasts: readonly StepResult[]): void {
+  const failed = new Set(lasts.flatMap(({ files }) => files.filter(isFailed)).map(({ path }) => path));
+  for (const { path, failure } of firsts.flatMap(({ files }) => files.filter(isFailed))) {
+    const text = failure.trim().split('\n').slice(0, FAILURE_LINES).join('\n');
+    print(`\n${failed.has(path) ? '✗' : 'failed once, and passed alone:'} ${path}\n${text}`);
+  }
+  for (const { name, output } of lasts.filter(({ failed: count, files }) => count > 0 && !files.some(isFailed))) {
+    print(`\n✗ ${name}\n${output.trim().split('\n').slice(-FAILURE_LINES).join('\n')}`);
+  }
 }
 
 const HEAD = `   ${'step'.padEnd(20)}${'passed'.padStart(8)}${'failed'.padStart(8)}${'skipped'.padStart(9)}${'time'.padStart(9)}`;

@@ -20,8 +20,16 @@ export interface StepResult {
   readonly seconds: number;
   /** Its output without what passed, shown when something failed or was skipped. */
   readonly output: string;
-  /** Each test file with its time. */
-  readonly files: readonly { readonly path: string; readonly seconds: number }[];
+  readonly files: readonly TestFile[];
+}
+
+export interface TestFile {
+  readonly path: string;
+  readonly seconds: number;
+  readonly passed: number;
+  readonly failed: number;
+  /** Jest's text about the tests that failed, or about why the file can not be loaded. */
+  readonly failure: string;
 }
 
 /** Settings for the programs of a step, beside those of this process. */
@@ -80,9 +88,7 @@ export async function runJest(
       failed: exitCode !== 0 && failed === 0 ? 1 : failed,
       skipped: results.numPendingTests + results.numTodoTests,
       seconds,
-      files: results.testResults.map(({ name: path, startTime, endTime }) => {
-        return { path: relative(process.cwd(), path), seconds: (endTime - startTime) / 1000 };
-      }),
+      files: results.testResults.map(testFile),
       output: isLeftOpen ? `${output}\nSomething was left open; jest was killed.\n` : output,
     };
   } finally {
@@ -96,7 +102,28 @@ interface JestResults {
   readonly numRuntimeErrorTestSuites: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
-  readonly testResults: readonly { readonly name: string; readonly startTime: number; readonly endTime: number }[];
+  readonly testResults: readonly JestFile[];
+}
+
+interface JestFile {
+  readonly name: string;
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly status: 'passed' | 'failed' | 'focused';
+  readonly message: string;
+  readonly assertionResults: readonly { readonly status: string }[];
+}
+
+function testFile({ name, startTime, endTime, status, message, assertionResults }: JestFile): TestFile {
+  const count = (of: string) => assertionResults.filter((test) => test.status === of).length;
+  return {
+    path: relative(process.cwd(), name),
+    seconds: (endTime - startTime) / 1000,
+    passed: count('passed'),
+    // A file that can not be loaded has no tests, and counts as one.
+    failed: status === 'failed' ? Math.max(1, count('failed')) : 0,
+    failure: status === 'failed' ? message : '',
+  };
 }
 
 /** Runs Node, or a tool of node_modules/.bin, in the repository's root and collects its output. */
