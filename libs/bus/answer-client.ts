@@ -13,7 +13,9 @@ export async function answerAccepted(
 ): Promise<void> {
   if (message.replyTo === undefined) return;
   const answer = { requestId, instanceUuids: instances.map(({ uuid }) => uuid) };
-  await castTyped(bus, message.replyTo, buildAcceptedCodec, answer, answerOptions(message)).catch(clientIsGone);
+  await castTyped({ bus, queue: message.replyTo }, buildAcceptedCodec, answer, answerOptions(message)).catch(
+    clientIsGone,
+  );
 }
 
 /**
@@ -29,7 +31,9 @@ export async function answerRefused(
 ): Promise<void> {
   const body = { requestId, error };
   if (message.replyTo !== undefined) {
-    await castTyped(bus, message.replyTo, buildRefusedCodec, body, answerOptions(message)).catch(clientIsGone);
+    await castTyped({ bus, queue: message.replyTo }, buildRefusedCodec, body, answerOptions(message)).catch(
+      clientIsGone,
+    );
   }
   const { identity } = message;
   const topic = refusalTopic(identity.kind === 'project' ? identity.projectId : '');

@@ -3,10 +3,15 @@ import type { QueueAddress } from '../contracts/queues';
 import { BerthError } from '../domain/errors';
 import type { Bus, CallHandler, CallOptions, CastOptions, IncomingMessage } from './port';
 
+/** The queue of a call or a cast, on a bus. */
+export interface On {
+  readonly bus: Bus;
+  readonly queue: QueueAddress;
+}
+
 /** Calls a method on a server of `queue`. Errors as in `Bus.call`. */
 export async function callMethod<Q, A>(
-  bus: Bus,
-  queue: QueueAddress,
+  { bus, queue }: On,
   method: Method<Q, A>,
   request: Q,
   options: CallOptions & { readonly sender?: string },
@@ -28,8 +33,7 @@ export function answer<Q, A>(
 
 /** Casts a typed message. Errors as in `Bus.cast`. */
 export function castTyped<T>(
-  bus: Bus,
-  queue: QueueAddress,
+  { bus, queue }: On,
   codec: Codec<T>,
   value: T,
   options: CastOptions & { readonly sender?: string } = {},

@@ -14,5 +14,5 @@ export async function giveBack(bus: Bus, destinations: readonly Destination[], s
   if (destinations.length === 0) return;
   const claims = destinations.map(({ instanceUuid, claimToken }) => ({ instanceUuid, claimToken }));
   const options = { timeoutMs: CALL_TIMEOUT_MS, ...(signal && { signal }) };
-  await callMethod(bus, RPC_CONDUCTOR, releaseClaimsMethod, { claims }, options);
+  await callMethod({ bus, queue: RPC_CONDUCTOR }, releaseClaimsMethod, { claims }, options);
 }

@@ -576,13 +576,15 @@ export class Client {
     const asked = requestSpecCodec.decode(buildRequestCodec.decode(buildRequestCodec.encode(request)).requestSpec);
     if (asked.flavor === undefined) resolveSpec(asked, 'request_spec');
     const id = { id: requestId };
-    await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, id));
+    await this.#persistently(() => castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, id));
   }
 
   /** @param id  the request id that a refusal carries */
   async #terminate(instanceUuid: string, id: string): Promise<void> {
     const message = { instanceUuid, projectId: this.parts.projectId ?? '' };
-    await this.#persistently(() => castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, message, { id }));
+    await this.#persistently(() =>
+      castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, message, { id }),
+    );
   }
 
   /** The request; a named flavor is replaced by its present content. */
@@ -596,7 +598,7 @@ export class Client {
 
   #call<Q, A>(queue: QueueAddress, method: Method<Q, A>, request: Q): Promise<A> {
     const { timeoutMs } = this.parts;
-    return this.#persistently(() => callMethod(this.bus, queue, method, request, { timeoutMs }));
+    return this.#persistently(() => callMethod({ bus: this.bus, queue }, method, request, { timeoutMs }));
   }
 
   /** Waits still open when `work` ends, such as by an error, end with it. */

@@ -53,7 +53,7 @@ export async function operateNode(
   const untilMs = clock.elapsed() + timeoutMs;
   // Expires at the caller's deadline: a node that its operator has turned away from must not be rebooted.
   const cast = () =>
-    castTyped(bus, agentQueue(ordered), operateNodeCodec, order, {
+    castTyped({ bus, queue: agentQueue(ordered) }, operateNodeCodec, order, {
       expiresInMs: Math.max(1, untilMs - clock.elapsed()),
     });
   let ordered = serviceHost;

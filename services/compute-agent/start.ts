@@ -60,7 +60,7 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
   const { bus, config, clock, log, random, formerRun = noFormerRun, nodes } = parts;
   const counters = agentMetrics(parts.metrics, parts.clock);
   const agentRun = random.uuid();
-  const reporter = createReporter(bus, config, counters, agentRun, parts);
+  const reporter = createReporter({ ...parts, counters, agentRun });
   const usage = watchUsage(clock, log, config.lookIntervalMs);
   const lostReports = new LostReports();
   const draining = new AbortController();

@@ -341,7 +341,7 @@ it('tells whose request it refuses by the id in the request', async () => {
     name: '',
     instanceUuids: [],
   };
-  await castTyped(world.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: 'a message' });
+  await castTyped({ bus: world.bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: 'a message' });
   await world.clock.advance(100);
   expect(refusals).toEqual([[requestId, 'bad_amount']]);
 });

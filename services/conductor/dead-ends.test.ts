@@ -51,7 +51,12 @@ async function operate(operation: Parameters<ConductorWorld['operate']>[1]): Pro
 }
 
 async function deleteHost(host: string): Promise<string> {
-  const answered = callMethod(world.bus, RPC_CONDUCTOR, deleteHostMethod, { host }, { timeoutMs: 1_000 }).then(
+  const answered = callMethod(
+    { bus: world.bus, queue: RPC_CONDUCTOR },
+    deleteHostMethod,
+    { host },
+    { timeoutMs: 1_000 },
+  ).then(
     () => 'deleted',
     (error: { message: string }) => error.message,
   );

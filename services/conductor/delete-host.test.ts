@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 async function deleteHost(host: string, bus = world.bus): Promise<string> {
-  const answered = callMethod(bus, RPC_CONDUCTOR, deleteHostMethod, { host }, { timeoutMs: 1_000 }).then(
+  const answered = callMethod({ bus, queue: RPC_CONDUCTOR }, deleteHostMethod, { host }, { timeoutMs: 1_000 }).then(
     ({ serviceHost }) => `deleted ${serviceHost}`,
     (error: { reason: string; message: string }) => error.reason,
   );

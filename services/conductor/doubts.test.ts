@@ -37,14 +37,18 @@ async function ask<T>(answer: Promise<T>): Promise<T | string> {
 }
 
 async function doubts(): Promise<readonly DoubtView[]> {
-  const answer = await ask(callMethod(world.bus, RPC_CONDUCTOR, listDoubtsMethod, {}, { timeoutMs: 500 }));
+  const answer = await ask(
+    callMethod({ bus: world.bus, queue: RPC_CONDUCTOR }, listDoubtsMethod, {}, { timeoutMs: 500 }),
+  );
   if (typeof answer === 'string') throw new Error(answer);
   return answer.doubts;
 }
 
 const settle = (fields: Partial<SettleDoubtRequest>, identity: Identity = SERVICE) => {
   const request = { instanceUuid: UNKNOWN, host: 'h2', action: 'adopt', ...fields } as const;
-  return ask(callMethod(world.openBus(identity), RPC_CONDUCTOR, settleDoubtMethod, request, { timeoutMs: 500 }));
+  return ask(
+    callMethod({ bus: world.openBus(identity), queue: RPC_CONDUCTOR }, settleDoubtMethod, request, { timeoutMs: 500 }),
+  );
 };
 
 it('shows an instance that nobody asked for: since when, who says so, and that it is still there', async () => {
@@ -103,7 +107,9 @@ it.each<[string, Identity]>([
   await runs('h2');
   expect(await settle({ action: 'destroy' }, identity)).toBe('services_only');
   const bus = world.openBus(identity);
-  expect(await ask(callMethod(bus, RPC_CONDUCTOR, listDoubtsMethod, {}, { timeoutMs: 500 }))).toBe('services_only');
+  expect(await ask(callMethod({ bus, queue: RPC_CONDUCTOR }, listDoubtsMethod, {}, { timeoutMs: 500 }))).toBe(
+    'services_only',
+  );
   expect(world.destroys).toEqual([]);
 });
 
@@ -128,7 +134,7 @@ it('shows what a report lacks, and a destruction that a silent host owes', async
 
 it('shows a host whose agent is refused, and nothing else of that message', async () => {
   const refusal = { reason: 'host_taken', message: 'another run holds it' };
-  await castTyped(world.bus, BUILD_RESULTS, hostDiscrepancyCodec, world.discrepancy('h1', { refusal }));
+  await castTyped({ bus: world.bus, queue: BUILD_RESULTS }, hostDiscrepancyCodec, world.discrepancy('h1', { refusal }));
   await world.clock.advance(100);
   expect(await doubts()).toMatchObject([
     { instanceUuid: '', host: 'h1', finding: 'host_refused', message: 'host_taken: another run holds it' },

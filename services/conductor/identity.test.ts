@@ -44,7 +44,10 @@ async function anActiveInstance() {
 
 async function terminate(identity: Identity, projectId: string): Promise<string> {
   const { uuid: instanceUuid } = await anActiveInstance();
-  await castTyped(world.openBus(identity), BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId });
+  await castTyped({ bus: world.openBus(identity), queue: BUILD_REQUESTS }, terminateInstanceCodec, {
+    instanceUuid,
+    projectId,
+  });
   await world.clock.advance(1_000);
   return (await world.only()).state;
 }
@@ -77,7 +80,7 @@ it('a tenant can not request for another project', async () => {
     name: '',
     instanceUuids: [],
   };
-  await castTyped(world.openBus(STRANGER), BUILD_REQUESTS, buildRequestCodec, request);
+  await castTyped({ bus: world.openBus(STRANGER), queue: BUILD_REQUESTS }, buildRequestCodec, request);
   await world.clock.advance(100);
   expect(await world.all()).toEqual([]);
   expect(refusals).toEqual([['request.refused.project-2', 'wrong_project']]);
@@ -87,7 +90,7 @@ it('a tenant learns nothing of the instances of a request whose id it guesses', 
   const { requestId } = await anActiveInstance();
   const requestSpec = anEncodedSpec({ projectId: 'project-2' });
   const request = { requestId, requestSpec, count: 1, name: '', instanceUuids: [] };
-  await castTyped(world.openBus(STRANGER), BUILD_REQUESTS, buildRequestCodec, request);
+  await castTyped({ bus: world.openBus(STRANGER), queue: BUILD_REQUESTS }, buildRequestCodec, request);
   await world.clock.advance(100);
   expect(refusals).toEqual([['request.refused.project-2', 'request_exists']]);
 });
@@ -97,7 +100,12 @@ it('a tenant lists its own instances only', async () => {
   const list = async (identity: Identity, fields: { projectId?: string; instanceUuid?: string } = {}) => {
     const query = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '', marker: '', limit: 10 };
     const bus = world.openBus(identity);
-    const answer = callMethod(bus, RPC_CONDUCTOR, listInstancesMethod, { ...query, ...fields }, { timeoutMs: 1_000 });
+    const answer = callMethod(
+      { bus, queue: RPC_CONDUCTOR },
+      listInstancesMethod,
+      { ...query, ...fields },
+      { timeoutMs: 1_000 },
+    );
     const settled = answer.then(
       ({ instances }) => instances.map((instance) => instance.uuid),
       (error: { reason: string }) => error.reason,
@@ -123,7 +131,7 @@ it.each([
   const about = { instanceUuid, host: 'h1', attempt: order?.attempt ?? 0, claimToken: order?.claimToken ?? 0 };
   const said = { outcome: 'lost' as const, reason: 'lost', message: '', ...world.nextPosition('h1') };
   const report = { ...about, alternates: [], ...said };
-  await castTyped(world.openBus(identity), BUILD_RESULTS, buildReportCodec, report);
+  await castTyped({ bus: world.openBus(identity), queue: BUILD_RESULTS }, buildReportCodec, report);
   await world.clock.advance(1_000);
   expect((await world.only()).state).toBe(state);
 });
@@ -141,7 +149,11 @@ it.each([
   const about = { instanceUuid, host: 'h1', attempt: order?.attempt ?? 0, claimToken: order?.claimToken ?? 0 };
   const said = { outcome: 'lost' as const, reason: 'lost', message: '', ...world.nextPosition('h1') };
   const identity: Identity = { kind: 'agent', host: 'a', carriesOthers: false, pool: 'metal' };
-  await castTyped(world.openBus(identity), BUILD_RESULTS, buildReportCodec, { ...about, alternates: [], ...said });
+  await castTyped({ bus: world.openBus(identity), queue: BUILD_RESULTS }, buildReportCodec, {
+    ...about,
+    alternates: [],
+    ...said,
+  });
   await world.clock.advance(1_000);
   expect((await world.only()).state).toBe(state);
   expect(await world.bus.depth('dead-letters')).toBe(state === 'active' ? 1 : 0);
@@ -151,7 +163,7 @@ it('an agent can not report discrepancies, which schedulers find', async () => {
   const { uuid } = await anActiveInstance();
   for (let times = 0; times < 2; times++) {
     const found = world.discrepancy('h1', { missing: [uuid] });
-    await castTyped(world.openBus(AGENT_H1), BUILD_RESULTS, hostDiscrepancyCodec, found);
+    await castTyped({ bus: world.openBus(AGENT_H1), queue: BUILD_RESULTS }, hostDiscrepancyCodec, found);
   }
   await world.clock.advance(1_000);
   expect((await world.only()).state).toBe('active');

@@ -181,7 +181,12 @@ async function anotherOnSilentHost(): Promise<string> {
 }
 
 async function deleteHost(host: string): Promise<string> {
-  const answered = callMethod(world.bus, RPC_CONDUCTOR, deleteHostMethod, { host }, { timeoutMs: 1_000 }).then(
+  const answered = callMethod(
+    { bus: world.bus, queue: RPC_CONDUCTOR },
+    deleteHostMethod,
+    { host },
+    { timeoutMs: 1_000 },
+  ).then(
     () => 'deleted',
     (error: { reason: string }) => error.reason,
   );

@@ -21,8 +21,7 @@ afterEach(async () => {
 
 const release = async (instanceUuid: string, claimToken: number) => {
   const calling = callMethod(
-    world.bus,
-    RPC_CONDUCTOR,
+    { bus: world.bus, queue: RPC_CONDUCTOR },
     releaseClaimsMethod,
     { claims: [{ instanceUuid, claimToken }] },
     { timeoutMs: 1_000 },

@@ -60,30 +60,35 @@ interface Operation {
   readonly rule: RuleName | undefined;
   readonly answers: Answers;
   /** The schema of the query string of a GET, or of the body of another method. */
-  readonly input: Versioned<Schema | undefined> | undefined;
+  readonly input: Input | undefined;
 }
 
-/** All operations: microversion, handler, policy rule, answers and input. */
+type Input = Versioned<Schema | undefined>;
+
+/** All operations: microversion, handler, policy rule, input if any, and answers. */
 const PATHS: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>> = {
   '/': { GET: operation(0, home, undefined, answer.versions) },
   '/resource_providers': {
-    GET: operation(0, listProviders, 'resource_providers:list', answer.providers, listProvidersQuery),
-    POST: operation(0, createProvider, 'resource_providers:create', answer.provider, createProviderBody),
+    GET: operation(0, listProviders, 'resource_providers:list', [listProvidersQuery, answer.providers]),
+    POST: operation(0, createProvider, 'resource_providers:create', [createProviderBody, answer.provider]),
   },
   '/resource_providers/{uuid}': {
     GET: operation(0, getProvider, 'resource_providers:show', answer.provider),
-    PUT: operation(0, updateProvider, 'resource_providers:update', answer.provider, updateProviderBody),
+    PUT: operation(0, updateProvider, 'resource_providers:update', [updateProviderBody, answer.provider]),
     DELETE: operation(0, deleteProvider, 'resource_providers:delete', answer.nothing),
   },
   '/resource_providers/{uuid}/inventories': {
     GET: operation(0, getInventories, 'resource_providers:inventories:list', answer.inventories),
-    POST: operation(0, createInventory, 'resource_providers:inventories:create', answer.newInventory, newInventoryBody),
-    PUT: operation(0, putInventories, 'resource_providers:inventories:update', answer.inventories, inventoriesBody),
+    POST: operation(0, createInventory, 'resource_providers:inventories:create', [
+      newInventoryBody,
+      answer.newInventory,
+    ]),
+    PUT: operation(0, putInventories, 'resource_providers:inventories:update', [inventoriesBody, answer.inventories]),
     DELETE: operation(5, deleteInventories, 'resource_providers:inventories:delete', answer.nothing),
   },
   '/resource_providers/{uuid}/inventories/{resource_class}': {
     GET: operation(0, getInventory, 'resource_providers:inventories:show', answer.inventory),
-    PUT: operation(0, updateInventory, 'resource_providers:inventories:update', answer.inventory, inventoryBody),
+    PUT: operation(0, updateInventory, 'resource_providers:inventories:update', [inventoryBody, answer.inventory]),
     DELETE: operation(0, deleteInventory, 'resource_providers:inventories:delete', answer.nothing),
   },
   '/resource_providers/{uuid}/usages': {
@@ -91,45 +96,45 @@ const PATHS: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>
   },
   '/resource_providers/{uuid}/aggregates': {
     GET: operation(1, getAggregates, 'resource_providers:aggregates:list', answer.aggregates),
-    PUT: operation(1, putAggregates, 'resource_providers:aggregates:update', answer.aggregates, aggregatesBody),
+    PUT: operation(1, putAggregates, 'resource_providers:aggregates:update', [aggregatesBody, answer.aggregates]),
   },
   '/resource_providers/{uuid}/allocations': {
     GET: operation(0, getProviderAllocations, 'resource_providers:allocations:list', answer.providerAllocations),
   },
   '/resource_providers/{uuid}/traits': {
     GET: operation(6, getProviderTraits, 'resource_providers:traits:list', answer.traits),
-    PUT: operation(6, putProviderTraits, 'resource_providers:traits:update', answer.traits, providerTraitsBody),
+    PUT: operation(6, putProviderTraits, 'resource_providers:traits:update', [providerTraitsBody, answer.traits]),
     DELETE: operation(6, deleteProviderTraits, 'resource_providers:traits:delete', answer.nothing),
   },
   '/resource_classes': {
     GET: operation(2, listClasses, 'resource_classes:list', answer.resourceClasses),
-    POST: operation(2, createClass, 'resource_classes:create', answer.made, createClassBody),
+    POST: operation(2, createClass, 'resource_classes:create', [createClassBody, answer.made]),
   },
   '/resource_classes/{name}': {
     GET: operation(2, getClass, 'resource_classes:show', answer.resourceClass),
-    PUT: operation(2, putClass, 'resource_classes:update', answer.madeOrThere, putClassBody),
+    PUT: operation(2, putClass, 'resource_classes:update', [putClassBody, answer.madeOrThere]),
     DELETE: operation(2, deleteClass, 'resource_classes:delete', answer.nothing),
   },
-  '/traits': { GET: operation(6, listTraits, 'traits:list', answer.traitNames, listTraitsQuery) },
+  '/traits': { GET: operation(6, listTraits, 'traits:list', [listTraitsQuery, answer.traitNames]) },
   '/traits/{name}': {
     GET: operation(6, getTrait, 'traits:show', answer.nothing),
     PUT: operation(6, putTrait, 'traits:update', answer.madeOrThere),
     DELETE: operation(6, deleteTrait, 'traits:delete', answer.nothing),
   },
   '/allocation_candidates': {
-    GET: operation(10, listCandidates, 'allocation_candidates:list', answer.candidates, candidatesQuery),
+    GET: operation(10, listCandidates, 'allocation_candidates:list', [candidatesQuery, answer.candidates]),
   },
-  '/allocations': { POST: operation(13, postAllocations, 'allocations:manage', answer.nothing, allocationsBody) },
+  '/allocations': { POST: operation(13, postAllocations, 'allocations:manage', [allocationsBody, answer.nothing]) },
   '/allocations/{consumer_uuid}': {
     GET: operation(0, getConsumerAllocations, 'allocations:list', answer.consumerAllocations),
-    PUT: operation(0, putConsumerAllocations, 'allocations:update', answer.nothing, consumerAllocationsBody),
+    PUT: operation(0, putConsumerAllocations, 'allocations:update', [consumerAllocationsBody, answer.nothing]),
     DELETE: operation(0, deleteConsumerAllocations, 'allocations:delete', answer.nothing),
   },
-  '/usages': { GET: operation(9, getUsages, 'usages', answer.projectUsages, usagesQuery) },
+  '/usages': { GET: operation(9, getUsages, 'usages', [usagesQuery, answer.projectUsages]) },
   '/berth/generations': {
-    POST: operation(0, raiseGenerations, 'allocations:manage', answer.nothing, generationsBody),
+    POST: operation(0, raiseGenerations, 'allocations:manage', [generationsBody, answer.nothing]),
   },
-  '/reshaper': { POST: operation(30, reshape, 'reshaper:reshape', answer.nothing, reshaperBody) },
+  '/reshaper': { POST: operation(30, reshape, 'reshaper:reshape', [reshaperBody, answer.nothing]) },
 };
 
 export const ROUTES: readonly Route[] = Object.entries(PATHS).flatMap(([path, operations]) =>
@@ -140,8 +145,12 @@ function operation(
   since: Microversion,
   handler: Handler,
   rule: RuleName | undefined,
-  answers: Answers,
-  input?: Versioned<Schema | undefined>,
+  schemas: Answers | readonly [input: Input, answers: Answers],
 ): Operation {
+  const [input, answers] = isPair(schemas) ? schemas : [undefined, schemas];
   return { since, handler, rule, answers, input };
+}
+
+function isPair(schemas: Answers | readonly [Input, Answers]): schemas is readonly [Input, Answers] {
+  return Array.isArray(schemas);
 }

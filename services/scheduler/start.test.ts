@@ -80,17 +80,17 @@ async function aCell(env: Readonly<Record<string, string>> = {}) {
     scheduler,
     discrepancies,
     call: <Q, A>(method: Method<Q, A>, request: Q) =>
-      callMethod(client, RPC_SCHEDULER, method, request, { timeoutMs: 5_000 }),
+      callMethod({ bus: client, queue: RPC_SCHEDULER }, method, request, { timeoutMs: 5_000 }),
     as: (user: string) => open(openBus({ busUrl: `memory://${user}@broker` }, around(), broker)),
     report: (fields: Partial<UpdateResourceStatsRequest> = {}, from = client) =>
-      callMethod(from, STATS, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000 }),
+      callMethod({ bus: from, queue: STATS }, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000 }),
     acquire: (fields: Partial<AcquireHostsRequest> = {}, from = client) => {
       const request = { serviceHost: 'host-1', agentRun: 'run-1', hosts: ['host-1'], leaseMs: 60_000, ...fields };
-      return callMethod(from, STATS, acquireHostsMethod, request, { timeoutMs: 5_000 });
+      return callMethod({ bus: from, queue: STATS }, acquireHostsMethod, request, { timeoutMs: 5_000 });
     },
     release: (fields: Partial<ReleaseHostsRequest> = {}, from = client) => {
       const request = { serviceHost: 'host-1', agentRun: 'run-1', hosts: ['host-1'], ...fields };
-      return callMethod(from, STATS, releaseHostsMethod, request, { timeoutMs: 5_000 });
+      return callMethod({ bus: from, queue: STATS }, releaseHostsMethod, request, { timeoutMs: 5_000 });
     },
     metrics: () => surroundings.metrics.expose(),
     async close() {

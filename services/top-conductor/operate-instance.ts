@@ -47,7 +47,7 @@ export async function operateInstance(
   try {
     const inCell = { ...request, resizeTo, version: cell.version };
     const options = { timeoutMs: OPERATE_TIMEOUT_MS, signal: t.stopping };
-    const { instance } = await callMethod(bus, RPC_CONDUCTOR, operateInstanceMethod, inCell, options);
+    const { instance } = await callMethod({ bus, queue: RPC_CONDUCTOR }, operateInstanceMethod, inCell, options);
     return { instance: { ...instance, version: record.version, cell: cell.name } };
   } catch (thrown) {
     // Without an answer the operation may have begun.

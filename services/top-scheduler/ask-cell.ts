@@ -44,7 +44,12 @@ export async function askCell(
   const { cell: _only, minRevision: _seen, choosesZone: _chosen, ...asked } = request;
   try {
     const options = { timeoutMs: config.askTimeoutMs };
-    const response = await callMethod(cell.link.bus, RPC_SCHEDULER, selectDestinationsMethod, asked, options);
+    const response = await callMethod(
+      { bus: cell.link.bus, queue: RPC_SCHEDULER },
+      selectDestinationsMethod,
+      asked,
+      options,
+    );
     if (response.destinations.length > 0) {
       onAsked?.('selected');
       cell.selected(wanted.resources, response.destinations.length);

@@ -37,7 +37,12 @@ export async function hearSummaries(cell: KnownCell, deps: HearingDeps, signal: 
       if (cell.isToBeAsked) {
         const request = { knownDigest: cell.summary?.digest ?? 0, listens: true };
         const options = { timeoutMs: config.askTimeoutMs, signal };
-        const { summary } = await callMethod(cell.link.bus, RPC_SCHEDULER, describeCellMethod, request, options);
+        const { summary } = await callMethod(
+          { bus: cell.link.bus, queue: RPC_SCHEDULER },
+          describeCellMethod,
+          request,
+          options,
+        );
         cell.heard(summary);
         cell.asked();
         note(summary);

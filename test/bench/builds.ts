@@ -254,7 +254,7 @@ async function measureBuilds(bus: Bus, seconds: number): Promise<Rate> {
     const uuid = randomUUID();
     const active = new Promise<void>((resolve, reject) => waiting.set(uuid, { resolve, reject }));
     const request = { requestId: uuid, requestSpec: SPEC, count: 1, name: '', instanceUuids: [uuid] };
-    await castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: uuid });
+    await castTyped({ bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: uuid });
     await active;
   };
   const rate = await measureRate(build, { inFlight: IN_FLIGHT * 2, seconds });

@@ -134,7 +134,7 @@ async function publish(bus: Bus, count: number, shapes: number, waitForCapacityM
     const spec = specs[n % shapes]?.[n % PROJECTS] as Uint8Array;
     const admission = { ...NO_ADMISSION, waitForCapacityMs };
     const request = { requestId: uuid, requestSpec: spec, count: 1, name: '', instanceUuids: [uuid], admission };
-    return castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: uuid });
+    return castTyped({ bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: uuid });
   });
   await Promise.all(casts);
   return uuids;
@@ -199,7 +199,7 @@ async function measureWakes(
     const instanceUuid = victims[n] ?? [...active].find((uuid) => !victims.includes(uuid)) ?? '';
     victims.push(instanceUuid);
     const startedMs = performance.now();
-    await castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+    await castTyped({ bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' });
     await states.until('active', active.size + 1);
     latenciesMs.push(performance.now() - startedMs);
   }

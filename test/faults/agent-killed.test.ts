@@ -99,14 +99,14 @@ function build(fields: BuildFields = {}): Promise<void> {
   const requestSpec = aRequestSpec({ resources: { VCPU: 1, MEMORY_MB: 64 } });
   const claim = { claimToken: 1, allocationRequest: new Uint8Array() };
   const order = aBuild({ host: HOST, epoch: 1, requestSpec, ...claim, ...fields });
-  return castTyped(bus, agentQueue(HOST), buildInstanceCodec, order);
+  return castTyped({ bus, queue: agentQueue(HOST) }, buildInstanceCodec, order);
 }
 
 const NOTHING_CLAIMED = { allocations: {}, mappings: {} };
 
 function destroy(instanceUuid: string, upTo = { attempt: 0, claimToken: 0 }): Promise<void> {
   const order = { instanceUuid, host: HOST, report: true, epoch: 0, ...upTo, ...NOTHING_CLAIMED };
-  return castTyped(bus, agentQueue(HOST), destroyInstanceCodec, order);
+  return castTyped({ bus, queue: agentQueue(HOST) }, destroyInstanceCodec, order);
 }
 
 /** Resting on what was said before, as a conductor orders it; resolves with the order and the answer. */
@@ -123,7 +123,7 @@ async function setPowerState(
 
 async function replay(order: SetPowerState): Promise<PowerReport> {
   const before = powers.items.length;
-  await castTyped(bus, agentQueue(HOST), setPowerStateCodec, order);
+  await castTyped({ bus, queue: agentQueue(HOST) }, setPowerStateCodec, order);
   return (await powers.has(before + 1)).at(-1) as PowerReport;
 }
 

@@ -26,7 +26,7 @@ async function requestGangs(): Promise<Map<string, string[]>> {
   await Promise.all(
     [...gangs].map(([requestId, instanceUuids]) => {
       const about = { requestId, requestSpec, count: SIZE, minCount: LEAST, name: 'gang', instanceUuids };
-      return castTyped(fleet.tenant, BUILD_REQUESTS, buildRequestCodec, about, { id: requestId });
+      return castTyped({ bus: fleet.tenant, queue: BUILD_REQUESTS }, buildRequestCodec, about, { id: requestId });
     }),
   );
   return gangs;

@@ -179,14 +179,17 @@ export class PoolFleet {
     const requestSpec = anEncodedSpec({ resources });
     for (const uuid of uuids) {
       const request = { requestId: uuid, requestSpec, count: 1, name: '', instanceUuids: [uuid] };
-      await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: uuid });
+      await castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: uuid });
     }
     return uuids;
   }
 
   async terminate(uuids: readonly string[]): Promise<void> {
     for (const instanceUuid of uuids) {
-      await castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+      await castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, {
+        instanceUuid,
+        projectId: '',
+      });
     }
   }
 

@@ -90,7 +90,9 @@ export class TestCell {
       instanceUuids: [instanceUuid],
       numAlternates: 0,
     };
-    return callMethod(this.bus, RPC_SCHEDULER, selectDestinationsMethod, request, { timeoutMs: 20_000 });
+    return callMethod({ bus: this.bus, queue: RPC_SCHEDULER }, selectDestinationsMethod, request, {
+      timeoutMs: 20_000,
+    });
   }
 
   async stop(): Promise<void> {

@@ -214,7 +214,7 @@ function terminateForeign(random: Random): Action['perform'] {
     const { uuid: instanceUuid, projectId } = instanceAt(world, place) ?? {};
     if (instanceUuid === undefined) return;
     const { bus } = world.fleet.member(projectId === 'tenant-a' ? 'tenant-b' : 'tenant-a');
-    void confirmed(castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' }));
+    void confirmed(castTyped({ bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' }));
   };
 }
 
@@ -226,7 +226,7 @@ function orderAsTenant(random: Random): Action['perform'] {
     if (instanceUuid === undefined || host === undefined) return;
     const queue = agentQueue(host.split('-')[0] ?? '');
     const order = { instanceUuid, host, attempt: 0, report: true, allocations: {}, mappings: {} };
-    void confirmed(castTyped(world.fleet.member('tenant-b').bus, queue, destroyInstanceCodec, order));
+    void confirmed(castTyped({ bus: world.fleet.member('tenant-b').bus, queue }, destroyInstanceCodec, order));
   };
 }
 
@@ -242,7 +242,7 @@ function reportForAnother(random: Random): Action['perform'] {
     const about = { instanceUuid, host, attempt: attemptNumber(instance), claimToken: 0, alternates: [], ...when };
     const report = { ...about, outcome: 'lost', reason: FORGED, message: FORGED } as const;
     const { bus } = world.fleet.member(host === 'h1' ? 'agent-h2' : 'agent-h1');
-    void confirmed(castTyped(bus, BUILD_RESULTS, buildReportCodec, report));
+    void confirmed(castTyped({ bus, queue: BUILD_RESULTS }, buildReportCodec, report));
   };
 }
 
@@ -525,7 +525,7 @@ function hostDisabled(random: Random): Action['perform'] {
     const { bus } = fleet.member('operator');
     const set = (enabled: boolean) => {
       const request = { host, enabled, reason: enabled ? '' : 'an operator' };
-      void confirmed(callMethod(bus, RPC_SCHEDULER, setHostEnabledMethod, request, { timeoutMs: 1_000 }));
+      void confirmed(callMethod({ bus, queue: RPC_SCHEDULER }, setHostEnabledMethod, request, { timeoutMs: 1_000 }));
     };
     set(false);
     fleet.later(forMs, () => set(true));

@@ -63,9 +63,9 @@ export class AmqpBus implements Bus {
     consuming.add(this.#admin);
     this.#metrics = busMetrics(around.metrics, this);
     consuming.onReconnect = () => this.#metrics.reconnects.inc();
-    const lost = () => void this.#admin.check();
-    this.#caster = new Caster(publishing, config, this.#metrics, around, lost);
-    this.#caller = new Caller(connections, config, this.#metrics, around, lost);
+    const sending = { metrics: this.#metrics, lost: () => void this.#admin.check() };
+    this.#caster = new Caster(publishing, config, around, sending);
+    this.#caller = new Caller(connections, config, around, sending);
     this.#answers = new Answers(publishing, around);
   }
 

@@ -14,6 +14,7 @@ import type { BusConfig } from '../options';
 import type { CallOptions, OutgoingMessage } from '../port';
 import { BatchingPublisher } from './batching/batching-publisher';
 import { unframed } from './batching/frame';
+import type { Sending } from './caster';
 import { bufferOf, expirationOf, outgoingProperties } from './message';
 import { originOf, privateQueuePrefix } from './origin';
 import { routeTo } from './route';
@@ -33,14 +34,8 @@ export class Caller {
   readonly publisher: BatchingPublisher;
   #answerQueue = '';
 
-  /** @param onLost  called when the broker has closed the channel, as after a publication to a missing exchange */
-  constructor(
-    { publishing, consuming }: Connections,
-    config: BusConfig,
-    metrics: BusMetrics,
-    around: RuntimeDeps,
-    onLost: () => void,
-  ) {
+  constructor({ publishing, consuming }: Connections, config: BusConfig, around: RuntimeDeps, sending: Sending) {
+    const { metrics, lost: onLost } = sending;
     this.#metrics = metrics;
     this.#around = around;
     this.#refusals = senderLog(around.log, around.clock);

@@ -24,6 +24,13 @@ import {
 import { onBehalfOf } from './origin';
 import { type Route, routeTo } from './route';
 
+/** Shared by all that publish on a bus. */
+export interface Sending {
+  readonly metrics: BusMetrics;
+  /** Called when the broker has closed the channel, as after a publication to a missing exchange. */
+  readonly lost: () => void;
+}
+
 /** Casts, events and dead letters: the broker has the message once the promise resolves. */
 export class Caster {
   readonly #around: RuntimeDeps;
@@ -32,8 +39,7 @@ export class Caster {
   readonly #events: string;
   readonly publisher: BatchingPublisher;
 
-  /** @param lost  called when the broker has closed the channel, as after a publication to a missing exchange */
-  constructor(connection: Connection, config: BusConfig, metrics: BusMetrics, around: RuntimeDeps, lost: () => void) {
+  constructor(connection: Connection, config: BusConfig, around: RuntimeDeps, { metrics, lost }: Sending) {
     this.#metrics = metrics;
     this.#user = connection.user;
     this.#events = inCell(config.cell, EVENTS_EXCHANGE);
@@ -49,18 +55,21 @@ export class Caster {
     properties.mandatory = true;
     if (replyTo !== undefined) properties.replyTo = replyTo;
     if (expiresInMs !== undefined) properties.expiration = expirationOf(expiresInMs);
-    return this.#publish(routeTo(queue, this.#user), message.body, properties, isBatching(queue), expiresInMs);
+    return this.#publish(routeTo(queue, this.#user), message.body, properties, {
+      mayShareFrame: isBatching(queue),
+      expiresInMs,
+    });
   }
 
   publish(topic: string, message: OutgoingMessage): Promise<void> {
     const properties = this.#propertiesOf(message, {});
     properties.persistent = true;
-    return this.#publish({ exchange: this.#events, routingKey: topic }, message.body, properties, false);
+    return this.#publish({ exchange: this.#events, routingKey: topic }, message.body, properties);
   }
 
   /** Puts a message into a queue with the given properties. Errors as in `Bus.cast`. */
   put(queue: QueueSpec, body: Uint8Array, properties: Options.Publish): Promise<void> {
-    return this.#publish(routeTo(queue, this.#user), body, { ...cutProperties(properties), mandatory: true }, false);
+    return this.#publish(routeTo(queue, this.#user), body, { ...cutProperties(properties), mandatory: true });
   }
 
   /** Dead-letters a message of `queue` unchanged in its cell, with the reason in its headers. */
@@ -110,8 +119,10 @@ export class Caster {
     { exchange, routingKey }: Route,
     body: Uint8Array,
     options: Options.Publish,
-    mayShareFrame: boolean,
-    expiresInMs = Infinity,
+    {
+      mayShareFrame = false,
+      expiresInMs = Infinity,
+    }: { mayShareFrame?: boolean; expiresInMs?: number | undefined } = {},
   ): Promise<void> {
     options.userId = this.#user;
     const deadlineMs = this.#around.clock.elapsed() + expiresInMs;

@@ -74,7 +74,7 @@ export async function addHost(
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   if (host.aggregates.includes(uuid)) return { kind: 'unchanged' };
-  return writeMemberships(tx, aggregates, host, [...host.aggregates, uuid], atMs);
+  return writeMemberships(tx, aggregates, host, { uuids: [...host.aggregates, uuid], atMs });
 }
 
 /** Takes a host out of an aggregate, and its root provider, unless its agent says that this is in it. */
@@ -87,8 +87,8 @@ export async function removeHost(
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
   if (!host.aggregates.includes(uuid)) return { kind: 'unchanged' };
-  const rest = host.aggregates.filter((other) => other !== uuid);
-  return writeMemberships(tx, aggregates, host, rest, atMs);
+  const uuids = host.aggregates.filter((other) => other !== uuid);
+  return writeMemberships(tx, aggregates, host, { uuids, atMs });
 }
 
 /** The aggregates of a host's root provider: those that others wrote, and those that operators put the host into. */
@@ -127,8 +127,7 @@ async function writeMemberships(
   tx: Transaction,
   aggregates: Aggregates,
   host: Host,
-  uuids: readonly string[],
-  atMs: number,
+  { uuids, atMs }: { readonly uuids: readonly string[]; readonly atMs: number },
 ): Decided {
   const refusal = await refuseZone(tx, host, inside(aggregates, host.aggregates), inside(aggregates, uuids));
   if (refusal) return refusal;

@@ -200,16 +200,21 @@ function asCatalogueName(name: string, stored: Stored<{ createdAtMs: number }>):
 /** Rows that are being collected. */
 export type RowLists = { -readonly [K in keyof Rows]: NonNullable<Rows[K]>[number][] };
 
+interface SeenRow<T extends TableName> {
+  readonly key: string;
+  readonly stored: Stored<Tables[T]> | undefined;
+  /** A provider's, which its usage has. */
+  readonly generation?: number | undefined;
+}
+
 /**
  * Adds a row to a change as readers of the store see it; undefined when it is gone. Tables that mirrors don't see are left
- * out. `generation` is a provider's, which its usage has.
+ * out.
  */
 export function addRow<T extends TableName>(
   rows: RowLists,
   table: T,
-  key: string,
-  stored: Stored<Tables[T]> | undefined,
-  generation = 0,
+  { key, stored, generation = 0 }: SeenRow<T>,
 ): void {
   const seen = SEEN[table];
   if (seen === undefined) return;

@@ -201,6 +201,7 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
   }
 
   #addRow(rows: RowLists, table: TableName, key: string): void {
-    addRow(rows, table, key, this.get(table, key), this.maps.usage.get(key)?.row.generation);
+    const generation = this.maps.usage.get(key)?.row.generation;
+    addRow(rows, table, { key, stored: this.get(table, key), generation });
   }
 }

@@ -22,14 +22,19 @@ export function decodeLines(lines: readonly Line[]): Rows {
     if (table !== 'usage' || text === '') continue;
     const usage = decodeRow(table, key, text);
     generations.set(key, usage.row.generation);
-    addRow(rows, table, detached(key), usage);
+    addRow(rows, table, { key: detached(key), stored: usage });
   }
   for (const { table, key, text } of lines) {
     if (table === 'usage') continue;
     const rowKey = detached(key);
-    if (text === '') addRow(rows, table, rowKey, undefined);
+    if (text === '') addRow(rows, table, { key: rowKey, stored: undefined });
     else if (table === 'consumer') (rows.consumers ??= []).push(decodeConsumer(rowKey, text));
-    else addRow(rows, table, rowKey, decodeRow(table, rowKey, text), generations.get(key));
+    else
+      addRow(rows, table, {
+        key: rowKey,
+        stored: decodeRow(table, rowKey, text),
+        generation: generations.get(key),
+      });
   }
   return rows;
 }

@@ -121,11 +121,11 @@ class ChangedRows {
       if (text === '') continue;
       const usage = decodeRow('usage', key, text);
       generations.set(key, usage.row.generation);
-      addRow(rows, 'usage', key, usage);
+      addRow(rows, 'usage', { key, stored: usage });
     }
     for (const [table, changed] of this.#rows) {
       if (table === 'usage') continue;
-      for (const [key, stored] of changed) addRow(rows, table, key, stored, generations.get(key));
+      for (const [key, stored] of changed) addRow(rows, table, { key, stored, generation: generations.get(key) });
     }
     return rows;
   }

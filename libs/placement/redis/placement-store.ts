@@ -103,7 +103,8 @@ export class RedisPlacementStore implements PlacementStore {
       (failures, limits) => client.pause(failures, limits),
     );
     this.#commitTransaction = commitPerTick(commit);
-    this.#reportHost = reportHosts(client, scripts.heartbeat, keys, this.#reader, this.#commitTransaction);
+    const decided = { reader: this.#reader, commit: this.#commitTransaction };
+    this.#reportHost = reportHosts(client, scripts.heartbeat, keys, decided);
   }
 
   /** The revisions that the store told this process and that it must still have (`SeenRevisions`). */

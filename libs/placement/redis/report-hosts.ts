@@ -25,8 +25,7 @@ export function reportHosts(
   client: RedisClient,
   script: LuaScript,
   { heartbeats, provider, host, sequence, holder }: Keys,
-  reader: Reader,
-  commit: CommitTransaction,
+  { reader, commit }: { readonly reader: Reader; readonly commit: CommitTransaction },
 ): (report: HostReport) => Promise<ReportResult> {
   const beat = batchPerTick<HostReport, string>(
     MAX_BATCH,

@@ -84,7 +84,7 @@ function* searchFor(
   const plan = planOf(view, query);
   const effort: Effort = { steps: 0, isComplete: true, isPauseDue: aids.isPauseDue };
   const firsts = aids.kept?.firstsOf(query, options);
-  const search = plan && collect(plan, view, options, effort, { columns: aids.columns, firsts });
+  const search = plan && collect(plan, options, effort, { view, columns: aids.columns, firsts });
   if (search === undefined) return { candidates: [], rootCount: 0, isComplete: true, steps: 0 };
   for (let next = search.next(); ; next = search.next()) {
     if (next.done === true) return { ...next.value, isComplete: effort.isComplete, steps: effort.steps };
@@ -147,19 +147,21 @@ const LOOKS_PER_STEP = 16;
 /** Searches that are kept for the second round. */
 const MAX_WAITING = 64;
 
+interface CollectFrom {
+  readonly view: PlacementView;
+  readonly columns: RootColumns | undefined;
+  readonly firsts: Map<string, First> | undefined;
+}
+
 /**
  * One candidate of each tree in each round. A search that waits for the next round holds its whole tree in memory, and
  * with a limit most never get there: so beyond a few it is dropped, and started again when there is a second round.
  */
 function* collect(
   plan: Plan,
-  view: PlacementView,
   options: SearchOptions,
   effort: Effort,
-  {
-    columns,
-    firsts: kept,
-  }: { readonly columns: RootColumns | undefined; readonly firsts: Map<string, First> | undefined },
+  { view, columns, firsts: kept }: CollectFrom,
 ): Generator<undefined, Pick<SearchResult, 'candidates' | 'rootCount'>> {
   const limit = Math.min(options.limit ?? MAX_CANDIDATES, MAX_CANDIDATES);
   const maxSteps = options.maxSteps ?? MAX_STEPS;

@@ -200,8 +200,7 @@ it("a tenant hears nothing of another project's in all that it may send", async 
     await say(
       `operate ${wish}`,
       callMethod(
-        heard,
-        RPC_CONDUCTOR,
+        { bus: heard, queue: RPC_CONDUCTOR },
         operateInstanceMethod,
         { instanceUuid: victim, operation: wish, version: 0 },
         { timeoutMs: 3_000 },

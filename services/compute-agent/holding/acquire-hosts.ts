@@ -140,7 +140,12 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     const { agentRun, formerRun } = parts;
     const request = { serviceHost: config.host, agentRun, formerRun, hosts, leaseMs: leaseMsOf(config), pool };
     try {
-      const { grants, atMs } = await callMethod(parts.bus, STATS, acquireHostsMethod, request, callOptions(config));
+      const { grants, atMs } = await callMethod(
+        { bus: parts.bus, queue: STATS },
+        acquireHostsMethod,
+        request,
+        callOptions(config),
+      );
       return {
         grants: grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch })),
         atMs,
@@ -183,8 +188,9 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     async release(hosts) {
       if (hosts.length === 0) return;
       const request = { serviceHost: config.host, agentRun: parts.agentRun, hosts };
-      await callMethod(parts.bus, STATS, releaseHostsMethod, request, callOptions(config)).catch((error: unknown) =>
-        log.warn({ event: 'hosts_not_released', error }, 'hosts not given back; the next run waits for the lease'),
+      await callMethod({ bus: parts.bus, queue: STATS }, releaseHostsMethod, request, callOptions(config)).catch(
+        (error: unknown) =>
+          log.warn({ event: 'hosts_not_released', error }, 'hosts not given back; the next run waits for the lease'),
       );
     },
   };

@@ -28,7 +28,12 @@ export async function renewByConductors(
     const hosts = late.map(({ host }) => host);
     const request = { serviceHost: config.host, agentRun, formerRun: '', hosts, leaseMs };
     try {
-      const { grants } = await callMethod(bus, HOST_LEASES, acquireHostsMethod, request, callOptions(config));
+      const { grants } = await callMethod(
+        { bus, queue: HOST_LEASES },
+        acquireHostsMethod,
+        request,
+        callOptions(config),
+      );
       // Held by another epoch it was lost and granted anew meanwhile.
       const renewed = late.filter((lease, n) => lease.isHeld && lease.epoch > 0 && grants[n]?.epoch === lease.epoch);
       for (const lease of renewed) lease.renew(askedAtMs);

@@ -29,13 +29,13 @@ export async function handOver(host: Host, order: SetPowerState, tracked: Tracke
     if (isLost()) return ACK;
     const error = BerthError.from(thrown);
     log.warn({ event: 'hand_over_failed', ...attemptFields(host, order), error }, 'an instance was not handed over');
-    return reportPower(host, order, tracked, error);
+    return reportPower(host, order, tracked, { failure: error });
   }
   if (isLost()) return ACK;
   const next = { ...tracked, state: 'stopped', handedOver: true, poweredAt: lease.nextPosition() } as const;
   const isKnown = await keepInstance(host, next);
   log.debug({ event: 'instance_handed_over', ...attemptFields(host, order) }, 'instance is handed over');
-  return isKnown ? reportPower(host, order, next, undefined, handover) : REQUEUE;
+  return isKnown ? reportPower(host, order, next, { handover }) : REQUEUE;
 }
 
 function tooMuch(bytes: number): BerthError {

@@ -50,7 +50,7 @@ async function stop(host: Host, order: SetPowerState, tracked: TrackedInstance):
     },
     (error) => log.warn({ event: 'stop_failed', ...attemptFields(host, order), error }, 'stop failed, retrying'),
   );
-  return isDone ? settled(host, order, tracked, 'stopped') : REQUEUE;
+  return isDone ? settled(host, order, { ...tracked, state: 'stopped' }) : REQUEUE;
 }
 
 async function start(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
@@ -71,9 +71,9 @@ async function start(host: Host, order: SetPowerState, tracked: TrackedInstance)
       );
       // Done, though without success: a late copy of the order must not start an instance that is recorded as
       // stopped.
-      return settled(host, order, tracked, 'stopped', error);
+      return settled(host, order, { ...tracked, state: 'stopped' }, error);
     }
-    return settled(host, order, { ...tracked, heldBefore: undefined, yetToResize: undefined }, 'running');
+    return settled(host, order, { ...tracked, heldBefore: undefined, yetToResize: undefined, state: 'running' });
   });
 }
 
@@ -92,12 +92,12 @@ async function runResized(
 async function settled(
   host: Host,
   order: SetPowerState,
-  tracked: TrackedInstance,
-  state: 'running' | 'stopped',
+  tracked: TrackedInstance & { readonly state: 'running' | 'stopped' },
   failure?: BerthError,
 ): Promise<Settlement> {
-  const next = { ...tracked, state, poweredAt: host.lease.nextPosition() };
+  const { state } = tracked;
+  const next = { ...tracked, poweredAt: host.lease.nextPosition() };
   const isKnown = await keepInstance(host, next);
   host.log.debug({ event: `instance_${state}`, ...attemptFields(host, order) }, `instance is ${state}`);
-  return isKnown ? reportPower(host, order, next, failure) : REQUEUE;
+  return isKnown ? reportPower(host, order, next, { failure }) : REQUEUE;
 }

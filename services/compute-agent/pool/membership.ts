@@ -58,7 +58,7 @@ export function keepMembership(parts: MembershipParts): Membership {
   async function renew(): Promise<number> {
     try {
       const request = { serviceHost, agentRun, formerRun, pool, weight, leaseMs };
-      const answer = await callMethod(bus, STATS, joinPoolMethod, request, options);
+      const answer = await callMethod({ bus, queue: STATS }, joinPoolMethod, request, options);
       failures = 0;
       if (stopping.signal.aborted) return 0;
       if (answer.epoch === 0) {
@@ -89,11 +89,12 @@ export function keepMembership(parts: MembershipParts): Membership {
     },
     stop: () => stopping.abort(),
     async leave() {
-      await callMethod(bus, STATS, leavePoolMethod, { serviceHost, agentRun, pool }, options).catch((error: unknown) =>
-        log.warn(
-          { event: 'pool_not_left', pool, error },
-          'could not leave the pool: other members wait until this lease expires',
-        ),
+      await callMethod({ bus, queue: STATS }, leavePoolMethod, { serviceHost, agentRun, pool }, options).catch(
+        (error: unknown) =>
+          log.warn(
+            { event: 'pool_not_left', pool, error },
+            'could not leave the pool: other members wait until this lease expires',
+          ),
       );
     },
   };

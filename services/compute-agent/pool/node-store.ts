@@ -26,7 +26,7 @@ export async function readNodes(parts: NodeStoreParts, hosts: readonly string[])
   const found = new Map<string, NodeRecord>();
   for (let from = 0; from < hosts.length; from += READ_CHUNK) {
     const request = { serviceHost: config.host, hosts: hosts.slice(from, from + READ_CHUNK), pool: '', marker: '' };
-    const read = () => callMethod(bus, STATS, readNodesMethod, request, callOptions(config));
+    const read = () => callMethod({ bus, queue: STATS }, readNodesMethod, request, callOptions(config));
     const { nodes } = await retry(parts, read, (error) => {
       log.warn({ event: 'nodes_not_read', error }, 'what is remembered of nodes could not be read, retrying');
     });
@@ -41,7 +41,7 @@ export async function readPool(parts: NodeStoreParts): Promise<NodeRecord[]> {
   const found: NodeRecord[] = [];
   for (let marker = ''; ; ) {
     const request = { serviceHost: config.host, hosts: [], pool: config.pool, marker };
-    const read = () => callMethod(bus, STATS, readNodesMethod, request, callOptions(config));
+    const read = () => callMethod({ bus, queue: STATS }, readNodesMethod, request, callOptions(config));
     const { nodes } = await retry(parts, read, (error) => {
       log.warn({ event: 'nodes_not_read', error }, 'what is remembered of the pool could not be read, retrying');
     });
@@ -64,7 +64,7 @@ export function nodeWriter(parts: NodeStoreParts, lease: HostLease): WriteNode {
       if (!lease.isCertainBy(epoch)) throw notSurelyHeld(host, epoch);
       const request = { serviceHost: config.host, epoch, node };
       try {
-        await callMethod(bus, STATS, writeNodeMethod, request, callOptions(config));
+        await callMethod({ bus, queue: STATS }, writeNodeMethod, request, callOptions(config));
       } catch (thrown) {
         const { reason } = BerthError.from(thrown);
         if (isLoss(reason) && lease.epoch === epoch) lease.lose(reason);

@@ -29,8 +29,10 @@ export interface OpenNode {
   readonly openDriver: () => Promise<Driver>;
 }
 
-/** A node before its grant. */
-export interface KnownNode {
+/** A node that this run was granted, and the records of it. */
+export interface GrantedNode {
+  readonly description: NodeDescription;
+  readonly controller: NodeController;
   /** The record in the store. */
   readonly stored: NodeRecord | undefined;
   /**
@@ -54,9 +56,7 @@ const FIRST_LOOKS = 3;
 export async function openNode(
   parts: OpenNodeParts,
   lease: HostLease,
-  description: NodeDescription,
-  controller: NodeController,
-  { stored, own }: KnownNode,
+  { description, controller, stored, own }: GrantedNode,
 ): Promise<OpenNode> {
   const { config, clock, log, random, proof, onHealth } = parts;
   const { resourceClass } = description;

@@ -4,7 +4,6 @@ import { keysToGiveUp } from '#libs/ring/shares';
 import { type ManagedHost, openHost } from '../carried-hosts';
 import type { NodeController } from '../drivers/baremetal/node-controller';
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
-import type { NodeDescription } from '../drivers/baremetal/sources/node-source';
 import { notSurelyHeld } from '../drivers/fenced';
 import type { HostLease } from '../holding/host-lease';
 import type { Host, HostParts } from '../host/host';
@@ -15,7 +14,7 @@ import { claimEarly } from './claim-early';
 import { keepCompared } from './keep-compared';
 import type { NodeStoreParts } from './node-store';
 import { noticeOthers } from './notice-others';
-import { openNode, type PoolNodes } from './open-node';
+import { type GrantedNode, openNode, type PoolNodes } from './open-node';
 import { undoLeft } from './undo-left';
 
 /** The nodes of a pool; this run holds those that the ring assigns to it. */
@@ -77,10 +76,12 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       log.warn({ event: 'node_claimed_by_other', host: identity.name, error }, 'another agent has claimed this node');
       giveUp(one);
     });
-    const opened = await openWith(one, around, description, controller, known).catch(async (thrown: unknown) => {
-      await controller.close();
-      throw thrown;
-    });
+    const opened = await openWith(one, around, { description, controller, stored: known }).catch(
+      async (thrown: unknown) => {
+        await controller.close();
+        throw thrown;
+      },
+    );
     const { host } = opened;
     host.driver.onCapacityChange?.(() => {
       one.known = opened.node.record;
@@ -108,11 +109,9 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   async function openWith(
     one: ManagedHost,
     around: Parameters<typeof openNode>[0] & Omit<HostParts, 'driver' | 'facts' | 'journal' | 'lease'>,
-    description: NodeDescription,
-    controller: NodeController,
-    stored: NodeRecord | undefined,
+    granted: Omit<GrantedNode, 'own'>,
   ) {
-    const opened = await openNode(around, one.lease, description, controller, { stored, own: one.known });
+    const opened = await openNode(around, one.lease, { ...granted, own: one.known });
     one.journal = opened.journal;
     remembered.set(one.lease.host, opened.node);
     const host = await openHost(one, { ...around, driver: opened.openDriver }, lostReports);

@@ -35,7 +35,7 @@ export async function reportBuild(host: Host, about: ReportedAttempt, result: Bu
   const sender = agentSender(facts.name);
   const isReported = await retryUntilDrainEnd(
     host,
-    () => castTyped(bus, BUILD_RESULTS, buildReportCodec, report, { sender }),
+    () => castTyped({ bus, queue: BUILD_RESULTS }, buildReportCodec, report, { sender }),
     (error) =>
       log.warn({ event: 'build_report_failed', ...attemptFields(host, about), error }, 'build not reported, retrying'),
   );

@@ -9,19 +9,22 @@ import { powerStateOf } from '../host/judge-power-state';
 import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields } from './report-build';
 
+export interface PowerOutcome {
+  /** The error of a failed start, or of a failed handover. */
+  readonly failure?: BerthError | undefined;
+  /** For an instance stopped to be moved. */
+  readonly handover?: Uint8Array;
+}
+
 /**
  * Reports an instance's state to the conductors, after an order to stop or start it, and retries until the broker has
  * the report. Settles the order like `reportBuild`.
- *
- * @param failure   why it could not be started, or handed over
- * @param handover  of an instance stopped to be moved
  */
 export async function reportPower(
   host: Host,
   { restsOnEpoch, restsOnPosition, migrationUuid }: SetPowerState,
   tracked: TrackedInstance,
-  failure?: BerthError,
-  handover?: Uint8Array,
+  { failure, handover }: PowerOutcome = {},
 ): Promise<Settlement> {
   const { bus, facts, log, lease } = host;
   if (host.isOver?.()) return REQUEUE;
@@ -43,7 +46,7 @@ export async function reportPower(
   const sender = agentSender(facts.name);
   const isReported = await retryUntilDrainEnd(
     host,
-    () => castTyped(bus, BUILD_RESULTS, powerReportCodec, report, { sender }),
+    () => castTyped({ bus, queue: BUILD_RESULTS }, powerReportCodec, report, { sender }),
     (error) =>
       log.warn(
         { event: 'power_report_failed', ...attemptFields(host, { instanceUuid, attempt }), error },

@@ -12,6 +12,13 @@ import type { Stats } from '../host/stats';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
 
+export interface ReporterDeps extends RuntimeDeps {
+  readonly bus: Bus;
+  readonly config: AgentConfig;
+  readonly counters: AgentMetrics;
+  readonly agentRun: string;
+}
+
 /** Sends the stats of all hosts of a process. */
 export interface Reporter {
   /** Reports for a host from now on, first at once, while it is held. */
@@ -89,13 +96,7 @@ const FIRST_PAUSE_MS = 100;
  * because the next may be accepted. Each try has a sequence number of its own, so that a lost answer does not make the
  * next report stale. When another run holds the host, its reports end until it is held again.
  */
-export function createReporter(
-  bus: Bus,
-  config: AgentConfig,
-  counters: AgentMetrics,
-  agentRun: string,
-  { clock, random, log }: RuntimeDeps,
-): Reporter {
+export function createReporter({ bus, config, counters, agentRun, clock, random, log }: ReporterDeps): Reporter {
   const all = new Set<Reporting>();
   /** Last sequences of hosts no longer reported: should they come back, their reports continue from there. */
   const sequences = new Map<string, number>();
@@ -140,7 +141,7 @@ export function createReporter(
       const name = host.lease.host;
       const request = { ...stats, host: name, agentRun, sequence, disabled, answeredAtMs };
       const options = { timeoutMs: config.reportTimeoutMs, sender: agentSender(name) };
-      const response = await callMethod(bus, STATS, updateResourceStatsMethod, request, options);
+      const response = await callMethod({ bus, queue: STATS }, updateResourceStatsMethod, request, options);
       const { wantsAllocationRequests } = response;
       host.answeredAtMs = response.atMs ?? 0;
       if (response.atMs) host.lease.hearStoreTime(response.atMs);

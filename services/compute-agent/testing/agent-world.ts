@@ -165,14 +165,14 @@ export class AgentWorld {
 
   /** Orders a build, on h1 unless `fields` name another host. */
   build(fields: BuildFields = {}): Promise<void> {
-    return castTyped(this.bus, this.orderQueue, buildInstanceCodec, aBuild(fields));
+    return castTyped({ bus: this.bus, queue: this.orderQueue }, buildInstanceCodec, aBuild(fields));
   }
 
   /** Orders a destroy, on h1 unless `fields` name another host; reported by default. */
   destroy(fields: Partial<DestroyInstance> & Pick<DestroyInstance, 'instanceUuid'>): Promise<void> {
     const claimed = { allocations: {}, mappings: {} };
     const destroy = { host: 'h1', attempt: 0, report: true, epoch: 0, claimToken: 0, ...claimed, ...fields };
-    return castTyped(this.bus, this.orderQueue, destroyInstanceCodec, destroy);
+    return castTyped({ bus: this.bus, queue: this.orderQueue }, destroyInstanceCodec, destroy);
   }
 
   /** Orders a stop or start of an instance on h1; by default after h1's last statement. */
@@ -182,7 +182,7 @@ export class AgentWorld {
     const restsOn = { restsOnEpoch: epoch, restsOnPosition: position };
     const claimed = { allocations: {}, mappings: {} };
     const order = { host: 'h1', attempt: 1, claimToken: 7, epoch: 0, ...restsOn, ...claimed, ...fields };
-    return castTyped(this.bus, this.orderQueue, setPowerStateCodec, order);
+    return castTyped({ bus: this.bus, queue: this.orderQueue }, setPowerStateCodec, order);
   }
 
   /** Attempt, outcome and reason of all reports to the conductor. */

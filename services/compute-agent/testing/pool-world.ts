@@ -181,24 +181,24 @@ export class PoolWorld {
   build(agent: string, instanceUuid: string, epoch = 0): Promise<void> {
     const spec = requestSpec({ [GOLD]: 1 }, { projectId: 'p', userId: 'u' });
     const build: BuildInstance = { ...aBuild({ instanceUuid, requestSpec: spec, epoch }), host: NODE };
-    return castTyped(this.bus, agentQueue(agent).name, buildInstanceCodec, build);
+    return castTyped({ bus: this.bus, queue: agentQueue(agent).name }, buildInstanceCodec, build);
   }
 
   destroy(agent: string, instanceUuid: string): Promise<void> {
     const destroy = { instanceUuid, host: NODE, attempt: 0, report: true, epoch: 0, claimToken: 0, ...CLAIMED };
-    return castTyped(this.bus, agentQueue(agent).name, destroyInstanceCodec, destroy);
+    return castTyped({ bus: this.bus, queue: agentQueue(agent).name }, destroyInstanceCodec, destroy);
   }
 
   setPower(agent: string, instanceUuid: string, powerState: SetPowerState['powerState']): Promise<void> {
     const { epoch: restsOnEpoch = 0, position: restsOnPosition = 0 } = this.power ?? {};
     const restsOn = { restsOnEpoch, restsOnPosition };
     const order = { instanceUuid, host: NODE, attempt: 1, claimToken: 7, epoch: 0, powerState, ...restsOn, ...CLAIMED };
-    return castTyped(this.bus, agentQueue(agent).name, setPowerStateCodec, order);
+    return castTyped({ bus: this.bus, queue: agentQueue(agent).name }, setPowerStateCodec, order);
   }
 
   operate(agent: string, verb: OperateNode['verb']): Promise<void> {
     const order = { host: NODE, verb, reason: '', bootDevice: undefined, epoch: 0, restsOnUpdatedAtMs: 0 };
-    return castTyped(this.bus, agentQueue(agent).name, operateNodeCodec, order);
+    return castTyped({ bus: this.bus, queue: agentQueue(agent).name }, operateNodeCodec, order);
   }
 
   /** The node's stored record. */

@@ -53,12 +53,14 @@ function asked(by: Identity = SERVICE) {
   const options = { timeoutMs: 1_000 };
   return {
     create: async (fields: Partial<CreateFlavorRequest> = {}) =>
-      (await callMethod(bus, RPC_CONDUCTOR, createFlavorMethod, { ...SMALL, ...fields }, options)).flavor,
+      (await callMethod({ bus, queue: RPC_CONDUCTOR }, createFlavorMethod, { ...SMALL, ...fields }, options)).flavor,
     update: async (fields: Partial<UpdateFlavorRequest>, name = SMALL.name) =>
-      (await callMethod(bus, RPC_CONDUCTOR, updateFlavorMethod, { ...UNCHANGED, name, ...fields }, options)).flavor,
+      (await callMethod({ bus, queue: RPC_CONDUCTOR }, updateFlavorMethod, { ...UNCHANGED, name, ...fields }, options))
+        .flavor,
     remove: async (name = SMALL.name) =>
-      (await callMethod(bus, RPC_CONDUCTOR, deleteFlavorMethod, { name }, options)).flavor,
-    list: async (name = '') => (await callMethod(bus, RPC_CONDUCTOR, listFlavorsMethod, { name }, options)).flavors,
+      (await callMethod({ bus, queue: RPC_CONDUCTOR }, deleteFlavorMethod, { name }, options)).flavor,
+    list: async (name = '') =>
+      (await callMethod({ bus, queue: RPC_CONDUCTOR }, listFlavorsMethod, { name }, options)).flavors,
   };
 }
 
@@ -80,7 +82,7 @@ async function build(spec: Partial<RequestSpec>, requestId = world.random.uuid()
     return { kind: 'ack' };
   });
   const request = { requestId, requestSpec: anEncodedSpec(spec), count: 1, name: 'web', instanceUuids: [] };
-  await castTyped(world.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId, replyTo });
+  await castTyped({ bus: world.bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId, replyTo });
   await world.clock.advance(100);
   await replies.cancel();
   return { requestId, answers };

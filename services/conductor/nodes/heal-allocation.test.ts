@@ -65,7 +65,12 @@ function pick(of: ConductorDeps['instances'], name: string | symbol, update: unk
 
 async function heal(): Promise<boolean | string> {
   const { uuid: instanceUuid } = await world.only();
-  const asked = callMethod(world.bus, RPC_CONDUCTOR, healAllocationMethod, { instanceUuid }, { timeoutMs: 500 });
+  const asked = callMethod(
+    { bus: world.bus, queue: RPC_CONDUCTOR },
+    healAllocationMethod,
+    { instanceUuid },
+    { timeoutMs: 500 },
+  );
   const settled = asked.then(
     ({ changed }) => changed,
     (thrown: unknown) => BerthError.from(thrown).reason,

@@ -29,7 +29,7 @@ const acquire = (holder: typeof AGENT, ...hosts: string[]) =>
 async function renewed(holder: typeof AGENT, ...hosts: string[]): Promise<number[]> {
   const options = { timeoutMs: 1_000, sender: agentSender(holder.serviceHost) };
   const request = { ...holder, hosts, leaseMs: LEASE_MS };
-  const { grants } = await callMethod(world.bus, HOST_LEASES, acquireHostsMethod, request, options);
+  const { grants } = await callMethod({ bus: world.bus, queue: HOST_LEASES }, acquireHostsMethod, request, options);
   return grants.map(({ epoch }) => epoch);
 }
 

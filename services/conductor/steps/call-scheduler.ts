@@ -13,7 +13,7 @@ import type { ConductorContext } from '../context';
 export async function callScheduler<Q, A>(c: ConductorContext, method: Method<Q, A>, request: Q): Promise<A> {
   try {
     const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
-    return await callMethod(c.bus, RPC_SCHEDULER, method, request, options);
+    return await callMethod({ bus: c.bus, queue: RPC_SCHEDULER }, method, request, options);
   } catch (thrown) {
     const error = BerthError.from(thrown);
     switch (error.reason) {

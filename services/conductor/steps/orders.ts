@@ -59,7 +59,7 @@ export async function orderBuild(
   try {
     const expiresInMs = expiryOf(timeLeftMs, c.config.retentionMs);
     const options = { id: `${uuid}.${build.attempt}`, isTransient: true, expiresInMs };
-    await castTyped(c.bus, agentQueue(serviceHost), buildInstanceCodec, build, options);
+    await castTyped({ bus: c.bus, queue: agentQueue(serviceHost) }, buildInstanceCodec, build, options);
     return undefined;
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -144,7 +144,7 @@ export async function orderDestroy(
   try {
     const projectId = record?.projectId ?? '';
     const destroy = { instanceUuid, host, attempt, claimToken, report, epoch, projectId, ...claimed };
-    await castTyped(c.bus, agentQueue(serviceHost), destroyInstanceCodec, destroy);
+    await castTyped({ bus: c.bus, queue: agentQueue(serviceHost) }, destroyInstanceCodec, destroy);
     return isDown ? 'host_down' : 'told';
   } catch (thrown) {
     if (BerthError.from(thrown).code !== 'not_found') throw thrown;
@@ -170,7 +170,7 @@ export async function orderPowerState(
   const about = { instanceUuid, host, attempt, claimToken, epoch, ...claimedOf(c, record) };
   const order = { ...about, powerState, ...restsOn, ...move };
   try {
-    await castTyped(c.bus, agentQueue(serviceHost), setPowerStateCodec, order);
+    await castTyped({ bus: c.bus, queue: agentQueue(serviceHost) }, setPowerStateCodec, order);
   } catch (thrown) {
     // A host without a queue is silent, and one with a full queue is told again.
     const { code } = BerthError.from(thrown);

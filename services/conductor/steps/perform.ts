@@ -89,7 +89,7 @@ async function performOnRecord(
     case 'claim_next_host':
       return { ...look, observed: await claimNextHost(c, record) };
     case 'record_active':
-      return recordBuilt(c, look, record, { state: 'active', dueAtMs: undefined }, step.at);
+      return recordBuilt(c, look, record, { state: 'active', dueAtMs: undefined, at: step.at });
     case 'record_unknown':
       return after(look, await writeRecord(c, record, { state: 'unknown' }), undefined);
     case 'record_power_change': {
@@ -107,7 +107,7 @@ async function performOnRecord(
     }
     case 'record_built_to_stop': {
       const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
-      return recordBuilt(c, look, record, { state: 'stopping', dueAtMs }, step.at);
+      return recordBuilt(c, look, record, { state: 'stopping', dueAtMs, at: step.at });
     }
     case 'record_rebuilding':
       return recordRebuilding(c, look, record);
@@ -254,13 +254,18 @@ async function conclude(
   return after(look, result, isSilent ? { kind: 'superseded', host, attempt } : { kind: 'nothing' });
 }
 
+interface Built {
+  readonly state: 'active' | 'stopping';
+  readonly dueAtMs: number | undefined;
+  readonly at: HostPosition | undefined;
+}
+
 /** Its host has it: it is ACTIVE, or was stopped before it was built there, and its host is told to stop it. */
 async function recordBuilt(
   c: Conductor,
   look: ReconcileInput,
   record: Instance,
-  change: { readonly state: 'active' | 'stopping'; readonly dueAtMs: number | undefined },
-  at: HostPosition | undefined,
+  { at, ...change }: Built,
 ): Promise<ReconcileInput | undefined> {
   const nowMs = c.clock.now();
   const result = await writeRecord(c, record, {

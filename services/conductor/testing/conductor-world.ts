@@ -204,12 +204,12 @@ export class ConductorWorld {
     const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, rebuildPolicy, ...spec });
     const about = { minCount, ...(admission && { admission: { ...NO_ADMISSION, ...admission } }) };
     const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs, ...about };
-    await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
+    await castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId });
     return requestId;
   }
 
   terminate(instanceUuid: string): Promise<void> {
-    return castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+    return castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' });
   }
 
   report(order: BuildInstance, outcome: BuildReport['outcome']): Promise<void> {
@@ -227,7 +227,7 @@ export class ConductorWorld {
 
   async sendReport(report: BuildReport): Promise<void> {
     this.reports.push(report);
-    await castTyped(this.bus, BUILD_RESULTS, buildReportCodec, report);
+    await castTyped({ bus: this.bus, queue: BUILD_RESULTS }, buildReportCodec, report);
   }
 
   /** The differences of a host's next report and the store, with the test's fields. */
@@ -242,7 +242,7 @@ export class ConductorWorld {
   /** Says that a host's report and the store disagree. */
   sendDiscrepancy(discrepancy: HostDiscrepancy): Promise<void> {
     this.discrepancies.push(discrepancy);
-    return castTyped(this.bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);
+    return castTyped({ bus: this.bus, queue: BUILD_RESULTS }, hostDiscrepancyCodec, discrepancy);
   }
 
   /** A host says all that is there, as it is now. */
@@ -439,7 +439,7 @@ export class ConductorWorld {
 
   async sendPowerReport(report: PowerReport): Promise<void> {
     this.powerReports.push(report);
-    await castTyped(this.bus, BUILD_RESULTS, powerReportCodec, report);
+    await castTyped({ bus: this.bus, queue: BUILD_RESULTS }, powerReportCodec, report);
   }
 
   /** As a client does: by the version that it sees, unless the test says another. */
@@ -452,20 +452,23 @@ export class ConductorWorld {
     const [record] = await this.instances.get([instanceUuid]);
     const request = { instanceUuid, operation, version: version ?? record?.version ?? 0, ...move };
     const options = { timeoutMs: 1_000 };
-    return (await callMethod(this.bus, RPC_CONDUCTOR, operateInstanceMethod, request, options)).instance;
+    return (await callMethod({ bus: this.bus, queue: RPC_CONDUCTOR }, operateInstanceMethod, request, options))
+      .instance;
   }
 
   /** Has several instances moved together, live, or asks where they would go. */
   moveInstances(moves: MoveInstancesRequest['moves'], options: Partial<MoveInstancesRequest> = {}) {
     const request = { operation: 'live_migrate', moves, leaveHosts: [], dryRun: false, ...options } as const;
-    return callMethod(this.bus, RPC_CONDUCTOR, moveInstancesMethod, request, { timeoutMs: 1_000 });
+    return callMethod({ bus: this.bus, queue: RPC_CONDUCTOR }, moveInstancesMethod, request, { timeoutMs: 1_000 });
   }
 
   /** An instance as clients see it. */
   async view(instanceUuid: string): Promise<InstanceView | undefined> {
     const any = { requestId: '', projectId: '', state: undefined, host: '', marker: '', limit: 1 };
     const request = { ...any, instanceUuid };
-    const { instances } = await callMethod(this.bus, RPC_CONDUCTOR, listInstancesMethod, request, { timeoutMs: 1_000 });
+    const { instances } = await callMethod({ bus: this.bus, queue: RPC_CONDUCTOR }, listInstancesMethod, request, {
+      timeoutMs: 1_000,
+    });
     return instances[0];
   }
 

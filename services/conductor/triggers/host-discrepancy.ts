@@ -44,10 +44,12 @@ export async function onHostDiscrepancy(c: Conductor, { body }: IncomingMessage)
     host,
     running.filter(({ instanceUuid }) => !byUuid.has(instanceUuid)),
   );
-  const left = await leftByTheirHosts(c, host, running, byUuid, lost);
+  const left = await leftByTheirHosts(c, host, running, { records: byUuid, lost });
   const runs = (isClaimed: boolean) => (instance: RunningInstance) => {
     const uuid = instance.instanceUuid;
-    return lookAtRunning(c, discrepancy, instance, isClaimed, byUuid.get(uuid), {
+    return lookAtRunning(c, discrepancy, instance, {
+      isClaimed,
+      record: byUuid.get(uuid),
       lost,
       wasStray: strays.has(uuid),
       isLeft: left.has(uuid),
@@ -86,8 +88,7 @@ async function leftByTheirHosts(
   c: Conductor,
   host: string,
   running: readonly RunningInstance[],
-  records: ReadonlyMap<string, Instance>,
-  lost: LostWrites,
+  { records, lost }: { readonly records: ReadonlyMap<string, Instance>; readonly lost: LostWrites },
 ): Promise<ReadonlySet<string>> {
   const moved = running
     .filter((one) => isMovedByForgotten(records.get(one.instanceUuid), one, lost))
@@ -126,13 +127,22 @@ async function noteRefusal(
   await keepDoubt(c, 'host_refused', { instanceUuid: '', host, source, message: `${reason}: ${message}` });
 }
 
+/** Facts about an instance besides its host's report. */
+interface KnownOfIt {
+  readonly isClaimed: boolean;
+  readonly record: Instance | undefined;
+  readonly lost: LostWrites;
+  /** True for an unknown instance that was seen on this host while a record placed it elsewhere. */
+  readonly wasStray: boolean;
+  /** True when the host of its record has left it. */
+  readonly isLeft: boolean;
+}
+
 function lookAtRunning(
   c: Conductor,
   discrepancy: HostDiscrepancy,
   instance: RunningInstance,
-  isClaimed: boolean,
-  record: Instance | undefined,
-  { lost, wasStray, isLeft }: { readonly lost: LostWrites; readonly wasStray: boolean; readonly isLeft: boolean },
+  { isClaimed, record, lost, wasStray, isLeft }: KnownOfIt,
 ): ReconcileInput {
   const { host, providerUuid, epoch, position, reporter } = discrepancy;
   const isVouched = isForgotten(record, instance, lost) || isLeft;

@@ -1,8 +1,7 @@
 import type { CheckHost, FilterContext, HostFilter } from '../filters/filter';
-import type { NamedHosts } from '../filters/named-hosts';
+import { namedHosts } from '../filters/named-hosts';
 import type { HostState } from './host-state';
-import type { HostVerdicts } from './host-verdicts';
-import { type Refusals } from './refusals';
+import type { RefusalSinks } from './host-verdicts';
 
 /** The step of what a request says of hosts by name. */
 const NAMED = 'the request';
@@ -10,12 +9,11 @@ const NAMED = 'the request';
 /** The hosts that pass; the others are counted by the first step that refuses them. */
 export function filterHosts(
   hosts: readonly HostState[],
-  named: NamedHosts,
   filters: readonly HostFilter[],
   context: FilterContext,
-  refusals: Refusals,
-  verdicts?: HostVerdicts,
+  { refusals, verdicts }: RefusalSinks,
 ): HostState[] {
+  const named = namedHosts(context.request);
   const checks: (readonly [string, CheckHost])[] = [[NAMED, named.check]];
   if (!named.skipsFilters) {
     for (const filter of filters) {

@@ -4,9 +4,8 @@ import { findCandidatesInTurns, type SearchAids } from '#libs/placement/search/f
 import { type Candidate, type CandidateQuery, MAX_STEPS_PER_ROOT } from '#libs/placement/search/query';
 import { turnsBy } from '#libs/placement/search/turns';
 import type { NovaFacts } from '../facts/nova-facts';
-import type { HostVerdicts } from './host-verdicts';
+import type { RefusalSinks } from './host-verdicts';
 import type { KnownHost, KnownHosts } from './known-hosts';
-import { type Refusals } from './refusals';
 import { whyNoCandidate } from './why-no-candidate';
 
 /** Nodes on which something can be claimed, each with the ways to do it. */
@@ -74,8 +73,7 @@ export function explainNoCandidates(
   query: CandidateQuery,
   found: FoundHosts,
   { view, facts }: { readonly view: PlacementView; readonly facts: NovaFacts },
-  refusals: Refusals,
-  verdicts?: HostVerdicts,
+  { refusals, verdicts }: RefusalSinks,
 ): void {
   const has = new Set(found.hosts.map(({ known }) => known.node.uuid));
   for (const node of facts.nodes()) {

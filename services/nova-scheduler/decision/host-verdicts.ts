@@ -2,6 +2,12 @@ import { bestFirst } from '../weighers/weigher';
 import type { HostState } from './host-state';
 import { Refusals } from './refusals';
 
+/** Receivers of refusals: their counts, and the verdict on each host where verdicts are taken. */
+export interface RefusalSinks {
+  readonly refusals: Refusals;
+  readonly verdicts?: HostVerdicts | undefined;
+}
+
 interface RefusedHost {
   readonly kind: 'refused';
   readonly host: string;

@@ -3,7 +3,6 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Candidate } from '#libs/placement/search/query';
 import type { NovaFacts, NovaNode } from '../facts/nova-facts';
 import type { FilterContext, FilterSettings, HostFilter } from '../filters/filter';
-import { namedHosts } from '../filters/named-hosts';
 import type { NovaRequest } from '../request/nova-request';
 import { bestFirst, type Weighing, weighHosts } from '../weighers/weigher';
 import { filterHosts } from './filter-hosts';
@@ -152,7 +151,7 @@ class Placing {
       claimedRoots: () => new Set([...claimedRoots(request, view, instanceUuid), ...this.#awaitedRoots()]),
       settings: this.settings,
     };
-    const passing = filterHosts(this.#hosts, namedHosts(request), filters, context, refusals, verdicts);
+    const passing = filterHosts(this.#hosts, filters, context, { refusals, verdicts });
     const weigh = (parts?: Map<string, Float64Array>) => weighHosts(passing, weighings, context, parts);
     const weights = verdicts === undefined ? weigh() : verdicts.rank(passing, weigh);
     for (const host of this.#drawn(passing, weights)) {

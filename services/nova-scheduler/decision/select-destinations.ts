@@ -136,7 +136,7 @@ async function place(
   const refusals = result.kind === 'placed' ? new Refusals() : result.refusals;
   const [query] = queries;
   if (query !== undefined && (result.kind === 'refused' || attempt.isDryRun))
-    explainNoCandidates(query, found, { ...deps, view: deps.mirror }, refusals, basis.verdicts);
+    explainNoCandidates(query, found, { ...deps, view: deps.mirror }, { refusals, ...basis });
   if (result.kind === 'placed') return { placed: result.placed, ...basis };
   const { placedCount } = result;
   const before = `${placedCount} of ${attempt.places.length} instances found a host; for the next: `;
@@ -153,7 +153,7 @@ async function decide(
   const { settings, mirror: view, facts, inFlight, hardware } = deps;
   const claims = !request.isRebuild && instanceUuids !== undefined;
   const queries = request.isRebuild ? [] : queriesOf(request, deps);
-  const found = await hostsFor(request, queries, places.length, refusedRoots, deps);
+  const found = await hostsFor({ request, places, refusedRoots }, queries, deps);
   const keeps = claims && !isDryRun;
   const shown = new Map((instanceUuids ?? []).map((uuid) => [uuid, view.consumer(uuid)?.allocations ?? {}]));
   const heldHere = keeps ? heldClaims(request, instanceUuids, queries, { view, facts }) : new Map<string, Pick>();
@@ -223,10 +223,8 @@ function requestedNode({ spec }: NovaRequest, facts: NovaFacts): NovaNode | unde
 }
 
 async function hostsFor(
-  request: NovaRequest,
+  { request, places, refusedRoots }: Omit<Attempt, 'instanceUuids' | 'withAlternates'>,
   queries: readonly CandidateQuery[],
-  count: number,
-  refusedRoots: ReadonlySet<string>,
   { mirror: view, facts, knownHosts, aids, clock, settings }: SelectDeps,
 ): Promise<FoundHosts> {
   if (request.isRebuild) {
@@ -234,7 +232,7 @@ async function hostsFor(
     return { hosts: all.map((known) => ({ known, candidates: [] })), unknownRoots: [] };
   }
   const { maxSearchSteps } = settings;
-  const found = await findHosts(queries, count, { view, knownHosts, aids, clock, maxSearchSteps });
+  const found = await findHosts(queries, places.length, { view, knownHosts, aids, clock, maxSearchSteps });
   if (refusedRoots.size === 0) return found;
   return { ...found, hosts: found.hosts.filter(({ known }) => !refusedRoots.has(known.node.uuid)) };
 }

@@ -50,7 +50,11 @@ export async function claimElsewhere(
   if (known.some((claim) => holdsUnknown(claim, held, shown))) return decideAgain(known, held, deps);
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const wanted = new Map(claims.map((claim) => [claim.instanceUuid, wantedOf(claim, held)]));
-    const written = await write(claims, wanted, held, request, deps, attempt === ATTEMPTS);
+    const written = await client.write(bodiesOf(claims, wanted, held, request)).catch((thrown: unknown) => {
+      if (attempt === ATTEMPTS) throw thrown;
+      // No answer came.
+      return undefined;
+    });
     if (written?.kind === 'refused' && written.code !== 'placement.concurrent_update')
       return conflictOf(written, claims, deps);
     const now = written?.kind === 'written' ? undefined : await heldBy(claims, client);
@@ -114,15 +118,12 @@ function holdsUnknown({ instanceUuid: uuid }: InstanceClaim, held: HeldByInstanc
   return providers.some((provider) => !(provider in (shown.get(uuid) ?? {})));
 }
 
-/** @returns undefined when no answer came, unless it was the last attempt */
-async function write(
+function bodiesOf(
   claims: readonly InstanceClaim[],
   wanted: ReadonlyMap<string, Allocations>,
   held: HeldByInstance,
   { projectId, userId }: NovaRequest,
-  { client }: ElsewhereDeps,
-  isLast: boolean,
-): Promise<Written | undefined> {
+): Readonly<Record<string, ConsumerBody>> {
   const bodies = claims.map(({ instanceUuid: uuid, candidate: { mappings } }): [string, ConsumerBody] => {
     const byProvider = Object.entries(wanted.get(uuid) ?? {}).map(([provider, resources]) => [provider, { resources }]);
     return [
@@ -136,12 +137,7 @@ async function write(
       },
     ];
   });
-  try {
-    return await client.write(Object.fromEntries(bodies));
-  } catch (thrown) {
-    if (isLast) throw thrown;
-    return undefined;
-  }
+  return Object.fromEntries(bodies);
 }
 
 /** A host that is full, or gone: the sentence names its provider. */

@@ -62,7 +62,7 @@ export function registerBuilds(app: FastifyInstance, deps: BuildDeps, around: Ar
           const by = { client: () => builds.get(), nameKeys: builds.nameKeys };
           const its = { caller, config, placement, ...by, nowMs: clock.now() };
           const answer = await route.handler({ ...call, ...its });
-          return sendAnswer(request, reply, answer, 0, deps);
+          return sendAnswer(reply, answer, 0, deps);
         } finally {
           free();
         }

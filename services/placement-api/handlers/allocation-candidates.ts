@@ -30,7 +30,7 @@ export async function listCandidates({ query, version, wantsIds }: ApiRequest, p
   if (candidates.length === 0 && !isComplete) throw tooCostly(asked);
   const ids = wantsIds ? new Map(candidates.map((one) => [one, placement.newUuid()])) : undefined;
   if (ids) await placement.keepCandidates([...ids].map(([one, id]) => ({ id, content: claimText(one) })));
-  const json = await candidatesText(placement, asked, candidates, version, ids);
+  const json = await candidatesText(placement, asked, candidates, { version, ids });
   return { status: 200, json, lastModifiedMs: 'now' };
 }
 
@@ -72,8 +72,7 @@ async function candidatesText(
   placement: Placement,
   { groups }: CandidateQuery,
   found: readonly Candidate[],
-  version: Microversion,
-  ids?: ReadonlyMap<Candidate, string>,
+  { version, ids }: { readonly version: Microversion; readonly ids: ReadonlyMap<Candidate, string> | undefined },
 ): Promise<string> {
   const view = placement.recent;
   const nestedAware = version >= SINCE.nestedCandidates;

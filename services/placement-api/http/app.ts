@@ -123,8 +123,8 @@ export async function createApp(deps: AppDeps): Promise<App> {
         url,
         async handler(request, reply) {
           const { principal = NOBODY, version = 0 } = known.get(request) ?? {};
-          const answer = await serve(deps, route, request, principal, version);
-          return sendAnswer(request, reply, answer, version, deps);
+          const answer = await serve(deps, route, request, { principal, version });
+          return sendAnswer(reply, answer, version, deps);
         },
       });
     }

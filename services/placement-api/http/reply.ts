@@ -8,13 +8,13 @@ import type { Answer } from './request';
 
 /** Sends a handler's answer. */
 export function sendAnswer(
-  request: FastifyRequest,
   reply: FastifyReply,
   answer: Answer,
   version: Microversion,
   { clock, config }: { readonly clock: Clock; readonly config: Pick<PlacementApiConfig, 'pathPrefix'> },
 ): FastifyReply {
   const { status, body, json = body && JSON.stringify(body), location, lastModifiedMs } = answer;
+  const { request } = reply;
   reply.code(status);
   if (location !== undefined)
     reply.header('location', `${request.protocol}://${request.host}${config.pathPrefix}${location}`);

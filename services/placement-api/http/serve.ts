@@ -34,8 +34,7 @@ export async function serve(
   { placement, policy, config }: ServeDeps,
   route: Route,
   request: FastifyRequest,
-  principal: Principal,
-  version: Microversion,
+  { principal, version }: { readonly principal: Principal; readonly version: Microversion },
 ): Promise<Answer> {
   if (version < route.since) throw notYet(route);
   const schema = at(route.input, version);

@@ -54,7 +54,7 @@ async function agent(pool: string, serviceHost: string) {
   const bus = await busOf(pool === '' ? '' : `pool-${pool}.${serviceHost}`);
   const agentRun = `run of ${serviceHost}`;
   const call = <Q, A>(method: Method<Q, A>, request: Q) =>
-    callMethod(bus, STATS, method, request, { timeoutMs: 5_000 });
+    callMethod({ bus, queue: STATS }, method, request, { timeoutMs: 5_000 });
   const acquire = async (hosts: readonly string[], of: { serviceHost?: string; pool?: string } = {}) => {
     const request = { serviceHost, agentRun, hosts, leaseMs: LEASE_MS, formerRun: '', pool, ...of };
     return (await call(acquireHostsMethod, request)).grants.map(({ epoch }) => epoch);
@@ -141,12 +141,17 @@ it('keeps no host from its own agent, by holding a name that nobody has reported
   await a.bring('node-1');
   const bus = await busOf('agent.host-9');
   const request = { serviceHost: 'host-9', agentRun: 'own', leaseMs: LEASE_MS, formerRun: '', pool: '' };
-  const own = await callMethod(bus, STATS, acquireHostsMethod, { ...request, hosts: ['host-9'] }, { timeoutMs: 5_000 });
+  const own = await callMethod(
+    { bus, queue: STATS },
+    acquireHostsMethod,
+    { ...request, hosts: ['host-9'] },
+    { timeoutMs: 5_000 },
+  );
   expect(own.grants[0]?.epoch).toBeGreaterThan(0);
   // A node that its pool has brought stays with it, whatever other agents are named.
   const other = await busOf('agent.node-1');
   const node = { ...request, serviceHost: 'node-1', hosts: ['node-1'] };
-  const { grants } = await callMethod(other, STATS, acquireHostsMethod, node, { timeoutMs: 5_000 });
+  const { grants } = await callMethod({ bus: other, queue: STATS }, acquireHostsMethod, node, { timeoutMs: 5_000 });
   expect(grants).toMatchObject([{ epoch: 0, holderServiceHost: 'a' }]);
 });
 
@@ -199,8 +204,7 @@ it('is heard no more of a node that another agent holds since, and reads nothing
   await b.report('node-1', epoch);
   expect(await x.read('node-1')).toEqual([]);
   const list = callMethod(
-    await busOf('pool-metal.a'),
-    RPC_SCHEDULER,
+    { bus: await busOf('pool-metal.a'), queue: RPC_SCHEDULER },
     listNodesMethod,
     { host: '', marker: '', limit: 9 },
     { timeoutMs: 5_000 },

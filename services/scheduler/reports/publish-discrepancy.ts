@@ -62,7 +62,7 @@ export async function publishRefusal(
 /** A discrepancy that can't be sent is found again by the next report or take-over. */
 async function publish({ bus, log }: PublishDeps, discrepancy: HostDiscrepancy): Promise<void> {
   try {
-    await castTyped(bus, BUILD_RESULTS, hostDiscrepancyCodec, discrepancy);
+    await castTyped({ bus, queue: BUILD_RESULTS }, hostDiscrepancyCodec, discrepancy);
   } catch (thrown) {
     const error = BerthError.from(thrown);
     const fields = { event: 'discrepancy_not_sent', host: discrepancy.host, reason: error.reason };

@@ -12,5 +12,8 @@ export async function endInCell(t: TopConductor, record: Instance): Promise<void
 
 /** Orders any cell to end an instance. @throws BerthError `unavailable`. */
 export async function endIn(t: TopConductor, cell: string, { uuid: instanceUuid, projectId }: Instance): Promise<void> {
-  await castTyped(busOfCell(t, cell), BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId });
+  await castTyped({ bus: busOfCell(t, cell), queue: BUILD_REQUESTS }, terminateInstanceCodec, {
+    instanceUuid,
+    projectId,
+  });
 }

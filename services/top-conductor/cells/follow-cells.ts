@@ -267,6 +267,11 @@ async function listPage(
   request: Parameters<(typeof listInstancesMethod)['request']['encode']>[0],
 ): Promise<readonly InstanceView[]> {
   const options = { timeoutMs: CALL_TIMEOUT_MS, signal: t.stopping };
-  const { instances } = await callMethod(busOfCell(t, name), RPC_CONDUCTOR, listInstancesMethod, request, options);
+  const { instances } = await callMethod(
+    { bus: busOfCell(t, name), queue: RPC_CONDUCTOR },
+    listInstancesMethod,
+    request,
+    options,
+  );
   return instances;
 }

@@ -111,7 +111,7 @@ async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: In
   const admitted = { priority: admission?.priority ?? 0, isProtected: admission?.isProtected ?? false };
   const request = { ...about, ...admitted, numAlternates: t.config.numAlternates };
   const options = { timeoutMs: t.config.selectTimeoutMs, signal: t.stopping };
-  const response = await callMethod(t.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
+  const response = await callMethod({ bus: t.bus, queue: RPC_SCHEDULER }, selectDestinationsMethod, request, options);
   const message = response.noValidHost?.summary ?? `cell ${to} does not take it`;
   const isUneven = response.noValidHost?.filters.some(({ filter }) => filter === 'cell_spread') ?? false;
   return {
@@ -129,7 +129,7 @@ async function operateIn(
 ): Promise<boolean> {
   const request = { instanceUuid, operation, version: 0 };
   const options = { timeoutMs: CALL_TIMEOUT_MS, signal: t.stopping };
-  await callMethod(busOfCell(t, cell), RPC_CONDUCTOR, operateInstanceMethod, request, options);
+  await callMethod({ bus: busOfCell(t, cell), queue: RPC_CONDUCTOR }, operateInstanceMethod, request, options);
   await askOne(t, cell, instanceUuid);
   const [now] = await t.instances.get([instanceUuid]);
   return now?.version !== version;
@@ -149,9 +149,14 @@ async function buildThere(t: TopConductor, record: Instance, move: CellMove): Pr
     return false;
   }
   if (!(await changeMove(t, record, { isHandedOver: true }))) return true;
-  await castTyped(busOfCell(t, move.to), BUILD_REQUESTS, buildRequestCodec, requestOf(t, record, move, destinations), {
-    id: move.id,
-  });
+  await castTyped(
+    { bus: busOfCell(t, move.to), queue: BUILD_REQUESTS },
+    buildRequestCodec,
+    requestOf(t, record, move, destinations),
+    {
+      id: move.id,
+    },
+  );
   return false;
 }
 

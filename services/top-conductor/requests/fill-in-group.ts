@@ -20,7 +20,7 @@ export async function fillInGroup(t: TopConductor, encoded: EncodedRequestSpec):
   if (group === undefined || group.policy !== undefined) return encoded;
   const request = { projectId, name: group.id, markerProjectId: '', markerName: '', limit: 1 };
   const options = { timeoutMs: CALL_TIMEOUT_MS, signal: t.stopping };
-  const { groups } = await callMethod(t.bus, RPC_SCHEDULER, listGroupsMethod, request, options);
+  const { groups } = await callMethod({ bus: t.bus, queue: RPC_SCHEDULER }, listGroupsMethod, request, options);
   const [stored] = groups;
   if (stored === undefined) throw new BerthError('not_found', 'no_such_group', `there is no group '${group.id}'`);
   const { policy, maxPerHost, spread } = stored;

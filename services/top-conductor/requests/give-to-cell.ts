@@ -158,7 +158,7 @@ async function selectFor(
   };
   // From a former alternate, or from a claim without a record: a repeated selection gets the same answer.
   const options = { timeoutMs: t.config.selectTimeoutMs, signal: t.stopping, id: requestId };
-  return callMethod(t.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
+  return callMethod({ bus: t.bus, queue: RPC_SCHEDULER }, selectDestinationsMethod, request, options);
 }
 
 /**

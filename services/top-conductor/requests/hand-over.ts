@@ -46,7 +46,9 @@ export async function handOver(t: TopConductor, open: readonly Instance[], { cel
     admission: first.admission,
     destinations: how.destinations.filter(({ instanceUuid }) => uuids.includes(instanceUuid)),
   };
-  await castTyped(busOfCell(t, cell), BUILD_REQUESTS, buildRequestCodec, request, { id: request.requestId });
+  await castTyped({ bus: busOfCell(t, cell), queue: BUILD_REQUESTS }, buildRequestCodec, request, {
+    id: request.requestId,
+  });
   t.measured.handedOver.inc({ to_cell: cell }, given.length);
   t.measured.requests.inc({ outcome: 'handed_over' });
   t.log.info(

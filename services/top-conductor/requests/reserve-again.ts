@@ -47,5 +47,5 @@ function zonesIn(cells: readonly CellView[], { requestSpec }: Instance): readonl
 
 async function cellsOfFleet(t: TopConductor): Promise<readonly CellView[]> {
   const options = { timeoutMs: CALL_TIMEOUT_MS, signal: t.stopping };
-  return (await callMethod(t.bus, RPC_SCHEDULER, listCellsMethod, { cell: '' }, options)).cells;
+  return (await callMethod({ bus: t.bus, queue: RPC_SCHEDULER }, listCellsMethod, { cell: '' }, options)).cells;
 }

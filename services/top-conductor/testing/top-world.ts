@@ -239,7 +239,12 @@ export class TopWorld {
   async request(count = 1, spec: Partial<RequestSpec> = {}, fields: Partial<BuildRequest> = {}): Promise<string> {
     const requestId = this.random.uuid();
     const about = { requestId, requestSpec: anEncodedSpec(spec), count, name: 'web', instanceUuids: [] };
-    await castTyped(this.bus, BUILD_REQUESTS, buildRequestCodec, { ...about, ...fields }, { id: requestId });
+    await castTyped(
+      { bus: this.bus, queue: BUILD_REQUESTS },
+      buildRequestCodec,
+      { ...about, ...fields },
+      { id: requestId },
+    );
     await this.clock.advance(0);
     return requestId;
   }
@@ -255,7 +260,7 @@ export class TopWorld {
   }
 
   async terminate(instanceUuid: string): Promise<void> {
-    await castTyped(this.bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+    await castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' });
     await this.clock.advance(0);
   }
 

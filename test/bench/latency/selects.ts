@@ -34,7 +34,12 @@ export class Selects {
     const uuid = randomUUID();
     const request = { requestId, requestSpec: this.requestSpec, instanceUuids: [uuid], numAlternates: 2 };
     const options = { timeoutMs: 30_000 };
-    const { destinations } = await callMethod(this.bus, RPC_SCHEDULER, selectDestinationsMethod, request, options);
+    const { destinations } = await callMethod(
+      { bus: this.bus, queue: RPC_SCHEDULER },
+      selectDestinationsMethod,
+      request,
+      options,
+    );
     if (destinations.length === 0) throw new Error('no valid host: the fleet is too small for this benchmark');
     this.#claimed.push(uuid);
   }

@@ -189,7 +189,7 @@ async function claimHalf(store: PlacementStore): Promise<number> {
 async function selectOne(bus: Bus, onFailure: () => void): Promise<void> {
   const request = { requestId: randomUUID(), requestSpec: SMALL, instanceUuids: [randomUUID()], numAlternates: 2 };
   const options = { timeoutMs: 60_000 };
-  const answer = await callMethod(bus, RPC_SCHEDULER, selectDestinationsMethod, request, options).catch(
+  const answer = await callMethod({ bus, queue: RPC_SCHEDULER }, selectDestinationsMethod, request, options).catch(
     (thrown: unknown) => {
       if (!isRetryable(BerthError.from(thrown))) throw thrown;
       onFailure();

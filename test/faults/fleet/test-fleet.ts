@@ -244,8 +244,7 @@ export class TestFleet {
       requests.map((uuid) =>
         untilTaken(() =>
           castTyped(
-            this.tenant,
-            BUILD_REQUESTS,
+            { bus: this.tenant, queue: BUILD_REQUESTS },
             buildRequestCodec,
             {
               requestId: uuid,
@@ -267,7 +266,9 @@ export class TestFleet {
   async terminate(uuids: readonly string[]): Promise<void> {
     for (const uuid of uuids) this.#terminated.add(uuid);
     const casts = uuids.map((instanceUuid) =>
-      untilTaken(() => castTyped(this.tenant, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' })),
+      untilTaken(() =>
+        castTyped({ bus: this.tenant, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+      ),
     );
     await Promise.all(casts);
   }

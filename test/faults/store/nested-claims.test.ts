@@ -32,7 +32,7 @@ beforeEach(async () => {
   });
   const request = { requestId: uuid, requestSpec, count: 1, name: 'web', instanceUuids: [uuid] };
   await fleet.eventually('it is ACTIVE', async () => {
-    await castTyped(fleet.tenant, BUILD_REQUESTS, buildRequestCodec, request, { id: uuid });
+    await castTyped({ bus: fleet.tenant, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: uuid });
     const [instance] = await fleet.instances.get([uuid]);
     return instance?.state === 'active' || instance?.fault?.message;
   });

@@ -71,7 +71,7 @@ beforeEach(async () => {
   placement = await openPlacementStore(config, around);
   instances = await openInstanceStore(config, around);
   const known = async () =>
-    (await callMethod(bus, RPC_SCHEDULER, listHostsMethod, ALL_HOSTS, { timeoutMs: 10_000 })).hosts;
+    (await callMethod({ bus, queue: RPC_SCHEDULER }, listHostsMethod, ALL_HOSTS, { timeoutMs: 10_000 })).hosts;
   while ((await known()).length < HOSTS) await sleep(clock, 50);
 });
 
@@ -124,9 +124,10 @@ async function keepBuilding(signal: AbortSignal): Promise<string[]> {
     uuids.push(uuid);
     const requestSpec = anEncodedSpec({ resources: { VCPU: 1, MEMORY_MB: 256 } });
     const request = { requestId: uuid, requestSpec, count: 1, name: 'web', instanceUuids: [uuid] };
-    await castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: uuid });
+    await castTyped({ bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: uuid });
     const instanceUuid = uuids.length % 5 === 0 ? uuids[uuids.length - 4] : undefined;
-    if (instanceUuid) await castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+    if (instanceUuid)
+      await castTyped({ bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' });
     await sleep(clock, REQUEST_EVERY_MS, signal);
   }
   return uuids;

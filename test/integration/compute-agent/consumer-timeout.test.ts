@@ -65,7 +65,7 @@ it('builds for longer than the broker lets a message be held: once, reported onc
   const requestSpec = aRequestSpec({ resources: { VCPU: 1, MEMORY_MB: 64 } });
   const claim = { claimToken: 1, allocationRequest: new Uint8Array() };
   const order = aBuild({ instanceUuid, host: HOST, epoch: 1, timeLeftMs: 60_000, requestSpec, ...claim });
-  await castTyped(bus, agentQueue(HOST), buildInstanceCodec, order);
+  await castTyped({ bus, queue: agentQueue(HOST) }, buildInstanceCodec, order);
   const [report] = await results.has(1);
   expect(report).toMatchObject({ instanceUuid, outcome: 'active' });
   while ((await bus.depth(agentQueue(HOST).name)) > 0) await new Promise(setImmediate);

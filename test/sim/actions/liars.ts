@@ -178,7 +178,7 @@ function report(
   fleet.note(sender, `lies about ${host}`);
   // Another's agent is not believed, and excuses nothing.
   if (sender === agentOf(host)) checker.survivors.isLiedAbout(host);
-  void confirmed(callMethod(bus, STATS, updateResourceStatsMethod, stats, options));
+  void confirmed(callMethod({ bus, queue: STATS }, updateResourceStatsMethod, stats, options));
 }
 
 function runsOn(machine: Machine): readonly RunningInstance[] {

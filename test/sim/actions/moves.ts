@@ -94,7 +94,7 @@ export function moveTogether(random: Random): Perform {
     const moves = uuids.map((instanceUuid) => ({ instanceUuid, targetHost: '' }));
     const request = { operation, moves, leaveHosts: [], dryRun: false };
     const { bus } = fleet.member('operator');
-    void confirmed(callMethod(bus, RPC_CONDUCTOR, moveInstancesMethod, request, { timeoutMs: 3_000 }));
+    void confirmed(callMethod({ bus, queue: RPC_CONDUCTOR }, moveInstancesMethod, request, { timeoutMs: 3_000 }));
     for (const [n, uuid] of uuids.entries()) {
       const decision = decisions[n];
       if (decision === undefined) continue;

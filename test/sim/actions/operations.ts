@@ -222,7 +222,7 @@ export function terminateNow({ fleet, checker }: World, instanceUuid: string, is
   const owner = checker.known.get(instanceUuid)?.latest.projectId;
   checker.terminated.add(instanceUuid);
   const { bus } = fleet.member(isByOperator || owner === undefined ? 'operator' : owner);
-  const cast = castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' });
+  const cast = castTyped({ bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' });
   const isThere = owner !== undefined;
   void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
 }
@@ -237,7 +237,9 @@ export async function call(
   options: MoveOptions = {},
 ): Promise<InstanceView | undefined> {
   const request = { instanceUuid, operation, version, ...options };
-  const called = callMethod(fleet.member(who).bus, RPC_CONDUCTOR, operateInstanceMethod, request, { timeoutMs: 3_000 });
+  const called = callMethod({ bus: fleet.member(who).bus, queue: RPC_CONDUCTOR }, operateInstanceMethod, request, {
+    timeoutMs: 3_000,
+  });
   return called.then(
     ({ instance }) => instance,
     () => undefined,

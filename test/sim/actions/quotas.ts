@@ -72,5 +72,5 @@ function setQuota({ fleet }: World, projectId: string, terms: Partial<SetQuotaRe
     cohort: undefined,
     ...terms,
   };
-  return confirmed(callMethod(bus, RPC_SCHEDULER, setQuotaMethod, request, { timeoutMs: 1_000 }));
+  return confirmed(callMethod({ bus, queue: RPC_SCHEDULER }, setQuotaMethod, request, { timeoutMs: 1_000 }));
 }

@@ -17,11 +17,11 @@ export async function putIntoRacks({ fleet }: World): Promise<boolean> {
   const calls = [
     ...RACK_NAMES.map((rack) => {
       const request = { uuid: RACKS[rack], name: rack, metadata: { rack } };
-      return () => callMethod(bus, RPC_SCHEDULER, createAggregateMethod, request, { timeoutMs: 1_000 });
+      return () => callMethod({ bus, queue: RPC_SCHEDULER }, createAggregateMethod, request, { timeoutMs: 1_000 });
     }),
     ...HOSTS.map((host, n) => {
       const request = { aggregate: RACK_NAMES[n % RACK_NAMES.length] as string, host };
-      return () => callMethod(bus, RPC_SCHEDULER, addAggregateHostMethod, request, { timeoutMs: 1_000 });
+      return () => callMethod({ bus, queue: RPC_SCHEDULER }, addAggregateHostMethod, request, { timeoutMs: 1_000 });
     }),
     async () => {
       const mirrors = ['scheduler-1', 'scheduler-2'].map((name) => fleet.member(name).mirror);

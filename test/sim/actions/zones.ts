@@ -35,12 +35,12 @@ async function moveToZone({ fleet }: World, host: string, zone: keyof typeof ZON
   const { bus } = fleet.member('operator');
   for (const name of ZONE_NAMES) {
     const created = { uuid: ZONES[name], name, metadata: { availability_zone: name } };
-    await callMethod(bus, RPC_SCHEDULER, createAggregateMethod, created, CALL);
+    await callMethod({ bus, queue: RPC_SCHEDULER }, createAggregateMethod, created, CALL);
   }
   for (const aggregate of ZONE_NAMES.filter((name) => name !== zone)) {
-    await callMethod(bus, RPC_SCHEDULER, removeAggregateHostMethod, { aggregate, host }, CALL);
+    await callMethod({ bus, queue: RPC_SCHEDULER }, removeAggregateHostMethod, { aggregate, host }, CALL);
   }
-  await callMethod(bus, RPC_SCHEDULER, addAggregateHostMethod, { aggregate: zone, host }, CALL);
+  await callMethod({ bus, queue: RPC_SCHEDULER }, addAggregateHostMethod, { aggregate: zone, host }, CALL);
 }
 
 /** An operator keeps a host for one tenant, or the hosts that are kept so for the other, or for all. */
@@ -53,10 +53,12 @@ export function isolatesTenant(random: Random): Perform {
 
 async function isolate({ fleet }: World, host: string, tenant: string | undefined): Promise<void> {
   const { bus } = fleet.member('operator');
-  await confirmed(callMethod(bus, RPC_SCHEDULER, createAggregateMethod, { ...ISOLATED, metadata: {} }, CALL));
+  await confirmed(
+    callMethod({ bus, queue: RPC_SCHEDULER }, createAggregateMethod, { ...ISOLATED, metadata: {} }, CALL),
+  );
   const setMetadata: Record<string, string> = tenant === undefined ? {} : { [TENANT]: tenant };
   const change = { setMetadata, unsetMetadata: tenant === undefined ? [TENANT] : [] };
   const named = { aggregate: ISOLATED.name, name: '' };
-  await callMethod(bus, RPC_SCHEDULER, updateAggregateMethod, { ...named, ...change }, CALL);
-  await callMethod(bus, RPC_SCHEDULER, addAggregateHostMethod, { aggregate: ISOLATED.name, host }, CALL);
+  await callMethod({ bus, queue: RPC_SCHEDULER }, updateAggregateMethod, { ...named, ...change }, CALL);
+  await callMethod({ bus, queue: RPC_SCHEDULER }, addAggregateHostMethod, { aggregate: ISOLATED.name, host }, CALL);
 }

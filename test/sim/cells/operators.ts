@@ -32,8 +32,13 @@ async function putIntoZone({ fleet }: CellsRun, { cell, host, zone }: Record<'ce
   const { bus } = fleet.member(`${cell}-operator`);
   const uuid = `bbbbbbbb-0000-4000-8000-00000000000${zone.slice(1)}`;
   const created = { uuid, name: zone, metadata: { [ZONE_KEY]: zone } };
-  await callMethod(bus, RPC_SCHEDULER, createAggregateMethod, created, { timeoutMs: CALL_MS });
-  await callMethod(bus, RPC_SCHEDULER, addAggregateHostMethod, { aggregate: zone, host }, { timeoutMs: CALL_MS });
+  await callMethod({ bus, queue: RPC_SCHEDULER }, createAggregateMethod, created, { timeoutMs: CALL_MS });
+  await callMethod(
+    { bus, queue: RPC_SCHEDULER },
+    addAggregateHostMethod,
+    { aggregate: zone, host },
+    { timeoutMs: CALL_MS },
+  );
 }
 
 /** A tenant is limited at the top, perhaps below what it holds, or not any more. */
@@ -141,11 +146,11 @@ function setQuota({ fleet }: CellsRun, projectId: string, limits: Readonly<Recor
   const terms = { borrowLimits: {}, lendLimits: {}, cohort: undefined };
   const request = { projectId, userId: '', isDefault: false, version: 0, limits, ...terms };
   const { bus } = fleet.member(`${TOP}-operator`);
-  return confirmed(callMethod(bus, RPC_SCHEDULER, setQuotaMethod, request, { timeoutMs: CALL_MS }));
+  return confirmed(callMethod({ bus, queue: RPC_SCHEDULER }, setQuotaMethod, request, { timeoutMs: CALL_MS }));
 }
 
 function setCellState({ fleet }: CellsRun, cell: string, state: CellState): Promise<boolean> {
   const { bus } = fleet.member(`${TOP}-operator`);
   const request = { cell, state, reason: state === 'enabled' ? '' : 'an operator' };
-  return confirmed(callMethod(bus, RPC_SCHEDULER, setCellStateMethod, request, { timeoutMs: CALL_MS }));
+  return confirmed(callMethod({ bus, queue: RPC_SCHEDULER }, setCellStateMethod, request, { timeoutMs: CALL_MS }));
 }

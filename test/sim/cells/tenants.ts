@@ -83,7 +83,7 @@ export function wants(random: Random, wanted: Wanted): Perform {
     const { bus } = fleet.member(`${cell}-${tenant}`);
     for (const uuid of instanceUuids) checker.wanted.set(uuid, cell);
     const request = { requestId, requestSpec: requested, count, name: '', instanceUuids, minCount };
-    const sent = castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
+    const sent = castTyped({ bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId });
     void confirmed(sent).then((isConfirmed) => {
       if (isConfirmed) for (const uuid of instanceUuids) checker.asked.set(uuid, cell);
     });
@@ -180,9 +180,9 @@ export function namesOthers(random: Random): Perform {
     const theirs = presentAt(run, cell).filter(({ projectId }) => projectId === other);
     const one = theirs[Math.floor(place * theirs.length)];
     const ends = { instanceUuid: one?.uuid ?? uuid, projectId: '' };
-    void confirmed(castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, ends));
+    void confirmed(castTyped({ bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, ends));
     const request = { requestId, requestSpec: spec, count: 1, name: '', instanceUuids: [uuid], minCount: 0 };
-    void confirmed(castTyped(bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId }));
+    void confirmed(castTyped({ bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId }));
   };
 }
 
@@ -194,7 +194,7 @@ function operate(
 ): void {
   const request = { instanceUuid, version, ...what };
   const { bus } = fleet.member(who);
-  void confirmed(callMethod(bus, RPC_CONDUCTOR, operateInstanceMethod, request, { timeoutMs: 5_000 }));
+  void confirmed(callMethod({ bus, queue: RPC_CONDUCTOR }, operateInstanceMethod, request, { timeoutMs: 5_000 }));
 }
 
 function terminateNow(
@@ -206,9 +206,9 @@ function terminateNow(
   const { bus } = fleet.member(`${cell}-${projectId}`);
   // Of what is not there yet a termination says nothing.
   const isThere = checker.storeOf(cell).instances.has(instanceUuid);
-  void confirmed(castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' })).then(
-    (isConfirmed) => isConfirmed && isThere && checker.terminated.add(instanceUuid),
-  );
+  void confirmed(
+    castTyped({ bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+  ).then((isConfirmed) => isConfirmed && isThere && checker.terminated.add(instanceUuid));
 }
 
 function presentAt({ checker }: CellsRun, cell: string): Instance[] {

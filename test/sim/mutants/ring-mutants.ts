@@ -154,8 +154,7 @@ export const RING_MUTANTS: readonly Mutant[] = [
   inWorld(
     'ring',
     mutant('wiped-store-untold', 'telling a wiped store of a node', opening, 'openNode', (original) => {
-      return (parts, lease, description, controller, { stored, own }) =>
-        original(parts, lease, description, controller, { stored: stored ?? own, own });
+      return (parts, lease, granted) => original(parts, lease, { ...granted, stored: granted.stored ?? granted.own });
     }),
     'store is wiped',
     'build',

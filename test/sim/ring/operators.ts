@@ -71,7 +71,9 @@ export function carelessPower(random: Random): Perform {
       const [before] = await show(run, host);
       if (!before?.serviceHost) return;
       run.checker.maySwitch(host, COPIES);
-      await castTyped(bus, agentQueue(before.serviceHost), operateNodeCodec, order, { expiresInMs: ORDER_MS });
+      await castTyped({ bus, queue: agentQueue(before.serviceHost) }, operateNodeCodec, order, {
+        expiresInMs: ORDER_MS,
+      });
     };
     void confirmed(cast());
   };
@@ -96,8 +98,13 @@ async function operate(run: RingRun, node: string, verb: NodeOperation): Promise
 
 async function show({ fleet }: RingRun, host: string): Promise<NodeView[]> {
   const request = { host, marker: '', limit: 0 };
-  const { nodes } = await callMethod(fleet.member('operator').bus, RPC_SCHEDULER, listNodesMethod, request, {
-    timeoutMs: ANSWER_MS,
-  });
+  const { nodes } = await callMethod(
+    { bus: fleet.member('operator').bus, queue: RPC_SCHEDULER },
+    listNodesMethod,
+    request,
+    {
+      timeoutMs: ANSWER_MS,
+    },
+  );
   return [...nodes];
 }

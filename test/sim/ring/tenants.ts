@@ -21,7 +21,7 @@ export function build(random: Random): Perform {
   return ({ fleet, checker }) => {
     const about = { requestId, requestSpec: spec, count, name: '', instanceUuids: uuids };
     const { bus } = fleet.member(who);
-    const sent = castTyped(bus, BUILD_REQUESTS, buildRequestCodec, about, { id: requestId });
+    const sent = castTyped({ bus, queue: BUILD_REQUESTS }, buildRequestCodec, about, { id: requestId });
     void confirmed(sent).then((isConfirmed) => {
       if (isConfirmed) for (const uuid of uuids) checker.asked.add(uuid);
     });
@@ -62,7 +62,9 @@ export function stopOrStart(random: Random): Perform {
     const operation = state === 'active' ? 'stop' : 'start';
     const request = { instanceUuid, operation, version } as const;
     void confirmed(
-      callMethod(fleet.member(projectId).bus, RPC_CONDUCTOR, operateInstanceMethod, request, { timeoutMs: 2_000 }),
+      callMethod({ bus: fleet.member(projectId).bus, queue: RPC_CONDUCTOR }, operateInstanceMethod, request, {
+        timeoutMs: 2_000,
+      }),
     );
   };
 }
@@ -70,9 +72,9 @@ export function stopOrStart(random: Random): Perform {
 function terminateNow({ fleet, checker }: RingRun, { uuid: instanceUuid, projectId }: Instance): void {
   checker.terminating.add(instanceUuid);
   const { bus } = fleet.member(projectId);
-  void confirmed(castTyped(bus, BUILD_REQUESTS, terminateInstanceCodec, { instanceUuid, projectId: '' })).then(
-    (isConfirmed) => isConfirmed && checker.terminated.add(instanceUuid),
-  );
+  void confirmed(
+    castTyped({ bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' }),
+  ).then((isConfirmed) => isConfirmed && checker.terminated.add(instanceUuid));
 }
 
 function instanceAt({ checker }: RingRun, place: number): Instance | undefined {

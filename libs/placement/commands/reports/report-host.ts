@@ -42,7 +42,7 @@ export async function reportHost(tx: Transaction, report: HostReport): Promise<R
     traits: withStatus(merged.traits, next.enabled),
     aggregates: withMemberships(merged.aggregates, next.aggregates),
   };
-  putReported(tx, place, { ...merged, ...decided }, provider, atMs);
+  putReported(tx, place, { ...merged, ...decided }, { provider, atMs });
   const outcome = await reportNested(tx, report, provider);
   if (outcome.kind !== 'done') return outcome;
   if (host && host.providerUuid !== providerUuid) await unlink(tx, host);

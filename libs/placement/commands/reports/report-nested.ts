@@ -40,7 +40,7 @@ export async function reportNested(
     if (Object.keys(kept).length > 0) isSettled = false;
     const { uuid, name, parentUuid } = one;
     const merged = mergeReport(withKept(one, kept), row);
-    putReported(tx, { uuid, name, parentUuid, rootUuid, host: undefined }, merged, row, atMs);
+    putReported(tx, { uuid, name, parentUuid, rootUuid, host: undefined }, merged, { provider: row, atMs });
   }
   const gone = others
     .map((uuid) => rows.get(uuid))
@@ -48,7 +48,7 @@ export async function reportNested(
   const removed = await removable(tx, gone, nested, rows);
   for (const row of gone) {
     if (removed.has(row.uuid)) removeProvider(tx, row);
-    else putReported(tx, row, mergeReport(withKept(NOTHING, ownInventories(row)), row), row, atMs);
+    else putReported(tx, row, mergeReport(withKept(NOTHING, ownInventories(row)), row), { provider: row, atMs });
   }
   const next = [...new Set([...members, ...reported])].filter((uuid) => !removed.has(uuid));
   if (next.length !== members.length || removed.size > 0) putTree(tx, rootUuid, next);

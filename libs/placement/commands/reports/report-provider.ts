@@ -13,8 +13,7 @@ export function putReported(
   tx: Transaction,
   place: Place,
   merged: MergedProvider,
-  provider: StoredProvider | undefined,
-  atMs: number,
+  { provider, atMs }: { readonly provider: StoredProvider | undefined; readonly atMs: number },
 ): void {
   const { uuid, name, parentUuid, host } = place;
   const isUnchanged = provider !== undefined && hasAlready(provider, merged);

@@ -48,7 +48,7 @@ export async function openDockerDriver(host: DockerHost, config: DockerConfig, a
   const info = await docker.info().catch((thrown: unknown) => {
     throw engineError(thrown);
   });
-  const driver = new DockerDriver(docker, host, config, around, info);
+  const driver = new DockerDriver({ docker, info }, host, config, around);
   await driver.look();
   await driver.adopt();
   return driver;
@@ -62,6 +62,7 @@ interface Entry {
 }
 
 class DockerDriver implements Driver {
+  readonly docker: Engine;
   readonly #entries = new Map<string, Entry>();
   readonly #containers: Containers;
   readonly #cores: CoreSets;
@@ -75,12 +76,12 @@ class DockerDriver implements Driver {
   #onExit: (uuid: string, why: string) => void = () => {};
 
   constructor(
-    readonly docker: Engine,
+    { docker, info }: { readonly docker: Engine; readonly info: MachineInfo },
     readonly host: DockerHost,
     readonly config: DockerConfig,
     readonly around: RuntimeDeps,
-    info: MachineInfo,
   ) {
+    this.docker = docker;
     const { capacity } = host;
     this.#containers = new Containers(docker, host, config);
     this.#cores = { shared: Array.from({ length: info.NCPU }, (_, cpu) => cpu), dedicated: [] };

@@ -71,13 +71,23 @@ export async function openProcessDriver(
   await mkdir(host.root, { recursive: true, mode: 0o755 });
   const cores = coreSets(await allowedCpus(), parseCpuList(config.processDedicated));
   const inventories = host.capacity.inventories ?? (await machineInventories(host.root, cores));
-  const driver = new ProcessDriver(host, config, around, await bootId(), cores, inventories);
+  const driver = new ProcessDriver(host, config, around, { boot: await bootId(), cores, inventories });
   await driver.look();
   await driver.adopt();
   return driver;
 }
 
+/** Facts about the machine, read once. */
+interface FoundMachine {
+  readonly boot: string;
+  readonly cores: CoreSets;
+  readonly inventories: Inventories;
+}
+
 class ProcessDriver implements Driver {
+  readonly boot: string;
+  readonly cores: CoreSets;
+  readonly inventories: Inventories;
   readonly #entries = new Map<string, RunningProcess>();
   readonly #external: RegExp | undefined;
   readonly #assignments: CoreAssignments;
@@ -94,10 +104,11 @@ class ProcessDriver implements Driver {
     readonly host: ProcessHost,
     readonly config: ProcessConfig,
     readonly around: RuntimeDeps,
-    readonly boot: string,
-    readonly cores: CoreSets,
-    readonly inventories: Inventories,
+    { boot, cores, inventories }: FoundMachine,
   ) {
+    this.boot = boot;
+    this.cores = cores;
+    this.inventories = inventories;
     this.#assignments = createCoreAssignments(cores);
     this.#capacity = { ...host.capacity, inventories, nested: host.capacity.nested ?? [] };
     this.#external = config.processExternal === '' ? undefined : new RegExp(config.processExternal);

@@ -2,7 +2,7 @@ import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instanc
 import { bytesOf, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
 import type { Conductor } from '../../conductor';
 import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../../lifecycle';
-import type { ClaimedHost, Observation, ReconcileInput, WantedMove } from '../../observation';
+import type { Observation, ReconcileInput } from '../../observation';
 import { isKeptStopped, type Moving } from '../../reconcile/moves';
 import { isChanging } from '../../reconcile/power';
 import type { Step } from '../../step';
@@ -50,8 +50,7 @@ export async function performMove(
   record: Instance,
   step: MoveStep,
 ): Promise<ReconcileInput | readonly ReconcileInput[] | undefined> {
-  if (step.kind === 'record_move') return recordMove(c, look, record, step.wanted);
-  if (step.kind === 'record_move_claimed') return recordMove(c, look, record, step.wanted, step.target);
+  if (step.kind === 'record_move' || step.kind === 'record_move_claimed') return recordMove(c, look, record, step);
   const { migration } = record;
   if (migration === undefined) return undefined;
   const moving: Moving = { ...record, migration };
@@ -204,9 +203,10 @@ async function recordMove(
   c: Conductor,
   look: ReconcileInput,
   record: Instance,
-  { kind, requestSpec, targetHost, confirmAfterMs, plan }: WantedMove,
-  claimed?: ClaimedHost,
+  step: Extract<MoveStep, { kind: 'record_move' | 'record_move_claimed' }>,
 ): Promise<ReconcileInput | undefined> {
+  const { kind, requestSpec, targetHost, confirmAfterMs, plan } = step.wanted;
+  const claimed = step.kind === 'record_move_claimed' ? step.target : undefined;
   const { uuid, host = '', claimToken = 0, activeAt, allocationRequest } = record;
   const migration: Migration = {
     uuid: migrationUuidOf(uuid),

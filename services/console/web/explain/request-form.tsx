@@ -5,10 +5,15 @@ import { read } from '../state/api';
 import { setQuery } from '../state/router';
 import { amounts } from '../ui/format';
 
+interface Field {
+  readonly help?: string;
+  readonly offered?: readonly string[] | undefined;
+}
+
 /** The request of the address as a form: each field is a part of the query. */
 export function RequestForm({ query, choices }: { query: URLSearchParams; choices: Choices | undefined }) {
   const hosts = useHostNames(query.get('host') ?? '');
-  const text = (name: string, label: string, placeholder: string, help = '', offered: readonly string[] = []) => (
+  const text = (name: string, label: string, placeholder: string, { help = '', offered = [] }: Field = {}) => (
     <label class="field">
       {label}
       <input
@@ -47,16 +52,17 @@ export function RequestForm({ query, choices }: { query: URLSearchParams; choice
           ))}
         </select>
       </label>
-      {flavor === '' && text('resources', 'Resources', 'VCPU:2,MEMORY_MB:4096', 'class:amount, separated by commas')}
-      {text('zone', 'Zone', 'any', '', choices?.zones)}
-      {text('aggregate', 'Aggregate', 'any', '', choices?.aggregates)}
-      {text('required', 'Required traits', 'HW_CPU_X86_AVX2', '', choices?.traits)}
-      {text('forbidden', 'Forbidden traits', 'CUSTOM_OLD', '', choices?.traits)}
-      {text('preferred', 'Preferred traits', 'CUSTOM_FAST', '', choices?.traits)}
+      {flavor === '' &&
+        text('resources', 'Resources', 'VCPU:2,MEMORY_MB:4096', { help: 'class:amount, separated by commas' })}
+      {text('zone', 'Zone', 'any', { offered: choices?.zones })}
+      {text('aggregate', 'Aggregate', 'any', { offered: choices?.aggregates })}
+      {text('required', 'Required traits', 'HW_CPU_X86_AVX2', { offered: choices?.traits })}
+      {text('forbidden', 'Forbidden traits', 'CUSTOM_OLD', { offered: choices?.traits })}
+      {text('preferred', 'Preferred traits', 'CUSTOM_FAST', { offered: choices?.traits })}
       {text('extra', 'Extra specs', 'hw:numa_nodes=2')}
-      {text('project', 'Project', 'none', 'Its quota and aggregates count.', choices?.projects)}
-      {text('group', 'Server group', 'none', 'A stored server group of the project.')}
-      {text('host', 'Why not this host?', 'host-7', '', hosts)}
+      {text('project', 'Project', 'none', { help: 'Its quota and aggregates count.', offered: choices?.projects })}
+      {text('group', 'Server group', 'none', { help: 'A stored server group of the project.' })}
+      {text('host', 'Why not this host?', 'host-7', { offered: hosts })}
       <label class="check">
         <input
           type="checkbox"

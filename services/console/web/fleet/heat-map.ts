@@ -179,11 +179,12 @@ export class HeatMap {
     context.fillStyle =
       share === undefined || measure === undefined ? this.#palette.none : colourAt(this.#palette[measure.scale], share);
     context.fillRect(x, y, size, size);
-    if (size >= NAMED_SIZE) this.#drawName(context, name, share ?? 0, x, y, size);
-    if (host.flags !== 0) drawMarks(context, host.flags, x, y, size, this.#palette);
+    const cell = { x, y, size };
+    if (size >= NAMED_SIZE) this.#drawName(context, cell, name, share ?? 0);
+    if (host.flags !== 0) drawMarks(context, cell, host.flags, this.#palette);
   }
 
-  #drawName(context: CanvasRenderingContext2D, name: string, share: number, x: number, y: number, size: number): void {
+  #drawName(context: CanvasRenderingContext2D, { x, y, size }: Square, name: string, share: number): void {
     context.font = NAME_FONT;
     context.textBaseline = 'alphabetic';
     context.fillStyle = this.measure?.scale === 'alarm' || share < 0.45 ? this.#palette.onLight : this.#palette.onDark;
@@ -228,13 +229,17 @@ export class HeatMap {
   }
 }
 
+interface Square {
+  readonly x: number;
+  readonly y: number;
+  readonly size: number;
+}
+
 /** Conditions that make a host stand out, each with its own shape: colours alone are not accessible. */
 export function drawMarks(
   context: CanvasRenderingContext2D,
+  { x, y, size }: Square,
   flags: number,
-  x: number,
-  y: number,
-  size: number,
   palette: Pick<Palette, 'mark' | 'rim' | 'down'>,
 ): void {
   // In large cells a mark leaves space for the name.

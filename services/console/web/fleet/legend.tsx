@@ -21,7 +21,7 @@ export function FlagMark({ flag }: { flag: Flag }) {
     const palette = readPalette(element);
     context.fillStyle = flag === 'down' ? palette.none : (palette.fill[8] as string);
     context.fillRect(0, 0, SIZE, SIZE);
-    drawMarks(context, FLAGS[flag], 0, 0, SIZE, palette);
+    drawMarks(context, { x: 0, y: 0, size: SIZE }, FLAGS[flag], palette);
   }, [flag, theme]);
   return <canvas class="flag-mark" ref={canvas} aria-hidden="true" />;
 }

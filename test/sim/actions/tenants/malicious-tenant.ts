@@ -120,7 +120,7 @@ function asksAbout({ fleet, checker }: World, { asker, other, victim, host, mayP
     heard: (answer: A) => void = () => {},
   ) => {
     for (const request of requests) {
-      callMethod(fleet.member(asker).bus, queue, method, request, { timeoutMs: 1_000 }).then(
+      callMethod({ bus: fleet.member(asker).bus, queue }, method, request, { timeoutMs: 1_000 }).then(
         (answer) => {
           checker.isTold(asker, answer);
           heard(answer);

@@ -50,7 +50,8 @@ export function send(
   const publishedAtMs = fleet.member(who).process.clock.now();
   const about = { requestId, requestSpec: encoded, count: uuids.length, name: nameOf(who), instanceUuids: uuids };
   const request = { ...about, publishedAtMs, minCount, admission };
-  const cast = () => castTyped(fleet.member(who).bus, BUILD_REQUESTS, buildRequestCodec, request, { id: requestId });
+  const cast = () =>
+    castTyped({ bus: fleet.member(who).bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId });
   checker.requests.push({ uuids, send: cast });
   void confirmed(cast()).then((isConfirmed) => isConfirmed && checker.confirmed.set(requestId, uuids));
 }
