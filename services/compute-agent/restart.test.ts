@@ -198,6 +198,27 @@ describe('the journal', () => {
     while (journalledAsEnded().length > 0) await world.settle();
   });
 
+  it('builds nothing by a copy of an order after its instance was destroyed and the agent was started again', async () => {
+    const first = await world.startAll({ STATE_DIR: stateDir });
+    const [instanceUuid, unseen] = [randomUUID(), randomUUID()];
+    const deadlineAtMs = world.clock.now() + 3_600_000;
+    await world.build({ instanceUuid, deadlineAtMs });
+    await world.results.has(1);
+    await world.destroy({ instanceUuid });
+    await world.destroy({ instanceUuid: unseen });
+    await world.results.has(3);
+    await close(first);
+    await world.start({ STATE_DIR: stateDir });
+    await world.build({ instanceUuid, deadlineAtMs });
+    await world.build({ instanceUuid: unseen });
+    await world.results.has(5);
+    expect(world.outcomes()).toEqual(['1 active', ...Array(4).fill(expect.stringMatching('destroyed destroyed'))]);
+    await world.clock.advance(601_000);
+    while (journalledAsEnded().length > 1) await world.settle();
+    await world.clock.advance(3_000_000);
+    while (journalledAsEnded().length > 0) await world.settle();
+  });
+
   it('reports an instance as lost, once, that stops while the agent looks for it', async () => {
     const instance = trackedInstance(anOrder(), 'running');
     await (await openJournal(journalFolder())).put(instance);

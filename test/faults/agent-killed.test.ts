@@ -234,8 +234,8 @@ it('does nothing of orders that come again an hour late', async () => {
   await restartAgent();
 
   const given = { deadlineAtMs: systemClock().now() - AN_HOUR_MS };
-  await build({ instanceUuid: ended, ...given });
-  expect(await reportOf(ended, 'refused')).toMatchObject({ reason: 'deadline_passed' });
+  await nextReport(() => build({ instanceUuid: ended, ...given }));
+  expect(results.items.at(-1)).toMatchObject({ instanceUuid: ended, outcome: 'destroyed' });
   await build({ instanceUuid: runs, ...given });
   expect(await replay({ ...stop, attempt: 2, claimToken: 9 })).toMatchObject({ powerState: 'running' });
   await destroy(runs, { attempt: 1, claimToken: 1 });
@@ -244,6 +244,20 @@ it('does nothing of orders that come again an hour late', async () => {
 
   await nextReport(() => destroy(runs));
   expect(isRunning(pid)).toBe(false);
+});
+
+it('builds nothing by a copy of an order after its instance was destroyed and it was killed', async () => {
+  const instanceUuid = randomUUID();
+  const order = { instanceUuid, deadlineAtMs: systemClock().now() + AN_HOUR_MS };
+  await build(order);
+  await reportOf(instanceUuid, 'active');
+  await destroy(instanceUuid, { attempt: 1, claimToken: 1 });
+  await reportOf(instanceUuid, 'destroyed');
+  await restartAgent();
+
+  await nextReport(() => build(order));
+  expect(results.items.at(-1)).toMatchObject({ instanceUuid, outcome: 'destroyed' });
+  expect(existsSync(folderOf(instanceUuid))).toBe(false);
 });
 
 it('harms nothing that runs when it is started on an older copy of its state', async () => {

@@ -154,6 +154,8 @@ export class Checker {
   readonly #givenUp = new Set<string>();
   /** What was ever built where. */
   readonly #built = new Set<string>();
+  /** What was destroyed on a host once its record was DELETING: a copy of its order builds nothing there. */
+  readonly #endedOn = new Set<string>();
   /** When each attempt began, by instance and number. */
   readonly #begun = new Map<string, number>();
   /** When each group, by project and id, had members last. */
@@ -477,6 +479,7 @@ export class Checker {
     const isOfOneRequest = this.requests.filter(({ uuids }) => uuids.includes(uuid)).length < 2;
     if (isOfOneRequest) this.fail('what has ended stays so', `${uuid} had ended and was forgotten, and is built again`);
     this.known.delete(uuid);
+    for (const { name } of this.fleet.machines.values()) this.#endedOn.delete(`${uuid} on ${name}`);
     this.terminated.delete(uuid);
     this.terminating.delete(uuid);
     this.operated.delete(uuid);
@@ -926,8 +929,22 @@ export class Checker {
     return this.forgiven.has(uuid) && this.mayOperate.has(`shelving ${uuid}`);
   }
 
+  #isEnding(uuid: string): boolean {
+    const state = this.known.get(uuid)?.latest.state;
+    return state === 'deleting' || state === 'deleted';
+  }
+
+  /** What was destroyed for good is not begun again on the same disk, however late a copy of its order is. */
+  #checkNotAgain(uuid: string, host: string): void {
+    const place = `${uuid} on ${host}`;
+    if (!this.#endedOn.has(place) || !this.#isEnding(uuid)) return;
+    if (this.forgiven.has(uuid) || this.#cameBack.has(place)) return;
+    this.fail('what has ended stays so', `${uuid} was destroyed on ${host} and is built there again`);
+  }
+
   #onMachineEvent({ kind, machine: host, uuid }: MachineEvent): void {
     if (kind === 'begins') this.#checkMachine(host, uuid);
+    if (kind === 'begins') this.#checkNotAgain(uuid, host);
     if (kind === 'begins') this.survivors.begins(uuid, host);
     if (kind === 'built') this.#built.add(`${uuid} on ${host.replace('-clone', '')}`);
     if (kind === 'built' || kind === 'started') this.#checkOneHost(host, uuid);
@@ -935,6 +952,7 @@ export class Checker {
     if (twice) this.fail('what ran before a loss runs after it', twice);
     if (kind === 'exited' || kind === 'stopped') this.survivors.isGone(uuid, host);
     if (kind !== 'destroyed') return;
+    if (this.#isEnding(uuid)) this.#endedOn.add(`${uuid} on ${host}`);
     this.#leftOnDead.delete(`${uuid} on ${host}`);
     const wrong = this.survivors.wrongOfDestroyed(uuid, host);
     if (wrong) this.fail('what ran before a loss runs after it', wrong);

@@ -171,6 +171,8 @@ const KINDS = {
   'flood of strays': kind(0.2, 2, floodsStrays),
   'host falls silent with the store': kind(0.2, 3, hostFallsSilent(build)),
   'source loses its copy': kind(0.25, 4, sourceLosesCopy(move)),
+  // By focus only: its restarts would hide other faults.
+  'orders outlive their instances': kind(0, 6, ordersOutliveInstances),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;
@@ -440,6 +442,21 @@ function ordersOutliveRecords(random: Random): Action['perform'] {
     send(world, request);
     fleet.later(2_000, () => terminateNow(world, uuid));
     fleet.later(4_000, () => goAway(world));
+  };
+}
+
+/** An instance is destroyed, its agent is started again, and a copy of the order to build it comes within its deadline. */
+function ordersOutliveInstances(random: Random): Action['perform'] {
+  const uuid = random.uuid();
+  const request = requestOf(random, () => [uuid]);
+  return (world) => {
+    const { fleet } = world;
+    for (const conductor of ['conductor-1', 'conductor-2']) fleet.member(conductor).bus.duplicateNext(3_000);
+    send(world, request);
+    fleet.later(1_500, () => terminateNow(world, uuid));
+    fleet.later(2_400, () => {
+      for (const agent of ['agent-h1', 'agent-h2']) void fleet.restart(agent);
+    });
   };
 }
 

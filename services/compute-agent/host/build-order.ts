@@ -12,7 +12,7 @@ export function decodeBuildOrder(body: Uint8Array): BuildOrder {
   const { requestSpec, resources: required } = demandOf(build.requestSpec);
   const claimed = Object.values(build.allocations);
   const resources = claimed.length > 0 ? claimed.reduce(addResources) : required;
-  return { ...build, requestSpec, resources, body };
+  return { ...build, requestSpec, resources, orderedDeadlineAtMs: build.deadlineAtMs, body };
 }
 
 const demandOf = internedSpecs((requestSpec) => {
@@ -40,6 +40,7 @@ export function trackedInstance(order: BuildOrder, state: TrackedInstance['state
     attempt,
     claimToken,
     allocationRequest,
+    deadlineAtMs: order.orderedDeadlineAtMs,
     state,
   };
 }

@@ -9,6 +9,7 @@ import type { AgentConfig } from '../options';
 import { type Builds, createBuilds } from './builds';
 import { type ConcludedBuilds, createConcludedBuilds } from './ended/concluded-builds';
 import { createEndedBuilds, type EndedBuilds } from './ended/ended-builds';
+import { keptMsOf } from './ended/kept-ms';
 import { createTombstones, type Tombstones } from './ended/tombstones';
 import { createExits, type Exits } from './exits';
 import type { HostFacts } from './host-facts';
@@ -77,13 +78,14 @@ export function createHost(parts: HostParts): Host {
   const warn = (error: unknown) =>
     parts.log.warn({ event: 'driver_unavailable', host: parts.facts.name, error }, 'what runs is not known, retrying');
   const exits = createExits(parts.driver, (action) => retryUntilDrainEnd(parts, action, warn));
+  const keptMs = keptMsOf(parts.clock, parts.lease);
   return {
     ...parts,
     ledger,
     builds: createBuilds({ ...parts, exits, ledger, maxBuilds: parts.config.maxBuilds }),
-    tombstones: createTombstones(parts.clock),
-    concluded: createConcludedBuilds(parts.clock),
-    endedBuilds: createEndedBuilds(parts),
+    tombstones: createTombstones(parts.clock, keptMs),
+    concluded: createConcludedBuilds(parts.clock, keptMs),
+    endedBuilds: createEndedBuilds({ ...parts, keptMs }),
     exits,
     locks: createKeyedLock(),
     ordersInHand: new Map(),

@@ -20,15 +20,17 @@ export interface Journal {
   putDisabled(disabled: HostDisabled | undefined): Promise<void>;
   put(instance: TrackedInstance): Promise<void>;
   remove(uuid: string): Promise<void>;
-  /** Builds that failed, and instances that exited, as long as their orders may come again. */
+  /** Builds that failed, and instances that exited or were destroyed, as long as their orders may come again. */
   loadEnded(): Promise<EndedBuild[]>;
   putEnded(ended: EndedBuild): Promise<void>;
   removeEnded(uuid: string): Promise<void>;
 }
 
-/** The attempt and claim of an instance that is not here any more: with a result it was never built, without one it was lost. */
+/** The attempt and claim of an instance that is not here any more: with a result it was never built, without one it was lost or destroyed. */
 export interface EndedBuild extends Pick<TrackedInstance, 'uuid' | 'attempt' | 'claimToken'> {
   readonly result?: ConcludedBuild | undefined;
+  /** The deadline of its build, in store time; 0 or missing for none. */
+  readonly deadlineAtMs?: number | undefined;
 }
 
 /** For an agent without a state folder: stores nothing. */
@@ -85,8 +87,8 @@ export async function openJournal(folder: string): Promise<Journal> {
       await removeFile(`${fileOf(uuid)}${UNREADABLE}`);
     },
     loadEnded: () => readEach(ENDED, isBuiltBy),
-    putEnded: ({ uuid, attempt, claimToken, result }) =>
-      replaceFile(endedFileOf(uuid), { uuid, attempt, claimToken, result }),
+    putEnded: ({ uuid, attempt, claimToken, result, deadlineAtMs }) =>
+      replaceFile(endedFileOf(uuid), { uuid, attempt, claimToken, result, deadlineAtMs }),
     removeEnded: (uuid) => removeFile(endedFileOf(uuid)),
   };
 }

@@ -49,8 +49,8 @@ export async function recoverInstances(host: Host, remembered: readonly TrackedI
 
 /** Refuses the orders of builds that ended in earlier runs, and answers those that failed as before. */
 export async function recallEnded({ endedBuilds, concluded, tombstones }: Host): Promise<void> {
-  for (const { uuid, attempt, claimToken, result } of await endedBuilds.recall()) {
-    if (result) concluded.add({ instanceUuid: uuid, attempt, claimToken }, result);
-    else tombstones.add(uuid, { attempt, claimToken });
+  for (const { uuid, attempt, claimToken, result, deadlineAtMs } of await endedBuilds.recall()) {
+    if (result) concluded.add({ instanceUuid: uuid, attempt, claimToken }, result, deadlineAtMs);
+    else tombstones.add(uuid, { attempt, claimToken }, deadlineAtMs);
   }
 }

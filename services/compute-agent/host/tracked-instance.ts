@@ -12,6 +12,8 @@ export interface BuildOrder extends Omit<BuildInstance, 'requestSpec'> {
    * group and the granular ones, with its extra specs.
    */
   readonly resources: Resources;
+  /** The deadline as ordered, in store time; 0 for none. Copies of the order may come until then. */
+  readonly orderedDeadlineAtMs: number;
   /** The original message, for a later run that continues the build. */
   readonly body?: Uint8Array;
 }
@@ -35,6 +37,8 @@ export interface TrackedInstance {
   readonly claimToken: number;
   /** The sealed allocation request of its claim, in base64; empty when the order had none. */
   readonly allocationRequest: string;
+  /** The latest deadline of its build orders, in store time; 0 for none, missing in an older version's journal. */
+  readonly deadlineAtMs?: number;
   readonly state: 'building' | 'running' | 'stopping' | 'stopped' | 'destroying';
   /** When it was stopped or started last: an order that rests on an earlier position is late. */
   readonly poweredAt?: HostPosition | undefined;

@@ -149,7 +149,8 @@ async function join(
   // The position of the last stop or start stays, so that copies of earlier orders remain late; so does, within an
   // attempt, the handover.
   const known = attempt === order.attempt ? tracked : { poweredAt };
-  const joined = { ...known, ...trackedInstance(order, tracked.state), resources, allocations };
+  const deadlineAtMs = Math.max(order.orderedDeadlineAtMs, tracked.deadlineAtMs ?? 0);
+  const joined = { ...known, ...trackedInstance(order, tracked.state), resources, allocations, deadlineAtMs };
   const isKnown = isDeepStrictEqual(joined, tracked);
   ledger.put(joined);
   builds.extendDeadline(order.instanceUuid, order.deadlineAtMs);
@@ -191,14 +192,15 @@ async function settle(host: Host, order: BuildOrder, end: BuildEnd): Promise<Set
 
 /** Nothing of the instance is left here. Journalled once the report is confirmed: an unreported build is done again. */
 async function reportConcluded(host: Host, order: BuildOrder, result: ConcludedBuild): Promise<Settlement> {
-  const { instanceUuid: uuid, attempt, claimToken, deadlineAtMs } = order;
+  const { instanceUuid: uuid, attempt, claimToken, deadlineAtMs, orderedDeadlineAtMs } = order;
   // An older conductor's order has no claim: one of a later instance looks the same.
   if (claimToken === 0) return reportBuild(host, order, result);
-  host.concluded.add(order, result);
+  host.concluded.add(order, result, orderedDeadlineAtMs);
   const settlement = await reportBuild(host, order, result);
   const isPast = deadlineAtMs !== 0 && deadlineAtMs <= host.clock.elapsed();
   if (settlement.kind !== 'ack' || isPast) return settlement;
-  await host.endedBuilds.keep({ uuid, attempt, claimToken, result }).catch((error: unknown) => {
+  const ended = { uuid, attempt, claimToken, result, deadlineAtMs: orderedDeadlineAtMs };
+  await host.endedBuilds.keep(ended).catch((error: unknown) => {
     host.log.warn({ event: 'journal_failed', ...attemptFields(host, order), error }, 'ended build not journalled');
   });
   return settlement;

@@ -5,7 +5,7 @@ import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 
 /** For an absent instance, a destroy of attempt 0, or without a claim, covers every late attempt. */
-const EVERY = Number.POSITIVE_INFINITY;
+const EVERY = Number.MAX_SAFE_INTEGER;
 
 /**
  * Destroys an instance, also one in progress or yet to come. Retries until the driver has succeeded. An instance of a
@@ -41,10 +41,12 @@ function isSuperseded({ attempt, claimToken }: DestroyInstance, tracked: Tracked
 
 /** Resolves to false when draining ended before success. */
 async function destroy(host: Host, order: DestroyInstance, tracked: TrackedInstance | undefined): Promise<boolean> {
-  const { builds, ledger, driver, journal, tombstones, counters, log } = host;
+  const { builds, ledger, driver, journal, tombstones, endedBuilds, counters, log } = host;
   const { instanceUuid: uuid, attempt, claimToken } = order;
   const fields = attemptFields(host, order);
-  tombstones.add(uuid, { attempt: attempt || (tracked?.attempt ?? EVERY), claimToken: claimToken || EVERY });
+  const upTo = { attempt: attempt || (tracked?.attempt ?? EVERY), claimToken: claimToken || EVERY };
+  const { deadlineAtMs } = tracked ?? {};
+  tombstones.add(uuid, upTo, deadlineAtMs);
   // It holds its resources until nothing of it is left.
   const holdResources = () => {
     if (tracked) ledger.put({ ...tracked, state: 'destroying' });
@@ -55,6 +57,10 @@ async function destroy(host: Host, order: DestroyInstance, tracked: TrackedInsta
     // A build that failed just now has released them.
     holdResources();
     await driver.destroy(uuid);
+    // A full disk must not hold up a destroy.
+    await endedBuilds.keep({ uuid, ...upTo, deadlineAtMs }).catch((error: unknown) => {
+      log.warn({ event: 'journal_failed', ...fields, error }, 'destroyed instance not journalled');
+    });
     await journal.remove(uuid);
     ledger.remove(uuid);
     host.unreadable.delete(uuid);

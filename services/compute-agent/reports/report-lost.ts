@@ -35,12 +35,12 @@ export class LostReports {
  */
 async function reportLost(host: Host, instance: TrackedInstance, why: string): Promise<void> {
   const { log, driver, journal, counters, tombstones, locks, ordersInHand } = host;
-  const { uuid, attempt, claimToken, requestId } = instance;
+  const { uuid, attempt, claimToken, requestId, deadlineAtMs } = instance;
   const fields = attemptFields(host, { instanceUuid: uuid, attempt, requestId });
   log.warn({ event: 'instance_lost', ...fields, why }, 'instance lost: it stopped by itself');
   counters.builds.inc({ outcome: 'lost' });
   // The order that built it may be redelivered.
-  tombstones.add(uuid, { attempt, claimToken });
+  tombstones.add(uuid, { attempt, claimToken }, deadlineAtMs);
   try {
     await locks.run(uuid, () => driver.destroy(uuid));
     // Its build is reported first.
@@ -48,7 +48,7 @@ async function reportLost(host: Host, instance: TrackedInstance, why: string): P
     const about = { instanceUuid: uuid, attempt, claimToken, alternates: [] };
     const settlement = await reportBuild(host, about, { outcome: 'lost', reason: 'exited', message: why });
     if (settlement.kind !== 'ack') return;
-    await host.endedBuilds.keep({ uuid, attempt, claimToken });
+    await host.endedBuilds.keep({ uuid, attempt, claimToken, deadlineAtMs });
     await journal.remove(uuid);
   } catch (error) {
     log.error({ event: 'lost_instance_not_cleared', ...fields, error }, 'lost instance not cleared or not reported');

@@ -1,4 +1,5 @@
 import { ACK, POSTPONE } from '#libs/bus/port';
+import * as ending from '../../../services/compute-agent/host/ended/ended-builds';
 import * as claiming from '../../../services/compute-agent/host/instance-claim';
 import * as recovering from '../../../services/compute-agent/host/recover';
 import * as destroying from '../../../services/compute-agent/orders/take-destroy';
@@ -44,6 +45,19 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
         remembered.map((instance) => ({ ...instance, state: 'building' })),
       );
   }),
+  withFocus(
+    mutant(
+      'destroyed-is-forgotten',
+      'remembering over a restart what was destroyed',
+      ending,
+      'createEndedBuilds',
+      (original) => (parts) => {
+        const ended = original(parts);
+        return { ...ended, keep: async (one) => (one.result ? ended.keep(one) : undefined) };
+      },
+    ),
+    'orders outlive their instances',
+  ),
   mutant('no-journal', 'the journal of instances', Machine.prototype, 'journal', (original) => {
     return function journal(this: Machine) {
       return { ...original.call(this), put: async () => {} };

@@ -1,7 +1,8 @@
 import type { Clock } from '#libs/domain/clock';
 import { createExpiringMap } from '#libs/runtime/expiring-map';
 import type { BuildOrder } from '../tracked-instance';
-import { TOMBSTONE_KEPT_MS } from './tombstones';
+import type { KeptMs } from './kept-ms';
+import { isCovered } from './tombstones';
 
 type Order = Pick<BuildOrder, 'instanceUuid' | 'attempt' | 'claimToken'>;
 
@@ -18,7 +19,8 @@ export interface ConcludedBuild {
  * knows its instance.
  */
 export interface ConcludedBuilds {
-  add(order: Order, result: ConcludedBuild): void;
+  /** @param deadlineAtMs  of the order, in store time */
+  add(order: Order, result: ConcludedBuild, deadlineAtMs?: number): void;
   /** The outcome of the order, or of a later attempt of the instance: attempts and claims rise, so the order is late. */
   resultOf(order: Order): ConcludedBuild | undefined;
 }
@@ -26,15 +28,15 @@ export interface ConcludedBuilds {
 /** Limit per host; the oldest are dropped. */
 const MAX_CONCLUDED = 10_000;
 
-export function createConcludedBuilds(clock: Clock): ConcludedBuilds {
-  const limits = { keptMs: TOMBSTONE_KEPT_MS, maxCount: MAX_CONCLUDED };
+export function createConcludedBuilds(clock: Clock, keptMs: KeptMs): ConcludedBuilds {
+  const limits = { keptMs: keptMs(), maxCount: MAX_CONCLUDED };
   const concluded = createExpiringMap<Order & { readonly result: ConcludedBuild }>(clock, limits);
   return {
-    add: ({ instanceUuid, attempt, claimToken }, result) =>
-      concluded.put(instanceUuid, { instanceUuid, attempt, claimToken, result }),
-    resultOf({ instanceUuid, attempt, claimToken }) {
-      const last = concluded.get(instanceUuid);
-      return last && attempt <= last.attempt && claimToken <= last.claimToken ? last.result : undefined;
+    add: ({ instanceUuid, attempt, claimToken }, result, deadlineAtMs) =>
+      concluded.put(instanceUuid, { instanceUuid, attempt, claimToken, result }, keptMs(deadlineAtMs)),
+    resultOf(order) {
+      const last = concluded.get(order.instanceUuid);
+      return last && isCovered(order, last) ? last.result : undefined;
     },
   };
 }

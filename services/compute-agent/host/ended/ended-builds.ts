@@ -1,13 +1,15 @@
 import type { RuntimeDeps } from '#libs/runtime/service';
 import type { HostFacts } from '../host-facts';
 import type { EndedBuild, Journal } from '../journal';
-import { TOMBSTONE_KEPT_MS } from './tombstones';
+import type { KeptMs } from './kept-ms';
+import { isCovered, laterOf } from './tombstones';
 
 /**
- * Journals builds that failed or were lost, once that is reported: later runs of the agent refuse a copy of their orders, since
- * the instance runs elsewhere by then, or is in ERROR, and a new build would belong to nobody.
+ * Journals builds that failed, and instances that were lost or destroyed: later runs of the agent refuse a copy of their
+ * orders, since the instance runs elsewhere by then, or is in ERROR, or deleted, and a new build would belong to nobody.
  */
 export interface EndedBuilds {
+  /** Keeps the later of this end and an earlier one of the instance. */
   keep(ended: EndedBuild): Promise<void>;
   /** Those of earlier runs, kept for as long again. */
   recall(): Promise<readonly EndedBuild[]>;
@@ -15,6 +17,7 @@ export interface EndedBuilds {
 
 export interface EndedBuildsParts extends Pick<RuntimeDeps, 'clock' | 'log'> {
   readonly journal: Journal;
+  readonly keptMs: KeptMs;
   readonly drainEnd: AbortSignal;
   readonly facts: Pick<HostFacts, 'name'>;
 }
@@ -22,15 +25,22 @@ export interface EndedBuildsParts extends Pick<RuntimeDeps, 'clock' | 'log'> {
 /** Limit per host; the oldest are dropped. */
 export const MAX_ENDED = 1_000;
 
-export function createEndedBuilds({ journal, clock, drainEnd, log, facts }: EndedBuildsParts): EndedBuilds {
-  /** By instance, oldest first: what ends its time. */
-  const kept = new Map<string, () => void>();
-  const endTimes = () => kept.forEach((endTime) => endTime());
+interface KeptEnd {
+  readonly ended: EndedBuild;
+  readonly endTime: () => void;
+}
 
-  async function remember(uuid: string): Promise<void> {
-    kept.get(uuid)?.();
+export function createEndedBuilds({ journal, keptMs, clock, drainEnd, log, facts }: EndedBuildsParts): EndedBuilds {
+  /** By instance, oldest first. */
+  const kept = new Map<string, KeptEnd>();
+  const endTimes = () => kept.forEach(({ endTime }) => endTime());
+
+  async function remember(ended: EndedBuild): Promise<void> {
+    const { uuid, deadlineAtMs } = ended;
+    kept.get(uuid)?.endTime();
     kept.delete(uuid);
-    kept.set(uuid, drainEnd.aborted ? () => {} : clock.after(TOMBSTONE_KEPT_MS, () => void forget(uuid)));
+    const endTime = drainEnd.aborted ? () => {} : clock.after(keptMs(deadlineAtMs), () => void forget(uuid));
+    kept.set(uuid, { ended, endTime });
     // A pool opens and closes nodes as long as it lives: only what has entries listens.
     drainEnd.addEventListener('abort', endTimes, { once: true });
     const [oldest] = kept.keys();
@@ -38,7 +48,7 @@ export function createEndedBuilds({ journal, clock, drainEnd, log, facts }: Ende
   }
 
   async function forget(uuid: string): Promise<void> {
-    kept.get(uuid)?.();
+    kept.get(uuid)?.endTime();
     kept.delete(uuid);
     if (kept.size === 0) drainEnd.removeEventListener('abort', endTimes);
     await journal.removeEnded(uuid).catch((error: unknown) => {
@@ -48,13 +58,23 @@ export function createEndedBuilds({ journal, clock, drainEnd, log, facts }: Ende
 
   return {
     async keep(ended) {
-      await journal.putEnded(ended);
-      await remember(ended.uuid);
+      const next = laterEnd(ended, kept.get(ended.uuid)?.ended);
+      await journal.putEnded(next);
+      await remember(next);
     },
     async recall() {
       const all = await journal.loadEnded();
-      for (const { uuid } of all) await remember(uuid);
+      for (const ended of all) await remember(ended);
       return all;
     },
   };
+}
+
+/** An end that covers the other says how it ended; else both are covered, without a result. */
+function laterEnd(ended: EndedBuild, before: EndedBuild | undefined): EndedBuild {
+  if (before === undefined) return ended;
+  const deadlineAtMs = Math.max(ended.deadlineAtMs ?? 0, before.deadlineAtMs ?? 0);
+  if (isCovered(before, ended)) return { ...ended, deadlineAtMs };
+  if (isCovered(ended, before)) return { ...before, deadlineAtMs };
+  return { uuid: ended.uuid, ...laterOf(ended, before), deadlineAtMs };
 }
