@@ -1,8 +1,9 @@
 import type { Bus } from '#libs/bus/port';
 import type { Running, RuntimeDeps } from '#libs/runtime/service';
+import type { ComputeAgentParts } from '../../compute-agent/agent-run';
 import { memoryJournal } from '../../compute-agent/memory-journal';
 import type { AgentConfig } from '../../compute-agent/options';
-import { type ComputeAgentParts, startComputeAgent } from '../../compute-agent/start';
+import { startComputeAgent } from '../../compute-agent/start';
 
 /** An agent of a fake host or of a pool, which can die while its instances keep running. */
 export interface Machine {

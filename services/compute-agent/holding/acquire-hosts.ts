@@ -2,7 +2,7 @@ import type { Bus } from '#libs/bus/port';
 import { callMethod } from '#libs/bus/typed-calls';
 import { acquireHostsMethod, type HostGrant, releaseHostsMethod } from '#libs/contracts/host-leases';
 import { STATS } from '#libs/contracts/queues';
-import { sleep } from '#libs/domain/clock';
+import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { RuntimeDeps } from '#libs/runtime/service';
@@ -62,17 +62,16 @@ const MIN_INTERVAL_MS = 1_000;
  * it and it takes no orders; its instances keep running.
  */
 export function acquireHosts(parts: AcquireParts): Acquirer {
-  const { clock, random, log, config, counters, leases, isWanted = () => true } = parts;
+  const { clock, random, log, config, leases, isWanted = () => true } = parts;
   const pool = parts.isWanted ? config.pool : '';
   const mostAtOnce = parts.isWanted ? MAX_NODES_AT_ONCE : Math.max(1, leases.length);
   const stopping = new AbortController();
   const pauses = { firstMs: FIRST_PAUSE_MS, maxMs: config.retryMaxMs };
-  let wake = () => {};
+  const pause = wakeable(clock, stopping.signal);
   let isAsking = false;
-  let failures = 0;
-  let grantedAtMs = Number.NEGATIVE_INFINITY;
-  /** The last logged holder: one line per holder, not per try. */
-  let knownHolder = '';
+  let [failures, grantedAtMs] = [0, -Infinity];
+  // Another agent of the pool keeps its nodes for a while.
+  const noteTaken = pool === '' ? takenNoter(parts) : () => {};
 
   async function askUntilHeld(): Promise<void> {
     if (isAsking) return;
@@ -81,14 +80,14 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
       const wanted = leases.filter((lease) => !lease.isHeld && isWanted(lease.host));
       if (wanted.length === 0) break;
       const earlyMs = grantedAtMs + MIN_INTERVAL_MS - clock.elapsed();
-      await pause(earlyMs > 0 ? earlyMs : await askAll(wanted));
+      await pause.for(earlyMs > 0 ? earlyMs : await askAll(wanted));
     }
     isAsking = false;
   }
 
   /** Makes as many calls as needed, and resolves to the pause before the next tries. */
   async function askAll(wanted: readonly HostLease[]): Promise<number> {
-    let pauseMs = Number.POSITIVE_INFINITY;
+    let pauseMs = Infinity;
     for (let from = 0; from < wanted.length && !stopping.signal.aborted; from += mostAtOnce) {
       const still = wanted.slice(from, from + mostAtOnce).filter(({ isHeld, host }) => !isHeld && isWanted(host));
       if (still.length > 0) pauseMs = Math.min(pauseMs, await ask(still));
@@ -96,27 +95,19 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     return Number.isFinite(pauseMs) ? pauseMs : 0;
   }
 
-  async function pause(pauseMs: number): Promise<void> {
-    const waiting = new AbortController();
-    wake = () => waiting.abort();
-    const stop = () => waiting.abort();
-    stopping.signal.addEventListener('abort', stop, { once: true });
-    if (pauseMs > 0) await sleep(clock, pauseMs, waiting.signal);
-    stopping.signal.removeEventListener('abort', stop);
-  }
-
   /** Requests once, and resolves to the pause before the next try. */
   async function ask(wanted: readonly HostLease[]): Promise<number> {
     const askedAtMs = clock.elapsed();
     try {
-      const { grants, atMs } = await grantsFor(wanted.map(({ host }) => host));
+      const { grants, atMs } = await grantsFor(
+        parts,
+        pool,
+        wanted.map(({ host }) => host),
+      );
       failures = 0;
       const granted = wanted.filter((lease, n) => {
-        const { epoch, holderServiceHost = '', heldForMs = 0 } = grants[n] ?? {};
         if (atMs > 0) lease.hearStoreTime(atMs);
-        if (epoch !== undefined) lease.grant(epoch, askedAtMs);
-        else if (holderServiceHost !== '' && holderServiceHost !== config.host) lease.refuse(heldForMs);
-        return epoch !== undefined;
+        return isGranted(lease, grants[n], { askedAtMs, serviceHost: config.host });
       });
       if (granted.length > 0) grantedAtMs = clock.elapsed();
       const taken = grants.flatMap((grant, n) =>
@@ -135,30 +126,58 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
     }
   }
 
-  /** Granted hosts have an epoch. A scheduler of an older version knows no epochs, and lets every agent report. */
-  async function grantsFor(hosts: readonly string[]): Promise<Granted> {
-    const { agentRun, formerRun } = parts;
-    const request = { serviceHost: config.host, agentRun, formerRun, hosts, leaseMs: leaseMsOf(config), pool };
-    try {
-      const { grants, atMs } = await callMethod(
-        { bus: parts.bus, queue: STATS },
-        acquireHostsMethod,
-        request,
-        callOptions(config),
-      );
-      return {
-        grants: grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch })),
-        atMs,
-      };
-    } catch (thrown) {
-      if (BerthError.from(thrown).code !== 'unimplemented') throw thrown;
-      return { grants: hosts.map(() => ({ epoch: 0, holderRun: '', holderServiceHost: '', heldForMs: 0 })), atMs: 0 };
-    }
-  }
+  void askUntilHeld();
+  return {
+    askSoon() {
+      pause.end();
+      void askUntilHeld();
+    },
+    stop() {
+      stopping.abort();
+    },
+    release: (hosts) => release(parts, hosts),
+  };
+}
 
-  function noteTaken(taken: readonly (Grant & { readonly host: string | undefined })[]): void {
-    // Another agent of the pool keeps its nodes for a while.
-    if (pool !== '') return;
+/** Grants or refuses a lease by the store's answer. */
+function isGranted(
+  lease: HostLease,
+  { epoch, holderServiceHost = '', heldForMs = 0 }: Partial<Grant> = {},
+  { askedAtMs, serviceHost }: { readonly askedAtMs: number; readonly serviceHost: string },
+): boolean {
+  if (epoch !== undefined) lease.grant(epoch, askedAtMs);
+  else if (holderServiceHost !== '' && holderServiceHost !== serviceHost) lease.refuse(heldForMs);
+  return epoch !== undefined;
+}
+
+async function release({ bus, config, log, agentRun }: AcquireParts, hosts: readonly string[]): Promise<void> {
+  if (hosts.length === 0) return;
+  const request = { serviceHost: config.host, agentRun, hosts };
+  await callMethod({ bus, queue: STATS }, releaseHostsMethod, request, callOptions(config)).catch((error: unknown) =>
+    log.warn({ event: 'hosts_not_released', error }, 'hosts not given back; the next run waits for the lease'),
+  );
+}
+
+/** Granted hosts have an epoch. A scheduler of an older version knows no epochs, and lets every agent report. */
+async function grantsFor(parts: AcquireParts, pool: string, hosts: readonly string[]): Promise<Granted> {
+  const { bus, config, agentRun, formerRun } = parts;
+  const request = { serviceHost: config.host, agentRun, formerRun, hosts, leaseMs: leaseMsOf(config), pool };
+  try {
+    const { grants, atMs } = await callMethod({ bus, queue: STATS }, acquireHostsMethod, request, callOptions(config));
+    return {
+      grants: grants.map((grant) => ({ ...grant, epoch: grant.epoch === 0 ? undefined : grant.epoch })),
+      atMs,
+    };
+  } catch (thrown) {
+    if (BerthError.from(thrown).code !== 'unimplemented') throw thrown;
+    return { grants: hosts.map(() => ({ epoch: 0, holderRun: '', holderServiceHost: '', heldForMs: 0 })), atMs: 0 };
+  }
+}
+
+/** Tells operators of hosts that another run holds: one line per holder, not per try. */
+function takenNoter({ counters, log }: AcquireParts) {
+  let knownHolder = '';
+  return (taken: readonly (Grant & { readonly host: string | undefined })[]): void => {
     counters.hostsTaken.set(taken.length);
     const [first] = taken;
     const holder = first ? `${first.holderServiceHost} ${first.holderRun}` : '';
@@ -174,24 +193,21 @@ export function acquireHosts(parts: AcquireParts): Acquirer {
       log.error(fields, 'another run of an agent holds this host: waiting, nothing is reported and no order is taken');
     }
     knownHolder = holder;
-  }
+  };
+}
 
-  void askUntilHeld();
+/** A pause that can be ended early. */
+function wakeable(clock: Clock, stopping: AbortSignal) {
+  let end = () => {};
   return {
-    askSoon() {
-      wake();
-      void askUntilHeld();
-    },
-    stop() {
-      stopping.abort();
-    },
-    async release(hosts) {
-      if (hosts.length === 0) return;
-      const request = { serviceHost: config.host, agentRun: parts.agentRun, hosts };
-      await callMethod({ bus: parts.bus, queue: STATS }, releaseHostsMethod, request, callOptions(config)).catch(
-        (error: unknown) =>
-          log.warn({ event: 'hosts_not_released', error }, 'hosts not given back; the next run waits for the lease'),
-      );
+    end: () => end(),
+    async for(pauseMs: number): Promise<void> {
+      const waiting = new AbortController();
+      end = () => waiting.abort();
+      const stop = () => waiting.abort();
+      stopping.addEventListener('abort', stop, { once: true });
+      if (pauseMs > 0) await sleep(clock, pauseMs, waiting.signal);
+      stopping.removeEventListener('abort', stop);
     },
   };
 }

@@ -62,91 +62,27 @@ interface BuildInProgress {
   readonly end: Promise<BuildEnd>;
 }
 
-export function createBuilds({
-  driver,
-  exits,
-  facts,
-  ledger,
-  journal,
-  clock,
-  maxBuilds,
-  drainEnd,
-}: BuildsParts): Builds {
+export function createBuilds(parts: BuildsParts): Builds {
+  const { exits, ledger, clock, maxBuilds, drainEnd } = parts;
   const takeTurn = limitConcurrency(maxBuilds);
   const inProgress = new Map<string, BuildInProgress>();
   let isDraining = false;
 
   async function buildToEnd(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
-    const stopWatching = watchDeadline(control);
+    const stopWatching = watchDeadline(clock, control);
     const end = await buildInTurn(order, control);
     stopWatching();
-    const { instanceUuid: uuid } = order;
-    inProgress.delete(uuid);
-    const tracked = ledger.get(uuid);
-    if (end.kind === 'active' && tracked) ledger.put({ ...tracked, state: builtState(order) });
-    // It holds its resources until nothing of it is left: the destroy that cancelled it knows when.
-    else if (end.kind === 'destroyed' && tracked) ledger.put({ ...tracked, state: 'destroying' });
-    else {
-      ledger.remove(uuid);
-      if (end.kind !== 'handed_back' || !driver.carriesOn) await journal.remove(uuid);
-    }
+    inProgress.delete(order.instanceUuid);
+    await settle(parts, order, end);
     return end;
   }
 
   /** A queued build that is cancelled ends at once, and passes its turn on when it comes. */
   async function buildInTurn(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
     const { signal } = control.cancelling;
-    const built = takeTurn(() => (signal.aborted ? cancelledEnd(signal, order) : buildNow(order, control)));
+    const built = takeTurn(() => (signal.aborted ? cancelledEnd(signal, order) : buildNow(parts, order, control)));
     const left = aborted(signal).then(() => (control.isInLine ? cancelledEnd(signal, order) : built));
     return Promise.race([built, left]);
-  }
-
-  async function buildNow(order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
-    const { signal } = control.cancelling;
-    control.isInLine = false;
-    try {
-      await journal.put(driver.carriesOn ? carriedBuild(order) : trackedInstance(order, 'building'));
-      const instance = instanceToBuild(order, facts.providerUuid, driver.capacity());
-      await continueTrace(control.traceparent, spanOf(order), () => make(instance, order, signal));
-      await journalBuilt(order);
-      const isUnwanted = signal.aborted && signal.reason === 'destroyed';
-      return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
-    } catch (thrown) {
-      // Another run holds the host, and continues the build.
-      if (isFenced(thrown)) return { kind: 'handed_back' };
-      return signal.aborted ? cancelledEnd(signal, order) : { kind: 'failed', error: BerthError.from(thrown) };
-    }
-  }
-
-  async function make(instance: InstanceToBuild, { arrival }: BuildOrder, signal: AbortSignal): Promise<void> {
-    if (arrival === undefined) return driver.build(instance, signal);
-    if (!driver.moves) throw movesUnsupported();
-    return driver.moves.arrive(instance, arrival.handover, signal);
-  }
-
-  /** An instance missing from the journal would run untracked after a restart, so it is not kept. */
-  async function journalBuilt(order: BuildOrder): Promise<void> {
-    const state = builtState(order);
-    // A later attempt may have taken the build over.
-    const tracked = ledger.get(order.instanceUuid) ?? trackedInstance(order, state);
-    try {
-      await journal.put({ ...tracked, state });
-    } catch (thrown) {
-      if (!isFenced(thrown)) await driver.destroy(order.instanceUuid);
-      throw thrown;
-    }
-  }
-
-  function watchDeadline(control: BuildControl): () => void {
-    if (control.deadlineAtMs === 0) return () => {};
-    let stop = () => {};
-    const watch = () => {
-      const leftMs = control.deadlineAtMs - clock.elapsed();
-      if (leftMs > 0) stop = clock.after(leftMs, watch);
-      else cancel(control, 'deadline');
-    };
-    watch();
-    return () => stop();
   }
 
   function handBackWhere(which: (control: BuildControl) => boolean): void {
@@ -187,6 +123,71 @@ export function createBuilds({
       drainEnd.addEventListener('abort', () => handBackWhere(() => true), { once: true });
     },
   };
+}
+
+/** Keeps or forgets an instance by how its build ended. */
+async function settle({ ledger, journal, driver }: BuildsParts, order: BuildOrder, end: BuildEnd): Promise<void> {
+  const { instanceUuid: uuid } = order;
+  const tracked = ledger.get(uuid);
+  if (end.kind === 'active' && tracked) return ledger.put({ ...tracked, state: builtState(order) });
+  // It holds its resources until nothing of it is left: the destroy that cancelled it knows when.
+  if (end.kind === 'destroyed' && tracked) return ledger.put({ ...tracked, state: 'destroying' });
+  ledger.remove(uuid);
+  if (end.kind !== 'handed_back' || !driver.carriesOn) await journal.remove(uuid);
+}
+
+async function buildNow(parts: BuildsParts, order: BuildOrder, control: BuildControl): Promise<BuildEnd> {
+  const { driver, journal, facts } = parts;
+  const { signal } = control.cancelling;
+  control.isInLine = false;
+  try {
+    await journal.put(driver.carriesOn ? carriedBuild(order) : trackedInstance(order, 'building'));
+    const instance = instanceToBuild(order, facts.providerUuid, driver.capacity());
+    await continueTrace(control.traceparent, spanOf(order), () => make(driver, instance, order, signal));
+    await journalBuilt(parts, order);
+    const isUnwanted = signal.aborted && signal.reason === 'destroyed';
+    return isUnwanted ? { kind: 'destroyed' } : { kind: 'active' };
+  } catch (thrown) {
+    // Another run holds the host, and continues the build.
+    if (isFenced(thrown)) return { kind: 'handed_back' };
+    return signal.aborted ? cancelledEnd(signal, order) : { kind: 'failed', error: BerthError.from(thrown) };
+  }
+}
+
+async function make(
+  driver: Driver,
+  instance: InstanceToBuild,
+  { arrival }: BuildOrder,
+  signal: AbortSignal,
+): Promise<void> {
+  if (arrival === undefined) return driver.build(instance, signal);
+  if (!driver.moves) throw movesUnsupported();
+  return driver.moves.arrive(instance, arrival.handover, signal);
+}
+
+/** An instance missing from the journal would run untracked after a restart, so it is not kept. */
+async function journalBuilt({ driver, ledger, journal }: BuildsParts, order: BuildOrder): Promise<void> {
+  const state = builtState(order);
+  // A later attempt may have taken the build over.
+  const tracked = ledger.get(order.instanceUuid) ?? trackedInstance(order, state);
+  try {
+    await journal.put({ ...tracked, state });
+  } catch (thrown) {
+    if (!isFenced(thrown)) await driver.destroy(order.instanceUuid);
+    throw thrown;
+  }
+}
+
+function watchDeadline(clock: Clock, control: BuildControl): () => void {
+  if (control.deadlineAtMs === 0) return () => {};
+  let stop = () => {};
+  const watch = () => {
+    const leftMs = control.deadlineAtMs - clock.elapsed();
+    if (leftMs > 0) stop = clock.after(leftMs, watch);
+    else cancel(control, 'deadline');
+  };
+  watch();
+  return () => stop();
 }
 
 function spanOf({ instanceUuid, attempt }: BuildOrder): SpanFacts {

@@ -6,7 +6,7 @@ import { type HostDisabled, updateResourceStatsMethod } from '#libs/contracts/st
 import { BerthError, isRetryable } from '#libs/domain/errors';
 import { backoffMs } from '#libs/runtime/backoff';
 import type { RuntimeDeps } from '#libs/runtime/service';
-import { createTimerWheel } from '#libs/runtime/timer-wheel';
+import { createTimerWheel, type TimerWheel } from '#libs/runtime/timer-wheel';
 import { type HostLease, isLoss, type LossReason } from '../holding/host-lease';
 import type { Stats } from '../host/stats';
 import type { AgentMetrics } from '../metrics';
@@ -96,40 +96,106 @@ const FIRST_PAUSE_MS = 100;
  * because the next may be accepted. Each try has a sequence number of its own, so that a lost answer does not make the
  * next report stale. When another run holds the host, its reports end until it is held again.
  */
-export function createReporter({ bus, config, counters, agentRun, clock, random, log }: ReporterDeps): Reporter {
-  const all = new Set<Reporting>();
+export function createReporter(deps: ReporterDeps): Reporter {
+  return new ReportsOfHosts(deps);
+}
+
+class ReportsOfHosts implements Reporter {
+  readonly #deps: ReporterDeps;
+  readonly #all = new Set<Reporting>();
   /** Last sequences of hosts no longer reported: should they come back, their reports continue from there. */
-  const sequences = new Map<string, number>();
-  const takeTurn = limitConcurrency(config.reportsInFlight);
-  let isStopped = false;
+  readonly #sequences = new Map<string, number>();
+  readonly #takeTurn: ReturnType<typeof limitConcurrency>;
+  readonly #wheel: TimerWheel<Reporting>;
+  #isStopped = false;
   /** True when the last report could not be delivered: logged once, not per host. */
-  let isUnavailable = false;
-  const wheel = createTimerWheel<Reporting>(clock, TICK_MS, (host) => reportIfDue(host));
+  #isUnavailable = false;
 
-  const isChanged = (host: Reporting) => host.volatile() !== host.sentVolatile;
-  const jittered = (ms: number) => ms * (1 + config.reportJitter * (2 * random.next() - 1));
-
-  function reportIfDue(host: Reporting): void {
-    if (host.isEnded) return;
-    if (isChanged(host) || clock.elapsed() >= host.nextAtMs) void report(host);
-    else wheel.set(host, host.nextAtMs);
+  constructor(deps: ReporterDeps) {
+    this.#deps = deps;
+    this.#takeTurn = limitConcurrency(deps.config.reportsInFlight);
+    this.#wheel = createTimerWheel<Reporting>(deps.clock, TICK_MS, (host) => this.#reportIfDue(host));
   }
 
-  async function report(host: Reporting): Promise<void> {
+  add(lease: HostLease, stats: CollectStats, volatile: DescribeVolatile, remembered: RememberedDisabled): HostReporter {
+    const host: Reporting = {
+      lease,
+      stats,
+      volatile,
+      hasAllocationRequests: false,
+      ...remembered,
+      sequence: this.#sequences.get(lease.host) ?? 0,
+      sentAtMs: 0,
+      nextAtMs: 0,
+      sentVolatile: '',
+      answeredAtMs: 0,
+      failures: 0,
+      isSending: false,
+      isUrgent: false,
+      isEnded: false,
+    };
+    this.#all.add(host);
+    return {
+      firstSent: this.#report(host),
+      reportSoon: () => this.#reportSoon(host),
+      reportNow: () => {
+        host.isUrgent = true;
+        void this.#report(host);
+      },
+      end: () => {
+        host.isEnded = true;
+        this.#all.delete(host);
+        this.#sequences.set(lease.host, host.sequence);
+      },
+      resume: () => {
+        host.hasAllocationRequests = lease.wasCertain;
+        host.failures = 0;
+        void this.#report(host);
+      },
+    };
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#wheel.stop();
+  }
+
+  async reportAll(): Promise<void> {
+    const held = [...this.#all].filter(({ lease }) => lease.isHeld);
+    await Promise.all(held.map((host) => this.#takeTurn(() => this.#send(host))));
+  }
+
+  #isChanged(host: Reporting): boolean {
+    return host.volatile() !== host.sentVolatile;
+  }
+
+  #jittered(ms: number): number {
+    const { config, random } = this.#deps;
+    return ms * (1 + config.reportJitter * (2 * random.next() - 1));
+  }
+
+  #reportIfDue(host: Reporting): void {
+    if (host.isEnded) return;
+    if (this.#isChanged(host) || this.#deps.clock.elapsed() >= host.nextAtMs) void this.#report(host);
+    else this.#wheel.set(host, host.nextAtMs);
+  }
+
+  async #report(host: Reporting): Promise<void> {
     if (host.isSending || host.isEnded || !host.lease.isHeld) return;
     host.isSending = true;
-    const pauseMs = await takeTurn(() => (isStopped || host.isEnded ? 0 : send(host)));
-    if (isStopped || host.isEnded) return;
+    const pauseMs = await this.#takeTurn(() => (this.#isStopped || host.isEnded ? 0 : this.#send(host)));
+    if (this.#isStopped || host.isEnded) return;
     host.isSending = false;
-    host.nextAtMs = clock.elapsed() + pauseMs;
+    host.nextAtMs = this.#deps.clock.elapsed() + pauseMs;
     if (!host.lease.isHeld) return;
-    wheel.set(host, host.nextAtMs);
-    if (host.isUrgent) void report(host);
-    else if (isChanged(host)) reportSoon(host);
+    this.#wheel.set(host, host.nextAtMs);
+    if (host.isUrgent) void this.#report(host);
+    else if (this.#isChanged(host)) this.#reportSoon(host);
   }
 
   /** Sends one report and resolves to the pause until the next. */
-  async function send(host: Reporting): Promise<number> {
+  async #send(host: Reporting): Promise<number> {
+    const { bus, agentRun, config, clock, random, counters, log } = this.#deps;
     host.sentAtMs = clock.elapsed();
     host.sequence++;
     host.isUrgent = false;
@@ -145,114 +211,67 @@ export function createReporter({ bus, config, counters, agentRun, clock, random,
       const { wantsAllocationRequests } = response;
       host.answeredAtMs = response.atMs ?? 0;
       if (response.atMs) host.lease.hearStoreTime(response.atMs);
-      await rememberDisabled(host, response.disabled);
+      await this.#rememberDisabled(host, response.disabled);
       host.lease.renew(host.sentAtMs);
       host.failures = 0;
       const isAskedAgain = wantsAllocationRequests && !host.hasAllocationRequests;
       host.hasAllocationRequests = wantsAllocationRequests;
-      if (isUnavailable) log.info({ event: 'stats_available' }, 'stats are delivered again');
-      isUnavailable = false;
+      if (this.#isUnavailable) log.info({ event: 'stats_available' }, 'stats are delivered again');
+      this.#isUnavailable = false;
       counters.reports.inc({ result: 'accepted' });
       if (isAskedAgain) return Math.min(config.reportMinIntervalMs, config.reportIntervalMs);
       // Hosts that started together spread over the interval.
-      return isFirst ? config.reportIntervalMs * random.next() : jittered(config.reportIntervalMs);
+      return isFirst ? config.reportIntervalMs * random.next() : this.#jittered(config.reportIntervalMs);
     } catch (thrown) {
       const error = BerthError.from(thrown);
-      if (isLoss(error.reason)) return lose(host, error.reason);
+      if (isLoss(error.reason)) return this.#lose(host, error.reason);
       const mayComeThrough = isRetryable(error) || error.code === 'resource_exhausted';
-      return mayComeThrough ? postpone(host, error) : reject(host, error);
+      return mayComeThrough ? this.#postpone(host, error) : this.#reject(host, error);
     }
   }
 
   /** A failed write is retried at the next answer. */
-  async function rememberDisabled(host: Reporting, disabled: HostDisabled | undefined): Promise<void> {
+  async #rememberDisabled(host: Reporting, disabled: HostDisabled | undefined): Promise<void> {
     if (disabled?.reason === host.disabled?.reason) return;
     try {
       await host.remember(disabled);
       host.disabled = disabled;
     } catch (error) {
       const fields = { event: 'disabled_not_remembered', host: host.lease.host, error };
-      log.error(fields, 'could not write down whether an operator disabled the host');
+      this.#deps.log.error(fields, 'could not write down whether an operator disabled the host');
     }
   }
 
   /** Ends the reports until the host is held again. */
-  function lose(host: Reporting, reason: LossReason): number {
-    counters.reports.inc({ result: reason });
+  #lose(host: Reporting, reason: LossReason): number {
+    this.#deps.counters.reports.inc({ result: reason });
     host.lease.lose(reason);
     return 0;
   }
 
-  function postpone(host: Reporting, error: BerthError): number {
+  #postpone(host: Reporting, error: BerthError): number {
+    const { config, counters, log, random } = this.#deps;
     counters.reports.inc({ result: 'unavailable' });
-    if (!isUnavailable) {
+    if (!this.#isUnavailable) {
       log.warn({ event: 'stats_unavailable', host: host.lease.host, error }, 'stats not delivered, all hosts retry');
     }
-    isUnavailable = true;
+    this.#isUnavailable = true;
     host.failures++;
     return backoffMs(host.failures, { firstMs: FIRST_PAUSE_MS, maxMs: config.retryMaxMs }, random);
   }
 
-  function reject({ lease, sequence }: Reporting, error: BerthError): number {
+  #reject({ lease, sequence }: Reporting, error: BerthError): number {
+    const { config, counters, log } = this.#deps;
     counters.reports.inc({ result: 'rejected' });
     log.warn(
       { event: 'stats_rejected', host: lease.host, sequence, error },
       'stats rejected; the host goes on reporting',
     );
-    return jittered(config.reportIntervalMs);
+    return this.#jittered(config.reportIntervalMs);
   }
 
-  function reportSoon(host: Reporting): void {
+  #reportSoon(host: Reporting): void {
     if (!host.isSending && !host.isEnded && host.failures === 0)
-      wheel.setBy(host, host.sentAtMs + config.reportMinIntervalMs);
+      this.#wheel.setBy(host, host.sentAtMs + this.#deps.config.reportMinIntervalMs);
   }
-
-  return {
-    add(lease, stats, volatile, { disabled, remember }) {
-      const host: Reporting = {
-        lease,
-        stats,
-        volatile,
-        hasAllocationRequests: false,
-        disabled,
-        remember,
-        sequence: sequences.get(lease.host) ?? 0,
-        sentAtMs: 0,
-        nextAtMs: 0,
-        sentVolatile: '',
-        answeredAtMs: 0,
-        failures: 0,
-        isSending: false,
-        isUrgent: false,
-        isEnded: false,
-      };
-      all.add(host);
-      return {
-        firstSent: report(host),
-        reportSoon: () => reportSoon(host),
-        reportNow() {
-          host.isUrgent = true;
-          void report(host);
-        },
-        end() {
-          host.isEnded = true;
-          all.delete(host);
-          sequences.set(lease.host, host.sequence);
-        },
-        resume() {
-          host.hasAllocationRequests = lease.wasCertain;
-          host.failures = 0;
-          void report(host);
-        },
-      };
-    },
-    stop() {
-      isStopped = true;
-      wheel.stop();
-    },
-    async reportAll() {
-      const held = [...all].filter(({ lease }) => lease.isHeld);
-      await Promise.all(held.map((host) => takeTurn(() => send(host))));
-    },
-  };
 }

@@ -66,92 +66,121 @@ const STEADY_LOOKS = 3;
  *
  * Without proof the node is not given out: the build or cleaning fails, and names the missing sign.
  */
-export function watchBoot(
-  { node, clock, bootTimeoutMs, proof }: BootWatchParts,
-  device: string,
-  isBegun: boolean,
-): BootWatch {
-  const { host } = node.record;
-  const untilMs = clock.elapsed() + bootTimeoutMs;
-  const expectation = proof?.expect({ node: host, systemId: () => node.record.systemId, device });
-  let orders = 0;
-  /** Ordered again while it was shown off: the boot before may be under way, and the device armed again is left over. */
-  let isArmedAgain = false;
-  let wasOn = false;
-  let looks = 0;
-  let hasBegun = false;
-  let steadyLooks = 0;
+export function watchBoot(parts: BootWatchParts, device: string, isBegun: boolean): BootWatch {
+  return new SignsOfBoot(parts, device, isBegun);
+}
 
-  function judge(status: NodeStatus): BootVerdict {
-    looks++;
+class SignsOfBoot implements BootWatch {
+  readonly #parts: BootWatchParts;
+  readonly #device: string;
+  /** True when another agent began the boot. */
+  readonly #isBegun: boolean;
+  readonly #untilMs: number;
+  readonly #expectation: Expectation | undefined;
+  #orders = 0;
+  /** Ordered again while it was shown off: the boot before may be under way, and the device armed again is left over. */
+  #isArmedAgain = false;
+  #wasOn = false;
+  #looks = 0;
+  #hasBegun = false;
+  #steadyLooks = 0;
+
+  constructor(parts: BootWatchParts, device: string, isBegun: boolean) {
+    const { node, clock, bootTimeoutMs, proof } = parts;
+    this.#parts = parts;
+    this.#device = device;
+    this.#isBegun = isBegun;
+    this.#untilMs = clock.elapsed() + bootTimeoutMs;
+    this.#expectation = proof?.expect({ node: node.record.host, systemId: () => node.record.systemId, device });
+  }
+
+  get #host(): string {
+    return this.#parts.node.record.host;
+  }
+
+  get #isLate(): boolean {
+    return this.#parts.clock.elapsed() >= this.#untilMs;
+  }
+
+  judge(status: NodeStatus): BootVerdict {
+    this.#looks++;
     if (!status.isOn) {
-      if (orders > 0 && clock.elapsed() >= untilMs) throw bootFailed(`node ${host} does not switch on`);
-      if (status.isSwitching || (orders > 0 && !wasOn && looks <= DOUBT_LOOKS * 2 ** (orders - 1)))
+      if (this.#orders > 0 && this.#isLate) throw bootFailed(`node ${this.#host} does not switch on`);
+      if (
+        status.isSwitching ||
+        (this.#orders > 0 && !this.#wasOn && this.#looks <= DOUBT_LOOKS * 2 ** (this.#orders - 1))
+      )
         return wait('waits for it to switch on');
       // It may have lost its power: a boot without the device armed again would be the disk's.
-      isArmedAgain = orders > 0;
+      this.#isArmedAgain = this.#orders > 0;
       return { kind: 'off' };
     }
     // Off when this work began, and on by an earlier order: a slow power-on was shown as off.
-    if (!isBegun && orders === 0) return { kind: 'unseen' };
-    wasOn = true;
-    const { word } = expectation ?? {};
-    if (word?.kind === 'failed') throw bootFailed(`what booted from ${device} on node ${host} failed: ${word.why}`);
+    if (!this.#isBegun && this.#orders === 0) return { kind: 'unseen' };
+    this.#wasOn = true;
+    const { word } = this.#expectation ?? {};
+    if (word?.kind === 'failed')
+      throw bootFailed(`what booted from ${this.#device} on node ${this.#host} failed: ${word.why}`);
     if (word?.kind === 'done') return { kind: 'booted' };
-    const verdict = expectation ? wait(`waits for word of what boots from ${device} (heartbeat)`) : believe(status);
-    if (verdict.kind === 'wait' && clock.elapsed() >= untilMs) {
+    const verdict = this.#expectation
+      ? wait(`waits for word of what boots from ${this.#device} (heartbeat)`)
+      : this.#believe(status);
+    if (verdict.kind === 'wait' && this.#isLate) {
       const shown = status.progress ? `; the controller shows ${status.progress}` : '';
       throw bootFailed(
-        `node ${host} has not booted from ${device} within ${Math.round(bootTimeoutMs / 1_000)} s: ${verdict.doubt || 'it is still starting'}${shown}`,
+        `node ${this.#host} has not booted from ${this.#device} within ${Math.round(this.#parts.bootTimeoutMs / 1_000)} s: ${verdict.doubt || 'it is still starting'}${shown}`,
       );
     }
     return verdict;
   }
 
-  function believe({ hasBooted, pendingBoot, progress = '' }: NodeStatus): BootVerdict {
+  #believe({ hasBooted, pendingBoot, progress = '' }: NodeStatus): BootVerdict {
+    const { node } = this.#parts;
     if (hasBooted === undefined) {
-      return doubt('the controller shows no BootProgress: nothing tells whether it has booted');
+      return this.#doubt('the controller shows no BootProgress: nothing tells whether it has booted');
     }
     if (!hasBooted) {
-      hasBegun = true;
-      steadyLooks = 0;
+      this.#hasBegun = true;
+      this.#steadyLooks = 0;
       if (!node.record.tellsBoot) node.note({ tellsBoot: true }).catch(() => {});
-      return wait(looks > DOUBT_LOOKS ? `waits for it to boot from ${device}: the controller shows ${progress}` : '');
+      return wait(
+        this.#looks > DOUBT_LOOKS ? `waits for it to boot from ${this.#device}: the controller shows ${progress}` : '',
+      );
     }
-    steadyLooks++;
-    if (pendingBoot === device) {
-      const why = `it is up, and its one-time boot from ${device} still waits to be used: something else has booted`;
-      const mayBeLeft = isArmedAgain && clock.elapsed() < untilMs;
-      return mayBeLeft && looks >= DOUBT_LOOKS ? bootAnew() : doubt(why);
+    this.#steadyLooks++;
+    if (pendingBoot === this.#device) {
+      const why = `it is up, and its one-time boot from ${this.#device} still waits to be used: something else has booted`;
+      const mayBeLeft = this.#isArmedAgain && !this.#isLate;
+      return mayBeLeft && this.#looks >= DOUBT_LOOKS ? this.#bootAnew() : this.#doubt(why);
     }
-    const enough = isBegun && orders === 0 ? STEADY_LOOKS : DOUBT_LOOKS;
-    if (hasBegun || (node.record.tellsBoot && steadyLooks >= enough)) return { kind: 'booted' };
-    return doubt(`the controller shows ${progress} and never showed it starting: that tells nothing`);
+    const enough = this.#isBegun && this.#orders === 0 ? STEADY_LOOKS : DOUBT_LOOKS;
+    if (this.#hasBegun || (node.record.tellsBoot && this.#steadyLooks >= enough)) return { kind: 'booted' };
+    return this.#doubt(`the controller shows ${progress} and never showed it starting: that tells nothing`);
   }
 
-  function bootAnew(): BootVerdict {
-    isArmedAgain = false;
+  #bootAnew(): BootVerdict {
+    this.#isArmedAgain = false;
     return { kind: 'unseen' };
   }
 
-  function doubt(why: string): BootVerdict {
-    if (looks < DOUBT_LOOKS) return wait(why);
-    if (isBegun && orders === 0) return { kind: 'unseen' };
-    const message = `node ${host}, booting from ${device}: ${why}; have what boots report itself (BERTH_AGENT_HEARTBEAT_SECRET)`;
+  #doubt(why: string): BootVerdict {
+    if (this.#looks < DOUBT_LOOKS) return wait(why);
+    if (this.#isBegun && this.#orders === 0) return { kind: 'unseen' };
+    const message = `node ${this.#host}, booting from ${this.#device}: ${why}; have what boots report itself (BERTH_AGENT_HEARTBEAT_SECRET)`;
     throw new BerthError('failed_precondition', 'boot_unproven', message);
   }
 
-  return {
-    judge,
-    switchedOn() {
-      orders++;
-      wasOn = false;
-      hasBegun = false;
-      looks = 0;
-      steadyLooks = 0;
-    },
-    end: () => expectation?.end(),
-  };
+  switchedOn(): void {
+    this.#orders++;
+    this.#wasOn = false;
+    this.#hasBegun = false;
+    this.#looks = 0;
+    this.#steadyLooks = 0;
+  }
+
+  end(): void {
+    this.#expectation?.end();
+  }
 }
 
 function wait(doubt: string): BootVerdict {
