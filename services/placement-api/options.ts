@@ -97,7 +97,7 @@ export const placementApiOptions = {
     default: 100_000,
     min: 1_000,
     max: 10_000_000,
-    help: 'The most allocation candidates that are kept by id, some 300 bytes each in the store; beyond it those that expire first are forgotten.',
+    help: 'The most allocation candidates that are kept by id, some 500 bytes each in the store; beyond it those of the project with the most are forgotten first.',
   }),
   maxSearchSteps: intOption({
     env: 'BERTH_PLACEMENT_MAX_SEARCH_STEPS',

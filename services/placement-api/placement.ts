@@ -1,3 +1,4 @@
+import type { Principal } from '#libs/auth/auth';
 import type { ListUsageRequest, ListUsageResponse } from '#libs/contracts/quotas';
 import { randomInt } from '#libs/domain/random';
 import { listUsage } from '#libs/fleet-settings/list-usage';
@@ -111,12 +112,14 @@ export class Placement {
     return this.#summaries.of(rootUuid);
   }
 
-  /** Keeps candidates so that each may be claimed by its id, until then or for the time of the settings. */
-  keepCandidates(candidates: readonly KeptCandidate[], expiresAtMs?: number): Promise<void> {
+  /** Keeps candidates so that each may be claimed by its id, until then or for the time of the settings, as part of its client's share. */
+  keepCandidates(candidates: readonly KeptCandidate[], client: Principal, expiresAtMs?: number): Promise<void> {
     const { candidateTtlMs, maxKeptCandidates: most } = this.config;
     const atMs = this.deps.clock.now();
     const ttlMs = expiresAtMs === undefined ? candidateTtlMs : expiresAtMs - atMs;
-    return this.deps.placement.keepCandidates(candidates, { atMs, ttlMs, most });
+    const { projectId, userId } = client;
+    const owner = projectId === undefined ? `user ${userId}` : `project ${projectId}`;
+    return this.deps.placement.keepCandidates(candidates, { atMs, ttlMs, most, owner });
   }
 
   /** The candidate of an id, for this caller only. */

@@ -23,6 +23,7 @@ import type {
   KeptRequest,
   NodeWrite,
   NodeWriteResult,
+  OwnedKeepTerms,
   PlacementStore,
   PoolGrant,
   ProcessStore,
@@ -247,7 +248,7 @@ export class MemoryPlacementStore implements PlacementStore {
     return ids.map((id) => this.#requests.of(id, atMs)?.content);
   }
 
-  async keepCandidates(candidates: readonly KeptCandidate[], terms: KeepTerms): Promise<void> {
+  async keepCandidates(candidates: readonly KeptCandidate[], terms: OwnedKeepTerms): Promise<void> {
     this.#candidates.keep(
       candidates.map(({ id, content }) => [id, content]),
       terms,

@@ -11,6 +11,7 @@ import type {
   KeptCandidate,
   KeptDecision,
   KeptRequest,
+  OwnedKeepTerms,
   ProjectUsage,
   ReportedProvider,
   Revised,
@@ -154,8 +155,11 @@ export interface PlacementStore extends PoolStore, ProcessStore {
   /** Requests kept under ids, in their order; undefined for unknown and expired ones. */
   allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]>;
 
-  /** Keeps candidates under ids, in the same way, and apart from allocation requests. No commit. */
-  keepCandidates(candidates: readonly KeptCandidate[], terms: KeepTerms): Promise<void>;
+  /**
+   * Keeps candidates under ids, for a time, and of all at most `most`: beyond that, those that expire first of the owner who
+   * has most go first. No commit.
+   */
+  keepCandidates(candidates: readonly KeptCandidate[], terms: OwnedKeepTerms): Promise<void>;
 
   /** Takes the candidate that is kept under an id: only one caller gets it. Undefined when it is unknown, expired or taken. */
   takeCandidate(id: string, atMs: number): Promise<TakenCandidate | undefined>;

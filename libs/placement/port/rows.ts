@@ -64,6 +64,12 @@ export interface KeepTerms {
   readonly most: number;
 }
 
+/** The same for candidates: beyond the most, those go of the owner who has most. */
+export interface OwnedKeepTerms extends KeepTerms {
+  /** Any text: those who share it share its part. */
+  readonly owner: string;
+}
+
 /** A decision for some instances. */
 export interface KeptDecision {
   /** Its own. */

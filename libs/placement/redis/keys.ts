@@ -19,6 +19,9 @@ export type Keys = Readonly<
     | 'allocationRequestExpiry'
     | 'candidates'
     | 'candidateExpiry'
+    | 'candidateOwners'
+    | 'candidatesByOwner'
+    | 'candidateCounts'
     | 'pools'
     | 'nodes'
     | 'nodeChanges'
@@ -65,6 +68,9 @@ export function keysOf(cell: string): Keys {
     allocationRequestExpiry: key('allocation-request-expiry'),
     candidates: key('candidates'),
     candidateExpiry: key('candidate-expiry'),
+    candidateOwners: key('candidate-owners'),
+    candidatesByOwner: key('candidates-by-owner'),
+    candidateCounts: key('candidate-counts'),
     pools: key('pools'),
     nodes: key('nodes'),
     nodeChanges: key('node-changes'),

@@ -26,6 +26,7 @@ import type {
   KeptRequest,
   NodeWrite,
   NodeWriteResult,
+  OwnedKeepTerms,
   PlacementStore,
   PoolGrant,
   PoolStore,
@@ -60,6 +61,7 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
   'acquire-hosts',
   'release-hosts',
   'keep-decisions',
+  'keep-candidates',
   'keep-requests',
   'take-candidate',
 ]);
@@ -364,22 +366,24 @@ export class RedisPlacementStore implements PlacementStore {
     await this.#client.runScript(scripts['keep-requests'], keys, [atMs, atMs + ttlMs, most, ...args]);
   }
 
-  async keepCandidates(found: readonly KeptCandidate[], { atMs, ttlMs, most }: KeepTerms): Promise<void> {
+  async keepCandidates(found: readonly KeptCandidate[], terms: OwnedKeepTerms): Promise<void> {
+    const { atMs, ttlMs, most, owner } = terms;
     const args = found.flatMap(({ id, content }) => [id, content]);
-    const { candidates, candidateExpiry } = this.#keys;
-    await this.#client.runScript(
-      scripts['keep-requests'],
-      [candidates, candidateExpiry],
-      [atMs, atMs + ttlMs, most, ...args],
-    );
+    const keys = this.#candidateKeys();
+    await this.#client.runScript(scripts['keep-candidates'], keys, [atMs, atMs + ttlMs, most, owner, ...args]);
   }
 
   async takeCandidate(id: string, atMs: number): Promise<TakenCandidate | undefined> {
-    const { candidates, candidateExpiry } = this.#keys;
-    const taken = await this.#client.runScript(scripts['take-candidate'], [candidates, candidateExpiry], [id]);
+    const taken = await this.#client.runScript(scripts['take-candidate'], this.#candidateKeys(), [id]);
     if (!Array.isArray(taken)) return undefined;
     const [content, expiresAtMs] = [String(taken[0]), Number(taken[1])];
     return expiresAtMs > atMs ? { content, expiresAtMs } : undefined;
+  }
+
+  /** In the order of the scripts' KEYS. */
+  #candidateKeys(): string[] {
+    const { candidates, candidateExpiry, candidateOwners, candidatesByOwner, candidateCounts } = this.#keys;
+    return [candidates, candidateExpiry, candidateOwners, candidatesByOwner, candidateCounts];
   }
 
   async allocationRequests(ids: readonly string[], atMs: number): Promise<(Uint8Array | undefined)[]> {

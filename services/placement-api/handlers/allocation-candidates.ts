@@ -11,7 +11,8 @@ import { namesText, providerSummary } from '../provider-summaries';
 import { knowsNamesOf } from '../unknown-names';
 
 /** GET /allocation_candidates */
-export async function listCandidates({ query, version, wantsIds }: ApiRequest, placement: Placement): Promise<Answer> {
+export async function listCandidates(request: ApiRequest, placement: Placement): Promise<Answer> {
+  const { query, version, wantsIds, principal } = request;
   const { maxRequestGroups, maxCandidatesBytes } = placement.config;
   const asked = candidateQuery(query, version, maxRequestGroups);
   const view = await placement.now();
@@ -29,7 +30,11 @@ export async function listCandidates({ query, version, wantsIds }: ApiRequest, p
     : { candidates: [], isComplete: true };
   if (candidates.length === 0 && !isComplete) throw tooCostly(asked);
   const ids = wantsIds ? new Map(candidates.map((one) => [one, placement.newUuid()])) : undefined;
-  if (ids) await placement.keepCandidates([...ids].map(([one, id]) => ({ id, content: claimText(one) })));
+  if (ids)
+    await placement.keepCandidates(
+      [...ids].map(([one, id]) => ({ id, content: claimText(one) })),
+      principal,
+    );
   const json = await candidatesText(placement, asked, candidates, { version, ids });
   return { status: 200, json, lastModifiedMs: 'now' };
 }

@@ -62,7 +62,7 @@ export async function putConsumerAllocations(request: ApiRequest, placement: Pla
  * unknown it stays taken: the claim may have been made.
  */
 async function claimOnce(
-  { version }: ApiRequest,
+  { version, principal }: ApiRequest,
   id: string,
   placement: Placement,
   claim: (completed: object) => Promise<Answer>,
@@ -78,7 +78,7 @@ async function claimOnce(
     return await claim(completedBy(JSON.parse(kept.content) as KeptClaim, version));
   } catch (thrown) {
     if (thrown instanceof HttpError)
-      await placement.keepCandidates([{ id: key, content: kept.content }], kept.expiresAtMs);
+      await placement.keepCandidates([{ id: key, content: kept.content }], principal, kept.expiresAtMs);
     throw thrown;
   }
 }

@@ -29,7 +29,11 @@ export async function openApi(
   log: Log = silentLog,
 ): Promise<Api> {
   const clock = fakeClock();
-  const config = readConfig(placementApiOptions, { ...env, BERTH_PLACEMENT_PORT: '0' });
+  const config = readConfig(placementApiOptions, {
+    BERTH_PLACEMENT_MAX_KEPT_CANDIDATES: '1000',
+    ...env,
+    BERTH_PLACEMENT_PORT: '0',
+  });
   const mirror = await Mirror.open(store, { clock, random: seededRandom(1), log });
   const metrics = createMetrics({});
   const running = await startPlacementApi({

@@ -1,6 +1,6 @@
---- Keeps allocation requests or candidates for a while, and at most so many: those that expire first go first. Not a commit.
+--- Keeps allocation requests for a while, and at most so many: those that expire first go first. Not a commit.
 ---
---- KEYS[1] contents                    id -> bytes or text
+--- KEYS[1] contents                    id -> bytes
 --- KEYS[2] expiry                      id by when it expires, in milliseconds
 --- ARGV[1] at_ms                       now
 --- ARGV[2] expires_at_ms               of those that are kept now

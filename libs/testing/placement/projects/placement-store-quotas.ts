@@ -361,12 +361,16 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
   });
 
   describe('candidates', () => {
-    const terms = (atMs: number) => ({ atMs, ttlMs: 1_000, most: 2 });
-    const keep = (atMs: number, ...ids: string[]) =>
+    const keepAs = (owner: string, atMs: number, ...ids: string[]) =>
       world().store.keepCandidates(
         ids.map((id) => ({ id, content: `{"é":"${id}"}` })),
-        terms(atMs),
+        { atMs, ttlMs: 1_000, most: 2, owner },
       );
+    const keep = (atMs: number, ...ids: string[]) => keepAs('one', atMs, ...ids);
+    const kept = async (...ids: string[]) => {
+      const found = await Promise.all(ids.map((id) => world().store.takeCandidate(id, 5_500)));
+      return ids.filter((_, n) => found[n] !== undefined);
+    };
 
     it('are taken by one of those who ask, until they expire', async () => {
       await keep(5_000, 'a', 'b');
@@ -386,6 +390,20 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
       const taken = [];
       for (const id of ['a', 'b', 'c']) taken.push((await world().store.takeCandidate(id, 5_500))?.expiresAtMs);
       expect(taken).toEqual([undefined, 6_001, 6_001]);
+    });
+
+    it('of one who keeps many push out none of others', async () => {
+      await keepAs('modest', 5_000, 'm');
+      for (let n = 0; n < 5; n++) await keepAs('greedy \n\u0000', 5_001 + n, `g${n}`, `h${n}`);
+      expect(await kept('m', 'g3', 'h3', 'g4', 'h4')).toEqual(['m', expect.stringMatching('4')]);
+    });
+
+    it('are shared out anew when another comes, and one that is kept again counts once', async () => {
+      await keepAs('first', 5_000, 'a', 'b');
+      await keepAs('second', 5_001, 'c');
+      await keepAs('third', 5_002, 'b');
+      await keepAs('third', 5_003, 'b');
+      expect(await kept('a', 'b', 'c')).toEqual(['b', 'c']);
     });
   });
 

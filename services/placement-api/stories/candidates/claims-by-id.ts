@@ -85,6 +85,20 @@ export function claimByIdStories(story: Story): void {
     expect((await api.get(`/resource_providers/${provider}/usages`)).body).toMatchObject({ usages: { VCPU: 10 } });
   });
 
+  story('forgets ids of a greedy client, and not those of others', async (api) => {
+    for (let n = 0; n < 50; n++) await aProvider(api, { inventories: { VCPU: 8, MEMORY_MB: 64 } });
+    const [one] = await candidates(api);
+    const asGreedy = { headers: WITH_IDS, as: 'eve:greedy', roles: 'admin' };
+    const ids: (string | undefined)[] = [];
+    while (ids.length <= MAX_KEPT) {
+      await api.clock.advance(1);
+      ids.push(...(await candidates(api, asGreedy)).map(({ id }) => id));
+    }
+    expect((await claim(api, one?.id)).status).toBe(204);
+    expect(errorOf(await claim(api, ids[0])).code).toBe('berth.unknown_candidate');
+    expect((await claim(api, ids.at(-1))).status).toBe(204);
+  });
+
   story('refuses an id that is none, and allocations beside one', async (api) => {
     const provider = await aProvider(api, { inventories: { VCPU: 8, MEMORY_MB: 64 } });
     const [one] = await candidates(api);
@@ -96,6 +110,8 @@ export function claimByIdStories(story: Story): void {
   });
 }
 
+/** `BERTH_PLACEMENT_MAX_KEPT_CANDIDATES` of stories. */
+const MAX_KEPT = 1_000;
 const WITH_IDS = { 'berth-candidate-ids': 'true' };
 
 function candidatesAnswer(api: Api, asking: Asking) {
