@@ -20,7 +20,45 @@ interface Measured {
   readonly clock: Clock;
 }
 
-export function schedulerMetrics(metrics: Metrics, { fleet, ranks, mirror, clock }: Measured) {
+export function schedulerMetrics(metrics: Metrics, measured: Measured) {
+  measureState(metrics, measured);
+  return {
+    selectSeconds: metrics.histogram(
+      'berth_scheduler_select_destinations_seconds',
+      'Time to answer SelectDestinations.',
+      ['outcome'],
+    ),
+    instances: metrics.counter(
+      'berth_scheduler_instances_total',
+      'Instances that requests asked to place, by outcome.',
+      ['outcome'],
+    ),
+    conflicts: metrics.counter(
+      'berth_scheduler_claim_conflicts_total',
+      'Decisions that were made again because somebody was faster.',
+    ),
+    notHeld: metrics.counter(
+      'berth_scheduler_not_held_total',
+      'Instances of which alternates, or the room that others make, could not be held, by what and why.',
+      ['kind', 'reason'],
+    ),
+    stats: metrics.counter(
+      'berth_scheduler_stats_total',
+      'Host reports, by outcome: accepted, or the reason of refusal.',
+      ['outcome'],
+    ),
+    grants: metrics.counter('berth_scheduler_host_grants_total', 'Hosts that agents asked to hold, by outcome.', [
+      'outcome',
+    ]),
+    discrepancies: metrics.counter(
+      'berth_scheduler_discrepancies_total',
+      'Instances on which a host report and the store disagreed.',
+      ['kind'],
+    ),
+  };
+}
+
+function measureState(metrics: Metrics, { fleet, ranks, mirror, clock }: Measured): void {
   metrics.gauge(
     'berth_scheduler_shapes_ranked',
     'Equivalence classes of requests with ranked hosts in memory.',
@@ -68,40 +106,6 @@ export function schedulerMetrics(metrics: Metrics, { fleet, ranks, mirror, clock
   metrics.gauge('berth_scheduler_mirror_revision', 'The store revision that this scheduler sees.', [], (gauge) =>
     gauge.set(mirror.revision),
   );
-  return {
-    selectSeconds: metrics.histogram(
-      'berth_scheduler_select_destinations_seconds',
-      'Time to answer SelectDestinations.',
-      ['outcome'],
-    ),
-    instances: metrics.counter(
-      'berth_scheduler_instances_total',
-      'Instances that requests asked to place, by outcome.',
-      ['outcome'],
-    ),
-    conflicts: metrics.counter(
-      'berth_scheduler_claim_conflicts_total',
-      'Decisions that were made again because somebody was faster.',
-    ),
-    notHeld: metrics.counter(
-      'berth_scheduler_not_held_total',
-      'Instances of which alternates, or the room that others make, could not be held, by what and why.',
-      ['kind', 'reason'],
-    ),
-    stats: metrics.counter(
-      'berth_scheduler_stats_total',
-      'Host reports, by outcome: accepted, or the reason of refusal.',
-      ['outcome'],
-    ),
-    grants: metrics.counter('berth_scheduler_host_grants_total', 'Hosts that agents asked to hold, by outcome.', [
-      'outcome',
-    ]),
-    discrepancies: metrics.counter(
-      'berth_scheduler_discrepancies_total',
-      'Instances on which a host report and the store disagreed.',
-      ['kind'],
-    ),
-  };
 }
 
 function stateOf(host: Host, { untilMs }: Quarantines) {

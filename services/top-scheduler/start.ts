@@ -55,29 +55,6 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
   const selecting: SelectCellDeps = { cells, random: deps.random, config, cellOfGroup, zoneMembers, onAsked, onKept };
   const closing = new AbortController();
 
-  const select = async (request: SelectDestinationsRequest) => {
-    const startedAtMs = clock.elapsed();
-    let outcome = 'error';
-    try {
-      const spec = resolveSpec(requestSpecCodec.decode(request.requestSpec), 'request_spec');
-      const { minRevision = 0 } = request;
-      await deps.mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: closing.signal });
-      const response = await selectCell(spec, request, selecting);
-      outcome = response.destinations.length > 0 ? 'selected' : 'no_valid_host';
-      const subject = {
-        request_id: request.requestId,
-        instances: request.instanceUuids.length,
-        to_cell: response.cell,
-      };
-      if (response.noValidHost && outcome === 'no_valid_host')
-        log.info({ event: 'no_cell', ...subject }, `no cell: ${response.noValidHost.summary}`);
-      else log.debug({ event: 'cell_selected', ...subject }, 'cell selected');
-      return response;
-    } finally {
-      measured.selectSeconds.observe({ outcome }, (clock.elapsed() - startedAtMs) / 1_000);
-    }
-  };
-
   const requireCell = (name: string): KnownCell => {
     const cell = cells.get(name);
     if (cell) return cell;
@@ -92,9 +69,7 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
   const calls = await bus.serve(
     RPC_SCHEDULER,
     {
-      ...answer(selectDestinationsMethod, (request) => {
-        return select(request);
-      }),
+      ...answer(selectDestinationsMethod, (request) => select(request, { deps, selecting, measured, closing })),
       ...answer(explainMethod, async ({ requestSpec }, { identity }) => {
         const spec = resolveSpec(requestSpecCodec.decode(requestSpec), 'request_spec');
         requireProject(identity, spec.projectId);
@@ -117,23 +92,9 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
     { prefetch: config.prefetch },
   );
 
-  const readStates = async () => {
-    while (!closing.signal.aborted) {
-      await deps.cells.listCells().then(
-        (records) => {
-          for (const record of records) {
-            const cell = cells.get(record.name);
-            if (cell && record.changedAtMs >= cell.record.changedAtMs) cell.record = record;
-          }
-        },
-        (err: unknown) => log.warn({ event: 'cell_states_not_read', err }, 'using the last known states of the cells'),
-      );
-      await sleep(clock, config.summaryIntervalMs, closing.signal);
-    }
-  };
   const loops = [
     keepProjectsSettled(deps, closing.signal),
-    readStates(),
+    readStates(cells, deps, closing.signal),
     ...[...cells.values()].map((cell) => hearSummaries(cell, deps, closing.signal)),
   ];
 
@@ -151,6 +112,58 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
       await Promise.all([calls.cancel(), ...loops]);
     },
   };
+}
+
+interface Selecting {
+  readonly deps: TopSchedulerDeps;
+  readonly selecting: SelectCellDeps;
+  readonly measured: ReturnType<typeof topSchedulerMetrics>;
+  readonly closing: AbortController;
+}
+
+/** Chooses a cell, once the mirror has what the request rests on. */
+async function select(request: SelectDestinationsRequest, { deps, selecting, measured, closing }: Selecting) {
+  const { clock, log, mirror } = deps;
+  const startedAtMs = clock.elapsed();
+  let outcome = 'error';
+  try {
+    const spec = resolveSpec(requestSpecCodec.decode(request.requestSpec), 'request_spec');
+    const { minRevision = 0 } = request;
+    await mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: closing.signal });
+    const response = await selectCell(spec, request, selecting);
+    outcome = response.destinations.length > 0 ? 'selected' : 'no_valid_host';
+    const subject = {
+      request_id: request.requestId,
+      instances: request.instanceUuids.length,
+      to_cell: response.cell,
+    };
+    if (response.noValidHost && outcome === 'no_valid_host')
+      log.info({ event: 'no_cell', ...subject }, `no cell: ${response.noValidHost.summary}`);
+    else log.debug({ event: 'cell_selected', ...subject }, 'cell selected');
+    return response;
+  } finally {
+    measured.selectSeconds.observe({ outcome }, (clock.elapsed() - startedAtMs) / 1_000);
+  }
+}
+
+/** Reads again and again which cells operators have drained or disabled. */
+async function readStates(
+  known: ReadonlyMap<string, KnownCell>,
+  { cells, clock, config, log }: TopSchedulerDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await cells.listCells().then(
+      (records) => {
+        for (const record of records) {
+          const cell = known.get(record.name);
+          if (cell && record.changedAtMs >= cell.record.changedAtMs) cell.record = record;
+        }
+      },
+      (err: unknown) => log.warn({ event: 'cell_states_not_read', err }, 'using the last known states of the cells'),
+    );
+    await sleep(clock, config.summaryIntervalMs, signal);
+  }
 }
 
 const CATCH_UP_MS = 5_000;

@@ -1,6 +1,7 @@
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { Ring } from '#libs/ring/ring';
 import { keysToGiveUp } from '#libs/ring/shares';
+import type { Log } from '#libs/runtime/log';
 import { type ManagedHost, openHost } from '../carried-hosts';
 import type { NodeController } from '../drivers/baremetal/node-controller';
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
@@ -48,18 +49,13 @@ export type SharedNodesParts = NodeStoreParts &
   };
 
 export function shareNodes(parts: SharedNodesParts): SharedNodes {
-  const { nodes, config, clock, log, drainEnd, lostReports, giveUp, counters } = parts;
+  const { nodes, log, drainEnd, lostReports } = parts;
   const byName = new Map(nodes.descriptions.map((description) => [description.name, description]));
   const names = [...byName.keys()];
   const claim = claimEarly(parts);
   const remembered = new Map<string, RememberedNode>();
   void keepCompared(parts, remembered);
-  const away = new Set<string>();
-  counters.watchSilence(() => [...away].map((host) => remembered.get(host)?.record.contactedAtMs ?? 0));
-  const { proof } = nodes;
-  let ring: Ring | undefined;
-  let ringUntilMs = 0;
-  let wanted: ReadonlySet<string> = new Set();
+  const health = watchControllers(parts, (host) => remembered.get(host)?.record.contactedAtMs ?? 0);
 
   async function open(one: ManagedHost, known: NodeRecord | undefined): Promise<void> {
     await one.closed;
@@ -69,19 +65,24 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
     const { epoch } = lease;
     const closing = new AbortController();
     const isOver = () => closing.signal.aborted || !lease.isCertainBy(epoch);
-    const around = { ...parts, proof, onHealth, isOver, drainEnd: AbortSignal.any([drainEnd, closing.signal]) };
+    const around = {
+      ...parts,
+      proof: nodes.proof,
+      onHealth: health.note,
+      isOver,
+      drainEnd: AbortSignal.any([drainEnd, closing.signal]),
+    };
     one.closing = closing;
-    const controller = noticeOthers(nodes.controller(identity.name), (error) => {
-      if (closing.signal.aborted) return;
-      log.warn({ event: 'node_claimed_by_other', host: identity.name, error }, 'another agent has claimed this node');
-      giveUp(one);
+    const controller = controllerOf(parts, one, closing.signal);
+    const opened = await openWith(
+      one,
+      around,
+      { lostReports, remembered },
+      { description, controller, stored: known },
+    ).catch(async (thrown: unknown) => {
+      await controller.close();
+      throw thrown;
     });
-    const opened = await openWith(one, around, { description, controller, stored: known }).catch(
-      async (thrown: unknown) => {
-        await controller.close();
-        throw thrown;
-      },
-    );
     const { host } = opened;
     host.driver.onCapacityChange?.(() => {
       one.known = opened.node.record;
@@ -93,7 +94,7 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       throw notSurelyHeld(lease.host, epoch);
     }
     claimOpen(lease, opened.node, controller, around.drainEnd);
-    carryOn(host, opened.node);
+    carryOn(host, opened.node, log);
     void undoLeft(host, opened.node);
     const stopListening = lease.onRenewed((wasInDoubt) => {
       // Failed writes are repeated once reports arrive again.
@@ -101,50 +102,9 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       if (!wasInDoubt) return;
       claimOpen(lease, opened.node, controller, around.drainEnd);
       // A build that was ended in doubt was not ordered elsewhere.
-      carryOn(host, opened.node);
+      carryOn(host, opened.node, log);
     });
     closing.signal.addEventListener('abort', stopListening, { once: true });
-  }
-
-  async function openWith(
-    one: ManagedHost,
-    around: Parameters<typeof openNode>[0] & Omit<HostParts, 'driver' | 'facts' | 'journal' | 'lease'>,
-    granted: Omit<GrantedNode, 'own'>,
-  ) {
-    const opened = await openNode(around, one.lease, { ...granted, own: one.known });
-    one.journal = opened.journal;
-    remembered.set(one.lease.host, opened.node);
-    const host = await openHost(one, { ...around, driver: opened.openDriver }, lostReports);
-    one.host = host;
-    return { node: opened.node, host };
-  }
-
-  function onHealth(host: string, health: string, reason: string): void {
-    const isBack = away.has(host) && health === '';
-    if (health === '') away.delete(host);
-    else away.add(host);
-    counters.controllersAway.set(away.size);
-    if (health !== '') {
-      counters.controllerFailures.inc({ reason });
-      log.warn({ event: 'controller_away', host, reason, health }, 'the controller of a node does not serve');
-    } else if (isBack) log.info({ event: 'controller_back', host }, 'the controller of a node serves again');
-  }
-
-  /** Continues the builds of an earlier run, until each has ended. */
-  function carryOn(host: Host, node: RememberedNode): void {
-    for (const order of host.carriedOn.values()) {
-      const fields = { host: host.facts.name, instance_uuid: order.instanceUuid, request_id: order.requestId };
-      log.info({ event: 'build_carried_on', ...fields }, 'resuming a build that an earlier run began');
-      takeBuild(host, order)
-        .then(async (settlement) => {
-          if (settlement.kind !== 'ack') return;
-          host.carriedOn.delete(order.instanceUuid);
-          await undoLeft(host, node);
-        })
-        .catch((error: unknown) => {
-          log.error({ event: 'build_not_carried_on', ...fields, error }, 'could not go on with a build');
-        });
-    }
   }
 
   /**
@@ -158,23 +118,83 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
   }
 
   function close(one: ManagedHost): void {
-    const { host, reports, closing } = one;
-    one.host = undefined;
-    one.reports = undefined;
     remembered.delete(one.lease.host);
-    if (away.delete(one.lease.host)) counters.controllersAway.set(away.size);
-    if (!host) return;
-    host.builds.handBack();
-    closing.abort();
-    reports?.end();
-    host.forget();
-    one.closed = host.driver.close().catch((error: unknown) => {
-      log.warn({ event: 'driver_not_closed', host: one.lease.host, error }, 'the driver of a node was not closed');
-    });
+    health.forget(one.lease.host);
+    stopWork(one, log);
   }
 
   return {
     names,
+    ...shareOfRing(parts, names),
+    open,
+    close,
+  };
+}
+
+/** The controller of a node, which is given up when another agent has claimed it there. */
+function controllerOf({ nodes, log, giveUp }: SharedNodesParts, one: ManagedHost, closing: AbortSignal) {
+  const { name: host } = one.identity;
+  return noticeOthers(nodes.controller(host), (error) => {
+    if (closing.aborted) return;
+    log.warn({ event: 'node_claimed_by_other', host, error }, 'another agent has claimed this node');
+    giveUp(one);
+  });
+}
+
+async function openWith(
+  one: ManagedHost,
+  around: Parameters<typeof openNode>[0] & Omit<HostParts, 'driver' | 'facts' | 'journal' | 'lease'>,
+  { lostReports, remembered }: { readonly lostReports: LostReports; readonly remembered: Map<string, RememberedNode> },
+  granted: Omit<GrantedNode, 'own'>,
+) {
+  const opened = await openNode(around, one.lease, { ...granted, own: one.known });
+  one.journal = opened.journal;
+  remembered.set(one.lease.host, opened.node);
+  const host = await openHost(one, { ...around, driver: opened.openDriver }, lostReports);
+  one.host = host;
+  return { node: opened.node, host };
+}
+
+function stopWork(one: ManagedHost, log: Log): void {
+  const { host, reports, closing } = one;
+  one.host = undefined;
+  one.reports = undefined;
+  if (!host) return;
+  host.builds.handBack();
+  closing.abort();
+  reports?.end();
+  host.forget();
+  one.closed = host.driver.close().catch((error: unknown) => {
+    log.warn({ event: 'driver_not_closed', host: one.lease.host, error }, 'the driver of a node was not closed');
+  });
+}
+
+/** Continues the builds of an earlier run, until each has ended. */
+function carryOn(host: Host, node: RememberedNode, log: Log): void {
+  for (const order of host.carriedOn.values()) {
+    const fields = { host: host.facts.name, instance_uuid: order.instanceUuid, request_id: order.requestId };
+    log.info({ event: 'build_carried_on', ...fields }, 'resuming a build that an earlier run began');
+    takeBuild(host, order)
+      .then(async (settlement) => {
+        if (settlement.kind !== 'ack') return;
+        host.carriedOn.delete(order.instanceUuid);
+        await undoLeft(host, node);
+      })
+      .catch((error: unknown) => {
+        log.error({ event: 'build_not_carried_on', ...fields, error }, 'could not go on with a build');
+      });
+  }
+}
+
+/** The nodes that the ring assigns to this run. */
+function shareOfRing(
+  { config, clock }: SharedNodesParts,
+  names: readonly string[],
+): Pick<SharedNodes, 'isWanted' | 'isOthers' | 'setRing' | 'toGiveUp'> {
+  let ring: Ring | undefined;
+  let ringUntilMs = 0;
+  let wanted: ReadonlySet<string> = new Set();
+  return {
     isWanted: (host) => wanted.has(host),
     isOthers: (host) => clock.elapsed() < ringUntilMs && !wanted.has(host),
     setRing(next) {
@@ -190,8 +210,28 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       const given = keysToGiveUp(ring, holding).map((name) => held.get(name));
       return given.filter((one) => one !== undefined).filter(isIdle);
     },
-    open,
-    close,
+  };
+}
+
+/** Tells operators of controllers that do not serve. */
+function watchControllers({ counters, log }: SharedNodesParts, contactedAtMs: (host: string) => number) {
+  const away = new Set<string>();
+  counters.watchSilence(() => [...away].map(contactedAtMs));
+  return {
+    note: (host: string, health: string, reason: string): void => {
+      const isBack = away.has(host) && health === '';
+      if (health === '') away.delete(host);
+      else away.add(host);
+      counters.controllersAway.set(away.size);
+      if (health !== '') {
+        counters.controllerFailures.inc({ reason });
+        log.warn({ event: 'controller_away', host, reason, health }, 'the controller of a node does not serve');
+      } else if (isBack) log.info({ event: 'controller_back', host }, 'the controller of a node serves again');
+    },
+
+    forget(host: string): void {
+      if (away.delete(host)) counters.controllersAway.set(away.size);
+    },
   };
 }
 

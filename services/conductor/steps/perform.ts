@@ -70,91 +70,82 @@ export async function perform(
   }
 }
 
-async function performOnRecord(
+/** Steps on a record that is there. */
+type RecordStep = Exclude<
+  OwnStep,
+  MoveStep | { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' | 'fence_host' }
+>;
+
+type Perform<S> = (
   c: Conductor,
   look: ReconcileInput,
   record: Instance,
-  step: Exclude<
-    OwnStep,
-    MoveStep | { kind: 'none' | 'wait' | 'read_claim' | 'release' | 'destroy' | 'doubt' | 'adopt' | 'fence_host' }
-  >,
-): Promise<ReconcileInput | undefined> {
-  switch (step.kind) {
-    case 'dispatch_build':
-      return dispatchBuild(c, look, record, step.target);
-    case 'order_again':
-      return order(c, look, record);
-    case 'conclude_attempt':
-      return conclude(c, look, record, step);
-    case 'claim_next_host':
-      return { ...look, observed: await claimNextHost(c, record) };
-    case 'record_active':
-      return recordBuilt(c, look, record, { state: 'active', dueAtMs: undefined, at: step.at });
-    case 'record_unknown':
-      return after(look, await writeRecord(c, record, { state: 'unknown' }), undefined);
-    case 'record_power_change': {
-      const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
-      return after(look, await writeRecord(c, record, { state: step.state, dueAtMs }), { kind: 'interrupted' });
-    }
-    case 'set_power_state':
-      await orderPowerState(c, record, step);
-      return undefined;
-    case 'record_stopped': {
-      const { at: activeAt, fault } = step;
-      const settled = { fault, missingIn: undefined, dueAtMs: undefined, formerState: undefined };
-      const change = { state: 'stopped', activeAt, ...settled } as const;
-      return after(look, await writeRecord(c, record, change), undefined);
-    }
-    case 'record_built_to_stop': {
-      const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
-      return recordBuilt(c, look, record, { state: 'stopping', dueAtMs, at: step.at });
-    }
-    case 'record_rebuilding':
-      return recordRebuilding(c, look, record);
-    case 'record_not_rebuilt':
-      return after(look, await writeRecord(c, record, asBefore(c, record, step.fault)), undefined);
-    case 'record_shelving': {
-      const dueAtMs = c.clock.now() + c.config.destroyTimeoutMs;
-      const result = await writeRecord(c, record, { state: 'shelving', dueAtMs, fault: undefined });
-      return after(look, result, { kind: 'interrupted' });
-    }
-    case 'record_shelved':
-      return recordShelved(c, look, record, step);
-    case 'record_unshelving': {
-      const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
-      const change = { state: 'unshelving', formerState: 'shelved_offloaded', dueAtMs, fault: undefined } as const;
-      return after(look, await writeRecord(c, record, change), { kind: 'interrupted' });
-    }
-    case 'record_position':
-      return after(look, await writeRecord(c, record, { activeAt: step.at }), { kind: 'interrupted' });
-    case 'record_missing':
-      return recordMissing(c, look, record, step.missingIn);
-    case 'record_error':
-      return recordError(c, look, record, step);
-    case 'record_deleting':
-      return recordDeleting(c, look, record, step.fault);
-    case 'record_undoing':
-      return recordUndoing(c, look, record, step.fault);
-    case 'record_pending':
-      return recordPending(c, look, record, step);
-    case 'record_preempting':
-      return recordPreempting(c, look, record, step.fault);
-    case 'record_requeued':
-      return recordRequeued(c, look, record);
-    case 'close_record':
-      return closeRecord(c, look, record, step);
-    case 'claim_again': {
-      const claimed = await claimAgain(c, record, step.replaces, step.at);
-      if (claimed.kind === 'refused') await noteDoubt(c, look, 'claim_refused', claimed.reason);
-      if (claimed.kind !== 'claimed') return undefined;
-      const activeAt = step.at?.at ?? record.activeAt;
-      const result = await writeRecord(c, record, { claimToken: claimed.claimToken, activeAt });
-      return after(result.kind === 'written' ? look : holding(look, claimed.claimToken), result, undefined);
-    }
-    case 'correct_token':
-      return after(look, await writeRecord(c, record, { claimToken: step.claimToken }), undefined);
-  }
+  step: S,
+) => Promise<ReconcileInput | undefined>;
+
+function performOnRecord(c: Conductor, look: ReconcileInput, record: Instance, step: RecordStep) {
+  return (ON_RECORD[step.kind] as Perform<RecordStep>)(c, look, record, step);
 }
+
+const ON_RECORD: { readonly [K in RecordStep['kind']]: Perform<Extract<RecordStep, { kind: K }>> } = {
+  dispatch_build: (c, look, record, { target }) => dispatchBuild(c, look, record, target),
+  order_again: (c, look, record) => order(c, look, record),
+  conclude_attempt: conclude,
+  claim_next_host: async (c, look, record) => ({ ...look, observed: await claimNextHost(c, record) }),
+  record_active: (c, look, record, { at }) => recordBuilt(c, look, record, { state: 'active', dueAtMs: undefined, at }),
+  record_unknown: async (c, look, record) => after(look, await writeRecord(c, record, { state: 'unknown' }), undefined),
+  async record_power_change(c, look, record, { state }) {
+    const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
+    return after(look, await writeRecord(c, record, { state, dueAtMs }), { kind: 'interrupted' });
+  },
+  async set_power_state(c, _look, record, step) {
+    await orderPowerState(c, record, step);
+    return undefined;
+  },
+  async record_stopped(c, look, record, { at: activeAt, fault }) {
+    const settled = { fault, missingIn: undefined, dueAtMs: undefined, formerState: undefined };
+    const change = { state: 'stopped', activeAt, ...settled } as const;
+    return after(look, await writeRecord(c, record, change), undefined);
+  },
+  record_built_to_stop(c, look, record, { at }) {
+    const dueAtMs = c.clock.now() + c.config.powerTimeoutMs;
+    return recordBuilt(c, look, record, { state: 'stopping', dueAtMs, at });
+  },
+  record_rebuilding: recordRebuilding,
+  record_not_rebuilt: async (c, look, record, { fault }) =>
+    after(look, await writeRecord(c, record, asBefore(c, record, fault)), undefined),
+  async record_shelving(c, look, record) {
+    const dueAtMs = c.clock.now() + c.config.destroyTimeoutMs;
+    const result = await writeRecord(c, record, { state: 'shelving', dueAtMs, fault: undefined });
+    return after(look, result, { kind: 'interrupted' });
+  },
+  record_shelved: (c, look, record, step) => recordShelved(c, look, record, step),
+  async record_unshelving(c, look, record) {
+    const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
+    const change = { state: 'unshelving', formerState: 'shelved_offloaded', dueAtMs, fault: undefined } as const;
+    return after(look, await writeRecord(c, record, change), { kind: 'interrupted' });
+  },
+  record_position: async (c, look, record, { at: activeAt }) =>
+    after(look, await writeRecord(c, record, { activeAt }), { kind: 'interrupted' }),
+  record_missing: (c, look, record, { missingIn }) => recordMissing(c, look, record, missingIn),
+  record_error: (c, look, record, step) => recordError(c, look, record, step),
+  record_deleting: (c, look, record, { fault }) => recordDeleting(c, look, record, fault),
+  record_undoing: (c, look, record, { fault }) => recordUndoing(c, look, record, fault),
+  record_pending: (c, look, record, step) => recordPending(c, look, record, step),
+  record_preempting: (c, look, record, { fault }) => recordPreempting(c, look, record, fault),
+  record_requeued: (c, look, record) => recordRequeued(c, look, record),
+  close_record: (c, look, record, step) => closeRecord(c, look, record, step),
+  async claim_again(c, look, record, { replaces, at }) {
+    const claimed = await claimAgain(c, record, replaces, at);
+    if (claimed.kind === 'refused') await noteDoubt(c, look, 'claim_refused', claimed.reason);
+    if (claimed.kind !== 'claimed') return undefined;
+    const activeAt = at?.at ?? record.activeAt;
+    const result = await writeRecord(c, record, { claimToken: claimed.claimToken, activeAt });
+    return after(result.kind === 'written' ? look : holding(look, claimed.claimToken), result, undefined);
+  },
+  correct_token: async (c, look, record, { claimToken }) =>
+    after(look, await writeRecord(c, record, { claimToken }), undefined),
+};
 
 /** The record changed while its claim was made again: what comes of the claim depends on what the record is by now. */
 function holding(look: ReconcileInput, claimToken: number): ReconcileInput {

@@ -47,24 +47,10 @@ const OPENAPI_PATH = '/openapi.json';
  * authentication, microversion, and its route (`serve`).
  */
 export async function createApp(deps: AppDeps): Promise<App> {
-  const { config, random, log } = deps;
-  const tls = readTlsFiles('BERTH_PLACEMENT_', config.tlsCertFile, config.tlsKeyFile);
-  const server = { maxHeaderSize: config.maxHeaderBytes, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
+  const { config, log } = deps;
   const metrics = apiMetrics(deps.metrics);
   const known = new WeakMap<FastifyRequest, Known>();
-  const app = fastify({
-    genReqId: () => `req-${random.uuid()}`,
-    exposeHeadRoutes: false,
-    bodyLimit: config.maxBodyBytes,
-    // A slow sender holds a connection no longer than this.
-    requestTimeout: 30_000,
-    // Fastify has a type for each; nothing here depends on which one.
-    ...((tls === undefined ? { http: server } : { https: { ...server, ...tls } }) as { http: typeof server }),
-    routerOptions: { maxParamLength: config.maxHeaderBytes, querystringParser: () => ({}) },
-    rewriteUrl: ({ url = '/' }) => belowPrefix(routableUrl(url), config.pathPrefix),
-    trustProxy: trustedProxies(config.trustedProxies),
-    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${random.uuid()}`),
-  });
+  const app = createServer(deps);
   const answerError = (
     thrown: unknown,
     { error, version }: { readonly error: HttpError; readonly version: Microversion | undefined },
@@ -112,7 +98,36 @@ export async function createApp(deps: AppDeps): Promise<App> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
-  const document = JSON.stringify(openApiDocument(config));
+  registerRoutes(app, deps, (request) => known.get(request) ?? {});
+  const endStreams = registerBuilds(app, deps, {
+    principalOf: (request) => known.get(request)?.principal ?? NOBODY,
+    fail: (thrown, request, reply) =>
+      void answerError(thrown, { error: refusalOf(thrown), version: NEWEST }, request, reply),
+  });
+  return { app, endStreams };
+}
+
+function createServer({ config, random }: AppDeps) {
+  const tls = readTlsFiles('BERTH_PLACEMENT_', config.tlsCertFile, config.tlsKeyFile);
+  const server = { maxHeaderSize: config.maxHeaderBytes, headersTimeout: 20_000, connectionsCheckingInterval: 5_000 };
+  return fastify({
+    genReqId: () => `req-${random.uuid()}`,
+    exposeHeadRoutes: false,
+    bodyLimit: config.maxBodyBytes,
+    // A slow sender holds a connection no longer than this.
+    requestTimeout: 30_000,
+    // Fastify has a type for each; nothing here depends on which one.
+    ...((tls === undefined ? { http: server } : { https: { ...server, ...tls } }) as { http: typeof server }),
+    routerOptions: { maxParamLength: config.maxHeaderBytes, querystringParser: () => ({}) },
+    rewriteUrl: ({ url = '/' }) => belowPrefix(routableUrl(url), config.pathPrefix),
+    trustProxy: trustedProxies(config.trustedProxies),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, `req-${random.uuid()}`),
+  });
+}
+
+/** The document of the API, and all of its routes. */
+function registerRoutes(app: FastifyInstance, deps: AppDeps, knownOf: (request: FastifyRequest) => Known): void {
+  const document = JSON.stringify(openApiDocument(deps.config));
   app.get(OPENAPI_PATH, async (_request, reply) => reply.send(jsonBytes(reply, document)));
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const routes = ROUTES.filter((route) => route.path === path);
@@ -122,7 +137,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
         method: route.method,
         url,
         async handler(request, reply) {
-          const { principal = NOBODY, version = 0 } = known.get(request) ?? {};
+          const { principal = NOBODY, version = 0 } = knownOf(request);
           const answer = await serve(deps, route, request, { principal, version });
           return sendAnswer(reply, answer, version, deps);
         },
@@ -134,12 +149,6 @@ export async function createApp(deps: AppDeps): Promise<App> {
       routes.map(({ method }) => method),
     );
   }
-  const endStreams = registerBuilds(app, deps, {
-    principalOf: (request) => known.get(request)?.principal ?? NOBODY,
-    fail: (thrown, request, reply) =>
-      void answerError(thrown, { error: refusalOf(thrown), version: NEWEST }, request, reply),
-  });
-  return { app, endStreams };
 }
 
 function isPublic(request: FastifyRequest): boolean {

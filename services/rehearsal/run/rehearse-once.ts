@@ -74,6 +74,25 @@ export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions,
   const records: Instance[] = [];
   await fleet.server.stores.instances.scan(async (rows) => void records.push(...rows));
   fleet.server.close();
+  return {
+    ...outcomeOf(fork, { records, after, refused }),
+    seed,
+    tookMs: Math.round((hasEnded ? lastMs : fleet.time.nowMs) - startedMs),
+    isOver: hasEnded,
+    broken: checkAtEnd({ before: fork.image, after, records, instancesOn: (host) => fleet.instancesOn(host) }),
+    arrivalsMs: changes.arrivalsMs.map((atMs) => Math.round(atMs - startedMs)),
+    stepCount: fleet.time.stepCount,
+  };
+}
+
+interface AtEnd {
+  readonly records: readonly Instance[];
+  readonly after: ForkedFleet['image'];
+  readonly refused: readonly Omit<Refused, 'resources'>[];
+}
+
+/** The difference that the operation made to the fleet. */
+function outcomeOf(fork: ForkedFleet, { records, after, refused }: AtEnd) {
   const byUuid = new Map(records.map((one) => [one.uuid, one]));
   const consumers = rowsOf(after, 'consumer');
   const resourcesOf = (uuid: string) => Object.values(consumers.get(uuid)?.allocations ?? {}).reduce(addResources, {});
@@ -81,9 +100,6 @@ export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions,
   const added = records.filter(({ uuid }) => !known.has(uuid));
   const pairs = fork.snapshot.instances.map((one) => [one, byUuid.get(one.uuid)] as const);
   return {
-    seed,
-    tookMs: Math.round((hasEnded ? lastMs : fleet.time.nowMs) - startedMs),
-    isOver: hasEnded,
     moved: pairs.filter(([was, is]) => is?.host !== undefined && was.host !== undefined && is.host !== was.host).length,
     built: added.filter(({ state }) => state === 'active').length,
     retries:
@@ -97,9 +113,6 @@ export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions,
     failed: pairs.filter(([was, is]) => is?.state === 'error' && was.state !== 'error').length,
     before: measureUse(fork.image),
     after: measureUse(after),
-    broken: checkAtEnd({ before: fork.image, after, records, instancesOn: (host) => fleet.instancesOn(host) }),
-    arrivalsMs: changes.arrivalsMs.map((atMs) => Math.round(atMs - startedMs)),
-    stepCount: fleet.time.stepCount,
   };
 }
 

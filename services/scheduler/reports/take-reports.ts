@@ -82,12 +82,14 @@ function firstTaken({ hosts }: AcquireHostsRequest, grants: readonly HostGrant[]
   return [hosts[n] ?? '', `run ${holderRun} of ${holderServiceHost}`];
 }
 
+interface TakeDeps extends ReportDeps {
+  readonly lossUpTo: () => Promise<number>;
+  readonly reported: SenderLog;
+  readonly noteUnavailable: () => void;
+}
+
 async function takeReport(
-  deps: ReportDeps & {
-    readonly lossUpTo: () => Promise<number>;
-    readonly reported: SenderLog;
-    readonly noteUnavailable: () => void;
-  },
+  deps: TakeDeps,
   metrics: SchedulerMetrics,
   reported: UpdateResourceStatsRequest,
   sender: Identity,
@@ -135,23 +137,41 @@ async function takeReport(
   } catch (thrown) {
     const error = BerthError.from(thrown);
     metrics.stats.inc({ outcome: error.reason });
-    if (error.code === 'unavailable') deps.noteUnavailable();
-    deps.reported.warn(
-      nameOf(sender),
-      {
-        event: 'host_report_refused',
-        code: error.code,
-        reason: error.reason,
-        ...error.details,
-      },
-      `host report refused: ${error.message}`,
-    );
-    if (isForOperators(error) && isReporter) {
-      const { reason, message } = error;
-      await publishRefusal(deps, stats.host, { reason, message, reporter }, nowMs);
-      await recordRefusal(deps, { host: stats.host, reason: `report refused: ${reason}: ${message}` }, nowMs);
-    }
+    await noteRefused(deps, error, { host: stats.host, sender, reporter, isReporter });
     throw error;
+  }
+}
+
+interface RefusedReport {
+  readonly host: string;
+  readonly sender: Identity;
+  readonly reporter: string;
+  /** True when the sender may report for the host. */
+  readonly isReporter: boolean;
+}
+
+/** Tells operators of a refused report. */
+async function noteRefused(
+  deps: TakeDeps,
+  error: BerthError,
+  { host, sender, reporter, isReporter }: RefusedReport,
+): Promise<void> {
+  const nowMs = deps.clock.now();
+  if (error.code === 'unavailable') deps.noteUnavailable();
+  deps.reported.warn(
+    nameOf(sender),
+    {
+      event: 'host_report_refused',
+      code: error.code,
+      reason: error.reason,
+      ...error.details,
+    },
+    `host report refused: ${error.message}`,
+  );
+  if (isForOperators(error) && isReporter) {
+    const { reason, message } = error;
+    await publishRefusal(deps, host, { reason, message, reporter }, nowMs);
+    await recordRefusal(deps, { host, reason: `report refused: ${reason}: ${message}` }, nowMs);
   }
 }
 

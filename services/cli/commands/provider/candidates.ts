@@ -80,22 +80,20 @@ export function candidatesCommand(context: Context): CommandUnknownOpts {
       },
     }));
   });
-  return addHelp(
-    command,
-    [
-      ['berth candidates --resources VCPU:4,MEMORY_MB:8192', 'which providers, and what is left of them then'],
-      [
-        "berth candidates --resources VCPU:2 --group 'net:resources=SRIOV_NET_VF:1,required=CUSTOM_PHYSNET_1'",
-        'with a network device of one physical network',
-      ],
-      [
-        'berth candidates --group numa:resources=VCPU:2 --group gpu:resources=VGPU:1 --same-subtree numa,gpu',
-        'CPUs and a GPU of the same NUMA node',
-      ],
-    ],
-    [[EXIT.failed, 'there is no candidate']],
-  );
+  return addHelp(command, EXAMPLES, [[EXIT.failed, 'there is no candidate']]);
 }
+
+const EXAMPLES = [
+  ['berth candidates --resources VCPU:4,MEMORY_MB:8192', 'which providers, and what is left of them then'],
+  [
+    "berth candidates --resources VCPU:2 --group 'net:resources=SRIOV_NET_VF:1,required=CUSTOM_PHYSNET_1'",
+    'with a network device of one physical network',
+  ],
+  [
+    'berth candidates --group numa:resources=VCPU:2 --group gpu:resources=VGPU:1 --same-subtree numa,gpu',
+    'CPUs and a GPU of the same NUMA node',
+  ],
+] as const;
 
 async function explainNone({ terminal }: Context, client: PlacementClient, groups: readonly Group[]): Promise<void> {
   const { bold, red } = terminal.colours;

@@ -44,113 +44,124 @@ export function isMoveStep(step: Step): step is MoveStep {
 }
 
 /** Does one step of a move and answers with what to look at next, as `perform`. */
-export async function performMove(
-  c: Conductor,
-  look: ReconcileInput,
-  record: Instance,
-  step: MoveStep,
-): Promise<ReconcileInput | readonly ReconcileInput[] | undefined> {
+export async function performMove(c: Conductor, look: ReconcileInput, record: Instance, step: MoveStep): Promise<Next> {
   if (step.kind === 'record_move' || step.kind === 'record_move_claimed') return recordMove(c, look, record, step);
   const { migration } = record;
   if (migration === undefined) return undefined;
-  const moving: Moving = { ...record, migration };
-  const nowMs = c.clock.now();
   const write = async (change: RecordChange, observed?: Observation) =>
     after(look, await writeRecord(c, record, change), observed);
-  switch (step.kind) {
-    case 'record_not_moved':
-      c.measured.moves.inc({ kind: migration.kind, outcome: 'not_moved' });
-      return write({ ...asBefore(record), migration: undefined, fault: step.fault, dueAtMs: undefined });
-    case 'record_handing_over': {
-      const { host, claimToken, allocationRequest } = step.target;
-      const destination = { ...migration.destination, host, allocationRequest: textOf(allocationRequest) };
-      const next: Migration = { ...migration, phase: 'handing_over', claimToken, destination };
-      return write({ migration: next, claimToken, dueAtMs: handedOverByMs(c, migration) }, { kind: 'interrupted' });
-    }
-    case 'record_turn': {
-      const { confirmAfterMs } = step;
-      const next: Migration = { ...migration, phase: 'handing_over', confirmAfterMs };
-      return write({ migration: next, dueAtMs: handedOverByMs(c, migration) }, { kind: 'interrupted' });
-    }
-    case 'hand_over':
-      await orderHandOver(c, moving);
-      return undefined;
-    case 'dispatch_arrival':
-      return dispatchArrival(c, look, moving, step.handover);
-    case 'order_arrival':
-      return order(c, look, moving, step.isAgain);
-    case 'record_arrived':
-      return recordArrived(c, look, moving, step.at);
-    case 'hold_source':
-      await holdSource(c, moving);
-      return undefined;
-    case 'record_confirming':
-      return write(
-        {
-          ...asBefore(record),
-          migration: { ...migration, phase: 'confirming' },
-          attempts: leftBehind(record.attempts, migration),
-          fault: undefined,
-          dueAtMs: nowMs + c.config.destroyTimeoutMs,
-        },
-        { kind: 'interrupted' },
-      );
-    case 'finish_move':
-      if (!step.isConfirmed) await noteDoubt(c, look, 'destroy_owed', 'its source did not say that it is destroyed');
-      await releaseMigration(c, moving);
-      return write({ migration: undefined, dueAtMs: isChanging(record.state) ? record.dueAtMs : undefined });
-    case 'record_source_missing':
-      return write({ migration: { ...migration, missingIn: step.missingIn } });
-    case 'record_reverting':
-      if (step.isDoubtful && (await isOnlyAtDestination(c, moving)))
-        return write({ dueAtMs: nowMs + c.config.buildTimeoutMs }, { kind: 'interrupted' });
-      return step.asksSource && mayRunAtDestination(moving)
-        ? recordAsking(c, look, moving, step.fault)
-        : recordReverting(c, look, moving, step.fault);
-    case 'ask_source':
-      return askSource(c, look, moving, step.isOverdue);
-    case 'confirm_when_up': {
-      const ends = await readEnds(c, moving);
-      if (!ends.isDestinationDown) return { ...look, observed: { kind: 'confirm_requested' } };
-      if (!ends.isSourceDown) return { ...look, observed: { kind: 'host_down' } };
-      return write({ dueAtMs: nowMs + c.config.schedulingTimeoutMs });
-    }
-    case 'record_return_awaited':
-      return write({
-        state: isKeptStopped(record) ? 'stopped' : 'unknown',
-        formerState: undefined,
-        attempts: concludeAttempt(record, 'active', step.why, nowMs),
-        migration: undefined,
-        fault: record.fault ?? { reason: 'host_down', message: step.why },
-        missingIn: undefined,
-        dueAtMs: undefined,
-      });
-    case 'record_returning': {
-      const dueAtMs = nowMs + c.config.schedulingTimeoutMs;
-      return write({ migration: { ...migration, phase: 'returning' }, dueAtMs }, { kind: 'interrupted' });
-    }
-    case 'give_back': {
-      const mates = await groupGoingBack(c, moving);
-      return [await giveBack(c, look, moving), mates].flat().filter((one) => one !== undefined);
-    }
-    case 'record_returned': {
-      const { at, isStopped, why } = step;
-      const fault = record.fault ?? (why === undefined ? undefined : { reason: 'not_started', message: why });
-      return write({
-        state: isStopped ? 'stopped' : 'active',
-        formerState: undefined,
-        attempts: concludeAttempt(record, 'active', why ?? '', nowMs).map((one, n, all) =>
-          n === all.length - 1 && step.attempt > 0 ? { ...one, number: step.attempt } : one,
-        ),
-        migration: undefined,
-        fault,
-        activeAt: at,
-        missingIn: undefined,
-        dueAtMs: undefined,
-      });
-    }
-  }
+  const on: OnMoving = { c, look, moving: { ...record, migration }, write };
+  return (ON_MOVING[step.kind] as PerformMove<MovingStep>)(on, step);
 }
+
+type Next = ReconcileInput | readonly ReconcileInput[] | undefined;
+
+/** Steps of a move that has begun. */
+type MovingStep = Exclude<MoveStep, { kind: 'record_move' | 'record_move_claimed' }>;
+
+interface OnMoving {
+  readonly c: Conductor;
+  readonly look: ReconcileInput;
+  readonly moving: Moving;
+  readonly write: (change: RecordChange, observed?: Observation) => Promise<ReconcileInput | undefined>;
+}
+
+type PerformMove<S> = (on: OnMoving, step: S) => Promise<Next>;
+
+const ON_MOVING: { readonly [K in MovingStep['kind']]: PerformMove<Extract<MovingStep, { kind: K }>> } = {
+  record_not_moved({ c, moving, write }, { fault }) {
+    c.measured.moves.inc({ kind: moving.migration.kind, outcome: 'not_moved' });
+    return write({ ...asBefore(moving), migration: undefined, fault, dueAtMs: undefined });
+  },
+  record_handing_over({ c, moving: { migration }, write }, { target }) {
+    const { host, claimToken, allocationRequest } = target;
+    const destination = { ...migration.destination, host, allocationRequest: textOf(allocationRequest) };
+    const next: Migration = { ...migration, phase: 'handing_over', claimToken, destination };
+    return write({ migration: next, claimToken, dueAtMs: handedOverByMs(c, migration) }, { kind: 'interrupted' });
+  },
+  record_turn({ c, moving: { migration }, write }, { confirmAfterMs }) {
+    const next: Migration = { ...migration, phase: 'handing_over', confirmAfterMs };
+    return write({ migration: next, dueAtMs: handedOverByMs(c, migration) }, { kind: 'interrupted' });
+  },
+  async hand_over({ c, moving }) {
+    await orderHandOver(c, moving);
+    return undefined;
+  },
+  dispatch_arrival: ({ c, look, moving }, { handover }) => dispatchArrival(c, look, moving, handover),
+  order_arrival: ({ c, look, moving }, { isAgain }) => order(c, look, moving, isAgain),
+  record_arrived: ({ c, look, moving }, { at }) => recordArrived(c, look, moving, at),
+  async hold_source({ c, moving }) {
+    await holdSource(c, moving);
+    return undefined;
+  },
+  record_confirming({ c, moving, write }) {
+    const { migration, attempts } = moving;
+    return write(
+      {
+        ...asBefore(moving),
+        migration: { ...migration, phase: 'confirming' },
+        attempts: leftBehind(attempts, migration),
+        fault: undefined,
+        dueAtMs: c.clock.now() + c.config.destroyTimeoutMs,
+      },
+      { kind: 'interrupted' },
+    );
+  },
+  async finish_move({ c, look, moving, write }, { isConfirmed }) {
+    if (!isConfirmed) await noteDoubt(c, look, 'destroy_owed', 'its source did not say that it is destroyed');
+    await releaseMigration(c, moving);
+    return write({ migration: undefined, dueAtMs: isChanging(moving.state) ? moving.dueAtMs : undefined });
+  },
+  record_source_missing: ({ moving: { migration }, write }, { missingIn }) =>
+    write({ migration: { ...migration, missingIn } }),
+  async record_reverting({ c, look, moving, write }, { isDoubtful, asksSource, fault }) {
+    if (isDoubtful && (await isOnlyAtDestination(c, moving)))
+      return write({ dueAtMs: c.clock.now() + c.config.buildTimeoutMs }, { kind: 'interrupted' });
+    return asksSource && mayRunAtDestination(moving)
+      ? recordAsking(c, look, moving, fault)
+      : recordReverting(c, look, moving, fault);
+  },
+  ask_source: ({ c, look, moving }, { isOverdue }) => askSource(c, look, moving, isOverdue),
+  async confirm_when_up({ c, look, moving, write }) {
+    const ends = await readEnds(c, moving);
+    if (!ends.isDestinationDown) return { ...look, observed: { kind: 'confirm_requested' } };
+    if (!ends.isSourceDown) return { ...look, observed: { kind: 'host_down' } };
+    return write({ dueAtMs: c.clock.now() + c.config.schedulingTimeoutMs });
+  },
+  record_return_awaited: ({ c, moving, write }, { why }) =>
+    write({
+      state: isKeptStopped(moving) ? 'stopped' : 'unknown',
+      formerState: undefined,
+      attempts: concludeAttempt(moving, 'active', why, c.clock.now()),
+      migration: undefined,
+      fault: moving.fault ?? { reason: 'host_down', message: why },
+      missingIn: undefined,
+      dueAtMs: undefined,
+    }),
+  record_returning({ c, moving: { migration }, write }) {
+    const dueAtMs = c.clock.now() + c.config.schedulingTimeoutMs;
+    return write({ migration: { ...migration, phase: 'returning' }, dueAtMs }, { kind: 'interrupted' });
+  },
+  async give_back({ c, look, moving }) {
+    const mates = await groupGoingBack(c, moving);
+    return [await giveBack(c, look, moving), mates].flat().filter((one) => one !== undefined);
+  },
+  record_returned({ c, moving, write }, { at, attempt, isStopped, why }) {
+    const fault = moving.fault ?? (why === undefined ? undefined : { reason: 'not_started', message: why });
+    return write({
+      state: isStopped ? 'stopped' : 'active',
+      formerState: undefined,
+      attempts: concludeAttempt(moving, 'active', why ?? '', c.clock.now()).map((one, n, all) =>
+        n === all.length - 1 && attempt > 0 ? { ...one, number: attempt } : one,
+      ),
+      migration: undefined,
+      fault,
+      activeAt: at,
+      missingIn: undefined,
+      dueAtMs: undefined,
+    });
+  },
+};
 
 /** Which hosts of a move are silent; one that is gone counts as that. */
 export async function readEnds(c: Conductor, { migration: { source, destination } }: Moving) {
