@@ -5,6 +5,7 @@ import { claimsBench } from './claims';
 import type { Bench, Results } from './harness';
 import { latencyBench } from './latency/latency';
 import { mirrorBench } from './mirror/mirror';
+import { schedulersBench } from './mirror/schedulers';
 import { nodesBench } from './nodes/nodes';
 import { novaBench } from './nova/nova';
 import { packBench } from './packing/pack';
@@ -26,6 +27,7 @@ const BENCHES: readonly Bench[] = [
   pendingBench,
   placementBench,
   schedulerPerfBench,
+  schedulersBench,
   stalenessBench,
 ];
 

@@ -40,7 +40,7 @@ export class MirrorState {
   readonly keptByGroup = new SetIndex();
   readonly leasesByRoot = new SetIndex();
   readonly nominations = new Set<string>();
-  readonly projects = new ProjectIndex();
+  readonly projects = new ProjectIndex(this.consumers);
   #applied: Change | undefined;
   /** Changes since they were last taken. */
   #changedRoots = new Set<string>();

@@ -41,7 +41,7 @@ const RETRY: BackoffLimits = { firstMs: 50, maxMs: 2_000 };
  * that it brings: a wake-up, two system calls, cold caches. Decisions on a mirror that is so much older are rarely others,
  * and the commit checks them.
  */
-const READ_INTERVAL_MS = 10;
+const READ_INTERVAL_MS = 25;
 
 /**
  * All of a cell's placement in this process's memory: a snapshot, then the stream.

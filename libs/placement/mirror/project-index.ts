@@ -11,8 +11,15 @@ const NOTHING: Resources = {};
 export class ProjectIndex implements QuotaState {
   readonly rows = new VersionedRows<ProjectQuota>();
   readonly #byCohort = new SetIndex();
-  readonly #consumers = new SetIndex();
+  readonly #all: VersionedRows<Consumer>;
+  /** Consumers by project, from the first time that somebody asks: most processes never do, and each claim would pay for it. */
+  #consumers: SetIndex | undefined;
   readonly #held = new Map<string, Record<string, number>>();
+
+  /** @param consumers  all that the mirror shows */
+  constructor(consumers: VersionedRows<Consumer>) {
+    this.#all = consumers;
+  }
 
   quota(projectId: string): Revised<ProjectQuota> | undefined {
     return this.rows.get(projectId);
@@ -32,6 +39,10 @@ export class ProjectIndex implements QuotaState {
 
   /** Uuids of the consumers of a project. */
   consumers(projectId: string): ReadonlySet<string> {
+    if (!this.#consumers) {
+      this.#consumers = new SetIndex();
+      for (const consumer of this.#all.values()) this.#consumers.add(consumer.projectId, consumer.uuid);
+    }
     return this.#consumers.get(projectId);
   }
 
@@ -52,23 +63,30 @@ export class ProjectIndex implements QuotaState {
 
   /** A consumer is another than before, or new, or gone. */
   move(before: Consumer | undefined, after: Consumer | undefined): void {
-    if (before && before.projectId !== after?.projectId) this.#consumers.delete(before.projectId, before.uuid);
-    if (after && after.projectId !== before?.projectId) this.#consumers.add(after.projectId, after.uuid);
+    if (before && before.projectId !== after?.projectId) this.#consumers?.delete(before.projectId, before.uuid);
+    if (after && after.projectId !== before?.projectId) this.#consumers?.add(after.projectId, after.uuid);
     if (before) this.#add(before, -1);
     if (after) this.#add(after, 1);
   }
 
   #add(consumer: Consumer, by: number): void {
     const { projectId } = consumer;
-    const held = this.#held.get(projectId) ?? {};
-    for (const [name, amount] of Object.entries(countedOf(consumer))) {
-      const sum = (held[name] ?? 0) + by * amount;
+    const known = this.#held.get(projectId);
+    const held = known ?? {};
+    const counted = countedOf(consumer);
+    for (const name in counted) {
+      const sum = (held[name] ?? 0) + by * (counted[name] as number);
       if (sum === 0) delete held[name];
       else held[name] = sum;
     }
-    if (Object.keys(held).length === 0) this.#held.delete(projectId);
-    else this.#held.set(projectId, held);
+    if (isEmpty(held)) this.#held.delete(projectId);
+    else if (!known) this.#held.set(projectId, held);
   }
+}
+
+function isEmpty(resources: Resources): boolean {
+  for (const _ in resources) return false;
+  return true;
 }
 
 function cohortOf(quota: ProjectQuota | undefined): readonly string[] {

@@ -1,6 +1,6 @@
 import { addRow, type RowLists, type TableName } from '../commands/tables';
 import type { Change, Rows } from '../port/placement-store';
-import { decodeConsumer, decodeRow } from './row-format';
+import { decodeConsumer, decodeRow, detached } from './row-format';
 
 /** One row that changed: its text, '' when it is gone. The key may be a slice of a longer text. */
 export interface Line {
@@ -47,12 +47,4 @@ function parseLine(text: string): Line {
     key: text.slice(first + 1, second),
     text: text.slice(second + 1),
   };
-}
-
-/**
- * A copy of a slice. V8's slices keep the whole string alive, and keys live as long as their rows: without this, each
- * consumer in a mirror would keep the text of the change that brought it.
- */
-function detached(slice: string): string {
-  return Buffer.from(slice).toString();
 }

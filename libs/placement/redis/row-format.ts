@@ -1,6 +1,7 @@
 import type { Allocations, Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Inventories, Resources } from '../../domain/inventory';
+import { lru } from '../../runtime/lru';
 import type { ConsumerBody, Stored, StoredName, TableName, Tables } from '../commands/tables';
 import type { HostHolder, Revised, StoreHealth, StoreIdentity } from '../port/placement-store';
 
@@ -47,19 +48,9 @@ export function decodeRow<T extends TableName>(table: T, key: string, text: stri
 export function decodeConsumer(uuid: string, text: string): Revised<Consumer> {
   const [[revision = 0, claimToken = 0, generation = 0, createdAtMs = 0], bodyText] = splitNumbers(text, 4);
   const body = decodeBody(bodyText);
-  const {
-    projectId,
-    userId,
-    consumerType,
-    owner,
-    allocations,
-    mappings,
-    groupId,
-    groupHost,
-    groupDomain,
-    updatedAtMs,
-  } = body;
-  return {
+  const { projectId, userId, consumerType, owner, allocations, mappings, updatedAtMs } = body;
+  const { groupId, groupHost, groupDomain } = body;
+  const consumer: Revised<Consumer> = {
     uuid,
     generation,
     projectId,
@@ -71,14 +62,14 @@ export function decodeConsumer(uuid: string, text: string): Revised<Consumer> {
     groupId,
     groupHost,
     groupDomain,
-    ...rankOf(body),
-    ...keptOf(body),
-    ...countedIn(body),
     claimToken,
     createdAtMs,
     updatedAtMs,
     revision,
   };
+  const { priority, groupKept, counted } = body;
+  if (priority === undefined && groupKept === undefined && counted === undefined) return consumer;
+  return { ...consumer, ...rankOf(body), ...keptOf(body), ...countedIn(body) };
 }
 
 /**
@@ -272,13 +263,7 @@ function decodeBody(body: string): ConsumerBody {
   const allocations = decodeTakes(body.slice(0, tab));
   const packed = JSON.parse(body.slice(tab + 1)) as PackedBody;
   const [projectId, userId, consumerType, owner, mappings, updatedAtMs, groupId, groupHost, by, domain] = packed;
-  const [priority = 0, isProtected = 0, movedTo, counted] = packed.slice(10) as [
-    number?,
-    number?,
-    (string | false)?,
-    Resources?,
-  ];
-  return {
+  const decoded: ConsumerBody = {
     projectId,
     userId,
     consumerType: consumerType ?? undefined,
@@ -288,10 +273,20 @@ function decodeBody(body: string): ConsumerBody {
     groupId: groupId || undefined,
     groupHost: groupHost || undefined,
     groupDomain: by && domain !== undefined && domain !== false ? { by, domain } : undefined,
+    updatedAtMs,
+  };
+  if (packed.length <= PLACES_BEFORE_RANK) return decoded;
+  const [priority = 0, isProtected = 0, movedTo, counted] = packed.slice(PLACES_BEFORE_RANK) as [
+    number?,
+    number?,
+    (string | false)?,
+    Resources?,
+  ];
+  return {
+    ...decoded,
     ...rankOf({ priority, isProtected: isProtected === 1 }),
     ...keptOf({ groupKept: typeof movedTo === 'string' ? { movedTo } : undefined }),
     ...countedIn({ counted }),
-    updatedAtMs,
   };
 }
 
@@ -299,6 +294,9 @@ function decodeBody(body: string): ConsumerBody {
 function rankOf({ priority = 0, isProtected = false }: Pick<ConsumerBody, 'priority' | 'isProtected'>) {
   return priority === 0 && !isProtected ? undefined : { priority, isProtected };
 }
+
+/** Places of a packed body before the priority. */
+const PLACES_BEFORE_RANK = 10;
 
 const NO_RANK = { priority: 0, isProtected: false };
 
@@ -314,12 +312,34 @@ function keptOf({ groupKept }: Pick<ConsumerBody, 'groupKept'>) {
 function decodeTakes(text: string): Allocations {
   const allocations: Record<string, Resources> = {};
   for (const part of text.split(';')) {
-    const [uuid = '', ...words] = part.split(' ');
-    const resources: Record<string, number> = {};
-    for (let i = 0; i < words.length; i += 2) resources[words[i] as string] = Number(words[i + 1]);
-    allocations[uuid] = resources;
+    const space = part.indexOf(' ');
+    if (space < 0) allocations[part] = {};
+    else allocations[part.slice(0, space)] = sharedResources(part.slice(space + 1));
   }
   return allocations;
+}
+
+/** Amounts by their text: a fleet has many instances and few flavors, and the instances of one share its object. */
+const resourcesByText = lru<string, Resources>(1_000);
+/** Longer ones are not kept: clients choose them. */
+const MAX_SHARED_LENGTH = 256;
+
+function sharedResources(text: string): Resources {
+  const known = resourcesByText.get(text);
+  if (known) return known;
+  const resources: Record<string, number> = {};
+  const words = text.split(' ');
+  for (let i = 0; i < words.length; i += 2) resources[words[i] as string] = Number(words[i + 1]);
+  if (text.length <= MAX_SHARED_LENGTH) resourcesByText.set(detached(text), resources);
+  return resources;
+}
+
+/**
+ * A copy of a slice. V8's slices keep the whole string alive, and keys live as long as their rows: without this, each
+ * consumer in a mirror would keep the text of the change that brought it.
+ */
+export function detached(slice: string): string {
+  return Buffer.from(slice).toString();
 }
 
 /** The numbers that a text begins with, and what comes after them. */

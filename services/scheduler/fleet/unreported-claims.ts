@@ -56,13 +56,14 @@ export class UnreportedClaims {
     const isBuilt = owner === 'conductor' && !isReservation(consumer);
     const rootUuid = isBuilt ? this.hostRootOf(allocations) : undefined;
     if (rootUuid === undefined) return;
-    const claims = this.byRoot.get(rootUuid) ?? [];
-    this.byRoot.set(rootUuid, claims);
+    let claims = this.byRoot.get(rootUuid);
+    if (!claims) this.byRoot.set(rootUuid, (claims = []));
     this.rootOf.set(uuid, rootUuid);
     // They come in order, or nearly so: the clocks of several schedulers differ a little.
     let at = claims.length;
     while (at > 0 && (claims[at - 1] as Claim).atMs > atMs) at -= 1;
-    claims.splice(at, 0, { uuid, atMs });
+    if (at === claims.length) claims.push({ uuid, atMs });
+    else claims.splice(at, 0, { uuid, atMs });
   }
 
   private remove(uuid: string): void {
