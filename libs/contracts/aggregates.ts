@@ -1,7 +1,6 @@
 import { berth } from '#generated/berth';
 import { MAX_AGGREGATES } from '../domain/grouping/aggregate';
-import { requireVisibleName } from '../domain/names';
-import { hostName, hostNames, name, requiredName, uuid, visibleName, whole } from './checks';
+import { hostName, hostNames, name, requiredName, uuid, whole } from './checks';
 import { count, list } from './fields';
 import { MAX_NAMES } from './limits';
 import { message, type PlainOf } from './message';
@@ -26,8 +25,8 @@ export const createAggregateMethod = {
     wire.CreateAggregateRequest,
     {
       uuid,
-      name: (value: string, path: string) => requireVisibleName(requiredName(value, path), path),
-      metadata: newMetadata,
+      name: requiredName,
+      metadata,
     },
     { rule: ofServices(MANY) },
   ),
@@ -54,8 +53,8 @@ export const updateAggregateMethod = {
     wire.UpdateAggregateRequest,
     {
       aggregate: requiredName,
-      name: visibleName,
-      setMetadata: newMetadata,
+      name,
+      setMetadata: metadata,
       unsetMetadata: list(requiredName, MAX_NAMES),
     },
     { rule: ofServices(MANY) },
@@ -100,10 +99,3 @@ export const listZonesMethod = {
   response: message(wire.ListZonesResponse, { zones: list(zone, MAX_AGGREGATES + 1), hosts: hostNames }),
 };
 export type ListZonesResponse = PlainOf<typeof listZonesMethod.response>;
-
-/** Zones and racks are found by what it says. */
-function newMetadata(values: Readonly<Record<string, string>>, path: string) {
-  const checked = metadata(values, path);
-  for (const text of Object.entries(checked).flat()) requireVisibleName(text, path);
-  return checked;
-}

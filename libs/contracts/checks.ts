@@ -42,7 +42,10 @@ function boundedText(value: string, field: string, maxBytes: number): string {
 /** Half of a surrogate pair: it could be stored and never be found again. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** An instance's project; may be empty. Its length counts as encoded in routing keys, where a dot takes three bytes. */
+/**
+ * An instance's project; may be empty. Of any form, because Placement's clients name projects as they like; one that is named anew
+ * is a `chosenProjectId`. Its length counts as encoded in routing keys, where a dot takes three bytes.
+ */
 export function projectId(value: string, field: string): string {
   return keyWord(boundedText(value, field, MAX_PROJECT_ID_BYTES), field);
 }
@@ -56,14 +59,9 @@ export function keyWord(value: string, field: string): string {
   throw invalidArgument('too_long', message, field);
 }
 
-/** A name, an id or a symbol; may be empty. */
+/** A name, an id or a symbol, as people see it (`requireVisibleName`); may be empty. */
 export function name(value: string, field: string): string {
-  return boundedText(value, field, MAX_NAME_BYTES);
-}
-
-/** A name for people (`requireVisibleName`); may be empty. */
-export function visibleName(value: string, field: string): string {
-  return requireVisibleName(name(value, field), field);
+  return requireVisibleName(boundedText(value, field, MAX_NAME_BYTES), field);
 }
 
 /** A name that must be there. */
@@ -76,6 +74,11 @@ export function requiredName(value: string, field: string): string {
 export function requiredProjectId(value: string, field: string): string {
   if (value === '') throw missing(field);
   return projectId(value, field);
+}
+
+/** A project for which something is made, as people see it (`requireVisibleName`). */
+export function chosenProjectId(value: string, field: string): string {
+  return requireVisibleName(requiredProjectId(value, field), field);
 }
 
 export function uuid(value: string, field: string): string {

@@ -33,6 +33,18 @@ import { requestSpecCodec } from './request-spec';
 import { alternatesCodec, selectDestinationsMethod } from './selection';
 import { updateResourceStatsMethod } from './stats';
 
+const NO_RULES = { requiredTraits: [], forbiddenTraits: [], memberOf: [], forbiddenAggregates: [], inTree: undefined };
+/** By field, specs with a name that nobody can see. */
+const UNSEEN_SPECS: readonly (readonly [string, Partial<RequestSpec>])[] = [
+  ['project_id', { projectId: 'shop\u0000' }],
+  ['user_id', { userId: 'ann\u0007' }],
+  ['availability_zone', { availabilityZone: 'z1\u0000' }],
+  ['group.id', { group: { id: 'web\u009b', policy: 'affinity', maxPerHost: 1 } }],
+  ['extra_specs', { extraSpecs: { 'berth:command\u0000': '[]' } }],
+  ['image_properties', { imageProperties: { 'os\r': 'linux' } }],
+  ['request_groups[0].suffix', { requestGroups: [{ ...NO_RULES, suffix: '_a\u0000', resources: { VCPU: 1 } }] }],
+];
+
 const UUID = '5b0f0d6e-8a3c-4e9e-9c0a-0123456789ab';
 const uuid = fc.uuid({ version: 4 });
 const word = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
@@ -333,6 +345,11 @@ describe('a build request', () => {
     ['with an id that is no uuid', { requestId: 'x' }, ['malformed_uuid', 'request_id']],
     ['with a name that nobody can see', { name: 'web\u0000' }, ['malformed_name', 'name']],
     ['with a name that looks like another', { name: 'web ' }, ['malformed_name', 'name']],
+    ...UNSEEN_SPECS.map(([field, unseen]): [string, Partial<BuildRequest>, readonly string[]] => [
+      `with a control character in ${field}`,
+      { requestSpec: anEncodedSpec(unseen) },
+      ['malformed_name', `request_spec.${field}`],
+    ]),
     [
       'that asks for nothing',
       { requestSpec: anEncodedSpec({ resources: {} }) },
@@ -369,10 +386,31 @@ describe('a build request', () => {
   });
 });
 
+it.each<readonly [string, () => unknown]>([
+  ['group.metadata', () => aGroup({ metadata: { 'rack\u001b[2J': 'r1' } })],
+  ['group.metadata.rack', () => aGroup({ metadata: { rack: 'r1\u0000' } })],
+])('a group with a control character in %s is refused by that field', (field, decode) => {
+  expect(() => decode()).toThrow(expect.objectContaining({ reason: 'malformed_name', details: { field } }));
+});
+
+/** As a scheduler answers. */
+function aGroup(fields: object) {
+  const named = {
+    projectId: 'shop',
+    name: 'web',
+    policy: 'affinity' as const,
+    maxPerHost: 1,
+    metadata: {},
+    createdAtMs: 1,
+    memberCount: 0,
+  };
+  const { response } = createGroupMethod;
+  return response.decode(response.encode({ group: { ...named, ...fields } }));
+}
+
 describe('request groups', () => {
-  const nothing = { requiredTraits: [], forbiddenTraits: [], memberOf: [], forbiddenAggregates: [], inTree: undefined };
-  const numa = { suffix: '_numa', resources: { VCPU: 1 }, ...nothing };
-  const anchor = { suffix: '_anchor', resources: {}, ...nothing };
+  const numa = { suffix: '_numa', resources: { VCPU: 1 }, ...NO_RULES };
+  const anchor = { suffix: '_anchor', resources: {}, ...NO_RULES };
   const decoded = (fields: Partial<RequestSpec>) =>
     requestSpecCodec.decode(requestSpecCodec.encode(aRequestSpec(fields)));
 

@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { admission } from './admission';
-import { chosenUuid, name, projectId, tooMany, uuid, uuidsUpTo, visibleName, whole } from './checks';
+import { chosenUuid, name, projectId, tooMany, uuid, uuidsUpTo, whole } from './checks';
 import { errorCodec } from './error';
 import { count, encodedSpec, list, omittable, optional } from './fields';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES, MAX_SPEC_BYTES_PER_REQUEST } from './limits';
@@ -22,7 +22,7 @@ export const buildRequestCodec = message(
     requestId: uuid,
     requestSpec: encodedSpec(2),
     count: (value: number) => value || 1,
-    name: visibleName,
+    name,
     instanceUuids: chosenUuids,
     /** 0 by a client that does not say it. */
     publishedAtMs: omittable(whole),

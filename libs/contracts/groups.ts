@@ -1,6 +1,6 @@
 import { berth } from '#generated/berth';
-import { isFlavorName as isGroupName, requireVisibleName } from '../domain/names';
-import { badName, missing, projectId, requiredProjectId, uuids, whole } from './checks';
+import { isFlavorName as isGroupName } from '../domain/names';
+import { badName, chosenProjectId, missing, projectId, requiredProjectId, uuids, whole } from './checks';
 import { count, list, orEmpty, pageLimit } from './fields';
 import { MAX_PAGE } from './limits';
 import { message, type PlainOf } from './message';
@@ -29,7 +29,7 @@ export const createGroupMethod = {
   request: message(
     wire.CreateGroupRequest,
     {
-      projectId: (value: string, path: string) => requiredProjectId(requireVisibleName(value, path), path),
+      projectId: chosenProjectId,
       name: groupName,
       ...groupRules,
       metadata,

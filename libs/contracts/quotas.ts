@@ -4,7 +4,7 @@ import { isClassOrTraitName, requireVisibleName } from '../domain/names';
 import { requireResourceClass } from '../domain/naming/known-names';
 import { PRIORITY_LIMIT, RECLAIM_LIMIT } from '../domain/queueing/admission';
 import { INSTANCES, MAX_LIMIT, UNLIMITED } from '../domain/quotas/quota';
-import { badName, missing, name, projectId, requiredName, tooMany, visibleName, whole } from './checks';
+import { badName, missing, name, projectId, requiredName, tooMany, whole } from './checks';
 import { count, flag, list, map, omittable, oneOf, pageLimit, present } from './fields';
 import { MAX_PAGE, MAX_RESOURCE_CLASSES, MAX_USAGE_DAYS, MAX_USAGE_PROJECTS } from './limits';
 import { message, type PlainOf } from './message';
@@ -67,7 +67,7 @@ export const setQuotaMethod = {
       borrowLimits: newLimits(0),
       lendLimits: omittable(newLimits(0)),
       /** Undefined leaves it, '' takes the project out of its cohort. */
-      cohort: present(visibleName),
+      cohort: present(name),
     },
     {
       rule: ofServices(MANY),

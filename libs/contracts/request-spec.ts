@@ -3,11 +3,11 @@ import { invalidArgument } from '../domain/errors';
 import type { RequestGroup, RequestSpec } from '../domain/request-spec';
 import {
   amounts,
+  chosenProjectId,
   hostNames,
   missing,
   name,
   requiredName,
-  requiredProjectId,
   text,
   traits,
   uuid,
@@ -55,7 +55,7 @@ const flavorVersion = message(wire.FlavorVersion, { name: requiredName, version:
 export const requestSpec = message(
   wire.RequestSpec,
   {
-    projectId: requiredProjectId,
+    projectId: chosenProjectId,
     userId: requiredName,
     flavor: orUndefined(flavorVersion),
     resources: amounts,

@@ -50,17 +50,23 @@ export function isFlavorName(text: string): boolean {
 }
 
 /**
- * A name for people: without leading or trailing spaces and without control characters, which make two names look
- * alike.
+ * A name that people see: without leading or trailing spaces and without control characters, which make two names look
+ * alike and mean something to terminals, logs and C. The one rule of all names and ids, at the queues and over HTTP.
  *
  * @throws BerthError `invalid_argument / malformed_name` with the name in JSON form.
  */
 export function requireVisibleName(text: string, field: string): string {
-  if (!/^\s|\s$|\p{Cc}/u.test(text)) return text;
+  if (text === '' || VISIBLE_NAME.test(text)) return text;
   const shown = JSON.stringify(text.slice(0, 64));
   const message = `${field} must have no space at its ends and no control character, not ${shown}`;
   throw invalidArgument('malformed_name', message, field);
 }
+
+const SEEN = '[^\\s\\u0000-\\u001f\\u007f-\\u009f]';
+const SPACED = '[^\\u0000-\\u001f\\u007f-\\u009f]';
+/** The rule of `requireVisibleName` for a name of at least one character, as a pattern of JSON schemas. */
+export const VISIBLE_NAME_PATTERN = `^${SEEN}(${SPACED}*${SEEN})?$`;
+const VISIBLE_NAME = new RegExp(VISIBLE_NAME_PATTERN);
 
 /** The uuid in lower case. @throws BerthError `invalid_argument / malformed_uuid` with the field. */
 export function requireUuid(text: string, field: string): string {

@@ -4,7 +4,6 @@ import { requestSpecCodec } from '../contracts/request-spec';
 import { invalidArgument } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
 import type { Resources } from '../domain/inventory';
-import { requireVisibleName } from '../domain/names';
 import type { RequestSpec } from '../domain/request-spec';
 import { type FlavorDeps, requireFlavor } from './serve-flavors';
 
@@ -26,8 +25,6 @@ export interface ReadSpec {
  */
 export const readSpec: (encoded: EncodedRequestSpec) => ReadSpec = internedSpecs((spec) => {
   const { projectId, userId, resources, flavor } = spec;
-  requireVisibleName(projectId, 'request_spec.project_id');
-  requireVisibleName(userId, 'request_spec.user_id');
   if (flavor === undefined) resolveSpec(spec, 'request_spec');
   else if (flavor.version !== 0) {
     const message = 'request_spec.flavor.version is for the conductor to say: name the flavor, or spell it out';

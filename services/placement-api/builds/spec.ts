@@ -14,6 +14,7 @@ import {
   type Schema,
   shortText,
   text,
+  visibleName,
 } from '../schemas/parts';
 
 const oneOf = (values: readonly string[]): Schema => ({ type: 'string', enum: values });
@@ -51,7 +52,7 @@ const specFields = {
   image_properties: pairs,
   same_host: names,
   different_host: names,
-  group: exactly({ id: shortText, policy: oneOf(GROUP_POLICIES), max_per_host: integer }, ['id']),
+  group: exactly({ id: visibleName, policy: oneOf(GROUP_POLICIES), max_per_host: integer }, ['id']),
   force_hosts: names,
   ignore_hosts: names,
   request_groups: list(requestGroup),
@@ -74,8 +75,8 @@ const admission = exactly({
 
 /** POST /berth/instances */
 export const buildBody = exactly({
-  project_id: shortText,
-  name: shortText,
+  project_id: visibleName,
+  name: visibleName,
   count: { type: 'integer', minimum: 1, maximum: MAX_INSTANCES_PER_REQUEST },
   min_count: { type: 'integer', minimum: 0, maximum: MAX_INSTANCES_PER_REQUEST },
   admission,

@@ -1,4 +1,5 @@
 import { MAX_AMOUNT } from '#libs/domain/inventory';
+import { VISIBLE_NAME_PATTERN } from '#libs/domain/names';
 import type { Microversion } from '../http/microversion';
 
 /** A JSON schema (draft 7) as data. Of several faults, the order of its keys decides which one is reported. */
@@ -18,10 +19,8 @@ export const uuid: Schema = { type: 'string', format: 'uuid' };
 export const integer: Schema = { type: 'integer' };
 export const text: Schema = { type: 'string' };
 export const shortText: Schema = { type: 'string', minLength: 1, maxLength: 255 };
-/** Spaces at the ends and control characters make two different names look alike. */
-const VISIBLE = '[^\\s\\u0000-\\u001f\\u007f-\\u009f]';
-const SPACED = '[^\\u0000-\\u001f\\u007f-\\u009f]';
-export const visibleName: Schema = { ...shortText, pattern: `^${VISIBLE}(${SPACED}*${VISIBLE})?$` };
+/** A name without spaces at its ends and control characters (`requireVisibleName`). */
+export const visibleName: Schema = { ...shortText, pattern: VISIBLE_NAME_PATTERN };
 
 /** A whole amount from `minimum` to Placement's maximum. */
 export function amount(minimum: number): Schema {
