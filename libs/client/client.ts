@@ -47,12 +47,16 @@ import { type HealAllocationResponse, healAllocationMethod, listNodesMethod, typ
 import { type InstanceOperation, operateInstanceMethod } from '../contracts/operations';
 import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
 import {
+  type ListUsageRequest,
+  type ListUsageResponse,
   listQuotasMethod,
   listUsageMethod,
   type ProjectQuotaView,
   type ProjectUsageView,
   type SetQuotaRequest,
   setQuotaMethod,
+  type UsageBy,
+  type UsageShareView,
   unsetQuotaMethod,
 } from '../contracts/quotas';
 import { requestSpecCodec } from '../contracts/request-spec';
@@ -538,11 +542,35 @@ export class Client {
     return allPages(
       Number.POSITIVE_INFINITY,
       async (last: ProjectUsageView | undefined, limit) => {
-        const request = { projectId, sinceMs, marker: last?.projectId ?? '', limit };
-        return (await this.#call(RPC_SCHEDULER, listUsageMethod, request)).projects;
+        const marker = last?.projectId ?? '';
+        return (await this.usagePage({ ...NO_USAGE, projectId, sinceMs, marker, limit })).projects;
       },
       MAX_USAGE_PROJECTS,
     );
+  }
+
+  /**
+   * The same, shared out by user, flavor or instance, in the order of these; shares sum to the projects' usage.
+   *
+   * @param asked  `untilMs`: up to this day, which counts; 0 for now
+   */
+  async usageShares(
+    by: readonly UsageBy[],
+    asked: { readonly sinceMs: number; readonly untilMs?: number; readonly projectId?: string },
+  ): Promise<UsageShareView[]> {
+    const shares: UsageShareView[] = [];
+    let shareMarker = '';
+    do {
+      const page = await this.usagePage({ ...NO_USAGE, limit: MAX_USAGE_PROJECTS, ...asked, by, shareMarker });
+      shares.push(...page.shares);
+      shareMarker = page.nextMarker;
+    } while (shareMarker !== '');
+    return shares;
+  }
+
+  /** One page of usage. */
+  usagePage(request: ListUsageRequest): Promise<ListUsageResponse> {
+    return this.#call(RPC_SCHEDULER, listUsageMethod, request);
   }
 
   /** Rejects open waits and ends listeners (`aborted / interrupted`), then closes the connection. */
@@ -651,6 +679,8 @@ export function noSuchInstance(uuid: string): BerthError {
 function encodedSpec({ resources = {}, ...rest }: SpecFields): Uint8Array {
   return requestSpecCodec.encode(requestSpec(resources, rest));
 }
+
+const NO_USAGE = { projectId: '', marker: '', untilMs: 0, by: [], shareMarker: '' } as const;
 
 async function allPages<T>(
   limit: number,

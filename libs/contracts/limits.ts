@@ -31,8 +31,10 @@ export const MAX_MOVES = 500;
 export const MAX_PAGE = 1_000;
 /** Days of usage told of one project. */
 export const MAX_USAGE_DAYS = 3_660;
-/** Projects whose usage is told in one answer. */
+/** Projects, or shares of them, whose usage is told in one answer. */
 export const MAX_USAGE_PROJECTS = 50;
+/** Amounts of shares in one answer: days by classes. */
+export const MAX_USAGE_AMOUNTS = 20_000;
 /** Doubts in one answer. */
 export const MAX_DOUBTS_LISTED = 4_000;
 /** Hosts that one agent process carries. */

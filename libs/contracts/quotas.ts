@@ -5,7 +5,7 @@ import { requireResourceClass } from '../domain/naming/known-names';
 import { PRIORITY_LIMIT, RECLAIM_LIMIT } from '../domain/queueing/admission';
 import { INSTANCES, MAX_LIMIT, UNLIMITED } from '../domain/quotas/quota';
 import { badName, missing, name, projectId, requiredName, tooMany, whole } from './checks';
-import { count, flag, list, map, omittable, oneOf, pageLimit, present } from './fields';
+import { anyText, count, flag, list, map, omittable, oneOf, pageLimit, present } from './fields';
 import { MAX_PAGE, MAX_RESOURCE_CLASSES, MAX_USAGE_DAYS, MAX_USAGE_PROJECTS } from './limits';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, MANY, ofServices, ofTenants } from './message-rules';
@@ -99,14 +99,40 @@ const usageDay = message(wire.UsageDay, { day: requiredName, unitSeconds: map(co
 const projectUsage = message(wire.ProjectUsage, { projectId, days: list(usageDay, MAX_USAGE_DAYS) });
 export type ProjectUsageView = PlainOf<typeof projectUsage>;
 
+/** What usage is shared out by. */
+export const USAGE_BY = ['user', 'flavor', 'instance'] as const;
+export type UsageBy = (typeof USAGE_BY)[number];
+
+const usageShare = message(wire.UsageShare, {
+  projectId,
+  userId: projectId,
+  flavor: name,
+  instanceUuid: name,
+  days: list(usageDay, MAX_USAGE_DAYS),
+});
+export type UsageShareView = PlainOf<typeof usageShare>;
+export type UsageDayView = UsageShareView['days'][number];
+
 /** To `rpc.scheduler`: what projects have held, day by day. */
 export const listUsageMethod = {
   request: message(
     wire.ListUsageRequest,
-    { projectId, sinceMs: whole, marker: projectId, limit: pageLimit(MAX_USAGE_PROJECTS, MAX_USAGE_PROJECTS) },
+    {
+      projectId,
+      sinceMs: whole,
+      marker: projectId,
+      limit: pageLimit(MAX_USAGE_PROJECTS, MAX_USAGE_PROJECTS),
+      by: list(oneOf(USAGE_BY), USAGE_BY.length),
+      untilMs: whole,
+      shareMarker: anyText,
+    },
     { rule: ofTenants(4 * KIB, FEW) },
   ),
-  response: message(wire.ListUsageResponse, { projects: list(projectUsage, MAX_USAGE_PROJECTS) }),
+  response: message(wire.ListUsageResponse, {
+    projects: list(projectUsage, MAX_USAGE_PROJECTS),
+    shares: list(usageShare, MAX_USAGE_PROJECTS),
+    nextMarker: anyText,
+  }),
 };
 export type ListUsageRequest = PlainOf<typeof listUsageMethod.request>;
 export type ListUsageResponse = PlainOf<typeof listUsageMethod.response>;

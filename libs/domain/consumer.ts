@@ -53,10 +53,19 @@ export interface Consumer {
    * move counts once, as the larger of its two sides. All other consumers count for their allocations.
    */
   readonly counted?: Resources | undefined;
+  /** The name of the flavor that it was claimed by, for usage; undefined when it had none, or nobody said. */
+  readonly flavor?: string | undefined;
+  /** Since when it holds these amounts as this user and by this flavor; undefined: since `createdAtMs`. */
+  readonly heldSinceMs?: number | undefined;
   /**
    * Identifies the commit that gave the consumer its present allocations; a release must name it. Unique in the store.
    */
   readonly claimToken: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
+}
+
+/** The time since when a consumer holds what it does, in milliseconds. */
+export function heldSince({ heldSinceMs, createdAtMs }: Pick<Consumer, 'heldSinceMs' | 'createdAtMs'>): number {
+  return heldSinceMs ?? createdAtMs;
 }

@@ -3,6 +3,8 @@ import { type Identity, requireProject } from '../contracts/identity';
 import type {
   ListQuotasRequest,
   ListQuotasResponse,
+  ListUsageRequest,
+  ListUsageResponse,
   ProjectQuotaView,
   SetQuotaRequest,
   UnsetQuotaRequest,
@@ -24,8 +26,16 @@ export interface QuotaDeps {
   readonly log: Log;
 }
 
-/** The calls about quotas: operators set them and see all, a tenant sees its own project's. `requireReady` throws while the mirror is not ready. */
-export function quotaCalls(deps: QuotaDeps, requireReady: () => void) {
+/**
+ * The calls about quotas: operators set them and see all, a tenant sees its own project's. `requireReady` throws while the mirror is not ready.
+ *
+ * @param usage  answers for usage instead, where it is counted elsewhere
+ */
+export function quotaCalls(
+  deps: QuotaDeps,
+  requireReady: () => void,
+  usage?: (request: ListUsageRequest) => Promise<ListUsageResponse>,
+) {
   return {
     ...answer(listQuotasMethod, async (request, { identity }) => {
       requireReady();
@@ -37,9 +47,12 @@ export function quotaCalls(deps: QuotaDeps, requireReady: () => void) {
     ...answer(unsetQuotaMethod, async (request) => {
       return { quota: await writeQuota(asUnset(request), deps) };
     }),
-    ...answer(listUsageMethod, (request, { identity }) =>
-      listUsage(ofSender(request, identity), deps.placement, deps.clock.now()),
-    ),
+    ...answer(listUsageMethod, async (request, { identity }) => {
+      const asked = ofSender(request, identity);
+      if (usage) return usage(asked);
+      requireReady();
+      return listUsage(asked, deps, deps.clock.now());
+    }),
   };
 }
 

@@ -13,7 +13,7 @@ export interface SettleDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly config: { readonly usageDays: number; readonly usageIntervalMs: number };
+  readonly config: { readonly usageDays: number; readonly usageRecords: number; readonly usageIntervalMs: number };
 }
 
 /**
@@ -24,11 +24,13 @@ export interface SettleDeps {
  */
 export async function keepProjectsSettled(deps: SettleDeps, signal: AbortSignal): Promise<void> {
   const { clock, random, log, config } = deps;
+  const folded: FoldedUsage = new Map();
   while (!signal.aborted) {
     await sleep(clock, config.usageIntervalMs * (0.75 + random.next() / 2), signal);
     if (signal.aborted || !deps.mirror.readiness().ready) continue;
     try {
       await settleProjects(deps);
+      await foldUsages(deps, folded);
     } catch (thrown) {
       const { code, reason, message } = BerthError.from(thrown);
       log.warn({ event: 'usage_not_settled', code, reason }, `what projects use was not settled: ${message}`);
@@ -60,6 +62,26 @@ export async function settleProjects({ placement, mirror, clock, log, config }: 
     if (!command.correction) continue;
     const fields = { event: 'usage_corrected', project_id: command.projectId, used: command.correction.used };
     log.warn(fields, 'corrected what is counted of a project');
+  }
+}
+
+/** When a process looked at the ended usage of each project: the revision of its row, and the day. */
+export type FoldedUsage = Map<string, { readonly revision: number; readonly day: number }>;
+
+/** Sums up what consumers held and hold no more, beyond what is kept by name, of projects that changed since or on another day. */
+export async function foldUsages({ placement, clock, config }: SettleDeps, folded: FoldedUsage): Promise<void> {
+  const rows = await placement.projectUsages();
+  const today = Math.floor(clock.now() / DAY_MS);
+  const present = new Set(rows.map(({ projectId }) => projectId));
+  for (const projectId of folded.keys()) if (!present.has(projectId)) folded.delete(projectId);
+  const { usageRecords: keepRecords, usageDays: keepDays } = config;
+  for (const { projectId, revision } of rows) {
+    const last = folded.get(projectId);
+    const forgetsOld = last?.day !== today;
+    if (!forgetsOld && last.revision === revision) continue;
+    const command = { kind: 'fold_usage', projectId, keepRecords, keepDays, forgetsOld } as const;
+    while ((await placement.commit({ ...command, atMs: clock.now() })).kind === 'committed');
+    folded.set(projectId, { revision, day: today });
   }
 }
 

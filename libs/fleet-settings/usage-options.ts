@@ -11,6 +11,14 @@ export function usageOptions(prefix: string) {
       unit: 'days',
       help: 'For how long it is remembered what projects held on each day (usage --since).',
     }),
+    usageRecords: intOption({
+      env: `${prefix}_USAGE_RECORDS`,
+      default: 500,
+      min: 0,
+      max: 3_000,
+      unit: 'records',
+      help: 'How many ended holdings of each project usage is told by instance of; older ones are summed up by user and flavor.',
+    }),
     usageIntervalMs: durationOption({
       env: `${prefix}_USAGE_INTERVAL_MS`,
       default: 60_000,

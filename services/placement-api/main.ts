@@ -1,4 +1,5 @@
 import { busOptions } from '#libs/bus/options';
+import { TOP } from '#libs/domain/cells/cell';
 import { announce } from '#libs/placement/announce';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
@@ -28,6 +29,8 @@ export const placementApi: ServiceProcess<typeof tables> = {
     await opening.open('presence', announce(placement, 'placement-api', { ...opening, clock: placement.clock }));
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     const builds = lazyClient(config.bus, config.claim.claimKey, opening);
-    return startPlacementApi({ ...opening, clock: placement.clock, placement, mirror, builds, config: config.api });
+    const isTop = config.placement.cell === TOP;
+    const opened = { clock: placement.clock, placement, mirror, builds, isTop };
+    return startPlacementApi({ ...opening, ...opened, config: config.api });
   },
 };

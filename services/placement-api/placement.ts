@@ -37,6 +37,8 @@ export interface PlacementApiDeps extends RuntimeDeps {
   readonly config: PlacementApiConfig;
   /** By which the API to build acts. The API closes it. */
   readonly builds: ClientSource;
+  /** The store is that of a fleet's top, whose usage is that of its cells. */
+  readonly isTop?: boolean;
 }
 
 /** The store as handlers see it: linearizable reads from the mirror, and writes that read themselves. */
@@ -127,9 +129,14 @@ export class Placement {
     return this.deps.placement.takeCandidate(id, this.deps.clock.now());
   }
 
-  /** Usage of projects by day, as counted by the store up to now. */
-  usage(asked: ListUsageRequest): Promise<ListUsageResponse> {
-    return listUsage(asked, this.deps.placement, this.deps.clock.now());
+  /**
+   * Usage of projects by day, as counted by the store up to now; of a fleet of cells by theirs.
+   *
+   * @throws BerthError `unavailable`: at a fleet's top, a cell does not answer, or there is no bus to ask it by.
+   */
+  async usage(asked: ListUsageRequest): Promise<ListUsageResponse> {
+    if (this.deps.isTop) return (await this.deps.builds.get()).usagePage(asked);
+    return listUsage(asked, this.deps, this.deps.clock.now());
   }
 
   /** A uuid for a provider without a client's, or for a candidate. */

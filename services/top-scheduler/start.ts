@@ -26,6 +26,7 @@ import { KnownCell } from './known-cell';
 import { topSchedulerMetrics } from './metrics';
 import type { TopSchedulerConfig } from './options';
 import { selectCell } from './select-cell';
+import { usageOfCells } from './usage-of-cells';
 import { ZoneMembers } from './zone-members';
 
 export interface TopSchedulerDeps extends RuntimeDeps {
@@ -86,7 +87,7 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
         cell.record = record;
         return { cell: cell.view() };
       }),
-      ...quotaCalls(deps, requireReady),
+      ...quotaCalls(deps, requireReady, (asked) => usageOfCells(asked, selecting)),
       ...groupCalls({ ...deps, catchUp: () => catchUp(deps, closing.signal) }),
     },
     { prefetch: config.prefetch },

@@ -9,7 +9,9 @@ import { takeAmounts } from './claims/take-amounts';
 import { laterOf } from './claims/use-over-time';
 import type { ClaimView } from './claims/view';
 import { growthOf } from './project-usage';
+import { projectKey } from './tables';
 import type { Proposal, Write } from './transaction';
+import { endedBy, heldSinceAfter, type LedgerTime } from './usage/usage-records';
 
 /**
  * Decides one `write_allocations`: all of it, or why not. This is the only place where it is decided, for every store.
@@ -39,12 +41,13 @@ export function decideAllocations(view: ClaimView, writes: readonly ConsumerWrit
     if (refusal) return draft.refuse(refusal);
   }
   for (const place of keptLast) draft.countMember(place, 1);
-  const held = [...growth].flatMap(([key, by]) => {
-    return holdMore(key, by, laterOf(draft.glance('project_usage', key)?.row.atMs ?? 0, terms.atMs));
-  });
+  const timeOf = (key: string) => laterOf(draft.glance('project_usage', key)?.row.atMs ?? 0, terms.atMs);
+  const held = [...growth].flatMap(([key, by]) => holdMore(key, by, timeOf(key)));
+  const at: LedgerTime = (projectId) => timeOf(projectKey(projectId));
+  const made = consumerWrites(writes, olds, { atMs: terms.atMs, at });
   return {
     guards: draft.guards,
-    writes: [...consumerWrites(writes, olds, terms.atMs), ...draft.moves(), ...raises(writes, olds), ...held],
+    writes: [...made, ...draft.moves(), ...raises(writes, olds), ...held, ...endedBy(writes, olds, at)],
   };
 }
 
@@ -119,13 +122,18 @@ function refusalOfGuard({ uuid, expect }: ConsumerWrite, old: Consumer | undefin
 function consumerWrites(
   writes: readonly ConsumerWrite[],
   olds: readonly (Consumer | undefined)[],
-  atMs: number,
+  times: Times,
 ): Write[] {
   return writes.flatMap((write, i): Write[] => {
     const old = olds[i];
-    if (!isEmpty(write)) return [{ kind: 'claim', key: write.uuid, row: nextConsumer(write, old, atMs) }];
+    if (!isEmpty(write)) return [{ kind: 'claim', key: write.uuid, row: nextConsumer(write, old, times) }];
     return old ? [{ kind: 'delete', table: 'consumer', key: write.uuid }] : [];
   });
+}
+
+interface Times {
+  readonly atMs: number;
+  readonly at: LedgerTime;
 }
 
 /** The generations of providers that something is taken from rise; those of what is given back where the write says so. */
@@ -139,7 +147,7 @@ function raises(writes: readonly ConsumerWrite[], olds: readonly (Consumer | und
 }
 
 /** The row as it will be. Its claim token is the commit's. Field by field, because every claim passes here. */
-function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, atMs: number): Consumer {
+function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, { atMs, at }: Times): Consumer {
   const { projectId, userId, consumerType, owner, allocations, mappings, group: membership } = write;
   const consumer = {
     uuid: write.uuid,
@@ -157,9 +165,12 @@ function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, atMs: num
     createdAtMs: old?.createdAtMs ?? atMs,
     updatedAtMs: atMs,
   };
-  const { priority = 0, isProtected = false, counted } = write;
+  const { priority = 0, isProtected = false, counted, flavor } = write;
+  const heldSinceMs = heldSinceAfter(write, old, atMs, at);
   // Few say so: the others keep the objects of one layout.
   const kept = membership?.kept && { groupKept: membership.kept };
   const ranked = priority === 0 && !isProtected && !kept ? consumer : { ...consumer, priority, isProtected, ...kept };
-  return counted ? { ...ranked, counted } : ranked;
+  const named = flavor ? { ...ranked, flavor } : ranked;
+  const since = heldSinceMs === undefined ? named : { ...named, heldSinceMs };
+  return counted ? { ...since, counted } : since;
 }

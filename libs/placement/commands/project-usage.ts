@@ -7,6 +7,7 @@ import { holdMore } from './claims/hold-more';
 import { daysOf, heldOf, isHeld, laterOf, SINCE, type StoredUsage, withAmounts } from './claims/use-over-time';
 import { projectKey } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
+import { MAX_RECORDS_OF_PROJECT } from './usage/usage-records';
 
 type Days = ProjectUsage['days'];
 
@@ -54,8 +55,11 @@ export async function settleProject(
   else tx.write({ kind: 'delete', table: 'project_days', key });
   const amounts = withoutDaysBefore(today, isCorrected ? corrected(present, correction.used) : present.amounts);
   const isForgotten = kept.length === 0 && Object.keys(amounts).length === 0;
-  if (isForgotten) tx.write({ kind: 'delete', table: 'project_usage', key });
-  else tx.put('project_usage', key, { atMs: present.atMs, amounts: { ...amounts, [SINCE]: today } });
+  if (isForgotten) {
+    const texts = await tx.records(key, MAX_RECORDS_OF_PROJECT);
+    tx.write({ kind: 'delete', table: 'project_usage', key }, { kind: 'delete', table: 'usage_parts', key });
+    tx.write(...texts.map((text) => ({ kind: 'unrecord', key, text }) as const));
+  } else tx.put('project_usage', key, { atMs: present.atMs, amounts: { ...amounts, [SINCE]: today } });
   return undefined;
 }
 

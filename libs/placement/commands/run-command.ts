@@ -11,6 +11,7 @@ import { deleteHostTree, deleteProvider, putProvider } from './providers';
 import { writeQuota } from './quotas';
 import { reshape } from './reshape';
 import type { Decided, Transaction } from './transaction';
+import { foldUsage } from './usage/fold-usage';
 
 /** Every command but those on allocations, which each adapter does in one step of its own. */
 export type TransactionCommand = Exclude<Command, AllocationCommand>;
@@ -53,6 +54,7 @@ const DECIDERS: {
   delete_group: deleteGroup,
   write_quota: writeQuota,
   settle_project: settleProject,
+  fold_usage: foldUsage,
   write_lease: writeLease,
   end_leases: endLeases,
 };

@@ -14,6 +14,7 @@ import type {
   Revised,
   Rows,
   Usage,
+  UsageParts,
 } from '../port/placement-store';
 import { daysOf, heldOf, type StoredUsage } from './claims/use-over-time';
 
@@ -51,6 +52,8 @@ export interface Tables {
   readonly project_usage: StoredUsage;
   /** The days before, by project key. */
   readonly project_days: { readonly days: ProjectUsage['days'] };
+  /** The part of it that is known by user and flavor, of consumers that hold it no more and have no record left. */
+  readonly usage_parts: { readonly days: UsageParts };
   /** By instance. */
   readonly lease: PlaceLease;
   /** By provider uuid: what is nominated there; none where nothing is. */

@@ -11,6 +11,9 @@ export interface Reader {
   silentHosts(silentSinceMs: number, limit: number): Promise<string[]>;
   /** Every row of a table. */
   scan<T extends TableName>(table: T): Promise<[key: string, stored: Stored<Tables[T]>][]>;
+  /** Texts of usage records of a project key, in order, the first `most`. */
+  records(key: string, most: number): Promise<string[]>;
+  recordCount(key: string): Promise<number>;
 }
 
 /**
@@ -60,6 +63,7 @@ export type AmountsTable = 'usage' | 'project_usage';
  * - `stamp`   the time of a project's row, which goes back by no less than a day (`laterOf`)
  * - `show`    a provider's usage as it is, into the change record
  * - `count`   moves a counter
+ * - `record`  adds a usage record of a project key, unless there are as many as may be; `unrecord` takes it away
  * - `beat`    notes a heartbeat, and renews the lease of the host's holder; `mute` forgets it
  */
 export type Write =
@@ -82,6 +86,14 @@ export type Write =
   | { readonly kind: 'raise' | 'show'; readonly key: string }
   | { readonly kind: 'stamp'; readonly key: string; readonly atMs: number }
   | { readonly kind: 'count'; readonly name: string; readonly by: number }
+  | {
+      readonly kind: 'record';
+      readonly key: string;
+      readonly text: string;
+      readonly mostOfProject: number;
+      readonly most: number;
+    }
+  | { readonly kind: 'unrecord'; readonly key: string; readonly text: string }
   | { readonly kind: 'beat'; readonly host: string; readonly atMs: number }
   | { readonly kind: 'mute'; readonly host: string };
 
@@ -128,6 +140,15 @@ export class Transaction implements Proposal {
   async scan<T extends TableName>(table: T): Promise<[key: string, row: Tables[T]][]> {
     const found = await this.reader.scan(table);
     return found.map(([key, stored]) => [key, stored.row]);
+  }
+
+  /** No guard: whoever takes a record away guards the row that it goes to. */
+  records(key: string, most: number): Promise<string[]> {
+    return this.reader.records(key, most);
+  }
+
+  recordCount(key: string): Promise<number> {
+    return this.reader.recordCount(key);
   }
 
   async count(name: string): Promise<number> {

@@ -7,11 +7,13 @@ import { reportHost } from '../commands/reports/report-host';
 import { runCommand } from '../commands/run-command';
 import { asConsumer, asProjectUsage, asReported, projectKey } from '../commands/tables';
 import { type Conflict, isCommit, type Proposal, transact, type Write } from '../commands/transaction';
+import { decodeRecord, MAX_RECORDS_OF_PROJECT } from '../commands/usage/usage-records';
 import type {
   AcquireHosts,
   Change,
   Command,
   CommitResult,
+  EndedUsage,
   HeldBy,
   HostGrant,
   HostHolder,
@@ -223,6 +225,12 @@ export class MemoryPlacementStore implements PlacementStore {
   async projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>> {
     const rows = projectIds.map((id) => [id, this.#tables.get('project_days', projectKey(id))?.row.days] as const);
     return new Map(rows.filter((row): row is [string, ProjectUsage['days']] => row[1] !== undefined));
+  }
+
+  async endedUsage(projectId: string): Promise<EndedUsage> {
+    const key = projectKey(projectId);
+    const texts = await this.#tables.records(key, MAX_RECORDS_OF_PROJECT);
+    return { records: texts.map(decodeRecord), parts: this.#tables.get('usage_parts', key)?.row.days ?? {} };
   }
 
   async keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void> {

@@ -5,6 +5,7 @@ import { addRow, type RowLists, type Stored, type TableName, type Tables } from 
 import type { Conflict, Guard, Proposal, Reader, Write } from '../commands/transaction';
 import type { RefusedCommit, Rows, StoreImage } from '../port/placement-store';
 import { renewHolder } from './holders';
+import { UsageRecords } from './usage-records';
 
 type Maps = { readonly [T in TableName]: Map<string, Stored<Tables[T]>> };
 
@@ -41,11 +42,13 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
     cohort: new Map(),
     project_usage: new Map(),
     project_days: new Map(),
+    usage_parts: new Map(),
     lease: new Map(),
     nomination: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();
+  readonly #records = new UsageRecords();
 
   get<T extends TableName>(table: T, key: string): Stored<Tables[T]> | undefined {
     return this.maps[table].get(key);
@@ -57,6 +60,14 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
 
   async scan<T extends TableName>(table: T): Promise<[string, Stored<Tables[T]>][]> {
     return [...this.maps[table]];
+  }
+
+  async records(key: string, most: number): Promise<string[]> {
+    return this.#records.of(key, most);
+  }
+
+  async recordCount(key: string): Promise<number> {
+    return this.#records.countOf(key);
   }
 
   count(name: string): number {
@@ -158,6 +169,12 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
           break;
         case 'count':
           this.move(write.name, write.by);
+          break;
+        case 'record':
+          this.#records.add(write);
+          break;
+        case 'unrecord':
+          this.#records.delete(write);
           break;
         case 'beat':
           this.#heartbeats.set(write.host, Math.max(write.atMs, this.#heartbeats.get(write.host) ?? 0));

@@ -27,6 +27,7 @@ export type Command = { readonly atMs: number } & (
   | SweepHosts
   | WriteQuota
   | SettleProject
+  | FoldUsage
   | WriteLease
   | EndLeases
 );
@@ -70,6 +71,8 @@ export interface ConsumerWrite {
   readonly isProtected?: boolean | undefined;
   /** As of a consumer. What has it is a part of a claim that was made before: units of inventories do not bind it. */
   readonly counted?: Resources | undefined;
+  /** As of a consumer. */
+  readonly flavor?: string | undefined;
 }
 
 /**
@@ -286,6 +289,17 @@ export interface SettleProject {
   readonly keepDays: number;
   /** Usage by the rows of its consumers, if the usage row still has this revision; 0: there is none. */
   readonly correction?: { readonly used: Resources; readonly revision: number };
+}
+
+/** Sums up what consumers of a project held and hold no more, but for the last records, which stay by name. */
+export interface FoldUsage {
+  readonly kind: 'fold_usage';
+  readonly projectId: string;
+  readonly keepRecords: number;
+  /** Days of history that are kept. */
+  readonly keepDays: number;
+  /** Looks for what is too old though there are no more records than are kept. */
+  readonly forgetsOld: boolean;
 }
 
 /** Leases places for an instance, instead of whatever was leased for it. Refused as `full` when there are as many as may be. */

@@ -7,6 +7,7 @@ import type { PoolStore } from './pools';
 import type { ProcessStore } from './processes';
 import type {
   Change,
+  EndedUsage,
   KeepTerms,
   KeptCandidate,
   KeptDecision,
@@ -136,6 +137,9 @@ export interface PlacementStore extends PoolStore, ProcessStore {
 
   /** The settled days of projects, by project; those without any are left out. */
   projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>>;
+
+  /** What consumers of a project held and hold no more. */
+  endedUsage(projectId: string): Promise<EndedUsage>;
 
   /** Keeps decisions, and of all the last `most`, each for the last that was decided for its instances and its request. No commit. */
   keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void>;

@@ -39,6 +39,27 @@ export interface ProjectUsage {
   readonly days: Readonly<Record<string, Resources>>;
 }
 
+/** What one consumer of a project held, unchanged, over a time that is over. */
+export interface UsageRecord {
+  readonly consumerUuid: string;
+  readonly userId: string;
+  /** '' when it had none. */
+  readonly flavor: string;
+  /** By resource class, and `instances`. */
+  readonly held: Resources;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Unit-milliseconds by day, counted from 1970, and by user and flavor. */
+export type UsageParts = Readonly<Record<string, readonly (readonly [userId: string, flavor: string, Resources])[]>>;
+
+/** What a project's consumers held and hold no more: each ended holding is in one of the two. */
+export interface EndedUsage {
+  readonly records: readonly UsageRecord[];
+  readonly parts: UsageParts;
+}
+
 /** A sealed allocation request, and the UUID that it is referred to by. */
 export interface KeptRequest {
   readonly id: string;

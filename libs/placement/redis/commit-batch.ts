@@ -51,6 +51,7 @@ export function batchCommitter(
     k.counters,
     ...tables.map(([name]) => k[name]),
     k.schema,
+    k.usageRecords,
   ];
   return async (proposals) => {
     const args = [streamLength, encodeBatch(proposals), seen.highest, WRITES];

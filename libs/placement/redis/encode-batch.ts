@@ -23,6 +23,7 @@ export const TABLE_KEYS: Readonly<Record<TableName, number>> = {
   server_group: 22,
   lease: 23,
   nomination: 24,
+  usage_parts: 25,
 };
 const ROWS_PER_TABLE = 16_777_216;
 
@@ -113,6 +114,12 @@ class BatchEncoder {
         break;
       case 'count':
         words.push(8, this.#counter(write.name), write.by);
+        break;
+      case 'record':
+        words.push(12, write.key, write.text, write.mostOfProject, write.most);
+        break;
+      case 'unrecord':
+        words.push(13, write.key, write.text);
         break;
       case 'beat':
         words.push(10, write.host, write.atMs);

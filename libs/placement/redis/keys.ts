@@ -26,7 +26,8 @@ export type Keys = Readonly<
     | 'nodes'
     | 'nodeChanges'
     | 'processes'
-    | 'processTimes',
+    | 'processTimes'
+    | 'usageRecords',
     string
   >
 >;
@@ -58,6 +59,9 @@ export function keysOf(cell: string): Keys {
     cohort: key('cohorts'),
     project_usage: key('project-usages'),
     project_days: key('project-days'),
+    usage_parts: key('usage-parts'),
+    /** `<project> <record>`, in the order of these texts. */
+    usageRecords: key('usage-records'),
     lease: key('place-leases'),
     /** Nominated amounts of leases, by provider, for claims to read. */
     nomination: key('nominations'),

@@ -8,12 +8,14 @@ import { type AllocationCommand, isAllocationCommand } from '../commands/allocat
 import { runCommand } from '../commands/run-command';
 import { asConsumer, asProjectUsage, asReported, projectKey } from '../commands/tables';
 import { transact } from '../commands/transaction';
+import { decodeRecord, MAX_RECORDS_OF_PROJECT } from '../commands/usage/usage-records';
 import type { MirroredRows } from '../port/mirrored-rows';
 import type {
   AcquireHosts,
   Change,
   Command,
   CommitResult,
+  EndedUsage,
   HeldBy,
   HostGrant,
   HostHolder,
@@ -66,6 +68,8 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
   'take-candidate',
 ]);
 const READ_CHUNK = 1_000;
+/** Of something that others write meanwhile. */
+const MAX_READS = 3;
 
 /** Settings of the store on Redis. */
 export interface RedisPlacementOptions {
@@ -331,6 +335,18 @@ export class RedisPlacementStore implements PlacementStore {
       for (const [i, stored] of rows.entries()) if (stored) found.set(ids[i] as string, stored.row.days);
     }
     return found;
+  }
+
+  async endedUsage(projectId: string): Promise<EndedUsage> {
+    const key = projectKey(projectId);
+    // A record that is folded meanwhile would be in both, or in neither: read again.
+    for (let attempt = 1; ; attempt++) {
+      const texts = await this.#reader.records(key, MAX_RECORDS_OF_PROJECT);
+      const [stored] = await this.#reader.rows('usage_parts', [key]);
+      const left = new Set(await this.#reader.records(key, MAX_RECORDS_OF_PROJECT));
+      if (attempt < MAX_READS && texts.some((text) => !left.has(text))) continue;
+      return { records: texts.map(decodeRecord), parts: stored?.row.days ?? {} };
+    }
   }
 
   async keepDecisions(decisions: readonly KeptDecision[], most: number): Promise<void> {

@@ -43,6 +43,17 @@ export class RedisReader implements Reader {
     );
   }
 
+  async records(key: string, most: number): Promise<string[]> {
+    const members = await this.client.run((redis) =>
+      redis.zrangebylex(this.keys.usageRecords, `[${key} `, `(${key}!`, 'LIMIT', 0, most),
+    );
+    return members.map((member) => member.slice(key.length + 1));
+  }
+
+  recordCount(key: string): Promise<number> {
+    return this.client.run((redis) => redis.zlexcount(this.keys.usageRecords, `[${key} `, `(${key}!`));
+  }
+
   async heardAt(hosts: readonly string[]): Promise<(string | null)[]> {
     if (hosts.length === 0) return [];
     return this.client.run((redis) => redis.zmscore(this.keys.heartbeats, ...hosts));

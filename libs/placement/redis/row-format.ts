@@ -31,7 +31,10 @@ type PackedBody = readonly [
   priority?: number,
   isProtected?: 0 | 1,
   movedTo?: string | false,
-  counted?: Resources,
+  counted?: Resources | false,
+  flavor?: string | false,
+  /** Null for undefined, as JSON has it. */
+  heldSinceMs?: number | null,
 ];
 
 /** Reads a row text. `key` is the row's key, which the text leaves out. */
@@ -68,8 +71,9 @@ export function decodeConsumer(uuid: string, text: string): Revised<Consumer> {
     revision,
   };
   const { priority, groupKept, counted } = body;
-  if (priority === undefined && groupKept === undefined && counted === undefined) return consumer;
-  return { ...consumer, ...rankOf(body), ...keptOf(body), ...countedIn(body) };
+  const used = usageIn(body);
+  if (priority === undefined && groupKept === undefined && counted === undefined && !used) return consumer;
+  return { ...consumer, ...rankOf(body), ...keptOf(body), ...countedIn(body), ...used };
 }
 
 /**
@@ -141,10 +145,12 @@ function encodeBody(body: ConsumerBody): string {
   const membership = groupId === undefined ? [] : [groupId, groupHost];
   if (groupDomain) membership.push(groupDomain.by, groupDomain.domain);
   const { groupKept: kept, counted } = body;
-  const rank = rankOf(body) ?? ((kept || counted) && NO_RANK);
+  const used = usageIn(body);
+  const rank = rankOf(body) ?? ((kept || counted || used) && NO_RANK);
   const none = rank ? Array.from({ length: 4 - membership.length }, () => false as const) : [];
   const ranked = rank ? [...none, rank.priority, rank.isProtected ? 1 : 0] : [];
-  const last = counted ? [kept?.movedTo ?? false, counted] : kept ? [kept.movedTo] : [];
+  const moved = counted || used ? [kept?.movedTo ?? false, counted ?? false] : kept ? [kept.movedTo] : [];
+  const last = used ? [...moved, used.flavor ?? false, used.heldSinceMs] : moved;
   const json = JSON.stringify(groupId === undefined && !rank ? packed : [...packed, ...membership, ...ranked, ...last]);
   return `${encodeTakes(allocations)}\t${json}`;
 }
@@ -189,6 +195,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   cohort: ({ members }) => JSON.stringify(members),
   project_usage: ({ atMs, amounts }) => `${atMs} ${JSON.stringify(amounts)}`,
   project_days: ({ days }) => JSON.stringify(days),
+  usage_parts: ({ days }) => JSON.stringify(days),
   lease: (lease) => JSON.stringify({ ...lease, consumerUuid: undefined }),
   nomination: (room) => JSON.stringify(room),
 };
@@ -240,6 +247,7 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
     return { atMs: Number(content.slice(0, space)), amounts: JSON.parse(content.slice(space + 1)) };
   },
   project_days: (_, content) => ({ days: JSON.parse(content) }),
+  usage_parts: (_, content) => ({ days: JSON.parse(content) }),
   lease: (consumerUuid, content) => ({ ...JSON.parse(content), consumerUuid }),
   nomination: (_, content) => JSON.parse(content),
 };
@@ -276,17 +284,20 @@ function decodeBody(body: string): ConsumerBody {
     updatedAtMs,
   };
   if (packed.length <= PLACES_BEFORE_RANK) return decoded;
-  const [priority = 0, isProtected = 0, movedTo, counted] = packed.slice(PLACES_BEFORE_RANK) as [
+  const [priority = 0, isProtected = 0, movedTo, counted, flavor, heldSinceMs] = packed.slice(PLACES_BEFORE_RANK) as [
     number?,
     number?,
     (string | false)?,
-    Resources?,
+    (Resources | false)?,
+    (string | false)?,
+    (number | null)?,
   ];
   return {
     ...decoded,
     ...rankOf({ priority, isProtected: isProtected === 1 }),
     ...keptOf({ groupKept: typeof movedTo === 'string' ? { movedTo } : undefined }),
-    ...countedIn({ counted }),
+    ...countedIn({ counted: counted || undefined }),
+    ...usageIn({ flavor: flavor || undefined, heldSinceMs: heldSinceMs ?? undefined }),
   };
 }
 
@@ -303,6 +314,12 @@ const NO_RANK = { priority: 0, isProtected: false };
 /** Nothing for one that counts for what it holds. */
 function countedIn({ counted }: Pick<ConsumerBody, 'counted'>) {
   return counted && { counted };
+}
+
+/** Nothing for one that has no flavor, and holds what it held at first. */
+function usageIn({ flavor, heldSinceMs }: Pick<ConsumerBody, 'flavor' | 'heldSinceMs'>) {
+  if (flavor === undefined && heldSinceMs === undefined) return undefined;
+  return { ...(flavor === undefined ? {} : { flavor }), ...(heldSinceMs === undefined ? {} : { heldSinceMs }) };
 }
 
 function keptOf({ groupKept }: Pick<ConsumerBody, 'groupKept'>) {

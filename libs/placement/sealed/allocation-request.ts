@@ -40,6 +40,8 @@ export interface Claimant {
   readonly spreadAmong?: readonly string[] | undefined;
   readonly priority?: number | undefined;
   readonly isProtected?: boolean | undefined;
+  /** The flavor's name, when it has one. */
+  readonly flavor?: string | undefined;
 }
 
 export interface ClaimablePlace {
@@ -150,7 +152,16 @@ function keyOf(key: string): Key {
 }
 
 function claimantToWire(claimant: Claimant): berth.placement.v1.IAllocationRequest {
-  const { consumerUuid, projectId, userId, group, spreadAmong = [], priority = 0, isProtected = false } = claimant;
+  const {
+    consumerUuid,
+    projectId,
+    userId,
+    group,
+    spreadAmong = [],
+    priority = 0,
+    isProtected = false,
+    flavor,
+  } = claimant;
   return {
     consumerUuid: uuidBytes(consumerUuid),
     projectId,
@@ -160,6 +171,7 @@ function claimantToWire(claimant: Claimant): berth.placement.v1.IAllocationReque
     // Most say nothing, and seal nothing of it.
     ...(priority === 0 ? {} : { priority }),
     ...(isProtected ? { isProtected } : {}),
+    ...(flavor ? { flavor } : {}),
   };
 }
 
@@ -204,6 +216,7 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
     ...spreadFromWire(message),
     ...(message.priority === 0 ? {} : { priority: message.priority }),
     ...(message.isProtected ? { isProtected: true } : {}),
+    ...(message.flavor === '' ? {} : { flavor: message.flavor }),
     mappings: mappingsFromWire(message.mappings, allocations),
     ...(message.sealedAtMs === 0 ? {} : { sealedAtMs: message.sealedAtMs }),
     ...(message.storeRevision === 0 ? {} : { storeRevision: message.storeRevision }),

@@ -4,7 +4,7 @@ import type { AllocationRequest } from './allocation-request';
 /** An allocation request as the write that claims it, for an instance of a conductor. */
 export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = { kind: 'any' }): ConsumerWrite {
   const { consumerUuid: uuid, projectId, userId, allocations, mappings, group, host } = request;
-  const { spreadAmong: among = [], spreadDomain: domain, priority, isProtected } = request;
+  const { spreadAmong: among = [], spreadDomain: domain, priority, isProtected, flavor } = request;
   const spread = domain === undefined ? {} : { spread: { domain, among } };
   return {
     uuid,
@@ -17,6 +17,7 @@ export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = {
     owner: 'conductor',
     ...(priority ? { priority } : {}),
     ...(isProtected ? { isProtected } : {}),
+    ...(flavor ? { flavor } : {}),
     ...(group === undefined ? {} : { group: { group, host, ...spread } }),
   };
 }

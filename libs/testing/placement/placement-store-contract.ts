@@ -13,6 +13,7 @@ import { describeProcesses } from './placement-store-processes';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 import { describeQuotas } from './projects/placement-store-quotas';
+import { describeUsageShares } from './projects/placement-store-usage-shares';
 
 /** The contract suite of PlacementStore. */
 export function describePlacementStore(name: string, open: () => Promise<PlacementStoreWorld>): void {
@@ -28,6 +29,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     describeOwners(() => world.store);
     describeGroups(() => world.store);
     describeQuotas(() => world);
+    describeUsageShares(() => world);
     describeHosts(
       () => world.store,
       () => world.another(),

@@ -161,6 +161,13 @@ it("tells what a project held in hours, to itself and to operators, as the store
   }
   expect((await ask('GET', '/berth/usage?project_id=held', member('thief'))).code).toBe('berth.wrong_project');
   expect((await ask('GET', '/berth/usage?since=2026-02-30', member('held'))).code).toBe('berth.bad_day');
+  const shared = await ask('GET', `/berth/usage?by=user,flavor,instance&since=${today}`, member('held'));
+  const { shares } = shared.answer as { shares: readonly Held[] };
+  expect(shares).toMatchObject([
+    { user_id: 'ann', flavor: null, instance_uuid: expect.any(String), unit_hours: { VCPU: expect.any(Number) } },
+  ]);
+  expect(shared.answer?.['projects']).toEqual([]);
+  expect((await ask('GET', '/berth/usage?by=price', member('held'))).status).toBe(400);
   const later = await ask('GET', '/berth/usage?until=2020-01-01', member('held'));
   expect(later.answer?.['projects']).toMatchObject([{ project_id: 'held', unit_hours: {}, days: [] }]);
 });

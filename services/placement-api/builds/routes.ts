@@ -131,7 +131,7 @@ export const BUILD_ROUTES: readonly BuildRoute[] = [
     method: 'GET',
     path: '/berth/usage',
     summary:
-      'See what projects held, by UTC day and class, in unit-hours: since (30 days ago) and until a day, both included',
+      'See what projects held, by UTC day and class, in unit-hours: since (30 days ago) and until a day, both included; by user, flavor, instance or several, with commas, in shares that sum to it',
     right: 'read',
     answers: { 200: usageSchema },
     query: usageQuery,

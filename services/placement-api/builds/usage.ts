@@ -1,5 +1,5 @@
 import { MAX_USAGE_PROJECTS } from '#libs/contracts/limits';
-import type { ProjectUsageView } from '#libs/contracts/quotas';
+import { type ProjectUsageView, USAGE_BY, type UsageBy, type UsageShareView } from '#libs/contracts/quotas';
 import { invalidArgument } from '#libs/domain/errors';
 import { DAY_MS, dayName, dayStart } from '#libs/domain/quotas/utc-day';
 import type { Query } from '../http/query';
@@ -17,7 +17,15 @@ const amounts = keyed('^([A-Z0-9_]+|instances)$', { type: 'number' });
 const day: Schema = { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\d$' };
 
 /** GET /berth/usage */
-export const usageQuery = exactly({ project_id: shortText, since: day, until: day, marker: text });
+export const usageQuery = exactly({
+  project_id: shortText,
+  since: day,
+  until: day,
+  by: { type: 'string', pattern: `^(${USAGE_BY.join('|')})(,(${USAGE_BY.join('|')}))*$` },
+  marker: text,
+});
+
+const days = list(whole({ day: text, unit_seconds: amounts, unit_hours: amounts }));
 
 export const usageSchema = whole({
   since: text,
@@ -26,7 +34,17 @@ export const usageSchema = whole({
     whole({
       project_id: text,
       unit_hours: amounts,
-      days: list(whole({ day: text, unit_seconds: amounts, unit_hours: amounts })),
+      days,
+    }),
+  ),
+  shares: list(
+    whole({
+      project_id: text,
+      user_id: orNull(text),
+      flavor: orNull(text),
+      instance_uuid: orNull(text),
+      unit_hours: amounts,
+      days,
     }),
   ),
   next_marker: orNull(text),
@@ -34,32 +52,53 @@ export const usageSchema = whole({
 
 /**
  * GET /berth/usage: what projects held, by UTC day and class, in unit-hours such as VCPU-hours, from the day `since` to the
- * day `until`, both included. The store's own ledger, which the commits of claims count in; today counts up to now.
+ * day `until`, both included. The store's own ledger, which the commits of claims count in; today counts up to now. With
+ * `by` it is shared out by user, flavor or instance, and shares sum to the projects' usage.
  *
- * @throws BerthError `invalid_argument / bad_day`.
+ * @throws BerthError `invalid_argument / bad_day`, `/ bad_marker`.
  */
 export async function showUsage({ caller, query, placement, nowMs }: BuildCall): Promise<Answer> {
   const projectId = projectOf(caller, query.last('project_id')) ?? '';
   const sinceMs = dayOf(query, 'since') ?? nowMs - DEFAULT_DAYS * DAY_MS;
   const untilMs = dayOf(query, 'until');
   const [since, until] = [dayName(sinceMs), untilMs === undefined ? undefined : dayName(untilMs)];
-  const asked = { projectId, sinceMs, marker: query.last('marker') ?? '', limit: MAX_USAGE_PROJECTS };
-  const { projects } = await placement.usage(asked);
-  const next = projectId === '' && projects.length === MAX_USAGE_PROJECTS ? projects.at(-1)?.projectId : undefined;
-  const shown = projects.map((project) => usageJson(project, until));
-  return { status: 200, body: { since, until: until ?? null, projects: shown, next_marker: next ?? null } };
+  const by = (query.last('by')?.split(',') ?? []) as UsageBy[];
+  const marker = query.last('marker') ?? '';
+  const markers = by.length === 0 ? { marker, shareMarker: '' } : { marker: '', shareMarker: marker };
+  const limits = { untilMs: untilMs ?? 0, limit: MAX_USAGE_PROJECTS };
+  const page = await placement.usage({ projectId, sinceMs, by: [...new Set(by)], ...markers, ...limits });
+  const { projects } = page;
+  const isFull = projectId === '' && projects.length === MAX_USAGE_PROJECTS;
+  const next = by.length > 0 ? page.nextMarker : isFull ? projects.at(-1)?.projectId : '';
+  const body = {
+    since,
+    until: until ?? null,
+    projects: projects.map((project) => ({ project_id: project.projectId, ...usageJson(project) })),
+    shares: page.shares.map(shareJson),
+    next_marker: next || null,
+  };
+  return { status: 200, body };
 }
 
-function usageJson({ projectId, days: all }: ProjectUsageView, until: string | undefined) {
-  const days = all.filter((one) => until === undefined || one.day <= until);
+function shareJson(share: UsageShareView) {
+  const { projectId, userId, flavor, instanceUuid } = share;
+  return {
+    project_id: projectId,
+    user_id: userId || null,
+    flavor: flavor || null,
+    instance_uuid: instanceUuid || null,
+    ...usageJson(share),
+  };
+}
+
+function usageJson({ days: all }: Pick<ProjectUsageView, 'days'>) {
   const total: Record<string, number> = {};
-  for (const { unitSeconds } of days) {
+  for (const { unitSeconds } of all) {
     for (const [name, seconds] of Object.entries(unitSeconds)) total[name] = (total[name] ?? 0) + seconds;
   }
   return {
-    project_id: projectId,
     unit_hours: inHours(total),
-    days: days.map(({ day: name, unitSeconds }) => {
+    days: all.map(({ day: name, unitSeconds }) => {
       return { day: name, unit_seconds: unitSeconds, unit_hours: inHours(unitSeconds) };
     }),
   };

@@ -115,13 +115,14 @@ export function writesOf(
   { picks, spec, spreadAmong, move }: WantedClaim,
   mirror: Pick<ClaimMirror, 'consumer' | 'provider'>,
 ): ConsumerWrite[] {
-  const { projectId, userId, group, priority, isProtected } = spec;
+  const { projectId, userId, group, priority, isProtected, flavor } = spec;
   const claims = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);
     if (present && !isClaimOf({ projectId }, present)) throw foreign(consumerUuid);
     const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
-    const request = { consumerUuid, projectId, userId, group, spreadAmong, priority, isProtected, ...place };
+    const rank = { priority, isProtected, flavor: flavor?.name };
+    const request = { consumerUuid, projectId, userId, group, spreadAmong, ...rank, ...place };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });
   });

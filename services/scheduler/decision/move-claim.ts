@@ -50,9 +50,9 @@ export function migrationWrite(
     throw new BerthError('failed_precondition', 'migration_uuid_taken', message);
   }
   const expect: ConsumerGuard = left ? { kind: 'claim', claimToken: left.claimToken } : { kind: 'absent' };
-  const { projectId, userId, allocations, mappings } = held;
+  const { projectId, userId, allocations, mappings, flavor } = held;
   const isInPlace = Object.keys(allocations).some((one) => view.provider(one)?.rootUuid === next.rootUuid);
-  const who = { uuid, projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor' } as const;
+  const who = { uuid, projectId, userId, consumerType: MIGRATION_CONSUMER, owner: 'conductor', flavor } as const;
   const kept = keptMembership(held, next.group);
   return {
     ...who,

@@ -14,12 +14,13 @@ export type RankedSpec = CompleteSpec & Pick<Consumer, 'priority' | 'isProtected
 
 /** Puts what was decided for an instance into sealed allocation requests; `newToken` is that of a claim made just now. */
 export function sealDestination(
-  { projectId, userId, group, priority, isProtected }: RankedSpec,
+  { projectId, userId, group, priority, isProtected, flavor }: RankedSpec,
   spreadAmong: readonly string[] | undefined,
   sealer: Sealer,
 ) {
   return ({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number): Destination => {
-    const seal = sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong, priority, isProtected });
+    const rank = { priority, isProtected, flavor: flavor?.name };
+    const seal = sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong, ...rank });
     const selection = ({ host: state, candidate, required }: HostForInstance): Selection => {
       const { host, aggregates } = state;
       const capacities = capacitiesOf(state);

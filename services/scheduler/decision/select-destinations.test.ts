@@ -484,6 +484,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     scanConsumers: (onRows) => store.scanConsumers(onRows),
     projectUsages: () => store.projectUsages(),
     projectDays: (projectIds) => store.projectDays(projectIds),
+    endedUsage: (projectId) => store.endedUsage(projectId),
     keepDecisions: (decisions, most) => store.keepDecisions(decisions, most),
     decision: (uuid) => store.decision(uuid),
     recentDecisions: (most) => store.recentDecisions(most),

@@ -30,7 +30,9 @@
 --- KEYS[22] server_group
 --- KEYS[23] lease
 --- KEYS[24] nomination
---- KEYS[25] schema      the form of rows
+--- KEYS[25] usage_parts
+--- KEYS[26] schema      the form of rows
+--- KEYS[27] records     '<project> <usage record>', all of one score
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] batch        MessagePack: { rows, counters, words }. Rows are listed by table, { KEYS index, key, key, ... }, and
 ---                      named by KEYS index * 16777216 + place in the list; counters by their place. The words are those of
@@ -56,6 +58,8 @@
 ---     9 row content n row.. report: '0 <content> <revision of the first row>', then ' <key> <revision>' for each other one
 ---     10 host ms            beat: notes a heartbeat, and renews the lease of the host's holder
 ---     11 host               mute: forgets it
+---     12 project text n m   record: adds a usage record, unless the project has n, or all have m
+---     13 project text       unrecord: takes it away
 --- ARGV[3] seen         the highest revision that the writer has seen
 --- ARGV[4] form         of the rows that it writes
 --- @return { revision, claim token, rows of amounts that are in the change, outcome, ... }; revision '' when mirrors see nothing of
@@ -64,8 +68,8 @@
 --- @include change
 --- @include holder
 
-local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[25] }
-local heartbeats_key, counters_key = KEYS[5], KEYS[6]
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[26] }
+local heartbeats_key, counters_key, records_key = KEYS[5], KEYS[6], KEYS[27]
 local USAGE, HOLDER = 8, 16
 -- Tables in the change, by the words of its lines.
 local mirrored = {
@@ -141,6 +145,7 @@ local revision, claim_token
 local next_revision, next_token
 local transaction = 0
 local changed, is_changed, shown, moved_counters, reports = {}, {}, {}, {}, {}
+local records, gone_records = {}, {}
 
 local function change(row)
   writer_of[row] = transaction
@@ -209,6 +214,14 @@ local writes = {
     redis.call('ZADD', heartbeats_key, 'XX', 0, words[at + 1])
     redis.call('ZREM', heartbeats_key, words[at + 1])
     return 1
+  end,
+  function()
+    records[#records + 1] = { words[at + 1], words[at + 2], words[at + 3], words[at + 4] }
+    return 4
+  end,
+  function()
+    gone_records[#gone_records + 1] = words[at + 1] .. ' ' .. words[at + 2]
+    return 2
   end,
 }
 
@@ -312,6 +325,15 @@ for _, report in ipairs(reports) do
 end
 for name, all in pairs(puts) do write_all('HSET', KEYS[name], all) end
 for name, all in pairs(deletes) do write_all('HDEL', KEYS[name], all) end
+
+write_all('ZREM', records_key, gone_records)
+for _, record in ipairs(records) do
+  local project, text, most_of_project, most = unpack(record)
+  local of_project = redis.call('ZLEXCOUNT', records_key, '[' .. project .. ' ', '(' .. project .. '!')
+  if of_project < most_of_project and redis.call('ZCARD', records_key) < most then
+    redis.call('ZADD', records_key, 0, project .. ' ' .. text)
+  end
+end
 
 local set_counts, gone_counts = {}, {}
 for counter in pairs(moved_counters) do

@@ -13,7 +13,7 @@ import { compareClasses } from '../../views/fill';
 import { inventoryTable } from '../../views/inventory-table';
 import { table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
-import { lastDay, showUsageSince, sinceDay } from './usage-since';
+import { lastDay, sharedBy, showUsageSince, sinceDay } from './usage-since';
 
 const HINT_SINCE = 'berth usage --since 7d --project ID';
 const HINT = 'berth usage --project ID, or berth usage --provider UUID|NAME';
@@ -35,15 +35,19 @@ export function usageCommand(context: Context): CommandUnknownOpts {
       '--csv',
       'with --since: as CSV for billing, a row for each project, day and class, in seconds and hours',
       false,
-    );
+    )
+    .option('--by <names>', 'with --since: shared out by user, flavor or instance, or several: user,flavor', sharedBy)
+    .option('--total', 'with --since: all days in one', false);
   addSettingFlags(command, { tables: { client: { busUrl: clientOptions.busUrl } } });
   usePlacement(context, command, async (client, flags) => {
-    const { project, user, type, provider, since, until, csv } = flags;
+    const { project, user, type, provider, since, until, csv, by, total } = flags;
     if (since !== undefined) {
       if ((user ?? type ?? provider) !== undefined) throw usageError('--since goes with --project only', HINT_SINCE);
       return withClient(context, command, (bus) => showUsageSince(bus, context, { ...flags, since }));
     }
-    if (until !== undefined || csv) throw usageError('--until and --csv go with --since', HINT_SINCE);
+    if ((until ?? by) !== undefined || csv || total) {
+      throw usageError('--until, --by, --total and --csv go with --since', HINT_SINCE);
+    }
     if ((project === undefined) === (provider === undefined)) {
       throw usageError('say whose usage: that of one project or that of one provider', HINT);
     }
@@ -81,6 +85,7 @@ export function usageCommand(context: Context): CommandUnknownOpts {
       'berth usage --since 2026-11-01 --until 2026-11-30 --csv',
       "a month of all projects, for billing: sums are the store's own",
     ],
+    ['berth usage --since 2026-11-01 --project default --by user,flavor --total', 'who held it, and as which sizes'],
   ]);
 }
 

@@ -92,7 +92,9 @@ export async function holdSource(c: Conductor, record: Moving): Promise<void> {
   // In place, a larger size keeps nothing of the smaller one.
   if (Object.keys(allocations).length === 0) return;
   const membership = keptMembership(request, destination);
-  const consumers = [{ ...migrationWrite(record, allocations, { kind: 'absent' }), counted, ...membership }];
+  const consumers = [
+    { ...migrationWrite(record, allocations, { kind: 'absent' }), counted, flavor: request.flavor, ...membership },
+  ];
   const result = await c.placement.commit({ kind: 'write_allocations', atMs: c.clock.now(), force: true, consumers });
   if (result.kind !== 'committed') return;
   await writeRecord(c, record, { migration: { ...migration, claimToken: result.claimToken } });
