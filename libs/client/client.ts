@@ -196,6 +196,11 @@ export class Client {
     this.groups = new GroupCalls(ask);
   }
 
+  /** The project of the client's user; undefined for an operator. */
+  get projectId(): string | undefined {
+    return this.parts.projectId;
+  }
+
   /** Requests instances. Resolves when the broker has confirmed the request. */
   async build(options: BuildOptions): Promise<Build> {
     const build = this.#named(options);

@@ -1,14 +1,12 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { CellView } from '#libs/contracts/cell-methods';
 import { TOP } from '#libs/domain/cells/cell';
 import type { CellState } from '#libs/domain/cells/cell-summary';
 import { counted } from '#libs/runtime/counted';
-import { answerCommand, showAnswer } from '../../answers/answer';
-import { useClient } from '../../client/with-client';
+import { changes, lists, noun, shows } from '../../answers/declared';
 import type { Context } from '../../context';
-import { addHelp } from '../../help-text';
 import { ageOf } from '../../views/format';
-import { type Listing, listingCommand, showListing } from '../../views/listing';
+import type { Listing } from '../../views/listing';
 import { facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { drainCellCommand } from './drain';
@@ -16,71 +14,70 @@ import { drainCellCommand } from './drain';
 /** `berth cell list | show | disable | drain | enable`: calls the top of the fleet, whatever BERTH_CELL is. */
 export function cellCommand(outside: Context): CommandUnknownOpts {
   const context = { ...outside, env: { ...outside.env, BERTH_CELL: TOP } };
-  return new Command('cell')
-    .description('List and show the cells of a fleet; disable, drain and enable them. Asks the top.')
-    .addCommand(listCommand(context))
-    .addCommand(showCommand(context))
-    .addCommand(
-      stateCommand(context, {
-        name: 'disable',
-        state: 'disabled',
-        description: 'Give a cell no new builds; what runs there stays.',
-        examples: [['berth cell disable b --reason "new store"', 'the top gives it none; its own clients still can']],
-      }),
-    )
-    .addCommand(drainCellCommand(context))
-    .addCommand(
-      stateCommand(context, {
-        name: 'enable',
-        state: 'enabled',
-        description: 'Give a cell new builds again.',
-        examples: [['berth cell enable b', 'back in service']],
-      }),
-    );
-}
-
-function listCommand(context: Context): CommandUnknownOpts {
-  const free = ({ summary }: CellView, name: string) =>
-    summary?.classes.reduce((sum, one) => sum + (one.free[name]?.total ?? 0), 0) ?? '-';
-  const listing: Listing<CellView> = {
-    nameOf: ({ name }) => name,
-    whenNone: 'no cells',
-    plainOf: plain,
-    sorts: { age: ({ changedAtMs }) => -changedAtMs, hosts: ({ summary }) => summary?.hostCount ?? 0 },
-    columns: [
-      { head: 'CELL', cell: ({ name }) => name },
-      { head: 'STATE', cell: (cell) => showState(context.terminal, cell) },
-      { head: 'HOSTS', cell: ({ summary }) => (summary ? `${summary.availableCount} of ${summary.hostCount}` : '-') },
-      { head: 'INSTANCES', cell: ({ summary }) => summary?.instanceCount ?? '-' },
-      { head: 'VCPU FREE', cell: (cell) => free(cell, 'VCPU') },
-      { head: 'MEMORY FREE', cell: (cell) => free(cell, 'MEMORY_MB') },
-      {
-        head: 'WRONG GUESSES',
-        cell: ({ selectedCount, wrongGuessCount: wrong }) => `${wrong} of ${selectedCount + wrong}`,
-      },
-    ],
-  };
-  const command = listingCommand('list', listing).description(
-    'List the cells of the fleet, with what the top knows of each.',
+  return ofCells(context).description(
+    'List and show the cells of a fleet; disable, drain and enable them. Asks the top.',
   );
-  useClient(context, command, async (client, flags) => {
-    await showListing(context, flags, listing, () => client.cells());
-  });
-  return addHelp(command, [['berth cell list', 'the cells at a glance; hosts are those that take instances now']]);
 }
 
-function showCommand(context: Context): CommandUnknownOpts {
-  const command = answerCommand('show')
-    .description('Show one cell: its state and its classes of hosts.')
-    .argument('<cell>', 'cell');
-  useClient(context, command, (client, flags, name) =>
-    showAnswer(context, flags, async () => {
+const ofCells = noun('cell', [
+  lists({
+    does: 'List the cells of the fleet, with what the top knows of each.',
+    listing: ({ terminal }: Context): Listing<CellView> => ({
+      nameOf: ({ name }) => name,
+      whenNone: 'no cells',
+      plainOf: plain,
+      sorts: { age: ({ changedAtMs }) => -changedAtMs, hosts: ({ summary }) => summary?.hostCount ?? 0 },
+      columns: [
+        { head: 'CELL', cell: ({ name }) => name },
+        { head: 'STATE', cell: (cell) => showState(terminal, cell) },
+        { head: 'HOSTS', cell: ({ summary }) => (summary ? `${summary.availableCount} of ${summary.hostCount}` : '-') },
+        { head: 'INSTANCES', cell: ({ summary }) => summary?.instanceCount ?? '-' },
+        { head: 'VCPU FREE', cell: (cell) => freeIn(cell, 'VCPU') },
+        { head: 'MEMORY FREE', cell: (cell) => freeIn(cell, 'MEMORY_MB') },
+        {
+          head: 'WRONG GUESSES',
+          cell: ({ selectedCount, wrongGuessCount: wrong }) => `${wrong} of ${selectedCount + wrong}`,
+        },
+      ],
+    }),
+    call: (client) => client.cells(),
+    examples: [['berth cell list', 'the cells at a glance; hosts are those that take instances now']],
+  }),
+  shows({
+    name: 'show',
+    does: 'Show one cell: its state and its classes of hosts.',
+    takes: (command: Command) => command.argument('<cell>', 'cell'),
+    async call(client, _flags, name) {
       // The scheduler refuses an unknown cell, so there is always one.
       const [cell] = (await client.cells(name)) as [CellView];
-      return { plain: plain(cell), names: [cell.name], draw: (terminal) => show({ ...context, terminal }, cell) };
-    }),
-  );
-  return addHelp(command, [['berth cell show b', 'what the top knows of it, and how old that is']]);
+      return { plain: plain(cell), names: [cell.name], draw: (context) => show(context, cell) };
+    },
+    examples: [['berth cell show b', 'what the top knows of it, and how old that is']],
+  }),
+  stateVerb('disable', 'disabled', 'Give a cell no new builds; what runs there stays.', [
+    'berth cell disable b --reason "new store"',
+    'the top gives it none; its own clients still can',
+  ]),
+  drainCellCommand,
+  stateVerb('enable', 'enabled', 'Give a cell new builds again.', ['berth cell enable b', 'back in service']),
+]);
+
+function stateVerb(name: string, state: CellState, does: string, example: readonly [string, string]) {
+  return changes({
+    name,
+    does,
+    takes: (command: Command) =>
+      command.argument('<cell>', 'cell').option('--reason <text>', 'why, for other operators', ''),
+    call: (client, { reason }, cell) => client.setCellState(cell, state, reason),
+    plain,
+    print: ({ terminal }, cell) => terminal.print(`${cell.name} is ${showState(terminal, cell)}`),
+    examples: [example],
+  });
+}
+
+/** The free amount of a class in a cell. */
+function freeIn({ summary }: CellView, name: string): number | string {
+  return summary?.classes.reduce((sum, one) => sum + (one.free[name]?.total ?? 0), 0) ?? '-';
 }
 
 function show({ terminal, clock }: Context, cell: CellView): void {
@@ -108,28 +105,6 @@ function show({ terminal, clock }: Context, cell: CellView): void {
     return [zone || 'several', hostCount, amounts.join(', ') || '-', [...traits].join(' ') || '-'];
   });
   terminal.print(`\n${table(terminal, ['ZONE', 'HOSTS', 'FREE (ON ONE HOST AT MOST)', 'FURTHER TRAITS'], rows)}`);
-}
-
-interface StateCommand {
-  readonly name: string;
-  readonly state: CellState;
-  readonly description: string;
-  readonly examples: [string, string][];
-}
-
-function stateCommand(context: Context, { name, state, description, examples }: StateCommand): CommandUnknownOpts {
-  const { terminal } = context;
-  const command = new Command(name)
-    .description(description)
-    .argument('<cell>', 'cell')
-    .option('--reason <text>', 'why, for other operators', '')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { json, reason }, cell) => {
-    const changed = await client.setCellState(cell, state, reason);
-    if (json) terminal.json(plain(changed));
-    else terminal.print(`${changed.name} is ${showState(terminal, changed)}`);
-  });
-  return addHelp(command, examples);
 }
 
 function showState({ colours }: Terminal, { isReachable, state }: CellView): string {

@@ -1,54 +1,48 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import type { ListZonesResponse } from '#libs/contracts/aggregates';
-import { answerCommand, showAnswer } from '../../answers/answer';
-import { useClient } from '../../client/with-client';
-import type { Context } from '../../context';
-import { addHelp } from '../../help-text';
-import { type Listing, listingCommand, showListing } from '../../views/listing';
+import { lists, noun, shows } from '../../answers/declared';
+import type { Listing } from '../../views/listing';
 import { facts } from '../../views/table';
-import type { Terminal } from '../../views/terminal';
+
+type Zone = ListZonesResponse['zones'][number];
 
 /** `berth zone list | show` */
-export function zoneCommand(context: Context): CommandUnknownOpts {
-  return new Command('zone').addCommand(listCommand(context)).addCommand(showCommand(context));
-}
-
-function listCommand(context: Context): CommandUnknownOpts {
-  const listing: Listing<ListZonesResponse['zones'][number]> = {
-    nameOf: ({ name }) => name,
-    whenNone: 'no zones',
-    sorts: { hosts: ({ hostCount }) => hostCount },
-    columns: [
-      { head: 'ZONE', cell: ({ name }) => name },
-      { head: 'HOSTS', cell: ({ hostCount }) => hostCount },
-      { head: 'AVAILABLE', cell: ({ availableCount }) => availableCount },
-    ],
-  };
-  const command = listingCommand('list', listing).description('List zones.');
-  useClient(context, command, async (client, flags) => {
-    await showListing(context, flags, listing, async () => (await client.aggregates.zones()).zones);
-  });
-  return addHelp(command, [['berth zone list', 'where one can build; nova is the zone of hosts without one']]);
-}
-
-function showCommand(context: Context): CommandUnknownOpts {
-  const command = answerCommand('show')
-    .description('Show one zone; operators see its hosts.')
-    .argument('<name>', 'zone');
-  useClient(context, command, (client, flags, name) =>
-    showAnswer(context, flags, async () => {
-      const { zones, hosts } = await client.aggregates.zones(name);
+export const zoneCommand = noun('zone', [
+  lists({
+    does: 'List zones.',
+    listing: (): Listing<Zone> => ({
+      nameOf: ({ name }) => name,
+      whenNone: 'no zones',
+      sorts: { hosts: ({ hostCount }) => hostCount },
+      columns: [
+        { head: 'ZONE', cell: ({ name }) => name },
+        { head: 'HOSTS', cell: ({ hostCount }) => hostCount },
+        { head: 'AVAILABLE', cell: ({ availableCount }) => availableCount },
+      ],
+    }),
+    call: async ({ aggregates }) => (await aggregates.zones()).zones,
+    examples: [['berth zone list', 'where one can build; nova is the zone of hosts without one']],
+  }),
+  shows({
+    name: 'show',
+    does: 'Show one zone; operators see its hosts.',
+    takes: (command: Command) => command.argument('<name>', 'zone'),
+    async call({ aggregates }, _flags, name) {
+      const { zones, hosts } = await aggregates.zones(name);
       // The scheduler refuses an unknown zone, so there is always one.
-      const [zone] = zones as [(typeof zones)[number]];
+      const [zone] = zones as [Zone];
       const pairs: [string, string][] = [
         ['zone', zone.name],
         ['host count', String(zone.hostCount)],
         ['available', String(zone.availableCount)],
         ['hosts', hosts.join(' ') || '-'],
       ];
-      const draw = (terminal: Terminal) => terminal.print(facts(terminal, pairs));
-      return { plain: { ...zone, hosts }, names: [zone.name], draw };
-    }),
-  );
-  return addHelp(command, [['berth zone show east', 'its hosts']]);
-}
+      return {
+        plain: { ...zone, hosts },
+        names: [zone.name],
+        draw: ({ terminal }) => terminal.print(facts(terminal, pairs)),
+      };
+    },
+    examples: [['berth zone show east', 'its hosts']],
+  }),
+]);

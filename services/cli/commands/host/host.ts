@@ -1,58 +1,99 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import type { HostSummary } from '#libs/contracts/hosts';
 import { capacityOf } from '#libs/domain/inventory';
-import { answerCommand, showAnswer } from '../../answers/answer';
-import { toEach } from '../../answers/to-each';
-import { useClient } from '../../client/with-client';
+import { changesEach, lists, noun, shows } from '../../answers/declared';
 import type { Context } from '../../context';
-import { addHelp } from '../../help-text';
 import { gaugeOf } from '../../views/fill';
 import { ageOf, formatNumber } from '../../views/format';
-import { type Column, type Listing, listingCommand, showListing } from '../../views/listing';
+import type { Column, Listing } from '../../views/listing';
 import { bar, facts, table } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 import { pattern } from '../flags/list-flags';
 import { drainCommand, undrainCommand } from './host-drain';
 
+/** The hosts of a command, and its flag for programs: its JSON is a list. */
+const hosts = (command: Command) =>
+  command.argument('<host...>', 'hosts').option('--json', 'print one JSON value', false);
+
 /** `berth host list | show | disable | enable | drain | undrain | trust | delete` */
-export function hostCommand(context: Context): CommandUnknownOpts {
-  return new Command('host')
-    .addCommand(listCommand(context))
-    .addCommand(showCommand(context))
-    .addCommand(disableCommand(context))
-    .addCommand(enableCommand(context))
-    .addCommand(drainCommand(context))
-    .addCommand(undrainCommand(context))
-    .addCommand(trustCommand(context))
-    .addCommand(deleteCommand(context));
-}
-
-const ANY = /^/;
-
-function listCommand(context: Context): CommandUnknownOpts {
-  const listing = listingOf(context);
-  const command = listingCommand('list', listing)
-    .description('List hosts and how full they are.')
-    .option('--zone <name>', 'only in this availability zone')
-    .option('--name <name>', 'only with this name; * stands for anything', pattern);
-  useClient(context, command, async (client, { zone, name = ANY, ...flags }) => {
-    const isAsked = ({ host, availabilityZone }: HostSummary) =>
-      name.test(host) && (zone === undefined || availabilityZone === zone);
-    await showListing(context, flags, listing, async () => {
-      const hosts = (await client.hosts()).filter(isAsked);
+export const hostCommand = noun('host', [
+  lists({
+    does: 'List hosts and how full they are.',
+    takes: (command: Command) =>
+      command
+        .option('--zone <name>', 'only in this availability zone')
+        .option('--name <name>', 'only with this name; * stands for anything', pattern),
+    listing: listingOf,
+    async call(client, { zone, name = /^/ }) {
+      const isAsked = ({ host, availabilityZone }: HostSummary) =>
+        name.test(host) && (zone === undefined || availabilityZone === zone);
+      const found = (await client.hosts()).filter(isAsked);
       // Refuses a zone that is not there: an empty list would look like an empty zone.
-      if (hosts.length === 0 && zone !== undefined) await client.aggregates.zones(zone);
-      return hosts;
-    });
-  });
-  return addHelp(command, [
-    ['berth host list', 'the fleet at a glance'],
-    ['berth host list --zone east --name "web-*"', 'some of them'],
-    ['berth host list -o wide --watch', 'every column, every two seconds'],
-    ['berth host list --sort-by vcpu --reverse', 'the fullest first'],
-    ['berth host list -o name', 'names alone, for a script'],
-  ]);
-}
+      if (found.length === 0 && zone !== undefined) await client.aggregates.zones(zone);
+      return found;
+    },
+    examples: [
+      ['berth host list', 'the fleet at a glance'],
+      ['berth host list --zone east --name "web-*"', 'some of them'],
+      ['berth host list -o wide --watch', 'every column, every two seconds'],
+      ['berth host list --sort-by vcpu --reverse', 'the fullest first'],
+      ['berth host list -o name', 'names alone, for a script'],
+    ],
+  }),
+  shows({
+    name: 'show',
+    does: 'Show one host: inventories, traits, aggregates.',
+    takes: (command: Command) => command.argument('<host>', 'host'),
+    async call(client, _flags, name) {
+      // The scheduler refuses an unknown host, so there is always one.
+      const [host] = (await client.hosts(name)) as [HostSummary];
+      return { plain: host, names: [host.host], draw: (context) => show(context, host) };
+    },
+    examples: [['berth host show host-7', 'what it has, what is in use, what it is']],
+  }),
+  changesEach({
+    name: 'disable',
+    does: 'Block new instances on hosts; running instances stay.',
+    takes: (command: Command) =>
+      hosts(command).option('--reason <text>', 'why; the host shows it to other operators', ''),
+    call: (client, { reason }, host: string) => client.setHostEnabled(host, false, reason),
+    print: printStatus,
+    examples: [['berth host disable host-7 host-8 --reason "new disk"', 'both out of service']],
+  }),
+  changesEach({
+    name: 'enable',
+    does: 'Let hosts get new instances again.',
+    takes: hosts,
+    call: (client, _flags, host: string) => client.setHostEnabled(host, true),
+    print: printStatus,
+    examples: [['berth host enable host-7', 'back in service']],
+  }),
+  drainCommand,
+  undrainCommand,
+  changesEach({
+    name: 'trust',
+    does: 'End the quarantine of hosts that kept failing builds: builds go there again.',
+    takes: hosts,
+    call: (client, _flags, host: string) => client.clearHostFailures(host),
+    print: printStatus,
+    examples: [['berth host trust host-7', 'its disk is new: build there again']],
+  }),
+  changesEach({
+    name: 'delete',
+    does: 'Delete hosts that are dead and empty: their providers and leases.',
+    takes: (command: Command) =>
+      hosts(command).option('--queue', "the agent's queue as well: for a host that is gone for good", false),
+    async call(client, { queue: withQueue }, host: string) {
+      await client.deleteHost(host, { withQueue });
+      return { host, deleted: true };
+    },
+    print: ({ terminal }, { host }) => terminal.print(`${host} is deleted; it returns if its agent does`),
+    examples: [
+      ['berth host delete host-7', 'refused while it has instances or a live agent, and says which'],
+      ['berth host delete host-7 --queue', 'gone for good; an agent of that name must be enrolled again'],
+    ],
+  }),
+]);
 
 function listingOf({ terminal, clock }: Context): Listing<HostSummary> {
   const classes = [
@@ -99,20 +140,6 @@ function shareOf({ resources }: HostSummary, resourceClass: string): number {
   return found ? found.used / Math.max(1, capacityOf(found.inventory)) : 0;
 }
 
-function showCommand(context: Context): CommandUnknownOpts {
-  const command = answerCommand('show')
-    .description('Show one host: inventories, traits, aggregates.')
-    .argument('<host>', 'host');
-  useClient(context, command, (client, flags, name) =>
-    showAnswer(context, flags, async () => {
-      // The scheduler refuses an unknown host, so there is always one.
-      const [host] = (await client.hosts(name)) as [HostSummary];
-      return { plain: host, names: [host.host], draw: (terminal) => show({ ...context, terminal }, host) };
-    }),
-  );
-  return addHelp(command, [['berth host show host-7', 'what it has, what is in use, what it is']]);
-}
-
 function show({ terminal, clock }: Context, host: HostSummary): void {
   const pairs: [string, string][] = [
     ['host', host.host],
@@ -142,56 +169,6 @@ function show({ terminal, clock }: Context, host: HostSummary): void {
   terminal.print(`\n${table(terminal, head, rows)}`);
 }
 
-function disableCommand(context: Context): CommandUnknownOpts {
-  const command = hostsCommand('disable', 'Block new instances on hosts; running instances stay.').option(
-    '--reason <text>',
-    'why; the host shows it to other operators',
-    '',
-  );
-  useClient(context, command, (client, { json, reason }, hosts) =>
-    toEach(hosts, (host) => client.setHostEnabled(host, false, reason), showEnabled(context, json)),
-  );
-  return addHelp(command, [['berth host disable host-7 host-8 --reason "new disk"', 'both out of service']]);
-}
-
-function enableCommand(context: Context): CommandUnknownOpts {
-  const command = hostsCommand('enable', 'Let hosts get new instances again.');
-  useClient(context, command, (client, { json }, hosts) =>
-    toEach(hosts, (host) => client.setHostEnabled(host, true), showEnabled(context, json)),
-  );
-  return addHelp(command, [['berth host enable host-7', 'back in service']]);
-}
-
-function trustCommand(context: Context): CommandUnknownOpts {
-  const command = hostsCommand('trust', 'End the quarantine of hosts that kept failing builds: builds go there again.');
-  useClient(context, command, (client, { json }, hosts) =>
-    toEach(hosts, (host) => client.clearHostFailures(host), showEnabled(context, json)),
-  );
-  return addHelp(command, [['berth host trust host-7', 'its disk is new: build there again']]);
-}
-
-function deleteCommand(context: Context): CommandUnknownOpts {
-  const command = hostsCommand('delete', 'Delete hosts that are dead and empty: their providers and leases.').option(
-    '--queue',
-    "the agent's queue as well: for a host that is gone for good",
-    false,
-  );
-  useClient(context, command, (client, { queue: withQueue, json }, hosts) => {
-    const remove = async (host: string) => {
-      await client.deleteHost(host, { withQueue });
-      return { host, deleted: true };
-    };
-    return toEach(hosts, remove, (done) => {
-      if (json) context.terminal.json(done);
-      else for (const { host } of done) context.terminal.print(`${host} is deleted; it returns if its agent does`);
-    });
-  });
-  return addHelp(command, [
-    ['berth host delete host-7', 'refused while it has instances or a live agent, and says which'],
-    ['berth host delete host-7 --queue', 'gone for good; an agent of that name must be enrolled again'],
-  ]);
-}
-
 function quarantineFacts({ quarantinedUntilMs, lastFailure }: HostSummary): [string, string][] {
   if (quarantinedUntilMs === 0) return [];
   const until = `next probe after ${new Date(quarantinedUntilMs).toISOString()}; berth host trust ends it`;
@@ -201,19 +178,8 @@ function quarantineFacts({ quarantinedUntilMs, lastFailure }: HostSummary): [str
   ];
 }
 
-/** A command on several hosts; its JSON is a list. */
-function hostsCommand(name: string, purpose: string) {
-  return new Command(name)
-    .description(purpose)
-    .argument('<host...>', 'hosts')
-    .option('--json', 'print one JSON value', false);
-}
-
-function showEnabled({ terminal }: Context, json: boolean): (hosts: readonly HostSummary[]) => void {
-  return (hosts) => {
-    if (json) terminal.json(hosts);
-    else for (const host of hosts) terminal.print(`${host.host} is ${showStatus(terminal, host)}`);
-  };
+function printStatus({ terminal }: Context, host: HostSummary): void {
+  terminal.print(`${host.host} is ${showStatus(terminal, host)}`);
 }
 
 function showStatus({ colours }: Terminal, host: HostSummary): string {

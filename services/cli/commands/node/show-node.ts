@@ -6,9 +6,8 @@ import { facts } from '../../views/table';
 import type { Terminal } from '../../views/terminal';
 
 /** One node, printed by `show`, and by other commands when they are done. */
-export function printNode(context: Context, node: NodeView, json: boolean): void {
+export function printNode(context: Context, node: NodeView): void {
   const { terminal, clock } = context;
-  if (json) return terminal.json(withoutJournal(node));
   terminal.print(
     facts(terminal, [
       ['node', node.host],
