@@ -65,6 +65,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
           (await import('#services/cli/commands/build/verify-refusal')).verifyRefusalCommand(context),
       },
       {
+        name: 'record',
+        description: 'Verify, export and import what schedulers recorded of their decisions (explain --at).',
+        load: async (context) => (await import('#services/cli/commands/record/record')).recordCommand(context),
+      },
+      {
         name: 'flavor',
         description: 'Named sizes of instances, for build --flavor.',
         load: async (context) => (await import('#services/cli/commands/flavor')).flavorCommand(context),

@@ -8,6 +8,7 @@ import {
   listOption,
   numberOption,
   type Option,
+  stringOption,
   textsOption,
 } from '#libs/runtime/config';
 import { BETWEEN_RULES, problemOfFilter, problemOfWeigher } from './declared/rules';
@@ -260,6 +261,27 @@ export const schedulerOptions = {
     max: 1_000_000,
     unit: 'decisions',
     help: 'How many of the last decisions the store keeps with their basis (explain --instance), about 1 kB each; 0 keeps none. Of decisions that found hosts a scheduler keeps a sixtieth of it each second, and a fifth of it in one burst; of others all.',
+  }),
+  recordFolder: stringOption({
+    env: 'BERTH_SCHEDULER_RECORD_FOLDER',
+    default: '',
+    range: 'a folder',
+    help: 'Where each decision is recorded with all that it follows from, for berth explain --at and berth record; empty records none. What is written names projects, hosts and instances, and is for its owner alone.',
+  }),
+  recordMaxMb: intOption({
+    env: 'BERTH_SCHEDULER_RECORD_MAX_MB',
+    default: 1_024,
+    min: 8,
+    max: 10_000_000,
+    unit: 'MB',
+    help: 'The size of the record: beyond it the oldest goes. At least a copy of all rows is kept.',
+  }),
+  recordMaxAgeMs: durationOption({
+    env: 'BERTH_SCHEDULER_RECORD_MAX_AGE_MS',
+    default: 604_800_000,
+    min: 60_000,
+    max: 31_536_000_000,
+    help: 'The age at which a part of the record goes.',
   }),
   ...usageOptions('BERTH_SCHEDULER'),
   prefetch: intOption({

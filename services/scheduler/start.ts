@@ -35,6 +35,7 @@ import { referrer } from './decision/refer';
 import { type Caller, type SelectDeps, selectDestinations } from './decision/select-destinations';
 import { Pricing } from './demand/pricing';
 import { Fleet } from './fleet/fleet';
+import { recordInto } from './flight/recorder';
 import { aggregateCalls } from './grouping/serve-aggregates';
 import { zoneCalls } from './grouping/serve-zones';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
@@ -81,7 +82,9 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const decisions = decisionKeeper(placement, config.keptDecisions, deps);
   const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
   const closing = new AbortController();
+  const recorder = config.recordFolder === '' ? undefined : await recordInto(config, { ...deps, fleet, pricing });
   const select: SelectDeps = {
+    recorder,
     keepDecision: (decision) => decisions.keep(decision),
     keepsSelected: decisions.hasRoom,
     placement,
@@ -130,6 +133,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
       closing.abort();
       await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending]);
       await decisions.flush();
+      await recorder?.close();
       fleet.close();
     },
   };

@@ -47,6 +47,20 @@ export class MirrorState {
   #changedConsumers = new Set<string>();
   #changedAggregates = new Set<string>();
 
+  /** All rows, in pieces; usages before the providers whose generations they have. */
+  *rows(): Generator<Rows> {
+    yield* inPieces(this.usages.values(), (usages) => ({ usages }));
+    yield* inPieces(this.providers.values(), (providers) => ({ providers }));
+    yield* inPieces(this.hosts.values(), (hosts) => ({ hosts }));
+    yield* inPieces(this.consumers.values(), (consumers) => ({ consumers }));
+    yield* inPieces(this.resourceClasses.values(), (resourceClasses) => ({ resourceClasses }));
+    yield* inPieces(this.traits.values(), (traits) => ({ traits }));
+    yield* inPieces(this.aggregates.values(), (aggregates) => ({ aggregates }));
+    yield* inPieces(this.serverGroups.values(), (serverGroups) => ({ serverGroups }));
+    yield* inPieces(this.leases.values(), (leases) => ({ leases }));
+    yield* inPieces(this.projects.rows.values(), (quotas) => ({ quotas }));
+  }
+
   /** Takes the next change of the stream. */
   advance(change: Change): void {
     if (change.revision <= this.revision) return;
@@ -221,6 +235,19 @@ export class MirrorState {
     this.keptByGroup.move(uuid, groupOf(before, true), groupOf(after, true));
     this.projects.move(before, after);
   }
+}
+
+/** So many rows take about a millisecond to write down. */
+const ROWS_AT_ONCE = 500;
+
+function* inPieces<T>(rows: Iterable<T>, asRows: (piece: readonly T[]) => Rows): Generator<Rows> {
+  let piece: T[] = [];
+  for (const row of rows) {
+    if (piece.push(row) < ROWS_AT_ONCE) continue;
+    yield asRows(piece);
+    piece = [];
+  }
+  if (piece.length > 0) yield asRows(piece);
 }
 
 /** The group that it is a member of, or keeps a place for. */

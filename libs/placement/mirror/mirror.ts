@@ -34,6 +34,17 @@ export interface MirrorOptions {
 
 type Listener = (changed: Changed | 'all') => void;
 
+/** All that changes what a mirror shows, in order: whoever does the same to the rows that it showed before, sees the same. */
+export type MirrorInput =
+  | { readonly kind: 'stream'; readonly changes: readonly Change[] }
+  | { readonly kind: 'applied'; readonly change: Change }
+  | { readonly kind: 'rows'; readonly rows: Rows }
+  /** A new snapshot takes the place of all rows. */
+  | { readonly kind: 'shown' };
+
+/** The part of a store that a mirror needs. */
+export type MirroredStore = Pick<PlacementStore, 'snapshot' | 'revision' | 'follow' | 'useMirror'>;
+
 const NOTHING: Resources = {};
 const RETRY: BackoffLimits = { firstMs: 50, maxMs: 2_000 };
 /**
@@ -55,6 +66,7 @@ export class Mirror implements PlacementView {
   private readonly closing = new AbortController();
   private readonly waiters: RevisionWaiters;
   private readonly listeners = new Set<Listener>();
+  private inputListener: ((input: MirrorInput) => void) | undefined;
   private state = new MirrorState();
   /** The state that is being loaded, before it is shown. */
   private next: MirrorState | undefined;
@@ -62,14 +74,14 @@ export class Mirror implements PlacementView {
   private running: Promise<void> = Promise.resolve();
 
   private constructor(
-    private readonly store: PlacementStore,
+    private readonly store: MirroredStore,
     private readonly options: MirrorOptions,
   ) {
     this.waiters = new RevisionWaiters(options.clock);
   }
 
   /** Resolves when the first snapshot is shown, however long the store is away. @throws BerthError `aborted / cancelled`. */
-  static async open(store: PlacementStore, options: MirrorOptions): Promise<Mirror> {
+  static async open(store: MirroredStore, options: MirrorOptions): Promise<Mirror> {
     const mirror = new Mirror(store, options);
     const shown = new Promise<void>((resolve, reject) => {
       const stop = mirror.onChange(() => {
@@ -94,6 +106,7 @@ export class Mirror implements PlacementView {
   /** Shows a commit of this process at once, ahead of the stream. */
   apply(change: Change): void {
     this.loaded?.apply(change);
+    if (change.revision > this.state.revision) this.inputListener?.({ kind: 'applied', change });
     this.state.apply(change);
     this.notify();
   }
@@ -101,6 +114,7 @@ export class Mirror implements PlacementView {
   /** Shows rows that are newer than the mirror's, such as the usage that a refused claim brings. */
   applyRows(rows: Rows): void {
     this.loaded?.applyRows(rows);
+    this.inputListener?.({ kind: 'rows', rows });
     this.state.applyRows(rows);
     this.notify();
   }
@@ -112,6 +126,16 @@ export class Mirror implements PlacementView {
    */
   waitFor(revision: number, limits: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void> {
     return this.waiters.waitFor(revision, this.state.revision, limits);
+  }
+
+  /** Tells one listener all inputs from now on, each before it is shown; the rows of now are `rows`. */
+  onInput(listener: ((input: MirrorInput) => void) | undefined): void {
+    this.inputListener = listener;
+  }
+
+  /** All rows that are shown, in pieces. What changes while they are read may be in them or not. */
+  rows(): Iterable<Rows> {
+    return this.state.rows();
   }
 
   readiness(): ReturnType<Running['readiness']> {
@@ -163,11 +187,19 @@ export class Mirror implements PlacementView {
     };
     showWhenReady();
     const onChanges = (changes: readonly Change[]) => {
+      if (this.state === next) this.tellStream(changes);
       for (const change of changes) next.advance(change);
       showWhenReady();
       this.notify();
     };
     await this.store.follow(from, onChanges, this.closing.signal, () => this.waiters.idle(READ_INTERVAL_MS));
+  }
+
+  /** Tells the changes that are not shown yet: those of this process are ahead of the stream. */
+  private tellStream(changes: readonly Change[]): void {
+    if (this.inputListener === undefined) return;
+    const unseen = changes.filter(({ revision }) => revision > this.state.revision);
+    if (unseen.length > 0) this.inputListener({ kind: 'stream', changes: unseen });
   }
 
   private show(next: MirrorState): void {
@@ -176,6 +208,7 @@ export class Mirror implements PlacementView {
     this.next = undefined;
     this.problem = undefined;
     this.waiters.reached(next.revision);
+    this.inputListener?.({ kind: 'shown' });
     for (const listener of this.listeners) this.notifyOne(listener, 'all');
   }
 

@@ -1,8 +1,8 @@
 import type { Diagnosis } from '#libs/contracts/diagnosis';
 import type { SelectRequest } from './complete-request';
-import { type Attempt, type Decision, decide } from './decide';
+import { type DecideParts, type Decision, decide } from './decide';
 import { claimsHeld } from './held-claims';
-import type { DecisionParts } from './pick-hosts';
+import type { Attempt } from './start-decision';
 
 /** A decision; with hosts for some of the instances only, also why not for more. */
 export type PartialDecision = Decision & { readonly whyNotMore?: Diagnosis };
@@ -13,7 +13,7 @@ export type PartialDecision = Decision & { readonly whyNotMore?: Diagnosis };
  * otherwise, so the number is searched by deciding, half of what is left at a time: for a thousand instances that is ten
  * decisions more, when not all fit.
  */
-export function decideAsMany(request: SelectRequest, attempt: Attempt, parts: DecisionParts): PartialDecision {
+export function decideAsMany(request: SelectRequest, attempt: Attempt, parts: DecideParts): PartialDecision {
   const { instanceUuids, minCount = 0, mayPreempt = false } = request;
   if (minCount === 0 || minCount >= instanceUuids.length) return decide(request, attempt, parts);
 

@@ -1,25 +1,16 @@
 import type { Diagnosis } from '#libs/contracts/diagnosis';
-import type { Random } from '#libs/domain/random';
-import type { RequestSpec } from '#libs/domain/request-spec';
+import { seededRandom } from '#libs/domain/random';
 import { groupKey } from '#libs/domain/server-group';
-import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
-import { nominationsBefore } from '../fleet/leases/nominations';
-import { locate, type RefusedClaims } from '../fleet/located-request';
-import { quotaExceeded } from '../fleet/quota-exceeded';
-import { placesOf } from '../ranking/judgement';
-import { RequestConstraints } from '../ranking/request-constraints';
-import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
 import { alternatesChooser } from './alternates/choose-alternates';
-import { withoutItsOwn, withoutReservations } from './alternates/reserved-room';
 import type { SelectRequest } from './complete-request';
 import { type DecisionBasis, noteBasis } from './decision-basis';
 import { diagnose } from './diagnose';
-import { claimsHeld } from './held-claims';
-import { namingWhatNobodyHas } from './nobody-has';
-import { type DecisionParts, type HostForInstance, type PickedHost, pickHosts } from './pick-hosts';
+import { namingWhatNobodyHas } from './explain/nobody-has';
+import { type DecisionParts, type HostForInstance, type PickedHost, type PricesInUse, pickHosts } from './pick-hosts';
 import { decidePreemption } from './preemption/decide-preemption';
 import type { DecidedPreemption } from './preemption/find-preemption';
+import { type Attempt, type DecisionStart, startDecision } from './start-decision';
 
 /** Where one instance goes, and where it can go when that fails. */
 export interface InstanceDestination {
@@ -49,45 +40,31 @@ export type Decision =
       readonly preemption: DecidedPreemption | undefined;
     };
 
-/** One attempt at a decision. */
-export interface Attempt {
-  readonly nowMs: number;
-  readonly random: Random;
-  /** Hosts that are not feasible in it. */
-  readonly refusedClaims?: RefusedClaims;
+/** Dependencies of `decide`. */
+export interface DecideParts extends DecisionParts {
+  /** Takes each decision with all that it follows from, where decisions are recorded. */
+  readonly recorder?: DecisionRecorder | undefined;
+}
+
+export interface DecisionRecorder {
+  decided(request: SelectRequest, attempt: Attempt, decision: Decision, pricing: PricesInUse): void;
 }
 
 /**
  * One decision, start to end: take a snapshot of the fleet, see which instances hold a claim already, rank the feasible
  * hosts (filter and weigh), pick one for each instance as if those before were placed, name alternates for all.
  */
-export function decide(
-  request: SelectRequest,
-  { nowMs, random, refusedClaims }: Attempt,
-  parts: DecisionParts,
-): Decision {
-  const { fleet, rankHosts, settings } = parts;
-  const { spec, instanceUuids, together } = request;
+export function decide(request: SelectRequest, attempt: Attempt, parts: DecideParts): Decision {
+  const decision = decideFrom(startDecision(request, attempt, parts), request, attempt, parts);
+  parts.recorder?.decided(request, attempt, decision, parts.pricing);
+  return decision;
+}
 
-  const present = fleet.snapshot(nowMs);
-  const snapshot = withoutItsOwn(request, fleet, withoutReservations(request, fleet, present));
-  const { held, unclaimed } = claimsHeld(request, fleet, snapshot);
-  const isOpen = placesOf(request.equivalenceClass, settings);
-  const nominations = nominationsBefore(request, fleet.view, nowMs);
-  const located = locate(
-    spec,
-    unclaimed,
-    { fleet, snapshot, isOpen },
-    {
-      refusedClaims,
-      isMove: request.move !== undefined,
-      nominations,
-      leaves: request.move?.sourceHost,
-      together,
-    },
-  );
-  const constraints = new RequestConstraints(located, settings);
-  const equivalenceClass = forBatch(affordable(request, unclaimed, fleet), batchSizeOf(spec, unclaimed));
+function decideFrom(start: DecisionStart, request: SelectRequest, attempt: Attempt, parts: DecisionParts): Decision {
+  const { fleet, rankHosts, settings } = parts;
+  const { spec, instanceUuids } = request;
+  const { present, snapshot, held, unclaimed, nominations, located, constraints, equivalenceClass } = start;
+  const random = seededRandom(attempt.seed);
 
   const { quotaExceeded: beyond } = located;
   const basisOf = noteBasis(equivalenceClass, { snapshot, constraints, quotaExceeded: beyond }, parts);
@@ -120,20 +97,4 @@ export function decide(
   // The next request sees what was hidden from this one only.
   const assumed = snapshot === present ? picked.snapshot : picks.reduce((one, { claim }) => one.assume(claim), present);
   return { kind: 'decided', destinations, toClaim: picks, assumed, spreadAmong, basis };
-}
-
-/** Preferred resources are taken only if all of them are within the quota; they never refuse an instance. */
-function affordable(
-  { spec, equivalenceClass }: SelectRequest,
-  unclaimed: readonly string[],
-  { view }: Fleet,
-): EquivalenceClass {
-  if (Object.keys(spec.preferredResources).length === 0) return equivalenceClass;
-  const isAffordable = quotaExceeded(spec, unclaimed, view, { more: spec.preferredResources }).length === 0;
-  return isAffordable ? equivalenceClass : withoutPreferred(equivalenceClass);
-}
-
-/** The instances of an affinity group go to one host together, all others one by one. */
-function batchSizeOf({ group }: RequestSpec, unclaimed: readonly string[]): number {
-  return group?.policy === 'affinity' ? Math.max(1, unclaimed.length) : 1;
 }

@@ -152,10 +152,13 @@ function placeEach(
   return { picks, snapshot, constraints: constraints.withMembers(index, batch.length) };
 }
 
+/** Prices of capacity, and the demand that they follow from. */
+export type PricesInUse = Pick<Pricing, 'prices' | 'asked' | 'of'>;
+
 /** Dependencies of a decision. */
 export interface DecisionParts {
   readonly fleet: Fleet;
-  readonly pricing: Pricing;
+  readonly pricing: PricesInUse;
   readonly rankHosts: RankHosts;
   readonly settings: SelectSettings;
   /** True while successful decisions are recorded. */

@@ -2,27 +2,28 @@ import type { IncomingMessage } from '#libs/bus/port';
 import type { Destination, SelectDestinationsResponse } from '#libs/contracts/selection';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
-import { seededRandom, seedOf } from '#libs/domain/random';
+import { seedOf } from '#libs/domain/random';
 import type { PastDecision } from '#libs/placement/past-decisions/keep-decisions';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
+import type { Pricing } from '../demand/pricing';
 import type { ClassifiedSpec } from '../request/equivalence-class';
 import { freedReservations, type HoldAlternates } from './alternates/hold-alternates';
 import { decideAsMany } from './as-many-as-fit';
 import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
 import type { SelectRequest } from './complete-request';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
-import type { Decision, InstanceDestination } from './decide';
+import type { DecideParts, Decision, InstanceDestination } from './decide';
 import type { DecisionBasis } from './decision-basis';
 import { diagnoseRefusedClaims } from './diagnose';
 import { stageOf } from './move-claim';
-import type { DecisionParts } from './pick-hosts';
 import type { Nominate } from './preemption/nominate';
 import type { Refer } from './refer';
 import { sealDestination } from './seal-destination';
 
 /** Dependencies of `selectDestinations`. */
-export interface SelectDeps extends DecisionParts {
+export interface SelectDeps extends DecideParts {
+  readonly pricing: Pricing;
   readonly placement: PlacementStore;
   readonly mirror: ClaimMirror;
   readonly clock: Clock;
@@ -69,12 +70,12 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   if (lacksClaim || lacksGroup(asked, fleet)) await catchUp(deps, caller);
   const request: SelectRequest = { ...asked, ...completeRequest(asked, fleet) };
   deps.pricing.note(request.equivalenceClass, request.instanceUuids, fleet.snapshot(clock.now()));
-  const random = seededRandom(seedOf(request.requestId));
+  const seed = seedOf(request.requestId);
   const refusedClaims = new Map<number, string>();
   let mayWait = true;
   for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
-    const decision = decideAsMany(request, { nowMs: clock.now(), random, refusedClaims }, deps);
+    const decision = decideAsMany(request, { nowMs: clock.now(), seed: seed + conflicts, refusedClaims }, deps);
     if (decision.kind === 'decided') {
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {

@@ -71,6 +71,11 @@ export function pricesOf(asked: readonly AskedShape[], { hosts }: FleetSnapshot)
     const sized = { ...shape, size: sizeOf(shape, kinds) };
     return { ...sized, fits: fits[k] as number, price: priceOf(sized, shape.share, fits[k] as number) };
   });
+  return pricesFrom(shapes, columns);
+}
+
+/** Prices of which the shapes are known, as they are recorded. */
+export function pricesFrom(shapes: readonly PricedShape[], columns = new ShapeColumns<Shape>(shapes)): Prices {
   return { shapes, columns, costOf: costsBy(dearest(shapes)) };
 }
 

@@ -40,11 +40,16 @@ export class Fleet {
   private readonly divided = new Map<string, HostDomains>();
   private sortedNames: readonly string[] | undefined;
   private readonly stopFollowing: () => void;
+  private recorder: FleetRecorder | undefined;
 
+  /** `places`: those of another fleet that shows the same, for hosts to have the same here. */
   constructor(
     readonly view: PlacementView,
     options: ReadOptions,
+    { roots, free }: FleetPlaces = NO_PLACES,
   ) {
+    this.freeIndexes.push(...free, ...roots.map(([, index]) => index).toReversed());
+    for (const [root] of roots) this.stale.add(root);
     const unreported = new UnreportedClaims(view);
     this.quarantine = options;
     this.sources = { view, pending: this.pending, unreported, options, quarantines: () => this.judged };
@@ -70,10 +75,27 @@ export class Fleet {
     this.stopFollowing();
   }
 
+  /**
+   * Tells a recorder from now on when hosts are read and which claims count. Hosts that time alone changes are read now, so that a
+   * fleet of the same rows and places, in which all are read now, is this one.
+   */
+  recordBy(recorder: FleetRecorder, nowMs: number): FleetPlaces {
+    for (const root of this.dueAtMs.keys()) this.stale.add(root);
+    this.snapshot(nowMs);
+    this.recorder = recorder;
+    return this.places();
+  }
+
+  places(): FleetPlaces {
+    const roots = [...this.indexByRoot].toSorted(([, a], [, b]) => a - b);
+    return { roots, free: [...this.freeIndexes] };
+  }
+
   /** The fleet as the mirror shows it now, claims on their way counted as made. */
   snapshot(nowMs: number): FleetSnapshot {
     this.markDue(nowMs);
     if (this.stale.size === 0) return this.newest;
+    this.recorder?.read(nowMs);
     this.judgeFailing();
     const changes: Changes = new Map();
     for (const root of this.stale) this.read(root, nowMs, changes);
@@ -134,14 +156,22 @@ export class Fleet {
     return this.sortedNames;
   }
 
-  /** Counts claims in every snapshot from now on. `assumed` is the newest snapshot with them. */
-  hold(claims: readonly PendingClaim[], assumed: FleetSnapshot): void {
+  /** Counts claims in every snapshot from now on. `assumed` is the newest snapshot with them, where it is known. */
+  hold(claims: readonly PendingClaim[], assumed = claims.reduce((one, claim) => one.assume(claim), this.newest)): void {
     for (const claim of claims) this.pending.add(claim);
     this.newest = assumed;
+    this.recorder?.held(claims, true);
+  }
+
+  /** Counts claims whenever their hosts are read from now on. */
+  count(claims: readonly PendingClaim[]): void {
+    for (const claim of claims) this.pending.add(claim);
+    this.recorder?.held(claims, false);
   }
 
   /** The claims were answered, whatever the answer: from now on the mirror says whether they count. */
   settle(claims: readonly PendingClaim[]): void {
+    this.recorder?.settled(claims);
     for (const claim of claims) {
       this.pending.remove(claim);
       this.stale.add(claim.rootUuid);
@@ -226,6 +256,22 @@ export class Fleet {
     this.freeIndexes.push(index);
     this.sortedNames = undefined;
   }
+}
+
+/** The places of hosts by their roots, in order, and the places of hosts that are gone, the one to be taken next last. */
+export interface FleetPlaces {
+  readonly roots: readonly (readonly [rootUuid: string, index: number])[];
+  readonly free: readonly number[];
+}
+
+const NO_PLACES: FleetPlaces = { roots: [], free: [] };
+
+/** What changes a fleet besides the rows that it shows. */
+export interface FleetRecorder {
+  /** Hosts are read as of a time. */
+  read(nowMs: number): void;
+  held(claims: readonly PendingClaim[], isAssumed: boolean): void;
+  settled(claims: readonly PendingClaim[]): void;
 }
 
 /** Names by which hosts are kept divided, at some 40 bytes a host each: clients choose them. */

@@ -28,6 +28,7 @@ import { type Selected, selectDestinations } from '../decision/select-destinatio
 import { Pricing } from '../demand/pricing';
 import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
+import { FlightRecorder } from '../flight/recorder';
 import { type SchedulerConfig, schedulerOptions } from '../options';
 import { KeptRanks, type RankHosts } from '../ranking/ranked-hosts';
 import { weighsByPrices } from '../ranking/weighing';
@@ -36,6 +37,8 @@ import { selectSettings } from '../settings';
 
 /** The deciding parts of one scheduler, with a mirror of its own. */
 export interface TestScheduler {
+  /** Records decisions into a folder from now on, until the recorder is closed. */
+  record(folder: string, maxBytes?: number): Promise<FlightRecorder>;
   /** Writes the decisions that wait to be kept. */
   flushDecisions(): Promise<void>;
   /** Holdings that failed: kind, instance, reason. */
@@ -165,7 +168,11 @@ async function openScheduler(
   const refer = referrer({ placement, clock, random: seededRandom(5), config });
   const unheld: string[] = [];
   const notHeld: NoteNotHeld = (what, uuid, reason) => void unheld.push(`${what} of ${uuid}: ${reason}`);
+  let recorder: FlightRecorder | undefined;
   const deps = {
+    get recorder() {
+      return recorder;
+    },
     keepDecision: (decision: PastDecision) => decisions.keep(decision),
     keepsSelected: decisions.hasRoom,
     placement,
@@ -181,6 +188,12 @@ async function openScheduler(
     nominate: nominator({ placement, mirror, clock, notHeld, config }),
   };
   return {
+    async record(folder, maxBytes = 1_000_000_000) {
+      const about = { mirror, fleet, pricing, clock, log: silentLog, version: '0.0.0', processId: '1' };
+      const bounds = { maxBytes, maxAgeMs: 1_000_000_000 };
+      recorder = await FlightRecorder.open({ ...about, config, folder, bounds });
+      return recorder;
+    },
     flushDecisions: () => decisions.flush(),
     unheld,
     mirror,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type GetMessage } from 'amqplib';
@@ -42,6 +42,7 @@ import {
   startRabbitmq,
   startRedis,
 } from '#libs/testing/servers/servers';
+import { verifyRecord } from '#services/replay/main';
 import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 import { Proxies, type Server } from './proxy';
 
@@ -190,7 +191,8 @@ export class TestFleet {
     };
     const httpPort = this.httpPorts.get(name) ?? 0;
     const cells = { BERTH_CELL: cell, BERTH_TOP_CELLS: DEFAULT_CELL };
-    const own = { BERTH_HTTP_PORT: String(httpPort), ...cells, ...(isAgent ? agent : {}) };
+    const record = kind === 'scheduler' ? { BERTH_SCHEDULER_RECORD_FOLDER: this.#recordFolder } : {};
+    const own = { BERTH_HTTP_PORT: String(httpPort), ...cells, ...(isAgent ? agent : {}), ...record };
     const env = { BERTH_PROCESS_NAME: name, ...addresses, ...this.#settings, ...own, ...settings };
     this.#children.set(name, startChild('services/cli/main.ts', [kind], env));
   }
@@ -433,6 +435,7 @@ export class TestFleet {
     );
   }
 
+  /** Ends all processes, and makes the decisions of its schedulers again. @throws when one comes out otherwise */
   async stop(): Promise<void> {
     for (const child of this.#children.values()) child.process.kill('SIGKILL');
     await Promise.all([...this.#children.values()].map(({ exit }) => exit));
@@ -440,8 +443,29 @@ export class TestFleet {
     this.proxies?.close();
     await Promise.all([...this.brokers, this.redis].map((server) => server.stop()));
     await this.shared?.stop();
+    const different = await this.#decidedOtherwise();
     rmSync(this.stateDir, { recursive: true, force: true });
     this.credentials.remove();
+    if (different.length > 0) throw new Error(`made again, decisions come out otherwise:\n${different.join('\n')}`);
+  }
+
+  get #recordFolder(): string {
+    return join(this.stateDir, 'record');
+  }
+
+  /** Recorded decisions that come out otherwise when they are made again. */
+  async #decidedOtherwise(): Promise<readonly string[]> {
+    if (!existsSync(this.#recordFolder)) return [];
+    const found: string[] = [];
+    let count = 0;
+    for await (const { segment, count: its, different } of verifyRecord(this.#recordFolder)) {
+      count += its;
+      for (const { entry, outcome } of different) {
+        found.push(`${segment.path}: ${JSON.stringify(entry)}\n  again ${JSON.stringify(outcome)}`);
+      }
+    }
+    writeSync(process.stdout.fd, `measured: ${count} decisions made again, ${found.length} came out otherwise\n`);
+    return found;
   }
 
   private async aboveCapacity(): Promise<string[]> {

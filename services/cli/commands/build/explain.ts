@@ -6,6 +6,7 @@ import { invalidArgument } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
 import { requestSpec } from '#libs/domain/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
+import { WHAT_IF_FORMS } from '../../../replay/options';
 import { addAnswerFlags, showAnswer } from '../../answers/answer';
 import { clientSettings } from '../../client/client-options';
 import { meantInstance, NAMED } from '../../client/meant';
@@ -15,6 +16,8 @@ import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
 import { type Terminal, wrapped } from '../../views/terminal';
 import { amount } from '../number-flags';
+import { moment, RECORD_SETTINGS, RECORD_TABLES, recordFolderOf } from '../record/record-flags';
+import { repeatable } from '../repeatable-flag';
 import { asPriority } from './admission-flags';
 import { addRequestFlags, requestSpecOf, withMeantInstances } from './request-flags';
 import { showDecision } from './show-decision';
@@ -34,10 +37,28 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     .option('--limit <n>', 'best hosts to list', amount, 10)
     .option('--priority <n>', 'with --preempt: its priority', asPriority, 0)
     .option('--preempt', 'when no host fits: the instances that it would replace', false)
-    .option('--certificate <file>', 'when no host fits: write why each is refused, for berth verify-refusal');
+    .option('--certificate <file>', 'when no host fits: write why each is refused, for berth verify-refusal')
+    .optionsGroup('From a record of decisions (berth record):')
+    .option(
+      '--at <moment>',
+      'with --instance or --request: the last decision by this time or revision, made again',
+      moment,
+    )
+    .addOption(repeatable('--with <change>', `and how it would have been: ${WHAT_IF_FORMS}`, (text) => text))
+    .option('--horizon <n>', 'with --with: look at so many later decisions', amount, 10_000);
   const command = addAnswerFlags(asking);
-  addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { instance, request, host, limit, priority, preempt: mayPreempt, certificate: file } = flags;
+  const settings = { ...RECORD_SETTINGS, tables: { ...clientSettings.tables, ...RECORD_TABLES } };
+  addSettingFlags(command, settings).action(async (flags) => {
+    const { instance, request, host, limit, priority, preempt: mayPreempt, certificate: file, at, horizon } = flags;
+    if (at !== undefined || flags.with.length > 0) {
+      const folder = recordFolderOf(context, command);
+      const uuid = request ?? instance ?? '';
+      if (!isUuid(uuid))
+        throw invalidArgument('bad_instance', '--at and --with need the UUID of --instance or --request');
+      const asked = { folder, uuid, at, with: flags.with, horizon };
+      const { explainedPast } = await import('#services/cli/commands/record/explain-past');
+      return showAnswer(context, flags, () => explainedPast(asked));
+    }
     if (instance !== undefined || request !== undefined) {
       return withClient(context, command, async (client) => {
         const uuid = request ?? (await meantInstance(client, instance ?? ''));
@@ -71,6 +92,10 @@ export function explainCommand(context: Context): CommandUnknownOpts {
       ['berth explain --vcpu 8 --priority 50 --preempt', 'the instances that it would replace'],
       ['berth explain --vcpu 64 --certificate refusal.json', 'and why each host is refused, to be verified'],
       ['berth explain --instance web-3', 'why it was placed where it was'],
+      [
+        'berth explain --instance 0d5c8d5e-4c1f-4b5e-9d5a-6f1f0f6f2b1a --at 2026-11-28T12:00:00Z --with host-up=host-9',
+        'from a record: all hosts as they were then, and what host-9 would have changed',
+      ],
       [
         'berth explain --request req-0d5c8d5e-4c1f-4b5e-9d5a-6f1f0f6f2b1a',
         'the same of a request, such as one of Nova',

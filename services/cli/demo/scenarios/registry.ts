@@ -6,6 +6,7 @@ import { gang } from './gang';
 import { heal } from './heal';
 import { preempt } from './preempt';
 import { rehearse } from './rehearse';
+import { replay } from './replay';
 import { resize } from './resize';
 import type { Scenario } from './stage';
 
@@ -19,5 +20,6 @@ export const SCENARIOS: readonly Scenario[] = [
   heal,
   preempt,
   rehearse,
+  replay,
   resize,
 ];

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { InstanceView } from '#libs/contracts/instance';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
@@ -23,6 +26,8 @@ export interface Scenario {
     readonly settings?: Environment;
     /** True when its hosts have an agent each, which can be killed. */
     readonly hasOwnAgents?: boolean;
+    /** True when its schedulers record their decisions (`Stage.recordFolder`). */
+    readonly isRecorded?: boolean;
     /** Set when its hosts are nodes that agents share. */
     readonly pool?: PoolSettings;
   };
@@ -57,12 +62,14 @@ const POLL_MS = 50;
 /** Plays a scenario on a fleet of its own; each ends with an audit. */
 export async function playScenario(context: Context, scenario: Scenario): Promise<ScenarioOutcome> {
   const { clock, env } = context;
-  const { settings, ...size } = scenario.fleet;
-  const around = { ...context, env: { ...SCENARIO_SETTINGS, ...settings, ...env } };
+  const { settings, isRecorded = false, ...size } = scenario.fleet;
+  const recordFolder = isRecorded ? mkdtempSync(join(tmpdir(), 'berth-record-')) : '';
+  const record = { BERTH_SCHEDULER_RECORD_FOLDER: recordFolder };
+  const around = { ...context, env: { ...SCENARIO_SETTINGS, ...settings, ...record, ...env } };
   const services = { schedulers: 2, conductors: 2, failureRate: 0, latencyMs: BUILD_LATENCY_MS };
   const fleet = await startLate(around, { ...services, ...size });
   const startedMs = clock.elapsed();
-  const stage = new Stage(context, fleet, startedMs, scenario.picture ?? pictureOfHosts);
+  const stage = new Stage(context, fleet, { startedMs, picture: scenario.picture ?? pictureOfHosts, recordFolder });
   try {
     await scenario.play(stage);
     const audit = await fleet.audit();
@@ -71,6 +78,7 @@ export async function playScenario(context: Context, scenario: Scenario): Promis
     return { scenario: scenario.name, seconds, broken: [...stage.broken, ...differences(audit)] };
   } finally {
     await fleet.close();
+    if (isRecorded) rmSync(recordFolder, { recursive: true, force: true });
   }
 }
 
@@ -88,14 +96,22 @@ export class Stage {
   constructor(
     readonly context: Context,
     readonly fleet: EmbeddedFleet,
-    private readonly startedMs: number,
-    private readonly picture: (stage: Stage) => Promise<string>,
+    private readonly about: {
+      readonly startedMs: number;
+      readonly picture: (stage: Stage) => Promise<string>;
+      readonly recordFolder: string;
+    },
   ) {}
+
+  /** The folder into which its schedulers record their decisions. */
+  get recordFolder(): string {
+    return this.about.recordFolder;
+  }
 
   /** Prints a line of the story, with the time since its beginning. */
   tell(text: string): void {
     const { terminal, clock } = this.context;
-    const seconds = ((clock.elapsed() - this.startedMs) / 1_000).toFixed(1).padStart(5);
+    const seconds = ((clock.elapsed() - this.about.startedMs) / 1_000).toFixed(1).padStart(5);
     terminal.print(`${terminal.colours.dim(`${seconds} s`)}  ${text}`);
   }
 
@@ -138,7 +154,7 @@ export class Stage {
   /** Prints the present fleet. */
   async show(title: string): Promise<void> {
     const { terminal } = this.context;
-    terminal.print(`\n${terminal.colours.bold(title)}\n${await this.picture(this)}\n`);
+    terminal.print(`\n${terminal.colours.bold(title)}\n${await this.about.picture(this)}\n`);
   }
 }
 

@@ -14,11 +14,11 @@ import { RequestConstraints } from '../../ranking/request-constraints';
 import type { ClassifiedSpec, EquivalenceClass } from '../../request/equivalence-class';
 import { completeRequest } from '../complete-request';
 import { diagnose } from '../diagnose';
-import { namingWhatNobodyHas } from '../nobody-has';
 import type { DecisionParts } from '../pick-hosts';
 import { findDisplacement } from '../preemption/find-displacement';
 import { findPreemption } from '../preemption/find-preemption';
 import { verdictOn } from '../verdict';
+import { namingWhatNobodyHas } from './nobody-has';
 import { certificateOf, type RefusedHost, relaxationsOf } from './relaxations';
 
 /** A request to explain. */

@@ -1,7 +1,7 @@
 import type { ClaimMovesResponse } from '#libs/contracts/moves';
 import type { Destination, Move } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import { seededRandom, seedOf } from '#libs/domain/random';
+import { seedOf } from '#libs/domain/random';
 import { groupKey } from '#libs/domain/server-group';
 import type { RefusedClaims } from '../../fleet/located-request';
 import type { PendingClaim } from '../../fleet/pending-claims';
@@ -57,7 +57,7 @@ export async function claimMoves(
     );
     const claims = toClaim.flatMap(({ decision }) => decision.toClaim.map(({ claim }) => claim));
     const decidedAtRevision = mirror.revision;
-    for (const claim of claims) fleet.pending.add(claim);
+    fleet.count(claims);
     try {
       const terms = { kind: 'write_allocations', atMs: clock.now(), withinQuota: true } as const;
       const result = await placement.commit({ ...terms, consumers });
@@ -147,9 +147,12 @@ function planEach(
     for (const [n, one] of order.entries()) {
       const group = affinityKeyOf(requests[n] as SelectRequest);
       const request = { ...(requests[n] as SelectRequest), together: together.get(group ?? '') };
-      const random = seededRandom(seedOf(one.instanceUuid));
       const refusing = new Map([...refusedClaims, ...(unfit.get(group ?? '') ?? [])]);
-      const decision = decide(request, { nowMs: clock.now(), random, refusedClaims: refusing }, deps);
+      const decision = decide(
+        request,
+        { nowMs: clock.now(), seed: seedOf(one.instanceUuid), refusedClaims: refusing },
+        deps,
+      );
       if (decision.kind === 'refused') {
         const response = { destinations: [], noValidHost: decision.diagnosis, refusedInstanceUuid: one.instanceUuid };
         const beside = group === undefined ? undefined : held.find((claim) => claim.group === group);

@@ -3,10 +3,10 @@ import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { capacityOf } from '#libs/domain/inventory';
 import { closestTo } from '#libs/domain/naming/known-names';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { Fleet } from '../fleet/fleet';
-import type { FleetSnapshot } from '../fleet/fleet-snapshot';
-import { type ClassDemand, requiredDemands } from '../fleet/host-capacity';
-import type { EquivalenceClass } from '../request/equivalence-class';
+import type { Fleet } from '../../fleet/fleet';
+import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
+import { type ClassDemand, requiredDemands } from '../../fleet/host-capacity';
+import type { EquivalenceClass } from '../../request/equivalence-class';
 
 /**
  * A refusal that begins with the names which nobody in the fleet has: a zone, a host, an aggregate, a class, a trait. Such a

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { requestSpec } from '#libs/domain/request-spec';
-import { aWorld, type World } from '../testing/world';
+import { aWorld, type World } from '../../testing/world';
 
 let world: World;
 beforeEach(() => {

@@ -1,0 +1,8 @@
+/* What others see of replays. */
+
+export type { DecisionOutcome } from '../scheduler/flight/entries';
+export { exportRecord, importRecord } from './archive';
+export { explainPast, type PastExplained, type Reconstructed } from './explain-past';
+export { type Moment, segmentsOf, verifyRecord } from './records';
+export type { LaterDecision, Regret } from './regret';
+export { parseWhatIf, type WhatIf } from './what-if';

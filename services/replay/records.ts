@@ -1,0 +1,105 @@
+import { BerthError } from '#libs/domain/errors';
+import { type Segment, segmentsOf } from '#libs/flight-record/record-folder';
+import { readSegment } from '#libs/flight-record/segment-file';
+import type { DecideEntry, FlightEntry, SegmentEntry } from '../scheduler/flight/entries';
+import { Replay, type Replayed } from './replay';
+
+export type { Segment } from '#libs/flight-record/record-folder';
+export { segmentsOf } from '#libs/flight-record/record-folder';
+
+/** The entries of a segment. @throws BerthError `invalid_argument / unreadable_file` */
+export function entriesOf({ path }: Pick<Segment, 'path'>): Iterable<FlightEntry> {
+  return readSegment(path) as Iterable<FlightEntry>;
+}
+
+/** The time up to which a decision is looked for, in milliseconds, or the store's revision. */
+export type Moment = { readonly atMs: number } | { readonly revision: number };
+
+/** A decision in a record. */
+export interface FoundDecision {
+  readonly segment: Segment;
+  /** So many decisions of its segment that can be made again come before it. */
+  readonly index: number;
+}
+
+/** A moment that no revision reaches: revisions are microseconds since 1970 and what was committed since. */
+const LAST: Moment = { atMs: Number.POSITIVE_INFINITY };
+
+/**
+ * The last decision for an instance, or of a request, up to a moment.
+ *
+ * @param uuid  of the instance or the request
+ * @throws BerthError `not_found / no_such_decision`, `invalid_argument / unreadable_folder`
+ */
+export function findDecision(folder: string, uuid: string, moment: Moment = LAST): FoundDecision {
+  for (const segment of segmentsOf(folder).toReversed()) {
+    if ('atMs' in moment && segment.startedAtMs > moment.atMs) continue;
+    let found: number | undefined;
+    let index = -1;
+    let isReady = false;
+    for (const entry of entriesOf(segment)) {
+      if (entry.kind === 'ready') isReady = true;
+      if (entry.kind !== 'decide' || !isReady) continue;
+      index += 1;
+      if (isFor(entry, uuid) && isBy(entry, moment)) found = index;
+    }
+    if (found !== undefined) return { segment, index: found };
+  }
+  throw new BerthError('not_found', 'no_such_decision', `no decision for ${uuid} is in the record ${folder} by then`);
+}
+
+function isFor({ request }: DecideEntry, uuid: string): boolean {
+  return request.requestId === uuid || request.instanceUuids.includes(uuid);
+}
+
+function isBy({ attempt, revision }: DecideEntry, moment: Moment): boolean {
+  return 'atMs' in moment ? attempt.nowMs <= moment.atMs : revision <= moment.revision;
+}
+
+/** A replay that stands before a decision. */
+export interface Positioned {
+  readonly replay: Replay;
+  readonly entry: DecideEntry;
+}
+
+/**
+ * Brings a replay to a decision: by its inputs alone or, where `isWhole`, with all decisions before it made again, as the candidates
+ * that a scheduler found on hosts with several providers are in the order in which equals are drawn.
+ */
+export async function positionAt({ segment, index }: FoundDecision, isWhole: boolean): Promise<Positioned> {
+  const replay = await Replay.open(entriesOf(segment));
+  let n = 0;
+  for (const entry of replay?.decisions() ?? []) {
+    if (replay && n++ === index) return { replay, entry };
+    if (isWhole) replay?.again(entry);
+  }
+  throw new BerthError('not_found', 'no_such_decision', `${segment.path} has changed`);
+}
+
+/** The check of one segment. */
+export interface Verified {
+  readonly segment: Segment;
+  readonly about: SegmentEntry | undefined;
+  /** Decisions that were made again. */
+  readonly count: number;
+  readonly different: readonly Replayed[];
+}
+
+/** Differences that are kept of a segment. */
+const MOST_DIFFERENT = 20;
+
+/** Makes all decisions of a record again, segment by segment. */
+export async function* verifyRecord(folder: string): AsyncGenerator<Verified> {
+  for (const segment of segmentsOf(folder)) {
+    const replay = await Replay.open(entriesOf(segment));
+    const different: Replayed[] = [];
+    let count = 0;
+    for (const entry of replay?.decisions() ?? []) {
+      const again = replay?.again(entry);
+      count += 1;
+      if (again?.isSame === false && different.length < MOST_DIFFERENT) different.push(again);
+    }
+    await replay?.close();
+    yield { segment, about: replay?.segment, count, different };
+  }
+}
