@@ -41,7 +41,7 @@ export interface InstanceStore extends DoubtStore {
    */
   update(next: Instance, guards?: UpdateGuards): Promise<UpdateResult>;
 
-  /** The events of an instance up to this version are published: takes them out of the outbox. */
+  /** The events of an instance up to this version are published: takes them out of the outbox, with or before the next write. */
   markPublished(uuid: string, version: number): Promise<void>;
 
   /**

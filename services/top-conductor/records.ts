@@ -74,12 +74,14 @@ export function requestIn({ cell, requestId }: Pick<Instance, 'cell' | 'requestI
 
 /** Publishes versions of one instance, oldest first. A version that the broker does not take stays in the outbox. */
 export async function publish(t: TopConductor, versions: readonly Instance[]): Promise<void> {
+  const staysInOutbox = (err: unknown) =>
+    t.log.debug({ event: 'event_not_published', err, instance_uuid: versions[0]?.uuid }, 'event stays in the outbox');
   try {
     for (const version of versions) await publishVersion(t.bus, version, t.log);
     const last = versions.at(-1);
-    if (last) await t.instances.markPublished(last.uuid, last.version);
+    if (last) void t.instances.markPublished(last.uuid, last.version).catch(staysInOutbox);
   } catch (err) {
-    t.log.debug({ event: 'event_not_published', err, instance_uuid: versions[0]?.uuid }, 'event stays in the outbox');
+    staysInOutbox(err);
   }
 }
 

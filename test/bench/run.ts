@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { buildStepsBench } from './build-steps/build-steps';
 import { buildsBench } from './builds';
 import { cellsBench } from './cells/cells';
 import { claimsBench } from './claims';
@@ -17,6 +18,7 @@ import { stalenessBench } from './staleness';
 /** Every benchmark; adding one is a line here. */
 const BENCHES: readonly Bench[] = [
   buildsBench,
+  buildStepsBench,
   cellsBench,
   claimsBench,
   latencyBench,

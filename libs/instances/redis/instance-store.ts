@@ -17,6 +17,7 @@ import {
 import { redisDoubtStore } from './doubt-store';
 import { fromEvents } from './record';
 import { SharedSpecs } from './shared-specs';
+import { WaitingMarks } from './waiting-marks';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
   'instance-write',
@@ -75,11 +76,17 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     return shared.fromRecords(answer as string[]);
   };
 
-  const write = batchPerTick(MAX_WRITES, weightOf, async (writes) => {
+  const writeInBatch = batchPerTick(MAX_WRITES, weightOf, async (writes: readonly Write[]) => {
     const keys = [requests, records, index, due, ended, outbox, forgotten, specs, holder];
     const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
     return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
   });
+
+  const marks = new WaitingMarks((uuid, version) => writeInBatch({ args: ['published', uuid, version], count: 1 }));
+  const write = (one: Write) => {
+    marks.flush();
+    return writeInBatch(one);
+  };
 
   const lengthOf = (uuids: readonly string[]) => uuids.length;
   const read = batchPerTick(PAGE, lengthOf, async (asked) => {
@@ -165,9 +172,7 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       return { updated: false, instance, unpublished: [] };
     },
 
-    async markPublished(uuid, version) {
-      await write({ args: ['published', uuid, version], count: 1 });
-    },
+    markPublished: (uuid, version) => marks.add(uuid, version),
 
     async scanOutbox(minAgeMs, onRows) {
       const size = { instanceCount: 0, ageMs: 0 };

@@ -30,8 +30,8 @@ interface UnderWay {
  * - Another process wrote the version before, and is slow or dead. A write answers with all versions that are in the outbox,
  *   and whoever wrote publishes those of others first. What the other process publishes later is old news.
  *
- * It costs an event published twice where two conductors write one instance within a few milliseconds, and no wait for
- * anybody: the next version of a record is mostly a host's answer, which comes long after the confirm.
+ * It costs an event published twice where two conductors write one instance within some twenty milliseconds (the store lets
+ * marks wait for a write to go with), and no wait for anybody: the next version of a record is mostly a host's answer, which comes long after the confirm.
  */
 export function eventPublisher(bus: Bus, instances: InstanceStore, log: Log): EventPublisher {
   const underWay = new Map<string, UnderWay>();

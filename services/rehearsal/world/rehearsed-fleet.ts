@@ -208,7 +208,7 @@ export class RehearsedFleet extends Processes {
     const byRequest = groupBy(this.fork.snapshot.instances, ({ requestId }) => requestId);
     for (const [requestId, records] of byRequest) {
       await instances.create(requestId, records);
-      for (const { uuid, version } of records) await instances.markPublished(uuid, version);
+      await Promise.all(records.map(({ uuid, version }) => instances.markPublished(uuid, version)));
     }
     for (const { version: _version, ...flavor } of this.fork.snapshot.flavors) {
       await flavors.writeFlavor(flavor, undefined);
