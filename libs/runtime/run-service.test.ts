@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Child, startChild } from '../testing/servers/child';
+import { type Child, startChild, urlIn } from '../testing/servers/child';
 
 const SERVICE = 'libs/testing/stepped-service.ts';
 const children: Child[] = [];
@@ -14,8 +14,7 @@ function start(misbehaviour: string, env: Record<string, string> = {}): Child {
 async function startRunning(misbehaviour: string, env: Record<string, string> = {}) {
   const child = start(misbehaviour, env);
   await child.says('"running"');
-  const url = /"url":"([^"]+)"/.exec(child.stdout())?.[1] ?? '';
-  return { child, url };
+  return { child, url: urlIn(child) };
 }
 
 afterEach(async () => {

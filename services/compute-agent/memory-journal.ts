@@ -5,6 +5,8 @@ import type { TrackedInstance } from './host/tracked-instance';
 /** A journal in memory, for hosts that outlive their agents in one process. */
 export interface MemoryJournal extends Journal {
   readonly instances: ReadonlyMap<string, TrackedInstance>;
+  /** The disk is another, with these instances and nothing else. */
+  replace(remembered: readonly TrackedInstance[]): void;
 }
 
 /** @param remembered  instances that are on the host by now */
@@ -14,6 +16,12 @@ export function memoryJournal(remembered: readonly TrackedInstance[] = []): Memo
   let disabled: HostDisabled | undefined;
   return {
     instances,
+    replace(others) {
+      instances.clear();
+      ended.clear();
+      disabled = undefined;
+      for (const instance of others) instances.set(instance.uuid, instance);
+    },
     load: async () => [...instances.values()],
     loadUnreadable: async () => [],
     loadEnded: async () => [...ended.values()],

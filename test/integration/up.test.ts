@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Child, startChild } from '#libs/testing/servers/child';
+import { type Child, startChild, urlIn } from '#libs/testing/servers/child';
 import { freePort, type TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { ownVirtualHost } from '../shared-servers';
@@ -131,7 +131,7 @@ it('shows what is in doubt, and takes no word of an operator on anything else', 
 });
 
 it('shows through its placement API what the instances hold', async () => {
-  const [, url = ''] = /^placement-api-1 .*"event":"api_listening".*"url":"([^"]+)"/m.exec(up?.stdout() ?? '') ?? [];
+  const url = urlIn(up, 'api_listening', 'placement-api-1 ');
   const ask = (...args: string[]) => berth(...args, '--placement-url', url);
   const [built] = await berthJson<{ uuid: string; host: string }[]>('build', '--vcpu', '1', '--wait');
   const held = await ask('allocation', 'show', built?.uuid ?? '');
@@ -141,7 +141,7 @@ it('shows through its placement API what the instances hold', async () => {
 });
 
 it('serves its console', async () => {
-  const [, url = ''] = /^console .*"event":"console_listening".*"url":"([^"]+)"/m.exec(up?.stdout() ?? '') ?? [];
+  const url = urlIn(up, 'console_listening', 'console ');
   const session = await fetch(`${url}/api/session`);
   expect(await session.json()).toMatchObject({ userId: 'admin', mayAct: true });
   const explained = await fetch(`${url}/api/explain?resources=VCPU:1000`);

@@ -10,7 +10,8 @@ import type {
   InstanceToBuild,
   RunningWorkload,
 } from '../../services/compute-agent/drivers/driver';
-import type { EndedBuild, Journal } from '../../services/compute-agent/host/journal';
+import type { Journal } from '../../services/compute-agent/host/journal';
+import { memoryJournal } from '../../services/compute-agent/memory-journal';
 
 /** What somebody did to a machine, for those who check it. */
 export interface MachineEvent {
@@ -46,10 +47,9 @@ export class Machine {
   /** What does not run and is kept. */
   readonly stopped = new Map<string, Workload>();
   building: ReadonlyMap<string, Use> = new Map();
-  readonly disk = new Map<string, TrackedInstance>();
+  readonly #journal = memoryJournal();
   /** All that was ever on its disk, as it was last: an agent that means harm keeps it. */
   readonly remembered = new Map<string, TrackedInstance>();
-  readonly #ended = new Map<string, EndedBuild>();
   readonly #takenOut = new Set<string>();
   #gpuAt = 'numa0';
   #share = 1;
@@ -61,6 +61,11 @@ export class Machine {
     readonly shape: Shape,
     private readonly onEvent: (event: MachineEvent) => void,
   ) {}
+
+  /** The instances in its journal. */
+  get disk(): ReadonlyMap<string, TrackedInstance> {
+    return this.#journal.instances;
+  }
 
   /** What it has now. */
   capacity(): HostCapacity {
@@ -193,29 +198,12 @@ export class Machine {
 
   #exited: (uuid: string, why: string) => void = () => {};
 
-  #disabled: Awaited<ReturnType<Journal['loadDisabled']>>;
-
   journal(): Journal {
     return {
-      load: async () => [...this.disk.values()],
-      loadDisabled: async () => this.#disabled,
-      putDisabled: async (disabled) => {
-        this.#disabled = disabled;
-      },
-      put: async (instance) => {
-        this.disk.set(instance.uuid, instance);
+      ...this.#journal,
+      put: (instance) => {
         this.remembered.set(instance.uuid, instance);
-      },
-      remove: async (uuid) => {
-        this.disk.delete(uuid);
-      },
-      loadUnreadable: async () => [],
-      loadEnded: async () => [...this.#ended.values()],
-      putEnded: async (ended) => {
-        this.#ended.set(ended.uuid, ended);
-      },
-      removeEnded: async (uuid) => {
-        this.#ended.delete(uuid);
+        return this.#journal.put(instance);
       },
     };
   }
@@ -236,15 +224,12 @@ export class Machine {
     const before = new Map([...this.running, ...this.stopped]);
     this.running.clear();
     this.stopped.clear();
-    this.disk.clear();
-    this.#ended.clear();
+    this.#journal.replace([...disk.values()]);
     for (const [uuid, instance] of disk) {
-      this.disk.set(uuid, instance);
       const { state, resources } = instance;
       if (state === 'stopped' || state === 'stopping') {
         this.stopped.set(uuid, before.get(uuid) ?? { id: uuid, resources, use: { '': resources } });
       }
     }
-    this.#disabled = undefined;
   }
 }

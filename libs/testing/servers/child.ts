@@ -22,6 +22,16 @@ export interface Child {
   readonly exit: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
+/** The first URL in a process' log: of this event, if given; on the lines of one process, where `berth up` shows several. */
+export function urlIn(child: Pick<Child, 'stdout'> | undefined, event = '', process = ''): string {
+  const isMeant = (line: string) => line.startsWith(process) && line.includes(event && `"event":"${event}"`);
+  const urls = (child?.stdout() ?? '')
+    .split('\n')
+    .filter(isMeant)
+    .map((line) => /"url":"(http[^"]+)"/.exec(line)?.[1]);
+  return urls.find((url) => url !== undefined) ?? '';
+}
+
 /**
  * Starts a TypeScript file of this repository (path from its root), or of another version of it, as a process: from
  * source, or built. `env` is its whole environment besides PATH and a claim key.

@@ -3,15 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '#libs/domain/clock';
 import { inventory } from '#libs/domain/inventory';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
-import { systemClock, systemRandom } from '#libs/runtime/system';
+import { systemClock } from '#libs/runtime/system';
 import { aWrite, claim, commit } from '#libs/testing/placement/placement';
+import { endpointAt, withoutGenerations } from '../testing/endpoints';
 import { runLine } from '../testing/run-line';
 import { fillSmallCloud, type SmallCloud, startPlacementOn, uuidOf } from '../testing/small-cloud';
-import { type Endpoint, openEndpoint } from './endpoint';
+import type { Endpoint } from './endpoint';
 import { follow } from './follow';
 import { readChanges } from './read-changes';
 import { readSnapshot, type Snapshot } from './snapshot';
-import { fixedToken } from './tokens';
 
 jest.setTimeout(120_000);
 setMaxListeners(0);
@@ -45,18 +45,6 @@ const holds = (consumer: number, amount: number) => {
   return claim(source, aWrite(allocations, { uuid: uuidOf(consumer), owner: 'api', expect: { kind: 'any' } }));
 };
 
-const endpoint = (url: string, interrupted = new AbortController().signal) =>
-  openEndpoint({
-    url,
-    tokens: fixedToken('admin'),
-    perSecond: 10_000,
-    timeoutMs: 5_000,
-    clock,
-    random: systemRandom,
-    interrupted,
-    requestId: `req-${systemRandom.uuid()}`,
-  });
-
 /** The endpoint with its questions counted, and a list of providers that may be old. */
 function watched(real: Endpoint, list?: object): { endpoint: Endpoint; asked: string[] } {
   const asked: string[] = [];
@@ -73,17 +61,15 @@ function watched(real: Endpoint, list?: object): { endpoint: Endpoint; asked: st
 
 /** All that both sides should have alike; generations of the copy may be higher. */
 function held({ providers, consumers }: Snapshot) {
-  const without = (rows: Iterable<{ readonly generation: number; readonly uuid: string }>) =>
-    [...rows].map(({ generation: _generation, ...rest }) => rest).sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
-  return { providers: without(providers.values()), consumers: without(consumers.values()) };
+  return { providers: withoutGenerations(providers), consumers: withoutGenerations(consumers) };
 }
-const contents = async (url: string) => held(await readSnapshot(await endpoint(url)));
+const contents = async (url: string) => held(await readSnapshot(await endpointAt(url)));
 
 it('keeps a copy what its source is: claims, sizes, providers that come and go', async () => {
   const interrupted = new AbortController();
   const ended = follow({
-    from: await endpoint(from.url),
-    to: await endpoint(to.url),
+    from: await endpointAt(from.url),
+    to: await endpointAt(to.url),
     deletesExtra: true,
     intervalMs: 20,
     sweepMs: 1_000,
@@ -116,7 +102,7 @@ it('keeps a copy what its source is: claims, sizes, providers that come and go',
 
 it('reads what changed, and of the rest the list alone', async () => {
   await holds(301, 3);
-  const real = await endpoint(from.url);
+  const real = await endpointAt(from.url);
   const before = await readSnapshot(real);
   const quiet = watched(real);
   expect(held(await readChanges(quiet.endpoint, before, new Set()))).toEqual(held(before));
@@ -133,7 +119,7 @@ it('reads what changed, and of the rest the list alone', async () => {
 
 it('sees in its turn what was given back without a new generation, as a DELETE in OpenStack does', async () => {
   await holds(301, 3);
-  const real = await endpoint(from.url);
+  const real = await endpointAt(from.url);
   const before = await readSnapshot(real);
   const old = await real.get<object>('/resource_providers');
   await holds(301, 0);

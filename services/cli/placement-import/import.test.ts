@@ -3,14 +3,12 @@ import { assert, asyncProperty, constantFrom, integer, record } from 'fast-check
 import { inventory } from '#libs/domain/inventory';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import type { Command } from '#libs/placement/port/placement-store';
-import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aWrite, claim, commit } from '#libs/testing/placement/placement';
+import { endpointAt, withoutGenerations } from '../testing/endpoints';
 import { runLine } from '../testing/run-line';
 import { fillSmallCloud, type SmallCloud, startPlacementOn, uuidOf } from '../testing/small-cloud';
-import { openEndpoint } from './endpoint';
 import { runImport } from './run-import';
 import { readSnapshot, type Snapshot } from './snapshot';
-import { fixedToken } from './tokens';
 
 jest.setTimeout(120_000);
 // As the program does: each call in flight listens to the signal of Ctrl-C.
@@ -54,27 +52,14 @@ const run = async (flags = '') => {
   };
 };
 
-const endpoint = (url: string, interrupted = new AbortController().signal) =>
-  openEndpoint({
-    url,
-    tokens: fixedToken('admin'),
-    perSecond: 10_000,
-    timeoutMs: 5_000,
-    clock: systemClock(),
-    random: systemRandom,
-    interrupted,
-    requestId: `req-${systemRandom.uuid()}`,
-  });
-const contents = async (url: string) => plain(await readSnapshot(await endpoint(url)));
+const contents = async (url: string) => plain(await readSnapshot(await endpointAt(url)));
 
 /** Without generations, which the destination may have higher. */
 function plain({ resourceClasses, traits, providers, consumers }: Snapshot) {
-  const without = (rows: Iterable<{ readonly generation: number; readonly uuid: string }>) =>
-    [...rows].map(({ generation: _generation, ...rest }) => rest).sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
   return {
     names: [...resourceClasses, ...traits].sort(),
-    providers: without(providers.values()),
-    consumers: without(consumers.values()),
+    providers: withoutGenerations(providers),
+    consumers: withoutGenerations(consumers),
   };
 }
 
@@ -92,7 +77,7 @@ it('copies trees, inventories, names, aggregates and consumers, and nothing a se
   expect(destination.count).toBe(0);
   expect(await run()).toMatchObject({ code: 0, differences: [], failures: [] });
   expect(await contents(to.url)).toEqual(await contents(from.url));
-  const copied = await readSnapshot(await endpoint(to.url));
+  const copied = await readSnapshot(await endpointAt(to.url));
   expect(copied.providers.get(uuidOf(6))?.generation).toBe(400);
   expect(copied.consumers.get(uuidOf(103))?.generation).toBe(7);
   const before = destination.count;
@@ -185,7 +170,7 @@ it('never replaces what Berth places', async () => {
   await holds(source, 101, host, 2);
   await claim(destination, aWrite({ [host]: { VCPU: 4 } }, { uuid: uuidOf(101), owner: 'conductor' }));
   expect(await run('--delete-extra')).toMatchObject({ code: 1, failures: [{ of: 'consumer', id: uuidOf(101) }] });
-  const { consumers } = await readSnapshot(await endpoint(to.url));
+  const { consumers } = await readSnapshot(await endpointAt(to.url));
   expect(consumers.get(uuidOf(101))?.allocations).toEqual({ [host]: { VCPU: 4 } });
 });
 
@@ -204,11 +189,11 @@ it('goes on after it ended at any write', async () => {
           const interrupting = new AbortController();
           const last = store.count + end;
           store.onCommit = (count) => count >= last && interrupting.abort();
-          const both = { from: await endpoint(from.url), to: await endpoint(cloud.url, interrupting.signal) };
+          const both = { from: await endpointAt(from.url), to: await endpointAt(cloud.url, interrupting.signal) };
           await importInto(both).catch(() => {});
         }
         store.onCommit = () => {};
-        const whole = await importInto({ from: await endpoint(from.url), to: await endpoint(cloud.url) });
+        const whole = await importInto({ from: await endpointAt(from.url), to: await endpointAt(cloud.url) });
         expect(whole.differences).toEqual([]);
         expect(await contents(cloud.url)).toEqual(await contents(from.url));
       } finally {

@@ -6,7 +6,7 @@ import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor'
 import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
 import { LINES_PER_SENDER } from '#libs/runtime/sender-log';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
-import { type Child, startChild } from '#libs/testing/servers/child';
+import { type Child, startChild, urlIn } from '#libs/testing/servers/child';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
@@ -58,8 +58,7 @@ const REFUSALS: readonly string[] = [
 /** The sum of a counter's series, of all services. */
 async function counted(metric: string): Promise<number> {
   const texts = SERVICES.map(async (name) => {
-    const [, url = ''] = /"url":"([^"]+)"/.exec(children.get(name)?.stdout() ?? '') ?? [];
-    return (await fetch(`${url}/metrics`)).text();
+    return (await fetch(`${urlIn(children.get(name))}/metrics`)).text();
   });
   const lines = (await Promise.all(texts)).flatMap((text) => text.split('\n'));
   return lines.filter((line) => line.startsWith(metric)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);

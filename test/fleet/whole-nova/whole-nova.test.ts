@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { Decision } from '#libs/contracts/diagnosis';
 import type { ShadowReport } from '#libs/contracts/shadow-report';
-import type { Child } from '#libs/testing/servers/child';
+import { type Child, urlIn } from '#libs/testing/servers/child';
 import { runLine } from '../../../services/cli/testing/run-line';
 import { buildsPerMinute } from './builds-per-minute';
 import { IMAGES } from './images-and-networks';
@@ -69,7 +69,7 @@ describe("with Nova's scheduler, and Berth's in shadow", () => {
   tellStory(() => cloud, /^No valid host was found/);
 
   it('reports how often both chose alike, and explains each difference', async () => {
-    const [, url = ''] = /"url":"(http[^"]+)"/.exec(shadow.stdout()) ?? [];
+    const url = urlIn(shadow);
     const { outcomes, causes, differences } = (await (await fetch(`${url}/shadow`)).json()) as ShadowReport;
     say('a story in shadow', { ...outcomes, ...causes });
     expect(outcomes.same + outcomes.alternate).toBeGreaterThan(10);

@@ -3,6 +3,7 @@ import { connect as connectBroker } from 'amqplib';
 import { connect } from '#libs/client/connect';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import { urlIn } from '#libs/testing/servers/child';
 import type { FleetAll } from '../../../services/console/api/fleet';
 import type { HealthPage } from '../../../services/console/api/health';
 import type { InstancePage } from '../../../services/console/api/instance';
@@ -26,8 +27,7 @@ beforeAll(async () => {
     composition.run('compute-agent-1'),
     composition.run('compute-agent-2'),
   ]);
-  const [, url = ''] = /"event":"console_listening".*?"url":"([^"]+)"/.exec(console.stdout()) ?? [];
-  browse = new Browse(url);
+  browse = new Browse(urlIn(console, 'console_listening'));
   csrf = await browse.signIn('placement-token-for-trying');
 });
 afterAll(() => composition.stop());

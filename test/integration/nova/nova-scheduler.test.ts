@@ -1,5 +1,6 @@
 import type { Decision } from '#libs/contracts/diagnosis';
 import type { ShadowReport } from '#libs/contracts/shadow-report';
+import { urlIn } from '#libs/testing/servers/child';
 import { runLine } from '../../../services/cli/testing/run-line';
 import { sharedServer } from '../../shared-servers';
 import { eventually } from '../test-cell';
@@ -50,7 +51,7 @@ it('compares in shadow with the scheduler that answers, and reports it', async (
     BERTH_NOVA_SHADOW_WAIT_MS: '2000',
     BERTH_LOG_LEVEL: 'debug',
   });
-  const [, url = ''] = /"url":"(http[^"]+)"/.exec(shadow.stdout()) ?? [];
+  const url = urlIn(shadow);
   const report = async () => {
     const { out, err, code } = await runLine(`nova report --json --nova-shadow-url ${url}`, {});
     if (code !== 0) throw new Error(err);
@@ -71,7 +72,7 @@ it('compares in shadow through a lens, where placement is not to be changed', as
       BERTH_PLACEMENT_PORT: '0',
       BERTH_PLACEMENT_AUTH: 'noauth',
     });
-    return /"event":"api_listening"[^\n]*"url":"(http:[^"]+)"/.exec(child.stdout())?.[1] ?? '';
+    return urlIn(child, 'api_listening');
   };
   const [theirs, ours] = await Promise.all([api(cloud.settings.BERTH_CELL), api(copy)]);
   const sides = ['--from', theirs, '--from-token', 'admin', '--placement-url', ours, '--interval-ms', '200'];
@@ -85,7 +86,7 @@ it('compares in shadow through a lens, where placement is not to be changed', as
   });
   await cloud.client('many', 'refused');
   await shadow.says('"outcome":"neither"');
-  const [, url = ''] = /"url":"(http[^"]+)"/.exec(shadow.stdout()) ?? [];
+  const url = urlIn(shadow);
   const { outcomes } = (await (await fetch(`${url}/shadow`)).json()) as ShadowReport;
   // Of a copy that is a poll old, or has what Nova claimed meanwhile, another of several equal hosts may be chosen.
   expect([outcomes.neither, outcomes.same + outcomes.different]).toEqual([1, 4]);

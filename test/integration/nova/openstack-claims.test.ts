@@ -1,4 +1,5 @@
 import { fetchJson } from '#libs/runtime/fetch-json';
+import { urlIn } from '#libs/testing/servers/child';
 import { startOpenstackPlacement } from '#libs/testing/servers/openstack-placement';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { sharedServer } from '../../shared-servers';
@@ -45,7 +46,7 @@ async function allocationsOf(consumer: unknown): Promise<Record<string, unknown>
 async function launchOnCopy(cell: string, intervalMs: number) {
   const noauth = { BERTH_PLACEMENT_PORT: '0', BERTH_PLACEMENT_AUTH: 'noauth' };
   const api = await cloud.start(['placement-api'], cell, 'api_listening', noauth);
-  const url = /"event":"api_listening"[^\n]*"url":"(http:[^"]+)"/.exec(api.stdout())?.[1] ?? '';
+  const url = urlIn(api, 'api_listening');
   const sides = ['--from', openstack.url, '--from-token', 'admin', '--placement-url', url];
   const follow = ['--interval-ms', String(intervalMs), '--follow', '--delete-extra'];
   await cloud.start(['placement', 'import', ...sides, ...follow], cell, /\d+ writes? in \d+ ms/);

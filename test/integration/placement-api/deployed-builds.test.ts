@@ -1,3 +1,4 @@
+import { urlIn } from '#libs/testing/servers/child';
 import { type Composition, startComposition } from '../deploy/composition';
 
 /* The placement API of deploy/docker-compose.yml, with the settings, user and rights that the file gives it, builds. */
@@ -14,7 +15,7 @@ beforeAll(async () => {
     composition.run('placement-api', { BERTH_PLACEMENT_PORT: '0', BERTH_PLACEMENT_HOST: '127.0.0.1' }),
     composition.run('compute-agent-1'),
   ]);
-  url = /"event":"api_listening".*?"url":"([^"]+)"/.exec(api.stdout())?.[1] ?? '';
+  url = urlIn(api, 'api_listening');
 });
 afterAll(() => composition.stop());
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Child, startChild } from '#libs/testing/servers/child';
+import { type Child, startChild, urlIn } from '#libs/testing/servers/child';
 import { startOpenstackPlacement } from '#libs/testing/servers/openstack-placement';
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   const env = { BERTH_STORE_URL: redis.url, BERTH_PLACEMENT_PORT: '0', BERTH_LOG_FORMAT: 'json' };
   api = startChild('services/cli/main.ts', ['placement-api'], env);
   await api.says('"running"');
-  berthUrl = /"url":"([^"]+)","auth"/.exec(api.stdout())?.[1] ?? '';
+  berthUrl = urlIn(api, 'api_listening');
   await fillOpenstack();
 });
 afterAll(async () => {
