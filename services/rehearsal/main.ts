@@ -5,6 +5,7 @@ export { decodeSnapshot, encodeSnapshot, type FleetSnapshot, takeSnapshot } from
 export type { ForkOptions } from './fork/fork-fleet';
 export { type Durations, durationsOf } from './hosts/durations';
 export type { Operation } from './operations/operation';
+export type { Traffic } from './operations/traffic';
 export { type Condition, holds, parseCondition } from './outcome/condition';
 export { SHOWN } from './outcome/measure-use';
 export type { FleetUse, Outcome } from './outcome/outcome';

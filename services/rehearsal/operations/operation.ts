@@ -16,6 +16,8 @@ export type Operation =
       readonly parallel: number;
       readonly timeoutMs: number;
     }
+  /** Nothing but what tenants do. */
+  | { readonly kind: 'traffic' }
   /** `berth build --wait`. */
   | { readonly kind: 'build'; readonly request: BuildOptions; readonly timeoutMs: number };
 

@@ -31,6 +31,8 @@ export async function perform(performer: Performer, operation: Operation): Promi
       return;
     case 'delete':
       return remove(performer, operation);
+    case 'traffic':
+      return;
     case 'build':
       return build(performer, operation);
   }

@@ -19,6 +19,8 @@ export interface Outcome {
   readonly preempted: number;
   /** Instances that wait for capacity at the end and did not before. */
   readonly waiting: number;
+  /** Instances that the traffic asked for and that did not come to run, or waited at the end. */
+  readonly unplaced: number;
   /** Instances that ended in ERROR. */
   readonly failed: number;
   readonly before: FleetUse;

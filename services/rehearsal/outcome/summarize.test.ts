@@ -5,7 +5,7 @@ import { summarize } from './summarize';
 const USE: FleetUse = { hosts: 1, capacity: {}, used: {}, largestFree: {}, quotas: [] };
 
 function anOutcome(seed: number, fields: Partial<Outcome> = {}): Outcome {
-  const counts = { moved: 0, built: 0, retries: 0, preempted: 0, waiting: 0, failed: 0, stepCount: 0 };
+  const counts = { moved: 0, built: 0, retries: 0, preempted: 0, waiting: 0, failed: 0, unplaced: 0, stepCount: 0 };
   const use = { before: USE, after: USE };
   return { seed, tookMs: 1_000, isOver: true, ...counts, refused: [], ...use, broken: [], arrivalsMs: [], ...fields };
 }

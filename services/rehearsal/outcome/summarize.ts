@@ -20,6 +20,7 @@ export const METRICS = [
   'preempted',
   'waiting',
   'failed',
+  'unplaced',
   'broken',
   'unfinished',
 ] as const;
@@ -53,6 +54,7 @@ const COUNTS: { readonly [M in Metric]: (outcome: Outcome) => number } = {
   preempted: ({ preempted }) => preempted,
   waiting: ({ waiting }) => waiting,
   failed: ({ failed }) => failed,
+  unplaced: ({ unplaced }) => unplaced,
   broken: ({ broken }) => broken.length,
   unfinished: ({ isOver }) => (isOver ? 0 : 1),
 };

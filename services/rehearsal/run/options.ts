@@ -1,10 +1,13 @@
 import type { Operation } from '../operations/operation';
+import type { Traffic } from '../operations/traffic';
 
 /** How an operation is rehearsed. */
 export interface RehearsalOptions {
   readonly operation: Operation;
   /** What is killed meanwhile, again and again. */
   readonly kills: readonly KillKind[];
+  /** What tenants do meanwhile. */
+  readonly traffic?: Traffic | undefined;
   /** The longest virtual time. */
   readonly limitMs: number;
 }

@@ -7,6 +7,7 @@ import { schedulerOptions } from '../../scheduler/options';
 import { rowsOf } from '../fork/rows-of';
 import type { Operation, Refused } from '../operations/operation';
 import { heardIn, perform, silencedBy } from '../operations/perform';
+import { askedIn, play } from '../operations/traffic';
 import { checkAtEnd } from '../outcome/check-at-end';
 import { measureUse } from '../outcome/measure-use';
 import type { Outcome } from '../outcome/outcome';
@@ -31,7 +32,7 @@ const AT_REST: readonly InstanceState[] = [
 
 /** Rehearses an operation once, on a fork of its own. The same seed gives the same outcome. */
 export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions, seed: number): Promise<Outcome> {
-  const { operation, kills, limitMs } = options;
+  const { operation, kills, limitMs, traffic = [] } = options;
   const fleet = new RehearsedFleet(seed, fork, { silent: silencedBy(operation), heard: heardIn(operation) });
   const changes = watchRecords(fleet);
   const client = await fleet.start();
@@ -49,7 +50,11 @@ export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions,
     onRefused: (one: Omit<Refused, 'resources'>) => refused.push(one),
     switchOff: (host: string) => fleet.switchOff(host),
   };
-  perform(performer, operation)
+  let performedMs: number | undefined;
+  const performed = perform(performer, operation).then(() => {
+    performedMs = fleet.time.nowMs;
+  });
+  Promise.all([performed, play(performer, traffic)])
     .catch((error: unknown) => {
       thrown = error;
     })
@@ -69,13 +74,15 @@ export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions,
   ending.abort();
   performing.abort();
   if (thrown !== undefined) throw thrown;
-  const lastMs = Math.max(endedMs ?? fleet.time.nowMs, changes.lastMs);
+  // While tenants go on, an operation lasts as long as its command.
+  const isAlone = traffic.length === 0 || operation.kind === 'traffic';
+  const lastMs = isAlone ? Math.max(endedMs ?? fleet.time.nowMs, changes.lastMs) : (performedMs ?? fleet.time.nowMs);
   const after = await fleet.placement.image();
   const records: Instance[] = [];
   await fleet.server.stores.instances.scan(async (rows) => void records.push(...rows));
   fleet.server.close();
   return {
-    ...outcomeOf(fork, { records, after, refused }),
+    ...outcomeOf(fork, { records, after, refused, asked: askedIn(traffic) }),
     seed,
     tookMs: Math.round((hasEnded ? lastMs : fleet.time.nowMs) - startedMs),
     isOver: hasEnded,
@@ -89,15 +96,18 @@ interface AtEnd {
   readonly records: readonly Instance[];
   readonly after: ForkedFleet['image'];
   readonly refused: readonly Omit<Refused, 'resources'>[];
+  /** Instances that tenants asked for meanwhile. */
+  readonly asked: ReadonlySet<string>;
 }
 
 /** The difference that the operation made to the fleet. */
-function outcomeOf(fork: ForkedFleet, { records, after, refused }: AtEnd) {
+function outcomeOf(fork: ForkedFleet, { records, after, refused, asked }: AtEnd) {
   const byUuid = new Map(records.map((one) => [one.uuid, one]));
   const consumers = rowsOf(after, 'consumer');
   const resourcesOf = (uuid: string) => Object.values(consumers.get(uuid)?.allocations ?? {}).reduce(addResources, {});
   const known = new Set(fork.snapshot.instances.map(({ uuid }) => uuid));
-  const added = records.filter(({ uuid }) => !known.has(uuid));
+  const added = records.filter(({ uuid }) => !known.has(uuid) && !asked.has(uuid));
+  const ofTenants = records.filter(({ uuid }) => asked.has(uuid));
   const pairs = fork.snapshot.instances.map((one) => [one, byUuid.get(one.uuid)] as const);
   return {
     moved: pairs.filter(([was, is]) => is?.host !== undefined && was.host !== undefined && is.host !== was.host).length,
@@ -111,6 +121,7 @@ function outcomeOf(fork: ForkedFleet, { records, after, refused }: AtEnd) {
       pairs.filter(([was, is]) => is?.state === 'pending' && was.state !== 'pending').length +
       added.filter(({ state }) => state === 'pending').length,
     failed: pairs.filter(([was, is]) => is?.state === 'error' && was.state !== 'error').length,
+    unplaced: ofTenants.filter(({ state }) => state === 'error' || state === 'pending').length,
     before: measureUse(fork.image),
     after: measureUse(after),
   };

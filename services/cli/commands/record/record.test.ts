@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { startEmbedded } from '../../embedded/fleet';
 import { runLine } from '../../testing/run-line';
+import { saveFleet } from '../rehearse/read-fleet';
 
 /* The commands on a record of a fleet in this process: what they print, and how they exit. */
 
@@ -51,6 +52,21 @@ it('exports it under other names, for another folder', async () => {
   const { out } = await runLine(`record verify --json --record-folder ${other}`);
   expect(JSON.parse(out)).toMatchObject([{ decisions: 2, different: [] }]);
 });
+
+it('rehearses what tenants did on another fleet', async () => {
+  const context = { env: {}, clock: systemClock(), random: systemRandom, interrupted: new AbortController().signal };
+  const size = { schedulers: 1, conductors: 1, hosts: 1, shape: { VCPU: 4 }, failureRate: 0, latencyMs: 0 };
+  const fleet = await startEmbedded(context, size);
+  const file = join(folder, 'fleet.json.gz');
+  await saveFleet(await fleet.snapshot(), file);
+  await fleet.close();
+  const { out, code } = await run(`rehearse traffic --traffic 600 --from ${file} --seeds 1 --jobs 1 --json`);
+  // Of the three, two of 2 VCPU fit on the one host, and one of 8 does not.
+  const most = (count: number) => ({ most: count });
+  expect(JSON.parse(out)).toMatchObject({ metrics: { unplaced: most(1), broken: most(0), unfinished: most(0) } });
+  expect(code).toBe(0);
+  expect(await runLine(`rehearse traffic --traffic 600 --from ${file}`)).toMatchObject({ code: 2 });
+}, 60_000);
 
 it('says what is missing or wrong', async () => {
   expect(await runLine('record verify')).toMatchObject({ code: 2, err: expect.stringContaining('--record-folder') });

@@ -5,6 +5,7 @@ import { type Condition, KILL_KINDS, type KillKind, METRICS, parseCondition } fr
 import { addSettingFlags } from '../../settings';
 import { keyAndValue } from '../build/request-flags';
 import { amount } from '../number-flags';
+import { RECORD_SETTINGS, RECORD_TABLES } from '../record/record-flags';
 import { repeatable } from '../repeatable-flag';
 
 /** Where a fleet is read from. */
@@ -34,6 +35,14 @@ export function addRehearsalFlags<C extends CommandUnknownOpts>(command: C): C {
     .addOption(
       repeatable('--set <NAME=VALUE>', 'a setting of its services, as BERTH_SCHEDULER_PROFILE=pack', keyAndValue),
     )
+    .addOption(
+      new Option(
+        '--traffic <seconds>',
+        'meanwhile, what tenants did last in a record of decisions, for so long; none: nothing',
+      )
+        .argParser((text) => (text === 'none' ? 0 : amount(text)))
+        .default(0, 'none'),
+    )
     .addOption(number('--build-time <seconds>', 'how long a build takes; default: as on record'))
     .addOption(number('--copy-time <seconds>', 'how long a live migration copies before its destination has it'))
     .addOption(number('--limit <seconds>', 'the longest time that is rehearsed', HOURS * 3_600))
@@ -47,7 +56,8 @@ export function addRehearsalFlags<C extends CommandUnknownOpts>(command: C): C {
     )
     .addOption(new Option('--svg <file>', 'draw the timelines'))
     .addOption(new Option('--json', 'print one JSON value').default(false));
-  return addSettingFlags(command, STORE_SETTINGS);
+  const tables = { ...STORE_SETTINGS.tables, ...RECORD_TABLES };
+  return addSettingFlags(command, { ...RECORD_SETTINGS, tables });
 }
 
 function number(flags: string, help: string, value?: number): Option {
@@ -72,6 +82,7 @@ export interface RehearsalFlags {
   readonly seeds: number;
   readonly kill: readonly KillKind[];
   readonly set: readonly (readonly [string, string])[];
+  readonly traffic: number;
   readonly buildTime?: number | undefined;
   readonly copyTime?: number | undefined;
   readonly limit: number;

@@ -15,7 +15,9 @@ import {
   type Outcome,
   rehearse,
   summarize,
+  type Traffic,
 } from '../../../rehearsal/main';
+import { trafficOf } from '../../../replay/main';
 import { schedulerOptions } from '../../../scheduler/options';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
@@ -24,6 +26,7 @@ import { withProgress } from '../../views/progress';
 import { addAdmissionFlags, admissionOf } from '../build/admission-flags';
 import { addRequestFlags, requestSpecOf } from '../build/request-flags';
 import { amount } from '../number-flags';
+import { recordFolderOf } from '../record/record-flags';
 import { drawTimelines } from './draw-timeline';
 import { readFleet, saveFleet } from './read-fleet';
 import { addRehearsalFlags, hostsCommand, type RehearsalFlags, STORE_SETTINGS } from './rehearsal-flags';
@@ -37,6 +40,7 @@ export function rehearseCommand(context: Context): CommandUnknownOpts {
     .addCommand(disableCommand(context))
     .addCommand(deleteCommand(context))
     .addCommand(buildCommand(context))
+    .addCommand(trafficCommand(context))
     .addCommand(saveCommand(context));
 }
 
@@ -154,6 +158,26 @@ function buildCommand(context: Context): CommandUnknownOpts {
   );
 }
 
+function trafficCommand(context: Context): CommandUnknownOpts {
+  const command = new Command('traffic').description(
+    'Rehearse what tenants did last, in a record of decisions, again: with other settings, who would find no host?',
+  );
+  addRehearsalFlags(command).action(() =>
+    run(context, command, () => ({ operation: { kind: 'traffic' }, title: 'What tenants did' })),
+  );
+  return addHelp(
+    command,
+    [
+      [
+        'berth rehearse traffic --traffic 3600 --set BERTH_SCHEDULER_PROFILE=pack',
+        'the last hour, with another profile',
+      ],
+      ["berth rehearse traffic --traffic 3600 --fail-if 'unplaced>0'", 'could the fleet take that hour once more'],
+    ],
+    EXITS,
+  );
+}
+
 function saveCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('save')
@@ -205,7 +229,7 @@ async function run(context: Context, command: CommandUnknownOpts, ask: (fleet: F
   const work = {
     snapshot,
     fork: { settings: env, ...given },
-    options: { operation, kills, limitMs: limit * 1_000 },
+    options: { operation, kills, limitMs: limit * 1_000, traffic: readTraffic(context, command, flags) },
   };
   const startedMs = clock.elapsed();
   const seeds = Array.from({ length: count }, (_, n) => n + 1);
@@ -229,6 +253,11 @@ async function run(context: Context, command: CommandUnknownOpts, ask: (fleet: F
   if (svg !== undefined) await writeFile(svg, drawTimelines(title, outcomes));
   if (!json) for (const { text } of cameAbout) terminal.print(`\ncame about: ${text}`);
   if (cameAbout.length > 0 || summary.broken.length > 0) context.exit(EXIT.failed);
+}
+
+/** So much of a record as `--traffic` says, up to its end. */
+function readTraffic(context: Context, command: CommandUnknownOpts, { traffic: seconds }: RehearsalFlags): Traffic {
+  return seconds === 0 ? [] : trafficOf(recordFolderOf(context, command), seconds * 1_000, context.random);
 }
 
 const SERVICE_SETTINGS = {
