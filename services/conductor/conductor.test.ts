@@ -5,22 +5,16 @@ import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { MAX_SCHEDULING_MS } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
-import { senderLog } from '#libs/runtime/sender-log';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { mustCommit } from '#libs/testing/placement/placement';
 import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
 import type { Conductor } from './conductor';
-import { eventPublisher } from './events/publish-events';
-import { Hearing } from './losses/hearing';
-import { conductorMetrics } from './metrics';
+import { makeConductor } from './make-conductor';
 import { lookAt } from './observation';
-import { PendingQueue } from './pending/pending-queue';
 import { reconcileLoop } from './reconcile-loop';
 import { ConductorWorld, providerOf } from './testing/conductor-world';
-import { QuotaJudge } from './triggers/admission/within-quota';
-import { retryOptions } from './triggers/settle-message';
 
 let world: ConductorWorld;
 let conductors: Running[] = [];
@@ -34,9 +28,7 @@ beforeEach(async () => {
 afterEach(() => closeAll());
 
 async function closeAll(): Promise<void> {
-  const closing = Promise.all(conductors.map((conductor) => conductor.close()));
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(...conductors);
 }
 
 const FULL = {
@@ -258,26 +250,9 @@ it('takes no claim from an instance with which another conductor went on meanwhi
   let conductor: Conductor | undefined;
   conductors.push(
     await world.conductor((deps) => {
-      const measured = conductorMetrics(createMetrics({}));
-      const events = eventPublisher(deps.bus, deps.instances, deps.log);
-      const pending = new PendingQueue(deps.instances, deps.clock);
-      const running = {
-        ...deps,
-        events,
-        pending,
-        hearing: new Hearing(),
-        quotas: new QuotaJudge(),
-        measured,
-        refusals: senderLog(deps.log, deps.clock),
-        stopping: new AbortController().signal,
-      };
-      conductor = {
-        ...running,
-        retry: retryOptions(running),
-        bus: Object.assign(Object.create(deps.bus), {
-          call: async () => selectDestinationsMethod.response.encode(FULL),
-        }),
-      };
+      const made = makeConductor({ ...deps, metrics: createMetrics({}) }, new AbortController().signal);
+      const call = async () => selectDestinationsMethod.response.encode(FULL);
+      conductor = { ...made, bus: Object.assign(Object.create(deps.bus), { call }) };
       return deps;
     }),
   );

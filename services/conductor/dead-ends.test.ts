@@ -1,6 +1,3 @@
-import { callMethod } from '#libs/bus/typed-calls';
-import { deleteHostMethod } from '#libs/contracts/hosts';
-import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Running } from '#libs/runtime/service';
 import { ConductorWorld } from './testing/conductor-world';
 
@@ -22,9 +19,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 const HOSTS = ['h1', 'h2', 'h3'];
@@ -45,20 +40,6 @@ async function operate(operation: Parameters<ConductorWorld['operate']>[1]): Pro
   const answered = world.operate(uuid, operation).then(
     (view) => view.state,
     (error: { reason: string; message: string }) => `${error.reason}: ${error.message}`,
-  );
-  await world.clock.advance(0);
-  return answered;
-}
-
-async function deleteHost(host: string): Promise<string> {
-  const answered = callMethod(
-    { bus: world.bus, queue: RPC_CONDUCTOR },
-    deleteHostMethod,
-    { host },
-    { timeoutMs: 1_000 },
-  ).then(
-    () => 'deleted',
-    (error: { message: string }) => error.message,
   );
   await world.clock.advance(0);
   return answered;
@@ -148,7 +129,7 @@ it.each(rows)('comes to rest on a host that lives when $dies dies for good: $pha
   expect([state, migration, dead.includes(host)]).toEqual(['active', undefined, false]);
   expect(runsOn(dead)).toEqual([host]);
   expect(await world.claims()).toEqual([`${uuid} ${host}`]);
-  expect(await Promise.all(dead.map(deleteHost))).toEqual(dead.map(() => 'deleted'));
+  expect(await Promise.all(dead.map((one) => world.deleteHost(one)))).toEqual(dead.map(() => 'deleted'));
   expect(world.harmed).toEqual([]);
 });
 
@@ -226,7 +207,7 @@ it.each(['shelve', 'terminate'] as const)('ends what is to leave a host that has
   await world.clock.advance(15_000);
   expect((await world.only()).state).toBe(how === 'shelve' ? 'shelved_offloaded' : 'deleted');
   expect(await world.claims()).toEqual([]);
-  expect(await deleteHost('h1')).toBe('deleted');
+  expect(await world.deleteHost('h1')).toBe('deleted');
 });
 
 it.each(['while it runs', 'while it is built'])(
@@ -253,10 +234,10 @@ it('says what holds a host that is to be deleted, and the way out', async () => 
   die('h1');
   await takenAsDown('h1');
   const kept = `instance ${uuid} (verify_resize on h2) keeps its place on h1 to go back to: berth instance confirm ${uuid}`;
-  expect(await deleteHost('h1')).toContain(kept);
+  expect(await world.deleteHost('h1')).toMatchObject({ message: expect.stringContaining(kept) });
   die('h2');
   await takenAsDown('h1', 'h2');
-  expect(await deleteHost('h2')).toContain(
-    `${uuid} (verify_resize); take it back to h1 (berth instance revert ${uuid})`,
-  );
+  expect(await world.deleteHost('h2')).toMatchObject({
+    message: expect.stringContaining(`${uuid} (verify_resize); take it back to h1 (berth instance revert ${uuid})`),
+  });
 });

@@ -13,9 +13,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = Promise.all(conductors.map((conductor) => conductor.close()));
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(...conductors);
 });
 
 async function members(count: number): Promise<string[]> {

@@ -16,9 +16,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 const UNKNOWN = '00000000-0000-4000-8000-00000000abcd';

@@ -13,9 +13,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 /** An instance on h1, which falls silent; what runs there runs on. */
@@ -307,9 +305,7 @@ it.each([
   ['before that is on record', 'update'],
 ] as const)('stops when its host is back and heard %s', async (_, when) => {
   const uuid = await onDeadHost();
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
   const isBack = async () => {
     await world.clock.advance(11_000);
     await world.placement.acquireHosts({ ...AGENT, hosts: ['h1'], leaseMs: 60_000, atMs: world.clock.now() });
@@ -352,9 +348,7 @@ it.each([
 
 it('claims nothing for a group whose host is back and heard before a scheduler is asked again', async () => {
   const uuid = await groupOnDeadHost();
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
   let areSilent = true;
   const asked: string[] = [];
   conductor = await world.conductor((deps) => {

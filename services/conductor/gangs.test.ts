@@ -12,9 +12,7 @@ async function start(hosts: Readonly<Record<string, number>>): Promise<void> {
 }
 
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 async function gang(count: number, minCount: number): Promise<string> {

@@ -29,9 +29,7 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 async function anActiveInstance() {

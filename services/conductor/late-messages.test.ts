@@ -75,9 +75,7 @@ async function aStory() {
       await world.clock.advance(60_000);
       const { state, host } = await world.only();
       const outcome = { state, host, runs: world.runs(), claims: await world.claims(), harmed: world.harmed };
-      const closing = conductor.close();
-      await world.clock.advance(1_000);
-      await closing;
+      await world.closed(conductor);
       return outcome;
     },
   };

@@ -1,7 +1,4 @@
-import { callMethod } from '#libs/bus/typed-calls';
 import type { HostDiscrepancy } from '#libs/contracts/compute';
-import { deleteHostMethod } from '#libs/contracts/hosts';
-import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { RunningInstance } from '#libs/contracts/stats';
 import type { Attempt, Instance } from '#libs/domain/instance';
 import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
@@ -25,9 +22,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 /** The store goes on from a copy that has this record. */
@@ -151,7 +146,7 @@ it('is built nowhere else while a host is down on which it may run, and is found
 
 it('is built when an operator deletes the silent host', async () => {
   await waitsForSilentHost();
-  expect(await deleteHost('h2')).toBe('deleted');
+  expect(await world.deleteHost('h2')).toBe('deleted');
   await world.clock.advance(20_000);
   expect(world.orders).toMatchObject([{ instanceUuid: uuid, host: 'h1' }]);
 });
@@ -159,7 +154,7 @@ it('is built when an operator deletes the silent host', async () => {
 it('is built when an operator wants to delete the silent host, which has instances yet', async () => {
   await waitsForSilentHost();
   await anotherOnSilentHost();
-  expect(await deleteHost('h2')).toBe('host_has_instances');
+  expect(await world.deleteHost('h2')).toMatchObject({ reason: 'host_has_instances' });
   await world.clock.advance(20_000);
   expect(world.orders).toMatchObject([{ instanceUuid: uuid, host: 'h1' }]);
 });
@@ -178,20 +173,6 @@ async function anotherOnSilentHost(): Promise<string> {
   const there = { state: 'active', host: 'h2', claimToken: 1, dueAtMs: undefined, attempts } as const;
   await world.instances.create(other, [anInstance({ uuid: other, requestId: other, ...there })]);
   return other;
-}
-
-async function deleteHost(host: string): Promise<string> {
-  const answered = callMethod(
-    { bus: world.bus, queue: RPC_CONDUCTOR },
-    deleteHostMethod,
-    { host },
-    { timeoutMs: 1_000 },
-  ).then(
-    () => 'deleted',
-    (error: { reason: string }) => error.reason,
-  );
-  await world.clock.advance(0);
-  return answered;
 }
 
 const BUILDING = { state: 'building', host: 'h1', claimToken: 1, attempts: [OPEN] } as const;
@@ -561,7 +542,7 @@ it('is destroyed on a host that is carried, and was deleted: the order goes to i
   const stop = await world.serveOrdersUntil('rack');
   await restored({ state: 'active', host: 'h2', dueAtMs: undefined, attempts: [{ ...OPEN, outcome: 'evacuated' }] });
   await world.setUp('h1', false);
-  expect(await deleteHost('h1')).toBe('deleted');
+  expect(await world.deleteHost('h1')).toBe('deleted');
   expect(world.destroys).toMatchObject([{ instanceUuid: uuid, host: 'h1', attempt: 1 }]);
   await stop();
 });

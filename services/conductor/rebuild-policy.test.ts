@@ -16,9 +16,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 async function built(policy: 'never' | 'evacuate', count = 1): Promise<void> {

@@ -1,17 +1,11 @@
 import { BerthError } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
-import { senderLog } from '#libs/runtime/sender-log';
 import type { Conductor } from './conductor';
-import { eventPublisher } from './events/publish-events';
-import { Hearing } from './losses/hearing';
-import { conductorMetrics } from './metrics';
+import { makeConductor } from './make-conductor';
 import { lookAt } from './observation';
-import { PendingQueue } from './pending/pending-queue';
 import { reconcileLoop } from './reconcile-loop';
 import { ConductorWorld } from './testing/conductor-world';
-import { QuotaJudge } from './triggers/admission/within-quota';
-import { retryOptions } from './triggers/settle-message';
 
 const away = new BerthError('unavailable', 'store_away', 'the store is away');
 
@@ -21,24 +15,12 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
   let conductor: Conductor | undefined;
   let answerCall: (answer: never) => void = () => {};
   const running = await world.conductor((deps) => {
-    const measured = conductorMetrics(createMetrics({}));
-    const events = eventPublisher(deps.bus, deps.instances, deps.log);
-    const pending = new PendingQueue(deps.instances, deps.clock);
-    const parts = {
-      ...deps,
-      events,
-      pending,
-      hearing: new Hearing(),
-      quotas: new QuotaJudge(),
-      measured,
-      refusals: senderLog(deps.log, deps.clock),
-      stopping: new AbortController().signal,
-    };
+    const made = makeConductor({ ...deps, metrics: createMetrics({}) }, new AbortController().signal);
     const bus = { call: () => new Promise((_, reject) => (answerCall = reject)) } as unknown as Conductor['bus'];
     const identify = () => deps.placement.identify();
     const consumers = () => Promise.reject(away);
     const placement = { ...deps.placement, identify, consumers } as unknown as Conductor['placement'];
-    conductor = { ...parts, bus, placement, retry: retryOptions(parts) };
+    conductor = { ...made, bus, placement };
     return deps;
   });
   await world.request(2);
@@ -58,7 +40,5 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
   expect(await outcome).toBe(away);
   process.off('unhandledRejection', hear);
   expect(unhandled).toEqual([]);
-  const closing = running.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(running);
 });

@@ -274,9 +274,7 @@ it('rests, harms nothing and tells every step, whatever triggers come, in any or
       await world.clock.advance(60_000);
       expect(eventGaps(world.events, await world.all())).toEqual([]);
 
-      const closing = Promise.all(conductors.map((conductor) => conductor.close()));
-      await world.clock.advance(1_000);
-      await closing;
+      await world.closed(...conductors);
     }),
     { numRuns: 100 },
   );

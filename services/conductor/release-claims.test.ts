@@ -14,9 +14,7 @@ beforeEach(async () => {
   conductor = await world.conductor();
 });
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 const release = async (instanceUuid: string, claimToken: number) => {

@@ -15,22 +15,17 @@ import { BUILD_REQUESTS, BUILD_RESULTS, HOST_LEASES, RPC_CONDUCTOR } from '#libs
 import { releaseClaimsMethod } from '#libs/contracts/release-claims';
 import { sleep } from '#libs/domain/clock';
 import { flavorCalls } from '#libs/fleet-settings/serve-flavors';
-import { senderLog } from '#libs/runtime/sender-log';
 import type { Running } from '#libs/runtime/service';
 import type { Conductor } from './conductor';
 import type { ConductorDeps } from './context';
 import { keepDraining, OUTBOX_LEASE } from './events/drain-outbox';
-import { eventPublisher } from './events/publish-events';
 import { listDoubts } from './lists/list-doubts';
 import { listInstances } from './lists/list-instances';
-import { Hearing } from './losses/hearing';
-import { conductorMetrics } from './metrics';
+import { makeConductor } from './make-conductor';
 import { healAllocation } from './nodes/heal-allocation';
 import { renewLeases } from './nodes/renew-leases';
 import { keepQueue, PENDING_LEASE } from './pending/keep-queue';
-import { PendingQueue } from './pending/pending-queue';
 import { releaseClaims } from './release-claims';
-import { QuotaJudge } from './triggers/admission/within-quota';
 import { AUDIT_LEASE, audit } from './triggers/audit';
 import { onBuildReport } from './triggers/build-report';
 import { onBuildRequest } from './triggers/build-request';
@@ -42,7 +37,7 @@ import { sweepOverdue } from './triggers/overdue-sweep';
 import { onPowerReport } from './triggers/power-report';
 import { REBUILD_LEASE, rebuildDead } from './triggers/rebuild/rebuild-dead';
 import { settleDoubt } from './triggers/settle-doubt';
-import { refuseRequest, retryOptions, settleMessage } from './triggers/settle-message';
+import { refuseRequest, settleMessage } from './triggers/settle-message';
 import { onTerminateRequest } from './triggers/terminate-request';
 
 type Handler = (c: Conductor, message: IncomingMessage, isRepeated: boolean) => Promise<Settlement | void>;
@@ -65,19 +60,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   const stop = new AbortController();
   // Every call and every wait in hand listens to it.
   setMaxListeners(0, stop.signal);
-  const events = eventPublisher(deps.bus, deps.instances, deps.log);
-  const pending = new PendingQueue(deps.instances, deps.clock);
-  const running = {
-    ...deps,
-    events,
-    pending,
-    quotas: new QuotaJudge(),
-    hearing: new Hearing(),
-    measured: conductorMetrics(deps.metrics),
-    refusals: senderLog(deps.log, deps.clock),
-    stopping: stop.signal,
-  };
-  const c: Conductor = { ...running, retry: retryOptions(running) };
+  const c = makeConductor(deps, stop.signal);
   const { prefetch } = c.config;
   const take = (handlers: Readonly<Record<string, Handler>>) => async (message: IncomingMessage) => {
     const handle = Object.hasOwn(handlers, message.type) ? handlers[message.type] : undefined;

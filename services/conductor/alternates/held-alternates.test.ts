@@ -13,9 +13,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = Promise.all(conductors.splice(0).map((conductor) => conductor.close()));
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(...conductors.splice(0));
 });
 
 /** One that h1 has been ordered to build and says nothing of, with what a scheduler would hold of h2 and h3; its uuid. */

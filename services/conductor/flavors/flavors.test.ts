@@ -28,9 +28,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 const TENANT: Identity = { kind: 'project', projectId: 'project-1' };

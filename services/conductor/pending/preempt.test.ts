@@ -15,9 +15,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = Promise.all(conductors.splice(0).map((conductor) => conductor.close()));
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(...conductors.splice(0));
 });
 
 async function request(admission = {}): Promise<string> {

@@ -16,9 +16,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });
 
 const attemptsOf = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);

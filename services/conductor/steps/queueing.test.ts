@@ -20,7 +20,5 @@ it('leaves alone what was claimed since, when its host says again that it has ma
   const after = await recordRequeued(parts as Conductor, lookAt(before, { kind: 'interrupted' }), before);
   expect(after?.record).toMatchObject({ state: 'active' });
   expect(await world.claims()).toEqual([`${uuid} h1`]);
-  const closing = conductor.close();
-  await world.clock.advance(1_000);
-  await closing;
+  await world.closed(conductor);
 });

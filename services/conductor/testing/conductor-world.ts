@@ -17,6 +17,7 @@ import {
 } from '#libs/contracts/compute';
 import { buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { type ListGroupsResponse, listGroupsMethod } from '#libs/contracts/groups';
+import { deleteHostMethod } from '#libs/contracts/hosts';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
 import {
   type InstanceEvent,
@@ -164,6 +165,24 @@ export class ConductorWorld {
       ...answer(listQuotasMethod, async () => ({ projects: [], defaultLimits: this.defaultLimits })),
     });
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));
+  }
+
+  /** Deletes a host; resolves to `deleted`, or the error. */
+  async deleteHost(host: string): Promise<'deleted' | BerthError> {
+    const on = { bus: this.bus, queue: RPC_CONDUCTOR };
+    const answered = callMethod(on, deleteHostMethod, { host }, { timeoutMs: 1_000 }).then(
+      () => 'deleted' as const,
+      (thrown: unknown) => BerthError.from(thrown),
+    );
+    await this.clock.advance(0);
+    return answered;
+  }
+
+  /** Closes conductors, which wait for some of their work on this world's clock. */
+  async closed(...conductors: readonly Running[]): Promise<void> {
+    const closing = Promise.all(conductors.map((conductor) => conductor.close()));
+    await this.clock.advance(1_000);
+    await closing;
   }
 
   /** Starts a conductor; `wrap` may put something between it and what it works with. */

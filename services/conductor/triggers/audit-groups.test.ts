@@ -46,9 +46,7 @@ describe('an audit', () => {
   });
 
   afterEach(async () => {
-    const closing = conductor.close();
-    await world.clock.advance(1_000);
-    await closing;
+    await world.closed(conductor);
   });
 
   it('shows a member that was let in by force until it has left', async () => {
