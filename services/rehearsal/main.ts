@@ -1,6 +1,6 @@
 /* What others see of rehearsals. */
 
-export { findHosts, type WantedHosts } from './fork/find-hosts';
+export { domainsOf, findHosts, type WantedHosts } from './fork/find-hosts';
 export { decodeSnapshot, encodeSnapshot, type FleetSnapshot, takeSnapshot } from './fork/fleet-snapshot';
 export type { ForkOptions } from './fork/fork-fleet';
 export { type Durations, durationsOf } from './hosts/durations';

@@ -29,6 +29,27 @@ export function findHosts({ placement }: FleetSnapshot, { names, metadata }: Wan
   return [...all].sort();
 }
 
+/** A domain of the name `host` is one host. */
+const HOST = 'host';
+
+/**
+ * The hosts of each domain of a name, such as each rack, by the metadata of their aggregates.
+ *
+ * @throws BerthError `not_found / no_such_domain` when no aggregate with hosts has that name in its metadata
+ */
+export function domainsOf({ placement }: FleetSnapshot, name: string): ReadonlyMap<string, readonly string[]> {
+  const aggregates = rowsOf(placement, 'aggregate');
+  const domains = new Map<string, string[]>();
+  for (const host of rowsOf(placement, 'host').values()) {
+    const its = host.aggregates.flatMap((uuid) => aggregates.get(uuid) ?? []);
+    for (const domain of name === HOST ? [host.name] : metadataOf(its, name)) {
+      domains.set(domain, [...(domains.get(domain) ?? []), host.name]);
+    }
+  }
+  if (domains.size > 0) return new Map([...domains].sort(([a], [b]) => (a < b ? -1 : 1)));
+  throw new BerthError('not_found', 'no_such_domain', `no aggregate with hosts says '${name}' in its metadata`);
+}
+
 function noSuchHost(message: string): BerthError {
   return new BerthError('not_found', 'no_such_host', message);
 }

@@ -52,6 +52,15 @@ it('prints one JSON value for programs', async () => {
   expect(metrics).toMatchObject({ refused: { least: 1, most: 1 }, broken: { most: 0 } });
 }, 60_000);
 
+it('tells which domain may be lost, the worst first', async () => {
+  const { code, out } = await rehearse('lose --each host --evacuate --fail-if refused>1');
+  expect(out).toMatch(/^HOST +HOSTS +MOVED +REFUSED +SECONDS +BECAUSE\n/);
+  expect(out.match(/host-\d/g)).toHaveLength(3);
+  expect(code).toBe(0);
+  expect(await rehearse('lose --each host --evacuate --fail-if refused>0')).toMatchObject({ code: 1 });
+  expect(await rehearse('lose --each rack')).toMatchObject({ code: 4 });
+}, 60_000);
+
 it('takes settings of the services, and refuses what is none', async () => {
   expect(await rehearse('disable host-1 --set BERTH_SCHEDULER_PROFILE=pack')).toMatchObject({ code: 0 });
   expect(await rehearse('disable host-1 --set BERTH_SCHEDULER_PROFIL=pack')).toMatchObject({ code: 2 });

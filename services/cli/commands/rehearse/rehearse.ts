@@ -1,35 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
-import { readConfigs } from '#libs/runtime/config';
 import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';
-import { agentOptions } from '../../../compute-agent/options';
-import { conductorOptions } from '../../../conductor/options';
-import {
-  durationsOf,
-  type FleetSnapshot,
-  findHosts,
-  holds,
-  type Operation,
-  type Outcome,
-  rehearse,
-  summarize,
-  type Traffic,
-} from '../../../rehearsal/main';
-import { trafficOf } from '../../../replay/main';
-import { schedulerOptions } from '../../../scheduler/options';
+import { type FleetSnapshot, findHosts, holds, type Operation, summarize } from '../../../rehearsal/main';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
-import { addSettingFlags, readSettings, unknownSettings, withFlags } from '../../settings';
-import { withProgress } from '../../views/progress';
+import { addSettingFlags, readSettings } from '../../settings';
 import { addAdmissionFlags, admissionOf } from '../build/admission-flags';
 import { addRequestFlags, requestSpecOf } from '../build/request-flags';
 import { amount } from '../number-flags';
-import { recordFolderOf } from '../record/record-flags';
 import { drawTimelines } from './draw-timeline';
+import { loseEach } from './lose-each';
+import { prepareRehearsals } from './prepare';
 import { readFleet, saveFleet } from './read-fleet';
-import { addRehearsalFlags, hostsCommand, type RehearsalFlags, STORE_SETTINGS } from './rehearsal-flags';
+import { addRehearsalFlags, hostsCommand, STORE_SETTINGS } from './rehearsal-flags';
 import { showSummary } from './show-summary';
 
 /** `berth rehearse drain | lose | disable | delete | build | save`: what would happen, on a fork of the fleet. */
@@ -80,20 +65,23 @@ function loseCommand(context: Context): CommandUnknownOpts {
       'an operator evacuates all of it; without, only what asked for it is (--rebuild evacuate)',
       false,
     )
+    .option('--each <name>', 'each domain of this name in turn, as rack, availability_zone or host: which may die now?')
     .option('--parallel <n>', 'evacuate so many instances at once', amount, 10)
     .option('--timeout <seconds>', 'how long one instance may take', amount, 3_600);
-  addRehearsalFlags(command).action((hosts, flags) =>
-    run(context, command, (fleet) => {
-      const { evacuate, parallel, timeout } = flags;
+  addRehearsalFlags(command).action((hosts, flags) => {
+    const { evacuate, parallel, timeout, each } = flags;
+    const evacuation = evacuate ? { parallel, timeoutMs: timeout * 1_000 } : undefined;
+    if (each !== undefined) return loseEach(context, command, each, evacuation);
+    return run(context, command, (fleet) => {
       const names = hostsOf(fleet, hosts, flags);
-      const evacuation = evacuate ? { parallel, timeoutMs: timeout * 1_000 } : undefined;
       return { operation: { kind: 'lose', hosts: names, evacuation }, title: `Lose ${named(names)}` };
-    }),
-  );
+    });
+  });
   return addHelp(
     command,
     [
       ['berth rehearse lose --zone east --evacuate', 'could the others take all of it, and by when'],
+      ["berth rehearse lose --each rack --evacuate --seeds 1 --fail-if 'refused>0'", 'may any rack die now?'],
       ["berth rehearse lose --in rack=r12 --evacuate --seeds 100 --fail-if 'refused>0'", 'may this rack die now?'],
     ],
     EXITS,
@@ -217,34 +205,15 @@ interface Asked {
 }
 
 async function run(context: Context, command: CommandUnknownOpts, ask: (fleet: FleetSnapshot) => Asked): Promise<void> {
-  const { terminal, clock, interrupted } = context;
-  const flags = command.opts() as unknown as RehearsalFlags;
-  const { seeds: count, kill: kills, limit, jobs, failIf, json, svg } = flags;
-  const env = { ...withFlags(STORE_SETTINGS, command, context.env), ...Object.fromEntries(flags.set) };
-  const { placement } = readConfigs(SERVICE_SETTINGS, env, unknownSettings(env));
-  const snapshot = await readFleet(context, flags.from, placement);
-  const ageMs = clock.now() - snapshot.takenAtMs;
+  const { terminal } = context;
+  const prepared = await prepareRehearsals(context, command);
+  const { snapshot, ageMs, durations, flags } = prepared;
+  const { json, svg, failIf } = flags;
   const { operation, title } = ask(snapshot);
-  const given = { buildMs: inMs(flags.buildTime), copyMs: inMs(flags.copyTime) };
-  const work = {
-    snapshot,
-    fork: { settings: env, ...given },
-    options: { operation, kills, limitMs: limit * 1_000, traffic: readTraffic(context, command, flags) },
-  };
-  const startedMs = clock.elapsed();
-  const seeds = Array.from({ length: count }, (_, n) => n + 1);
-  const outcomes: Outcome[] = [];
-  await withProgress(terminal, 'rehearsing', async (show) => {
-    for await (const outcome of rehearse(work, seeds, jobs)) {
-      outcomes.push(outcome);
-      show(outcomes.length, count);
-      if (interrupted.aborted) break;
-    }
-  });
-  if (interrupted.aborted) return context.exit(EXIT.interrupted);
+  const rehearsedAll = await prepared.rehearse(operation);
+  if (rehearsedAll === undefined) return context.exit(EXIT.interrupted);
+  const { outcomes, realSeconds } = rehearsedAll;
   const summary = summarize(outcomes);
-  const realSeconds = (clock.elapsed() - startedMs) / 1_000;
-  const durations = durationsOf(snapshot.instances, given);
   const hosts = snapshot.placement.tables['host']?.length ?? 0;
   const rehearsed = { title, ageMs, hosts, instances: snapshot.instances.length, durations, realSeconds };
   const cameAbout = failIf.filter((condition) => holds(condition, summary));
@@ -253,20 +222,4 @@ async function run(context: Context, command: CommandUnknownOpts, ask: (fleet: F
   if (svg !== undefined) await writeFile(svg, drawTimelines(title, outcomes));
   if (!json) for (const { text } of cameAbout) terminal.print(`\ncame about: ${text}`);
   if (cameAbout.length > 0 || summary.broken.length > 0) context.exit(EXIT.failed);
-}
-
-/** So much of a record as `--traffic` says, up to its end. */
-function readTraffic(context: Context, command: CommandUnknownOpts, { traffic: seconds }: RehearsalFlags): Traffic {
-  return seconds === 0 ? [] : trafficOf(recordFolderOf(context, command), seconds * 1_000, context.random);
-}
-
-const SERVICE_SETTINGS = {
-  ...STORE_SETTINGS.tables,
-  scheduler: schedulerOptions,
-  conductor: conductorOptions,
-  agent: agentOptions,
-} as const;
-
-function inMs(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : seconds * 1_000;
 }
