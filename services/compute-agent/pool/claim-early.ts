@@ -37,7 +37,7 @@ export function claimEarly({ clock, random, config, log }: NodeStoreParts): Clai
         // The next report may make it certain again.
         if (!lease.isCertainBy(epoch))
           throw new BerthError('unavailable', 'not_surely_held', `node ${host} may be another's`);
-        await controller.claim(epoch, { systemId: systemId(), isCertain: () => lease.isCertainBy(epoch) });
+        await controller.claim(epoch, { systemId: systemId() || undefined, isCertain: () => lease.isCertainBy(epoch) });
         // Another agent may have ended the session of an earlier claim.
         await controller.status();
       });

@@ -156,7 +156,7 @@ async function firstRecord(
     // One failed answer must not leave a node to an operator.
     const trying = { clock, pollMs: config.nodePollMs, awayMs: FIRST_LOOKS * config.nodePollMs, note() {} };
     const look = async () => {
-      await controller.claim(epoch, { systemId, isNew: true });
+      await controller.claim(epoch, { systemId: systemId || undefined, isNew: true });
       return controller.status();
     };
     const { isOn, systemId: shown = '' } = await patiently(trying, drainEnd, look);

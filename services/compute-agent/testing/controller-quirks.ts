@@ -29,6 +29,8 @@ export interface ControllerQuirks {
   readonly slowOnMs?: number;
   /** Orders are tasks (202), done at the second poll. */
   readonly tasks?: boolean;
+  /** After so many orders another machine answers at the system's path, and all sessions live on. */
+  readonly replacedAfter?: number;
   /** Only an ActionInfo lists the reset types. */
   readonly actionInfo?: boolean;
   /** Nodes whose systems answer 500. */

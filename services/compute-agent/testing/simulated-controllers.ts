@@ -151,6 +151,8 @@ export class SimulatedControllers {
   /** Number of refused logins. */
   refusedLogins = 0;
   #answered = 0;
+  #orderCount = 0;
+  #isReplaced = false;
   #taskCount = 0;
 
   /** @throws Error to cut the connection */
@@ -164,11 +166,27 @@ export class SimulatedControllers {
     if (redirects && !request.path.endsWith('/') && !request.path.includes('?')) {
       return send(308, undefined, { location: `${request.path}/` });
     }
+    this.#replaceIfDue();
     const answer = this.#plain({ ...request, path: request.path.replace(/(.)\/$/, '$1') });
     if (htmlErrors && answer.status === 401) return { ...answer, body: undefined, text: '<html>401</html>' };
     const isTask = tasks && answer.status === 204 && (request.method === 'PATCH' || request.path.includes('/Actions/'));
     if (!isTask) return answer;
     return send(202, { TaskState: 'Running' }, { location: `${TASKS_PATH}/${++this.#taskCount}`, 'retry-after': '0' });
+  }
+
+  /** Somebody else's machines, which run, take the places of all. */
+  #replaceIfDue(): void {
+    const { replacedAfter = Infinity } = this.#options.quirks;
+    if (this.#isReplaced || this.#orderCount < replacedAfter) return;
+    this.#isReplaced = true;
+    for (const { systems } of this.#services.values()) {
+      for (const system of systems.values()) {
+        Object.assign(system, { uuid: system.uuid.replace(/^0badcafe/, '0ddba11e'), isOn: true, assetTag: 'theirs' });
+        system.boots.length = 0;
+        system.bootedAtMs = 0;
+        system.etag++;
+      }
+    }
   }
 
   #plain(request: ControllerRequest): ControllerAnswer {
@@ -318,6 +336,7 @@ export class SimulatedControllers {
   }
 
   #note(system: SimulatedSystem, what: string, { context }: Session, tag?: string): void {
+    this.#orderCount++;
     this.onOrder({ node: system.name, what, context, tag }, system);
   }
 

@@ -1,4 +1,5 @@
 import { sleep } from '#libs/domain/clock';
+import { BerthError } from '#libs/domain/errors';
 import { isFenced, notSurelyHeld } from '../fenced';
 import type { ManagedNode } from './managed-node';
 import type { NodeCleaning } from './node-cleaning';
@@ -63,7 +64,7 @@ async function undeployAtLast(
   uuid: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { node, epoch, isCertain, clock, log, pollMs, closing } = managed;
+  const { node, epoch, isCertain, clock, log, pollMs, closing, health } = managed;
   for (let failures = 0; ; failures++) {
     if (!isCertain()) throw notSurelyHeld(node.record.host, epoch);
     try {
@@ -72,6 +73,7 @@ async function undeployAtLast(
       if (closing.signal.aborted || signal.reason === 'handed_back' || isFenced(thrown)) throw thrown;
       const fields = { event: 'build_not_undone', host: node.record.host, instance_uuid: uuid, error: thrown };
       if (failures === 0) log.warn(fields, 'a build that failed could not be undone, retrying');
+      health.failed(BerthError.from(thrown));
       await sleep(clock, pollMs, closing.signal);
     }
   }

@@ -57,7 +57,7 @@ export function managedNode(parts: BaremetalParts, onRefusal: () => void): Manag
   const health = watchHealth({ node, clock, onHealth, onRefusal });
   const note = (doubt: string) => health.note(doubt);
   const work: NodeWorkParts = { node, controller, clock, pollMs, bootTimeoutMs, awayMs, proof, note };
-  const claim = () => controller.claim(epoch, { systemId: node.record.systemId, isCertain });
+  const claim = () => controller.claim(epoch, { systemId: node.record.systemId || undefined, isCertain });
   return {
     ...parts,
     closing: new AbortController(),

@@ -28,8 +28,11 @@ export interface NodeController {
 }
 
 export interface ClaimTerms {
-  /** The node's machine (`NodeRecord.systemId`); '' while unknown. A replaced machine takes no orders. */
-  readonly systemId?: string;
+  /**
+   * The node's machine (`NodeRecord.systemId`); missing while unknown: then it is the one that answers first. '' for whichever
+   * answers now. A replaced machine takes no orders.
+   */
+  readonly systemId?: string | undefined;
   /** True while nobody else can hold the node; called where the controller itself does not show it. */
   readonly isCertain?: () => boolean;
   /**

@@ -85,6 +85,8 @@ async function open(quirks: ControllerQuirks, systemId = '', sync?: BaremetalPar
   return { driver, controller, system, node, controllers, network, isAvailable, stored: () => stored };
 }
 
+const clockTick = () => new Promise((resolve) => setTimeout(resolve, 5));
+
 const anInstance = () => ({
   uuid: randomUUID(),
   name: 'db-1',
@@ -143,6 +145,36 @@ it('orders nothing of another machine in its place, until an operator takes it o
   ]);
   await driver.close();
 });
+
+it.each([2, 3, 4, 5, 6, 7, 8, 9])(
+  'orders nothing of another machine that takes its place after %i orders, while its session lives',
+  async (replacedAfter) => {
+    for (const quirk of [{}, { refusesContinuous: true }, { dropsAssetTag: true }]) {
+      const { driver, controllers, system, node, isAvailable } = await open({ ...quirk, replacedAfter });
+      const taken: string[] = [];
+      controllers.onOrder = ({ what }, { uuid }) => uuid.startsWith('0ddba11e') && taken.push(what);
+      const instance = anInstance();
+      const work = async () => {
+        await driver.build(instance, never);
+        await driver.stop(instance.uuid);
+        await driver.start(instance.uuid);
+        await driver.destroy(instance.uuid);
+      };
+      const over = new AbortController();
+      const done = work()
+        .then(isAvailable)
+        .catch(() => {})
+        .finally(() => over.abort());
+      const isKnown = () => over.signal.aborted || node.record.health.includes('answers in its place');
+      while (!isKnown()) await clockTick();
+      // A build that fails is undone, which is tried again and again.
+      for (let looks = 0; looks < 10; looks++) await clockTick();
+      expect([taken, system.isOn, system.boots, system.assetTag]).toEqual([[], true, [], 'theirs']);
+      await driver.close();
+      await done;
+    }
+  },
+);
 
 it('takes no node without a record for a new one where no mark is kept', async () => {
   const { driver, controller, system } = await open({ dropsAssetTag: true });

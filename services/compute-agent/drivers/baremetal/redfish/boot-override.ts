@@ -43,6 +43,7 @@ export async function overrideBoot(
   isOnce: boolean,
 ): Promise<void> {
   const { body } = await session.ask(system);
+  session.requireSame(body);
   const boot = bootOf(body);
   requireAllowed(system, boot, device);
   const access = { read: (link: string) => session.ask(link), send: session.send.bind(session) };

@@ -42,6 +42,8 @@ const MAX_CLAIM_TRIES = 5;
 export class FencedSession {
   #epoch = 0;
   #terms: ClaimTerms = {};
+  /** The machine that answered first, where the terms name none. */
+  #seenId = '';
   #isMarkKept = true;
   /** The mark says that the node has no record: nothing is ordered under it. */
   #isMarkedNew = false;
@@ -88,6 +90,26 @@ export class FencedSession {
 
   /** @throws BerthError like `NodeController.claim`. */
   async claim(epoch: number, terms: ClaimTerms): Promise<void> {
+    if (terms.systemId === '') this.#seenId = '';
+    await this.#claimUnder(epoch, terms);
+  }
+
+  /**
+   * A replaced machine is neither marked nor ordered: each order follows a look at the system, which shows which one it is.
+   * Behind a shared service, sessions outlive a machine.
+   *
+   * @param body  of the system
+   * @throws BerthError `failed_precondition / system_changed`
+   */
+  requireSame(body: RedfishAnswer['body']): void {
+    const { systemId = '' } = this.#terms;
+    const expected = systemId || this.#seenId;
+    const present = systemIdOf(body);
+    if (expected === '') this.#seenId = present;
+    else if (isAnother(expected, present)) throw systemChanged(this.node, expected, present);
+  }
+
+  async #claimUnder(epoch: number, terms: ClaimTerms): Promise<void> {
     this.#terms = terms;
     // One at a time: each claim ends the sessions of earlier ones.
     while (this.#claiming) await this.#claiming.catch(() => {});
@@ -153,7 +175,7 @@ export class FencedSession {
     };
     const { isNew = false } = this.#terms;
     const answer = await patchResource(this.system, access, ({ body }) => {
-      this.#requireSame(body);
+      this.requireSame(body);
       const tag = tagOf(body);
       before = markOf(tag);
       if (before !== undefined && before > epoch) throw superseded(this.node, epoch, before);
@@ -174,14 +196,6 @@ export class FencedSession {
     return before;
   }
 
-  /** A replaced machine is neither marked nor ordered. */
-  #requireSame(body: RedfishAnswer['body']): void {
-    const { systemId: expected = '' } = this.#terms;
-    const present = systemIdOf(body);
-    if (expected === '' || !isAnother(expected, present)) return;
-    throw systemChanged(this.node, expected, present);
-  }
-
   async #endOthers(credential: Credential & { kind: 'session' }): Promise<void> {
     for (const session of await this.service.listSessions(credential)) {
       const isOwn = pathOf(session.link) === pathOf(credential.link);
@@ -192,7 +206,7 @@ export class FencedSession {
   }
 
   async #claimed(): Promise<Credential> {
-    if (!this.#isClaimed) await this.claim(this.#epoch, this.#terms);
+    if (!this.#isClaimed) await this.#claimUnder(this.#epoch, this.#terms);
     if (this.#claimedBy === undefined) throw sessionsEnd(this.node);
     return this.#claimedBy;
   }

@@ -37,6 +37,7 @@ export function redfishController(
 
   async function read(): Promise<SystemBody> {
     const { body } = await session.ask(system);
+    session.requireSame(body);
     if (body['PowerState'] === 'On') isComingOn = false;
     return body;
   }
@@ -52,6 +53,7 @@ export function redfishController(
     await overrideBoot(session, at, 'Hdd', true).catch((thrown: unknown) => {
       if (BerthError.from(thrown).reason !== 'boot_device_refused') throw thrown;
     });
+    await read();
   }
 
   return {
