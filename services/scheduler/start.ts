@@ -106,12 +106,10 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const noteUnavailable = () => {
     lastRefusalMs = clock.elapsed();
   };
-  const { hostTimeoutMs } = config;
-  const silence = { hostTimeoutMs, isListening, lastRefusalMs: () => lastRefusalMs };
+  const silence = { hostTimeoutMs: config.hostTimeoutMs, isListening, lastRefusalMs: () => lastRefusalMs };
   const sweeping = sweepHosts({ ...deps, ...silence }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
   const ending = sweepLeases(deps, closing.signal);
-  const options = { prefetch: config.prefetch };
   const grouping = { placement, mirror, clock, catchUp: () => catchUp({ placement, mirror }, closing) };
   const all = {
     ...scheduler.calls(),
@@ -120,7 +118,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...groupCalls(grouping),
     ...nodeCalls(deps),
   };
-  const calls = await bus.serve(RPC_SCHEDULER, all, options);
+  const calls = await bus.serve(RPC_SCHEDULER, all, { prefetch: config.prefetch });
   const ofReports = { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) };
   const reports = await bus.serve(
     STATS,

@@ -31,173 +31,193 @@ export function memoryInstanceStore(
   maxOutbox = MAX_OUTBOX,
   holders?: HostHolders,
 ): InstanceStore {
-  const outbox = memoryOutbox(clock);
-  const records = new Map<string, Instance>();
-  const requests = new Map<string, readonly string[]>();
-  /** Due times are beside the records, because `takeDue` moves them without writing the record. */
-  const dueAtMs = new Map<string, number>();
-  const pending = new Set<string>();
-  const byHost = new Map<string, Set<string>>();
-  const countsByProject = new Map<string, number>();
-  /** All uuids in order, for paging; undefined after a creation, until it is needed. */
-  let sorted: string[] | undefined;
-  /** When the newest of the instances that were forgotten was created. */
-  let forgottenUpToMs = 0;
-
+  const r = new Records(clock);
   const isFenced = ({ host, epoch }: Fence) => holders?.isHeldBy(host, epoch, clock.now()) ?? false;
-
-  const present = (uuids: readonly string[]) =>
-    uuids.map((uuid) => records.get(uuid)).filter((instance) => instance !== undefined);
-
-  const moveTo = (uuid: string, host: string | undefined) => {
-    const before = records.get(uuid)?.host;
-    if (before === host) return;
-    const left = byHost.get(before ?? '');
-    left?.delete(uuid);
-    if (left?.size === 0) byHost.delete(before ?? '');
-    if (host !== undefined) byHost.set(host, (byHost.get(host) ?? new Set()).add(uuid));
-  };
-
-  const count = ({ projectId }: Instance, change: 1 | -1) => {
-    const next = (countsByProject.get(projectId) ?? 0) + change;
-    if (next === 0) countsByProject.delete(projectId);
-    else countsByProject.set(projectId, next);
-  };
-
-  const write = (instance: Instance) => {
-    if (!records.has(instance.uuid)) count(instance, 1);
-    moveTo(instance.uuid, instance.host);
-    if (instance.state === 'pending') pending.add(instance.uuid);
-    else pending.delete(instance.uuid);
-    records.set(instance.uuid, instance);
-    if (instance.dueAtMs === undefined) dueAtMs.delete(instance.uuid);
-    else dueAtMs.set(instance.uuid, instance.dueAtMs);
-    return outbox.put(instance);
-  };
-
-  const candidates = (filter: InstanceFilter): readonly string[] => {
-    if (filter.requestId !== undefined) return [...(requests.get(filter.requestId) ?? [])].sort();
-    if (filter.host !== undefined) return [...(byHost.get(filter.host) ?? [])].sort();
-    sorted ??= [...records.keys()].sort();
-    return sorted;
-  };
-
   return {
     ...memoryDoubtStore(),
+    ...recordLists(r),
 
     async create(requestId, instances, { publishedAtMs = Infinity, maxOfProject = Infinity } = {}) {
-      const known = requests.get(requestId);
-      if (known) return { created: false, instances: present(known) };
-      const taken = instances.find((instance) => records.has(instance.uuid));
+      const known = r.requests.get(requestId);
+      if (known) return { created: false, instances: r.present(known) };
+      const taken = instances.find((instance) => r.records.has(instance.uuid));
       if (taken) throw instanceExists(taken.uuid);
-      if (publishedAtMs <= forgottenUpToMs) throw requestExpired(requestId);
-      if (outbox.size >= maxOutbox) throw outboxFull();
+      if (publishedAtMs <= r.forgottenUpToMs) throw requestExpired(requestId);
+      if (r.outbox.size >= maxOutbox) throw outboxFull();
       const projectId = instances[0]?.projectId ?? '';
-      if ((countsByProject.get(projectId) ?? 0) + instances.length > maxOfProject) {
+      if ((r.countsByProject.get(projectId) ?? 0) + instances.length > maxOfProject) {
         throw tooManyRecords(projectId, maxOfProject);
       }
-      instances.forEach(write);
-      sorted = undefined;
-      requests.set(
+      instances.forEach((one) => r.write(one));
+      r.sorted = undefined;
+      r.requests.set(
         requestId,
         instances.map((instance) => instance.uuid),
       );
       return { created: true, instances: [...instances] };
     },
 
-    async get(uuids) {
-      return present(uuids);
-    },
-
     async update(next, { fence, storedAtMs } = {}) {
-      const stored = records.get(next.uuid);
+      const stored = r.records.get(next.uuid);
       if (fence && !isFenced(fence)) return { updated: false, instance: stored, unpublished: [], isUnfenced: true };
       const isOther = storedAtMs !== undefined && stored?.updatedAtMs !== storedAtMs;
       if (stored?.version !== next.version - 1 || isOther) {
         return { updated: false, instance: stored, unpublished: [] };
       }
-      return { updated: true, instance: next, unpublished: write(next) };
+      return { updated: true, instance: next, unpublished: r.write(next) };
     },
 
     async markPublished(uuid, version) {
-      outbox.take(uuid, version);
+      r.outbox.take(uuid, version);
     },
 
     async scanOutbox(minAgeMs, onRows) {
-      const size = outbox.measure();
-      const rows = outbox.read(minAgeMs);
+      const size = r.outbox.measure();
+      const rows = r.outbox.read(minAgeMs);
       if (rows.length > 0) await onRows(rows);
       return size;
     },
 
+    async takeDue(nowMs, leaseMs, limit) {
+      const due = [...r.dueAtMs].filter(([, atMs]) => atMs <= nowMs).sort(byTime);
+      const taken = due.slice(0, limit).map(([uuid]) => uuid);
+      for (const uuid of taken) r.dueAtMs.set(uuid, nowMs + leaseMs);
+      return r.present(taken);
+    },
+
+    async nextDue(afterMs, limit) {
+      const next = [...r.dueAtMs].filter(([, atMs]) => atMs > afterMs).sort(byTime);
+      return r.present(next.slice(0, limit).map(([uuid]) => uuid));
+    },
+
+    async forget(beforeMs, limit, kept) {
+      return r.forget(beforeMs, limit, kept);
+    },
+
+    async close() {},
+  };
+}
+
+/** The records and what finds them. */
+class Records {
+  readonly records = new Map<string, Instance>();
+  readonly requests = new Map<string, readonly string[]>();
+  /** Due times are beside the records, because `takeDue` moves them without writing the record. */
+  readonly dueAtMs = new Map<string, number>();
+  readonly pending = new Set<string>();
+  readonly byHost = new Map<string, Set<string>>();
+  readonly countsByProject = new Map<string, number>();
+  readonly outbox: ReturnType<typeof memoryOutbox>;
+  /** All uuids in order, for paging; undefined after a creation, until it is needed. */
+  sorted: string[] | undefined;
+  /** When the newest of the instances that were forgotten was created. */
+  forgottenUpToMs = 0;
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.outbox = memoryOutbox(clock);
+  }
+
+  present(uuids: readonly string[]): Instance[] {
+    return uuids.map((uuid) => this.records.get(uuid)).filter((instance) => instance !== undefined);
+  }
+
+  write(instance: Instance) {
+    if (!this.records.has(instance.uuid)) this.#count(instance, 1);
+    this.#moveTo(instance.uuid, instance.host);
+    if (instance.state === 'pending') this.pending.add(instance.uuid);
+    else this.pending.delete(instance.uuid);
+    this.records.set(instance.uuid, instance);
+    if (instance.dueAtMs === undefined) this.dueAtMs.delete(instance.uuid);
+    else this.dueAtMs.set(instance.uuid, instance.dueAtMs);
+    return this.outbox.put(instance);
+  }
+
+  candidates(filter: InstanceFilter): readonly string[] {
+    if (filter.requestId !== undefined) return [...(this.requests.get(filter.requestId) ?? [])].sort();
+    if (filter.host !== undefined) return [...(this.byHost.get(filter.host) ?? [])].sort();
+    this.sorted ??= [...this.records.keys()].sort();
+    return this.sorted;
+  }
+
+  /** Deletes old records that have ended, and resolves to their number. */
+  forget(...[beforeMs, limit, kept]: Parameters<InstanceStore['forget']>): number {
+    const old: Instance[] = [];
+    for (const instance of this.records.values()) {
+      if (old.length === limit) break;
+      const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
+      if (isOld && !isKept(instance, beforeMs, kept) && !this.outbox.has(instance.uuid)) old.push(instance);
+    }
+    for (const instance of old) {
+      const { uuid, requestId, createdAtMs } = instance;
+      this.#count(instance, -1);
+      this.forgottenUpToMs = Math.max(this.forgottenUpToMs, createdAtMs);
+      this.#moveTo(uuid, undefined);
+      this.records.delete(uuid);
+      const left = this.requests.get(requestId)?.filter((other) => this.records.has(other)) ?? [];
+      if (left.length === 0) this.requests.delete(requestId);
+    }
+    if (old.length > 0) this.sorted = undefined;
+    return old.length;
+  }
+
+  #moveTo(uuid: string, host: string | undefined): void {
+    const before = this.records.get(uuid)?.host;
+    if (before === host) return;
+    const left = this.byHost.get(before ?? '');
+    left?.delete(uuid);
+    if (left?.size === 0) this.byHost.delete(before ?? '');
+    if (host !== undefined) this.byHost.set(host, (this.byHost.get(host) ?? new Set()).add(uuid));
+  }
+
+  #count({ projectId }: Instance, change: 1 | -1): void {
+    const next = (this.countsByProject.get(projectId) ?? 0) + change;
+    if (next === 0) this.countsByProject.delete(projectId);
+    else this.countsByProject.set(projectId, next);
+  }
+}
+
+type Lists = Pick<InstanceStore, 'get' | 'countPending' | 'countStates' | 'pendingUuids' | 'list' | 'hosts' | 'scan'>;
+
+function recordLists(r: Records): Lists {
+  return {
+    async get(uuids) {
+      return r.present(uuids);
+    },
+
     async countPending(projectId) {
-      if (projectId === undefined) return pending.size;
-      return present([...pending]).filter((instance) => instance.projectId === projectId).length;
+      if (projectId === undefined) return r.pending.size;
+      return r.present([...r.pending]).filter((instance) => instance.projectId === projectId).length;
     },
 
     async countStates() {
       const counts = new Map<InstanceState, number>();
-      for (const { state } of records.values()) counts.set(state, (counts.get(state) ?? 0) + 1);
+      for (const { state } of r.records.values()) counts.set(state, (counts.get(state) ?? 0) + 1);
       return counts;
     },
 
     async pendingUuids(limit) {
-      return [...pending].sort().slice(0, limit);
+      return [...r.pending].sort().slice(0, limit);
     },
 
     async list(filter, marker, limit) {
-      const uuids = candidates(filter);
+      const uuids = r.candidates(filter);
       const found: Instance[] = [];
       for (let i = marker === undefined ? 0 : indexAfter(uuids, marker); i < uuids.length; i++) {
         if (found.length >= limit) break;
-        const instance = records.get(uuids[i] ?? '');
+        const instance = r.records.get(uuids[i] ?? '');
         if (instance && matches(filter, instance)) found.push(instance);
       }
       return found;
     },
 
     async hosts(marker, limit) {
-      const names = [...byHost.keys()].sort();
+      const names = [...r.byHost.keys()].sort();
       return names.slice(indexAfter(names, marker)).slice(0, limit);
     },
 
-    async takeDue(nowMs, leaseMs, limit) {
-      const due = [...dueAtMs].filter(([, atMs]) => atMs <= nowMs).sort(byTime);
-      const taken = due.slice(0, limit).map(([uuid]) => uuid);
-      for (const uuid of taken) dueAtMs.set(uuid, nowMs + leaseMs);
-      return present(taken);
-    },
-
-    async nextDue(afterMs, limit) {
-      const next = [...dueAtMs].filter(([, atMs]) => atMs > afterMs).sort(byTime);
-      return present(next.slice(0, limit).map(([uuid]) => uuid));
-    },
-
     async scan(onRows) {
-      if (records.size > 0) await onRows([...records.values()]);
+      if (r.records.size > 0) await onRows([...r.records.values()]);
     },
-
-    async forget(beforeMs, limit, kept) {
-      const old: Instance[] = [];
-      for (const instance of records.values()) {
-        if (old.length === limit) break;
-        const isOld = hasEnded(instance) && instance.updatedAtMs < beforeMs;
-        if (isOld && !isKept(instance, beforeMs, kept) && !outbox.has(instance.uuid)) old.push(instance);
-      }
-      for (const instance of old) {
-        const { uuid, requestId, createdAtMs } = instance;
-        count(instance, -1);
-        forgottenUpToMs = Math.max(forgottenUpToMs, createdAtMs);
-        moveTo(uuid, undefined);
-        records.delete(uuid);
-        const left = requests.get(requestId)?.filter((other) => records.has(other)) ?? [];
-        if (left.length === 0) requests.delete(requestId);
-      }
-      if (old.length > 0) sorted = undefined;
-      return old.length;
-    },
-
-    async close() {},
   };
 }
 

@@ -58,28 +58,15 @@ interface Write {
  * the outcome of the whole batch is unknown.
  */
 export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox = MAX_OUTBOX): InstanceStore {
-  const records = `{${cell}}:instances`;
-  /** Key of the placement store, in the same cell. */
-  const holder = `{${cell}}:host-holders`;
-  const requests = `${records}:requests`;
-  const index = `${records}:index`;
-  const due = `${records}:due`;
-  /** Its name is of a time when only deleted instances were in it. */
-  const ended = `${records}:deleted`;
-  const outbox = `${records}:outbox`;
-  const forgotten = `${records}:forgotten`;
-  const specs = `${records}:specs`;
+  const keys = instanceKeys(cell);
+  const { requests, records, index, due, ended, outbox, forgotten, specs, holder } = keys;
   const shared = new SharedSpecs((requestIds) => client.run((redis) => redis.hmget(specs, ...requestIds)));
-
-  const page = async (prefix: string, marker: string, limit: number) => {
-    const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
-    return shared.fromRecords(answer as string[]);
-  };
+  const on: OnRecords = { client, keys, shared, get: recordReader(client, keys, shared) };
 
   const writeInBatch = batchPerTick(MAX_WRITES, weightOf, async (writes: readonly Write[]) => {
-    const keys = [requests, records, index, due, ended, outbox, forgotten, specs, holder];
+    const written = [requests, records, index, due, ended, outbox, forgotten, specs, holder];
     const args = [maxOutbox, ...writes.flatMap((one) => one.args)];
-    return (await client.runScript(scripts['instance-write'], keys, args)) as [outcome: string, ...string[]][];
+    return (await client.runScript(scripts['instance-write'], written, args)) as [outcome: string, ...string[]][];
   });
 
   const marks = new WaitingMarks((uuid, version) => writeInBatch({ args: ['published', uuid, version], count: 1 }));
@@ -88,89 +75,12 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
     return writeInBatch(one);
   };
 
-  const lengthOf = (uuids: readonly string[]) => uuids.length;
-  const read = batchPerTick(PAGE, lengthOf, async (asked) => {
-    const answer = await client.run((redis) => redis.hmget(records, ...asked.flat()));
-    let end = 0;
-    return asked.map(({ length }) => answer.slice(end, (end += length)));
-  });
-
-  const get = async (uuids: readonly string[]) => {
-    const found: Instance[] = [];
-    for (let from = 0; from < uuids.length; from += PAGE) {
-      const answer = await read(uuids.slice(from, from + PAGE));
-      found.push(...(await shared.fromRecords(answer.filter((record) => record !== null))));
-    }
-    return found;
-  };
-
-  /** The instances of `uuids` that match a filter, as `list` answers them. */
-  const among = async (uuids: readonly string[], filter: InstanceFilter, marker: string, limit: number) => {
-    const after = uuids.filter((uuid) => uuid > marker).sort();
-    return (await get(after)).filter((instance) => matches(filter, instance)).slice(0, limit);
-  };
-
-  const listRequest = async (filter: InstanceFilter, requestId: string, marker: string, limit: number) => {
-    const known = await client.run((redis) => redis.hget(requests, requestId));
-    return among(known?.split(',') ?? [], filter, marker, limit);
-  };
-
-  const listIndex = async (filter: InstanceFilter, marker: string, limit: number) => {
-    const { prefix, isWhole } = indexFor(filter);
-    const found: Instance[] = [];
-    for (let after = marker; ; ) {
-      const size = isWhole ? Math.min(PAGE, limit - found.length) : PAGE;
-      const rows = size > 0 ? await page(prefix, after, size) : [];
-      found.push(...rows.filter((instance) => matches(filter, instance)));
-      if (rows.length < size || found.length >= limit) return found.slice(0, limit);
-      after = rows.at(-1)?.uuid ?? '';
-    }
-  };
-
-  /** The index has instances at rest, `due` the others; one that comes to rest meanwhile is in both. */
-  const listState = async (filter: InstanceFilter, marker: string, limit: number) => {
-    const inTransit = await client.run((redis) => redis.zrange(due, '0', '-1'));
-    const found = await among(inTransit, filter, marker, limit);
-    const atRest = await listIndex(filter, marker, limit);
-    const byUuid = new Map([...found, ...atRest].map((instance) => [instance.uuid, instance]));
-    return [...byUuid.values()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).slice(0, limit);
-  };
-
   return {
     ...redisDoubtStore(client, cell),
-
-    async create(requestId, instances, { publishedAtMs = '', maxOfProject = '' } = {}) {
-      const spec = shared.sharedBy(instances);
-      const rows = instances.flatMap((one) => [one.uuid, one.projectId, shared.toRecord(one, spec)]);
-      const specText = spec === undefined ? '' : Buffer.from(spec).toString('base64');
-      const args = ['create', requestId, publishedAtMs, maxOfProject, specText, instances.length, ...rows];
-      const [outcome, ...details] = await write({ args, count: instances.length });
-      if (outcome === 'exists') throw instanceExists(details[0] ?? '');
-      if (outcome === 'expired') throw requestExpired(requestId);
-      if (outcome === 'full') throw outboxFull();
-      if (outcome === 'too_many') throw tooManyRecords(instances[0]?.projectId ?? '', Number(maxOfProject));
-      if (outcome !== 'created') return { created: false, instances: await shared.fromRecords(details) };
-      if (spec !== undefined) shared.share(requestId, spec);
-      return { created: true, instances: [...instances] };
-    },
-
-    get,
-
-    async update(next, { fence, storedAtMs = '' } = {}) {
-      const fenced = fence ? ['fenced', fence.host, fence.epoch] : [];
-      const args = [...fenced, 'update', next.uuid, storedAtMs, shared.toRecord(next)];
-      const [outcome, detail] = await write({ args, count: 1 });
-      if (outcome === 'unfenced') {
-        const [stored] = await get([next.uuid]);
-        return { updated: false, instance: stored, unpublished: [], isUnfenced: true };
-      }
-      if (outcome === 'updated') {
-        const before = detail === undefined ? [] : fromEvents(detail);
-        return { updated: true, instance: next, unpublished: [...before, next] };
-      }
-      const [instance] = await shared.fromRecords(detail === undefined ? [] : [detail]);
-      return { updated: false, instance, unpublished: [] };
-    },
+    ...recordWrites(on, write),
+    ...recordLists(on),
+    ...recordCounts(on),
+    get: on.get,
 
     markPublished: (uuid, version) => marks.add(uuid, version),
 
@@ -188,6 +98,202 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       }
     },
 
+    async takeDue(nowMs, leaseMs, limit) {
+      const args = [nowMs, nowMs + leaseMs, limit];
+      const answer = await client.runScript(scripts['instance-take-due'], [due, records], args);
+      return shared.fromRecords(answer as string[]);
+    },
+
+    async nextDue(afterMs, limit) {
+      const found = await client.run((redis) => redis.zrangebyscore(due, `(${afterMs}`, '+inf', 'LIMIT', 0, limit));
+      return on.get(found);
+    },
+
+    async forget(beforeMs, limit, kept) {
+      const written = [ended, records, index, requests, due, outbox, forgotten, specs];
+      return (await client.runScript(scripts['instance-forget'], written, [
+        beforeMs,
+        limit,
+        kept?.createdUpToMs ?? -1,
+        kept?.untilMs ?? 0,
+      ])) as number;
+    },
+
+    close: () => client.close(),
+  };
+}
+
+type Keys = ReturnType<typeof instanceKeys>;
+
+function instanceKeys(cell: string) {
+  const records = `{${cell}}:instances`;
+  /** Key of the placement store, in the same cell. */
+  const holder = `{${cell}}:host-holders`;
+  const requests = `${records}:requests`;
+  const index = `${records}:index`;
+  const due = `${records}:due`;
+  /** Its name is of a time when only deleted instances were in it. */
+  const ended = `${records}:deleted`;
+  const outbox = `${records}:outbox`;
+  const forgotten = `${records}:forgotten`;
+  const specs = `${records}:specs`;
+  return { records, holder, requests, index, due, ended, outbox, forgotten, specs };
+}
+
+/** Shared by all methods of a store. */
+interface OnRecords {
+  readonly client: RedisClient;
+  readonly keys: Keys;
+  readonly shared: SharedSpecs;
+  readonly get: InstanceStore['get'];
+}
+
+/** Reads records by uuid, those of a tick with one command. */
+function recordReader(client: RedisClient, { records }: Keys, shared: SharedSpecs): InstanceStore['get'] {
+  const lengthOf = (uuids: readonly string[]) => uuids.length;
+  const read = batchPerTick(PAGE, lengthOf, async (asked) => {
+    const answer = await client.run((redis) => redis.hmget(records, ...asked.flat()));
+    let end = 0;
+    return asked.map(({ length }) => answer.slice(end, (end += length)));
+  });
+
+  return async (uuids: readonly string[]) => {
+    const found: Instance[] = [];
+    for (let from = 0; from < uuids.length; from += PAGE) {
+      const answer = await read(uuids.slice(from, from + PAGE));
+      found.push(...(await shared.fromRecords(answer.filter((record) => record !== null))));
+    }
+    return found;
+  };
+}
+
+function recordWrites(
+  { shared, get }: OnRecords,
+  write: (one: Write) => Promise<[outcome: string, ...string[]]>,
+): Pick<InstanceStore, 'create' | 'update'> {
+  return {
+    async create(requestId, instances, { publishedAtMs = '', maxOfProject = '' } = {}) {
+      const spec = shared.sharedBy(instances);
+      const rows = instances.flatMap((one) => [one.uuid, one.projectId, shared.toRecord(one, spec)]);
+      const specText = spec === undefined ? '' : Buffer.from(spec).toString('base64');
+      const args = ['create', requestId, publishedAtMs, maxOfProject, specText, instances.length, ...rows];
+      const [outcome, ...details] = await write({ args, count: instances.length });
+      if (outcome === 'exists') throw instanceExists(details[0] ?? '');
+      if (outcome === 'expired') throw requestExpired(requestId);
+      if (outcome === 'full') throw outboxFull();
+      if (outcome === 'too_many') throw tooManyRecords(instances[0]?.projectId ?? '', Number(maxOfProject));
+      if (outcome !== 'created') return { created: false, instances: await shared.fromRecords(details) };
+      if (spec !== undefined) shared.share(requestId, spec);
+      return { created: true, instances: [...instances] };
+    },
+
+    async update(next, { fence, storedAtMs = '' } = {}) {
+      const fenced = fence ? ['fenced', fence.host, fence.epoch] : [];
+      const args = [...fenced, 'update', next.uuid, storedAtMs, shared.toRecord(next)];
+      const [outcome, detail] = await write({ args, count: 1 });
+      if (outcome === 'unfenced') {
+        const [stored] = await get([next.uuid]);
+        return { updated: false, instance: stored, unpublished: [], isUnfenced: true };
+      }
+      if (outcome === 'updated') {
+        const before = detail === undefined ? [] : fromEvents(detail);
+        return { updated: true, instance: next, unpublished: [...before, next] };
+      }
+      const [instance] = await shared.fromRecords(detail === undefined ? [] : [detail]);
+      return { updated: false, instance, unpublished: [] };
+    },
+  };
+}
+
+/** Records of an index by their members, after a marker. */
+async function pageOf(
+  { client, keys: { index, records }, shared }: OnRecords,
+  prefix: string,
+  marker: string,
+  limit: number,
+): Promise<Instance[]> {
+  const answer = await client.runScript(scripts['instance-page'], [index, records], [prefix, marker, limit]);
+  return shared.fromRecords(answer as string[]);
+}
+
+function recordLists(on: OnRecords): Pick<InstanceStore, 'list' | 'hosts' | 'scan' | 'pendingUuids'> {
+  const { client, get } = on;
+  const { requests, index, due } = on.keys;
+  /** The instances of `uuids` that match a filter, as `list` answers them. */
+  const among = async (uuids: readonly string[], filter: InstanceFilter, marker: string, limit: number) => {
+    const after = uuids.filter((uuid) => uuid > marker).sort();
+    return (await get(after)).filter((instance) => matches(filter, instance)).slice(0, limit);
+  };
+
+  const listRequest = async (filter: InstanceFilter, requestId: string, marker: string, limit: number) => {
+    const known = await client.run((redis) => redis.hget(requests, requestId));
+    return among(known?.split(',') ?? [], filter, marker, limit);
+  };
+
+  const listIndex = async (filter: InstanceFilter, marker: string, limit: number) => {
+    const { prefix, isWhole } = indexFor(filter);
+    const found: Instance[] = [];
+    for (let after = marker; ; ) {
+      const size = isWhole ? Math.min(PAGE, limit - found.length) : PAGE;
+      const rows = size > 0 ? await pageOf(on, prefix, after, size) : [];
+      found.push(...rows.filter((instance) => matches(filter, instance)));
+      if (rows.length < size || found.length >= limit) return found.slice(0, limit);
+      after = rows.at(-1)?.uuid ?? '';
+    }
+  };
+
+  /** The index has instances at rest, `due` the others; one that comes to rest meanwhile is in both. */
+  const listState = async (filter: InstanceFilter, marker: string, limit: number) => {
+    const inTransit = await client.run((redis) => redis.zrange(due, '0', '-1'));
+    const found = await among(inTransit, filter, marker, limit);
+    const atRest = await listIndex(filter, marker, limit);
+    const byUuid = new Map([...found, ...atRest].map((instance) => [instance.uuid, instance]));
+    return [...byUuid.values()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).slice(0, limit);
+  };
+
+  return {
+    async list(filter, marker = '', limit) {
+      const { requestId, projectId, host, state } = filter;
+      if (requestId !== undefined) return listRequest(filter, requestId, marker, limit);
+      const isByState = isIndexed(state) && host === undefined && projectId === undefined;
+      return isByState ? listState(filter, marker, limit) : listIndex(filter, marker, limit);
+    },
+
+    async hosts(marker, limit) {
+      const found: string[] = [];
+      while (found.length < limit) {
+        const size = Math.min(PAGE, limit - found.length);
+        const args = [found.at(-1) ?? marker, size];
+        const names = (await client.runScript(scripts['instance-hosts'], [index], args)) as string[];
+        found.push(...names);
+        if (names.length < size) break;
+      }
+      return found;
+    },
+
+    async pendingUuids(limit) {
+      const found = await client.run((redis) =>
+        redis.zrangebylex(index, `(${PENDING}`, `(${PENDING}~`, 'LIMIT', 0, limit),
+      );
+      return found.map((member) => member.slice(PENDING.length));
+    },
+
+    async scan(onRows) {
+      for (let after = ''; ; ) {
+        const rows = await pageOf(on, 'all:\0', after, PAGE);
+        if (rows.length > 0) await onRows(rows);
+        if (rows.length < PAGE) return;
+        after = rows.at(-1)?.uuid ?? '';
+      }
+    },
+  };
+}
+
+function recordCounts({
+  client,
+  keys: { records, index, due },
+}: OnRecords): Pick<InstanceStore, 'countPending' | 'countStates'> {
+  return {
     countPending(projectId) {
       const prefix = projectId === undefined ? PENDING : `pending:${projectId}\0`;
       return client.run((redis) => redis.zlexcount(index, `(${prefix}`, `(${prefix}~`));
@@ -216,64 +322,6 @@ export function redisInstanceStore(client: RedisClient, cell: string, maxOutbox 
       }
       return new Map([...counts].filter(([, count]) => count > 0));
     },
-
-    async pendingUuids(limit) {
-      const found = await client.run((redis) =>
-        redis.zrangebylex(index, `(${PENDING}`, `(${PENDING}~`, 'LIMIT', 0, limit),
-      );
-      return found.map((member) => member.slice(PENDING.length));
-    },
-
-    async list(filter, marker = '', limit) {
-      const { requestId, projectId, host, state } = filter;
-      if (requestId !== undefined) return listRequest(filter, requestId, marker, limit);
-      const isByState = isIndexed(state) && host === undefined && projectId === undefined;
-      return isByState ? listState(filter, marker, limit) : listIndex(filter, marker, limit);
-    },
-
-    async hosts(marker, limit) {
-      const found: string[] = [];
-      while (found.length < limit) {
-        const size = Math.min(PAGE, limit - found.length);
-        const args = [found.at(-1) ?? marker, size];
-        const names = (await client.runScript(scripts['instance-hosts'], [index], args)) as string[];
-        found.push(...names);
-        if (names.length < size) break;
-      }
-      return found;
-    },
-
-    async takeDue(nowMs, leaseMs, limit) {
-      const args = [nowMs, nowMs + leaseMs, limit];
-      const answer = await client.runScript(scripts['instance-take-due'], [due, records], args);
-      return shared.fromRecords(answer as string[]);
-    },
-
-    async nextDue(afterMs, limit) {
-      const found = await client.run((redis) => redis.zrangebyscore(due, `(${afterMs}`, '+inf', 'LIMIT', 0, limit));
-      return get(found);
-    },
-
-    async scan(onRows) {
-      for (let after = ''; ; ) {
-        const rows = await page('all:\0', after, PAGE);
-        if (rows.length > 0) await onRows(rows);
-        if (rows.length < PAGE) return;
-        after = rows.at(-1)?.uuid ?? '';
-      }
-    },
-
-    async forget(beforeMs, limit, kept) {
-      const keys = [ended, records, index, requests, due, outbox, forgotten, specs];
-      return (await client.runScript(scripts['instance-forget'], keys, [
-        beforeMs,
-        limit,
-        kept?.createdUpToMs ?? -1,
-        kept?.untilMs ?? 0,
-      ])) as number;
-    },
-
-    close: () => client.close(),
   };
 }
 

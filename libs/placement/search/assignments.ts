@@ -52,7 +52,9 @@ export function* assignments(
   const users = providers.map(() => 0);
   const stepCost = Math.ceil(variables.reduce((size, { domain }) => size + domain.length, 0) / USUAL_DOMAINS_SIZE);
   let stepsLeft = options.maxSteps;
+  const usersOf = (provider: number) => users[provider] ?? 0;
   let classes: readonly number[] | undefined;
+  const symmetryClassOf = (provider: number) => (classes ??= symmetryClasses(problem))[provider] ?? NONE;
   let found = 0;
   for (let depth = 0; depth >= 0; ) {
     const level = levels[depth] as Level;
@@ -107,15 +109,6 @@ export function* assignments(
   function isRepetition(level: Level, provider: number): boolean {
     if (level.tried.size > 0 && usersOf(provider) === 0 && level.tried.has(symmetryClassOf(provider))) return true;
     return level.isSymmetricToPrevious && provider < (chosen[level.variable - 1] ?? NONE);
-  }
-
-  function symmetryClassOf(provider: number): number {
-    classes ??= symmetryClasses(problem);
-    return classes[provider] ?? NONE;
-  }
-
-  function usersOf(provider: number): number {
-    return users[provider] ?? 0;
   }
 }
 

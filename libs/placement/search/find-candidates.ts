@@ -157,21 +157,16 @@ interface CollectFrom {
  * One candidate of each tree in each round. A search that waits for the next round holds its whole tree in memory, and
  * with a limit most never get there: so beyond a few it is dropped, and started again when there is a second round.
  */
-function* collect(
-  plan: Plan,
-  options: SearchOptions,
-  effort: Effort,
-  { view, columns, firsts: kept }: CollectFrom,
-): Generator<undefined, Pick<SearchResult, 'candidates' | 'rootCount'>> {
+function* collect(plan: Plan, options: SearchOptions, effort: Effort, from: CollectFrom): Generator<undefined, Found> {
+  const { view, columns, firsts: kept } = from;
   const limit = Math.min(options.limit ?? MAX_CANDIDATES, MAX_CANDIDATES);
   const maxSteps = options.maxSteps ?? MAX_STEPS;
   const found: Candidate[] = [];
   const seen = new Set<string>();
   let rootCount: number | undefined;
-  const ended = () => ({ candidates: found, rootCount: rootCount ?? found.length });
-  const cut = () => {
-    effort.isComplete = false;
-    return ended();
+  const ended = (isWhole: boolean) => {
+    effort.isComplete &&= isWhole;
+    return { candidates: found, rootCount: rootCount ?? found.length };
   };
   const isSpent = () => found.length === limit || effort.steps >= maxSteps;
   const searchIn = (root: string) => searchTree(plan, root, options, effort);
@@ -186,7 +181,7 @@ function* collect(
     yield undefined;
   }
   /** Adds the next candidate that is new; how many the search yielded for it, 0 when there is none. */
-  function* takeNext(search: Generator<Candidate | undefined>): Generator<undefined, number> {
+  function* takeNext(search: Search): Generator<undefined, number> {
     let passed = 0;
     for (let next = search.next(); next.done !== true; next = search.next()) {
       if (next.value === undefined) {
@@ -221,7 +216,7 @@ function* collect(
   };
   for (let next = roots.next(); next.done !== true; next = roots.next()) {
     const root = next.value;
-    if (isSpent()) return cut();
+    if (isSpent()) return ended(false);
     if (effort.isPauseDue?.() === true) yield* pause();
     const known = firsts?.get(root);
     if (known !== undefined) takeKept(root, known);
@@ -231,9 +226,24 @@ function* collect(
     }
   }
   rootCount = found.length;
-  let searches: Generator<Candidate | undefined>[] = [];
+  return ended(yield* furtherRounds(waiting, { effort, isSpent, takeNext, pause }));
+}
+
+type Found = Pick<SearchResult, 'candidates' | 'rootCount'>;
+
+interface Rounds {
+  readonly effort: Effort;
+  readonly isSpent: () => boolean;
+  readonly takeNext: (search: Search) => Generator<undefined, number>;
+  readonly pause: () => Generator<undefined, void>;
+}
+
+/** The rounds after the first; false when the search is spent before their end. */
+function* furtherRounds(waiting: readonly Waiting[], rounds: Rounds): Generator<undefined, boolean> {
+  const { effort, isSpent, takeNext, pause } = rounds;
+  let searches: Search[] = [];
   for (const start of waiting) {
-    if (isSpent()) return cut();
+    if (isSpent()) return false;
     if (effort.isPauseDue?.() === true) yield* pause();
     const search = start();
     if ((yield* takeNext(search)) > 0) searches.push(search);
@@ -242,19 +252,21 @@ function* collect(
     const round = searches;
     searches = [];
     for (const search of round) {
-      if (isSpent()) return cut();
+      if (isSpent()) return false;
       if (effort.isPauseDue?.() === true) yield* pause();
       if ((yield* takeNext(search)) > 0) searches.push(search);
     }
   }
-  return ended();
+  return true;
 }
 
+type Search = Generator<Candidate | undefined>;
+
 /** The search of a tree that comes again in the second round. */
-type Waiting = () => Generator<Candidate | undefined>;
+type Waiting = () => Search;
 
 /** The results of a search after its first `passed` candidates. It starts at the first `next`. */
-function* after(passed: number, search: Generator<Candidate | undefined>): Generator<Candidate | undefined> {
+function* after(passed: number, search: Search): Search {
   for (let left = passed; left > 0; ) {
     const { done, value } = search.next();
     if (done === true) return;

@@ -84,26 +84,21 @@ export function explainCommand(context: Context): CommandUnknownOpts {
       if (fitting.length === 0) context.exit(EXIT.failed);
     });
   });
-  return addHelp(
-    command,
-    [
-      ['berth explain --vcpu 64 --memory-mb 1024', 'who could take it, and what refuses the others'],
-      ['berth explain --vcpu 2 --trait CUSTOM_GPU --host host-7', 'why not on host-7'],
-      ['berth explain --vcpu 8 --priority 50 --preempt', 'the instances that it would replace'],
-      ['berth explain --vcpu 64 --certificate refusal.json', 'and why each host is refused, to be verified'],
-      ['berth explain --instance web-3', 'why it was placed where it was'],
-      [
-        'berth explain --instance 0d5c8d5e-4c1f-4b5e-9d5a-6f1f0f6f2b1a --at 2026-11-28T12:00:00Z --with host-up=host-9',
-        'from a record: all hosts as they were then, and what host-9 would have changed',
-      ],
-      [
-        'berth explain --request req-0d5c8d5e-4c1f-4b5e-9d5a-6f1f0f6f2b1a',
-        'the same of a request, such as one of Nova',
-      ],
-    ],
-    [[EXIT.failed, 'no host, or not the host asked about, could take it']],
-  );
+  return addHelp(command, EXAMPLES, [[EXIT.failed, 'no host, or not the host asked about, could take it']]);
 }
+
+const EXAMPLES = [
+  ['berth explain --vcpu 64 --memory-mb 1024', 'who could take it, and what refuses the others'],
+  ['berth explain --vcpu 2 --trait CUSTOM_GPU --host host-7', 'why not on host-7'],
+  ['berth explain --vcpu 8 --priority 50 --preempt', 'the instances that it would replace'],
+  ['berth explain --vcpu 64 --certificate refusal.json', 'and why each host is refused, to be verified'],
+  ['berth explain --instance web-3', 'why it was placed where it was'],
+  [
+    'berth explain --instance 0d5c8d5e-4c1f-4b5e-9d5a-6f1f0f6f2b1a --at 2026-11-28T12:00:00Z --with host-up=host-9',
+    'from a record: all hosts as they were then, and what host-9 would have changed',
+  ],
+  ['berth explain --request req-0d5c8d5e-4c1f-4b5e-9d5a-6f1f0f6f2b1a', 'the same of a request, such as one of Nova'],
+] as const;
 
 /** Writes a certificate, if there is something to certify. @throws BerthError `invalid_argument / unwritable_file` */
 async function certify(
