@@ -14,7 +14,7 @@ import { processOptions } from '#libs/runtime/options';
 import { DEFAULT_FILTERS, FILTER_NAMES } from './filters/registry';
 
 export { ABSENT_FILTERS, DATABASE_FILTERS, FILTER_NAMES } from './filters/registry';
-export { ABSENT_WEIGHERS, WEIGHERS } from './weighers/registry';
+export { ABSENT_WEIGHERS, DATABASE_WEIGHERS, WEIGHERS } from './weighers/registry';
 
 const HTTP_URL = /^https?:\/\/\S+$/;
 
@@ -371,6 +371,12 @@ export const novaOptions = {
     0,
     'hypervisor_version_weight_multiplier; Nova 28 and later have 1.',
   ),
+  weightBuildFailure: weight(
+    'BUILD_FAILURE',
+    1_000_000,
+    "build_failure_weight_multiplier, against a host; by Nova's database.",
+  ),
+  weightPci: weight('PCI', 1, "pci_weight_multiplier; by Nova's database."),
   weightSoftAffinity: weight('SOFT_AFFINITY', 1, 'soft_affinity_weight_multiplier.'),
   weightSoftAntiAffinity: weight('SOFT_ANTI_AFFINITY', 1, 'soft_anti_affinity_weight_multiplier.'),
   weightCrossCell: weight('CROSS_CELL', 1_000_000, 'cross_cell_move_weight_multiplier.'),

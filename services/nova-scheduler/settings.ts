@@ -12,6 +12,8 @@ export function selectSettings(config: NovaConfig): SelectSettings {
     ioOps: config.weightIoOps,
     numInstances: config.weightNumInstances,
     hypervisorVersion: config.weightHypervisorVersion,
+    buildFailure: config.weightBuildFailure,
+    pci: config.weightPci,
     softAffinity: config.weightSoftAffinity,
     softAntiAffinity: config.weightSoftAntiAffinity,
     crossCell: config.weightCrossCell,

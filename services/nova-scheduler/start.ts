@@ -22,7 +22,7 @@ import type { NovaConfig } from './options';
 import { selectSettings } from './settings';
 import { ReportKeeper } from './shadow/keep-report';
 import { shadowCall } from './shadow/shadow-call';
-import { ABSENT_WEIGHERS } from './weighers/registry';
+import { DATABASE_WEIGHERS, WEIGHERS } from './weighers/registry';
 
 export interface NovaSchedulerDeps extends RuntimeDeps {
   readonly placement: PlacementStore;
@@ -138,11 +138,12 @@ function serverSettings({ config }: NovaSchedulerDeps, refresh: () => Promise<vo
 
 /** Names at start what requests will be handed over or refused for, and what no request will be weighed by. */
 function warnOfAbsent({ config, log }: NovaSchedulerDeps): void {
-  const weighers = ABSENT_WEIGHERS.filter(({ byDefault }) => byDefault !== 0).map(({ name }) => name);
+  if (config.databaseUrl !== '') return;
+  const weighers = DATABASE_WEIGHERS.map((name) => WEIGHERS[name].name);
   const fields = { event: 'nova_weighers_missing', weighers };
-  log.info(fields, `hosts are not weighed by ${weighers.join(' and ')} of Nova, which Berth does not have`);
+  log.info(fields, `hosts are not weighed by ${weighers.join(' and ')}: BERTH_NOVA_DATABASE_URL is not set`);
   const named = DATABASE_FILTERS.filter((name) => config.filters.includes(name));
-  if (named.length === 0 || config.databaseUrl !== '') return;
+  if (named.length === 0) return;
   const to = config.fallbackTopic === '' ? 'refused' : `handed over to ${config.fallbackTopic}`;
   log.warn(
     { event: 'nova_filters_missing', filters: named },

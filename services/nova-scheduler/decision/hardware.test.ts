@@ -34,7 +34,7 @@ const aCell = (id: number, cpuCount: number): HostCell => {
 function hardware(cpuCount: number, deviceCount: number): HostHardware {
   const pool = { count: deviceCount, numaNode: 0, properties: new Map([['vendor_id', '8086']]) };
   const pools = deviceCount > 0 ? [pool] : [];
-  return { cells: [aCell(0, cpuCount)], pools, cpuAllocationRatio: 16, ramAllocationRatio: 1 };
+  return { cells: [aCell(0, cpuCount)], pools, cpuAllocationRatio: 16, ramAllocationRatio: 1, failedBuilds: 0 };
 }
 
 /** A spec of an instance with processors of its own on one NUMA node, and with PCI devices. */
@@ -107,4 +107,14 @@ it('hands requests over while the database was not read, or too long ago', async
   expect(await world.hosts(wanted(2, 0))).toEqual([['h1']]);
   await world.clock.advance(121_000);
   expect(await world.select(wanted(0, 1))).toBe('stock');
+});
+
+it('avoids hosts where builds failed, and hosts with PCI devices for whoever asks for none', async () => {
+  world = await aWorld([{}, {}, {}], { BERTH_NOVA_SHUFFLE_BEST_SAME_WEIGHED_HOSTS: 'false' });
+  const bare = hardware(4, 0);
+  tell({ ...bare, failedBuilds: 2 }, hardware(4, 3), bare);
+  const [[first, second, third] = []] = await world.hosts({}, { ...another(1), return_alternates: true });
+  expect([first, second, third]).toEqual(['h3', 'h2', 'h1']);
+  tell({ ...bare, failedBuilds: 2 }, { ...bare, failedBuilds: 1 }, { ...bare, failedBuilds: 3 });
+  expect(await world.hosts({}, another(2))).toEqual([['h2']]);
 });

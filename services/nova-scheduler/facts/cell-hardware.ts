@@ -44,7 +44,8 @@ export class CellHardware {
   }
 
   async #changedSince(since = '1000-01-01'): Promise<readonly Row[]> {
-    const sql = `select id, uuid, numa_topology, pci_stats, cpu_allocation_ratio, ram_allocation_ratio from compute_nodes
+    const sql = `select id, uuid, numa_topology, pci_stats, cpu_allocation_ratio, ram_allocation_ratio,
+      case when json_valid(stats) then json_unquote(json_extract(stats, '$.failed_builds')) end as failed_builds from compute_nodes
       where deleted = 0 and id > ? and coalesce(updated_at, created_at) >= ? - interval ${CLOCKS_DIFFER_BY_S} second
       order by id limit ${PAGE}`;
     const all: Row[] = [];
@@ -68,6 +69,7 @@ function hardwareOf(row: Row): HostHardware {
     pools: parsed(row['pci_stats'], (value) => pciPoolsOf(readPciPools(value, 'pci_stats'))),
     cpuAllocationRatio: Number(row['cpu_allocation_ratio']) || CPU_RATIO,
     ramAllocationRatio: Number(row['ram_allocation_ratio']) || RAM_RATIO,
+    failedBuilds: Number(row['failed_builds']) || 0,
   };
 }
 

@@ -40,7 +40,7 @@ export interface PciPool {
   readonly properties: ReadonlyMap<string, string | number | undefined>;
 }
 
-/** Processors, memory and PCI devices of a compute node, as nova-compute wrote them into its row. */
+/** Processors, memory, PCI devices and failed builds of a compute node, as nova-compute wrote them into its row. */
 export interface HostHardware {
   /** NUMA nodes; none where the host tells none. */
   readonly cells: readonly HostCell[];
@@ -48,6 +48,8 @@ export interface HostHardware {
   readonly pools: readonly PciPool[];
   readonly cpuAllocationRatio: number;
   readonly ramAllocationRatio: number;
+  /** Builds that failed there since the last that did not. */
+  readonly failedBuilds: number;
 }
 
 /** Dedicated processors that no instance has. */

@@ -1,3 +1,4 @@
+import type { HostState } from '../decision/host-state';
 import type { WeighedClass } from '../decision/known-hosts';
 import type { FilterContext } from '../filters/filter';
 import type { Weigher } from './weigher';
@@ -12,6 +13,13 @@ function membersOf(policy: string, sign: 1 | -1): Weigher['prepare'] {
     const membersOn = locate(group.members);
     return (host) => sign * membersOn(host).size;
   };
+}
+
+/** Hosts with as many free PCI devices, or more, are alike. */
+const MAX_DEVICES = 100;
+
+function freeDevices({ hardware }: HostState): number {
+  return hardware?.pools.reduce((sum, { count }) => sum + count, 0) ?? 0;
 }
 
 /** Nova's weighers that Berth has, by the option for their multiplier. */
@@ -34,6 +42,17 @@ export const WEIGHERS = {
     name: 'HypervisorVersionWeigher',
     multiplier: 'hypervisor_version_weight_multiplier',
     prepare: () => (host) => host.node.hypervisorVersion,
+  },
+  buildFailure: {
+    name: 'BuildFailureWeigher',
+    multiplier: 'build_failure_weight_multiplier',
+    isNegated: true,
+    prepare: () => (host) => host.hardware?.failedBuilds ?? 0,
+  },
+  pci: {
+    name: 'PCIWeigher',
+    multiplier: 'pci_weight_multiplier',
+    prepare: () => (host) => MAX_DEVICES - Math.min(freeDevices(host), MAX_DEVICES - 1),
   },
   softAffinity: {
     name: 'ServerGroupSoftAffinityWeigher',
@@ -58,15 +77,11 @@ export const WEIGHERS = {
 
 export type WeigherName = keyof typeof WEIGHERS;
 
-/** Nova's weighers that Berth lacks, with the multiplier that a stock scheduler gives them: they look at Nova's database. */
+/** Those that weigh all hosts alike without Nova's database. */
+export const DATABASE_WEIGHERS: readonly WeigherName[] = ['buildFailure', 'pci'];
+
+/** Nova's weighers that Berth lacks, with the multiplier that a stock scheduler gives them. */
 export const ABSENT_WEIGHERS = [
-  {
-    name: 'BuildFailureWeigher',
-    section: 'filter_scheduler',
-    multiplier: 'build_failure_weight_multiplier',
-    byDefault: 1_000_000,
-  },
-  { name: 'PCIWeigher', section: 'filter_scheduler', multiplier: 'pci_weight_multiplier', byDefault: 1 },
   {
     name: 'ImagePropertiesWeigher',
     section: 'filter_scheduler',

@@ -11,6 +11,8 @@ export interface Weigher {
   readonly multiplier: string;
   /** The least that the raw number is scaled from; undefined for the least of all hosts. */
   readonly least?: number;
+  /** True where the multiplier counts against a host. */
+  readonly isNegated?: true;
   prepare(context: FilterContext): (host: HostState) => number;
 }
 
@@ -48,7 +50,8 @@ export function weighHosts(
     if (range === 0) continue;
     const part = parts && new Float64Array(hosts.length);
     hosts.forEach((host, i) => {
-      const added = (multiplierOn(host, weigher.multiplier, multiplier) * ((raw[i] ?? 0) - least)) / range;
+      const sign = weigher.isNegated ? -1 : 1;
+      const added = (sign * multiplierOn(host, weigher.multiplier, multiplier) * ((raw[i] ?? 0) - least)) / range;
       weights[i] = (weights[i] ?? 0) + added;
       if (part) part[i] = added;
     });

@@ -53,6 +53,7 @@ function fitOf({ host, pools, wanted, requests, networks, cpuRatio, ramRatio, is
     pools: pciPoolsOf(readPciPools(pools, 'pools')),
     cpuAllocationRatio: cpuRatio,
     ramAllocationRatio: ramRatio,
+    failedBuilds: 0,
   };
   const more = { numa_topology: wanted, pci_requests: requests, network_metadata: networks };
   const asked = wantedHardware(readRequestSpec(aNovaSpec({ more }), 'spec'));

@@ -79,7 +79,13 @@ it('reads cells and hardware, of later reads what changed, and can not write', a
   const hardware = async (host: string) => (await database.hardware(signal)).get(uuidOf(host));
   try {
     expect(await database.cells(signal)).toEqual(new Map(['h1', 'h2', 'h3'].map((host) => [host, CELL])));
-    expect(await hardware('h1')).toEqual({ cells: [], pools: [], cpuAllocationRatio: 4, ramAllocationRatio: 1 });
+    expect(await hardware('h1')).toEqual({
+      cells: [],
+      pools: [],
+      cpuAllocationRatio: 4,
+      ramAllocationRatio: 1,
+      failedBuilds: 0,
+    });
     await tellHardware('h1', [3], 2);
     const told = await hardware('h1');
     expect(told).toMatchObject({
@@ -88,6 +94,9 @@ it('reads cells and hardware, of later reads what changed, and can not write', a
       cpuAllocationRatio: 16,
     });
     expect(await hardware('h1')).toBe(told);
+    await mariadb.sql(`update nova_cell1.compute_nodes set stats = '{"failed_builds": "3", "num_instances": "1"}',
+      updated_at = utc_timestamp() where host = 'h1'`);
+    expect(await hardware('h1')).toMatchObject({ failedBuilds: 3 });
     await tellHardware('h1', [0, 1, 2, 3], 0);
   } finally {
     await database.close();

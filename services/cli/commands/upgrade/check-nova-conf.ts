@@ -2,6 +2,7 @@ import {
   ABSENT_FILTERS,
   ABSENT_WEIGHERS,
   DATABASE_FILTERS,
+  DATABASE_WEIGHERS,
   FILTER_NAMES,
   type NovaConfig,
   novaOptions,
@@ -16,7 +17,7 @@ export function checkNovaConf(conf: NovaConf, config: NovaConfig): readonly Chec
   const filters = filtersOf(conf);
   const absent = filters.filter((name) => !FILTER_NAMES.includes(name));
   const ofDatabase = config.databaseUrl === '' ? DATABASE_FILTERS.filter((name) => filters.includes(name)) : [];
-  const { missing, foreign } = weighersOf(conf);
+  const { missing, foreign } = weighersOf(conf, config);
   return [
     found("Nova's filters", 'failure', [...absent.map(whyAbsent), ...foreignFilters(conf)]),
     found(
@@ -65,7 +66,7 @@ interface WeigherFindings {
   readonly foreign: string[];
 }
 
-function weighersOf(conf: NovaConf): WeigherFindings {
+function weighersOf(conf: NovaConf, { databaseUrl }: NovaConfig): WeigherFindings {
   const classes = itemsOf(valueOf(conf, 'filter_scheduler', 'weight_classes') ?? `${WEIGHTS_MODULE}all_weighers`);
   const isAll = classes.includes(`${WEIGHTS_MODULE}all_weighers`);
   const named = classes.filter((path) => !path.endsWith('.all_weighers'));
@@ -80,10 +81,15 @@ function weighersOf(conf: NovaConf): WeigherFindings {
       ? []
       : [`${one.name} is in use (${how}), and Berth does not have it: hosts are not weighed by it`];
   });
+  const ofDatabase = databaseUrl === '' ? DATABASE_WEIGHERS.map((name) => WEIGHERS[name]) : [];
+  const blind = ofDatabase.filter(({ name, multiplier }) => {
+    return inUse(name) && Number(valueOf(conf, 'filter_scheduler', multiplier) ?? 1) !== 0;
+  });
   const leftOut = Object.values(WEIGHERS).filter(({ name }) => !inUse(name));
   return {
     missing: [
       ...absent,
+      ...blind.map(({ name }) => `${name} is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL`),
       ...leftOut.map(({ name, multiplier }) => `weight_classes leaves out ${name}: set ${settingOf(multiplier)}=0`),
     ],
     foreign: named
@@ -168,10 +174,13 @@ const COUNTERPARTS: readonly (readonly [section: string, option: string, setting
   ['scheduler', 'enable_isolated_aggregate_filtering', 'enableIsolatedAggregateFiltering'],
   ['scheduler', 'image_metadata_prefilter', 'imageMetadataPrefilter'],
   ...Object.entries(WEIGHERS).map(([name, { multiplier }]) => {
-    const setting = `weight${name[0]?.toUpperCase()}${name.slice(1)}` as keyof NovaConfig;
-    return ['filter_scheduler', multiplier, setting] as const;
+    return ['filter_scheduler', multiplier, weightOf(name)] as const;
   }),
 ];
+
+function weightOf(weigher: string): keyof NovaConfig {
+  return `weight${weigher[0]?.toUpperCase()}${weigher.slice(1)}` as keyof NovaConfig;
+}
 
 function settingOf(multiplier: string): string {
   const [, , setting] = COUNTERPARTS.find(([, option]) => option === multiplier) ?? [];
@@ -179,7 +188,9 @@ function settingOf(multiplier: string): string {
 }
 
 function differingSettings(conf: NovaConf, config: NovaConfig): string[] {
-  const asked = COUNTERPARTS.flatMap(([section, option, setting]) => {
+  const idle = config.databaseUrl === '' ? DATABASE_WEIGHERS.map(weightOf) : [];
+  const effective = COUNTERPARTS.filter(([, , setting]) => !idle.includes(setting));
+  const asked = effective.flatMap(([section, option, setting]) => {
     const said = valueOf(conf, section, option);
     return said === undefined ? [] : [[`[${section}] ${option}`, setting, wantedOf(said, config[setting])] as const];
   });

@@ -40,13 +40,14 @@ it('finds nothing in a configuration that Berth has', () => {
   expect(findings(QUIET)).toEqual([]);
 });
 
-it('names the weighers that a default Nova has and Berth lacks', () => {
+it("names the weighers that Berth lacks, and those that need Nova's database", () => {
   expect(findings('')).toEqual([
-    expect.stringContaining(
-      'warning: BuildFailureWeigher is in use ([filter_scheduler] build_failure_weight_multiplier is 1000000)',
-    ),
-    expect.stringContaining('warning: PCIWeigher is in use'),
+    'warning: BuildFailureWeigher is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL',
+    'warning: PCIWeigher is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL',
   ]);
+  const withDatabase = { BERTH_NOVA_DATABASE_URL: 'mysql://nova@db/nova_api' };
+  expect(findings('', withDatabase)).toEqual([]);
+  expect(findings(QUIET, withDatabase)).toContainEqual(expect.stringContaining('set BERTH_NOVA_WEIGHT_PCI=0'));
   expect(findings(`${QUIET}[metrics]\nweight_setting = cpu.percent=1`)).toEqual([
     expect.stringContaining('MetricsWeigher is in use ([metrics] weight_multiplier is 1)'),
   ]);
