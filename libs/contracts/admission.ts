@@ -27,6 +27,7 @@ export const admission = message(
     isProtected: flag,
     isRequeued: flag,
     alternatesHeld: optional(alternatesHeld),
+    confirmsHost: optional(flag),
   },
   {
     check({ waitForCapacityMs, mayPreempt, isRequeued }, path) {

@@ -42,6 +42,21 @@ export const buildInstanceCodec = message(
 );
 export type BuildInstance = PlainOf<typeof buildInstanceCodec>;
 
+/** To `agent.<service host>`: asks a host whether it has the room that is to be claimed there. */
+export const askHostCodec = message(
+  wire.AskHost,
+  {
+    askId: uuid,
+    host: hostName,
+    epoch: whole,
+    instanceUuid: uuid,
+    projectId,
+    allocations: claimedAllocations,
+  },
+  { rule: ofServices(MANY) },
+);
+export type AskHost = PlainOf<typeof askHostCodec>;
+
 /**
  * To `agent.<service host>`: destroy this on the host that it names. Only an attempt up to `attempt`, under a claim up to
  * `claimToken`, is destroyed; 0 means whatever runs.

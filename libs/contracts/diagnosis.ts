@@ -105,6 +105,10 @@ export const explainMethod: Method<ExplainRequest, ExplainResponse> = {
   response: explainResponse,
 };
 
+/** A host that was selected and did not confirm it; `no_answer` when it was silent. */
+const unconfirmedHost = message(wire.UnconfirmedHost, { host: hostName, reason: requiredName, message: text });
+export type UnconfirmedHost = PlainOf<typeof unconfirmedHost>;
+
 /** The stored form of a decision for the instances of a request. */
 export const decisionCodec = message(
   wire.Decision,
@@ -117,6 +121,7 @@ export const decisionCodec = message(
     hosts: list(hostVerdict, MAX_PAGE + MAX_INSTANCES_PER_REQUEST),
     selected: map(hostName),
     forNova: omittable(flag),
+    unconfirmed: omittable(list(unconfirmedHost, MAX_PAGE)),
   },
   { path: 'decision' },
 );

@@ -2,13 +2,13 @@ import { berth } from '#generated/berth';
 import { MAX_ZONES } from '../domain/cells/cell-summary';
 import { invalidArgument } from '../domain/errors';
 import { alternatesHeld, preemption, priority } from './admission';
-import { hostName, hostNameOrEmpty, missing, name, orHost, requiredName, uuid, uuidsUpTo, whole } from './checks';
+import { hostName, hostNameOrEmpty, missing, name, orHost, requiredName, text, uuid, uuidsUpTo, whole } from './checks';
 import type { Method } from './codec';
 import { diagnosis } from './diagnosis';
 import { bytes, count, encodedSpec, flag, list, omittable, optional, orUndefined } from './fields';
 import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
 import { mapped, message, type PlainOf } from './message';
-import { MANY, ofServices } from './message-rules';
+import { FEW, KIB, MANY, ofAgents, ofServices } from './message-rules';
 
 const wire = berth.scheduler.v1;
 
@@ -67,6 +67,8 @@ const selectDestinationsRequest = message(
     cell: optional(name),
     /** With `cell`, of a group that spreads over zones: the top chooses the zone anew, of those that the cell has. */
     choosesZone: optional(flag),
+    /** Each selected host is asked before this is answered. */
+    confirmsHost: optional(flag),
   },
   {
     rule: ofServices(MANY),
@@ -90,6 +92,17 @@ const selectDestinationsResponse = message(wire.SelectDestinationsResponse, {
   zones: optional(list(requiredName, MAX_ZONES)),
 });
 export type SelectDestinationsResponse = PlainOf<typeof selectDestinationsResponse>;
+
+/** To `stats`: an agent's answer to `AskHost`; `reason` is '' when there is room. */
+export const answerHostMethod = {
+  request: message(
+    wire.AnswerHostRequest,
+    { askId: uuid, host: hostName, epoch: whole, reason: name, message: text },
+    { rule: ofAgents(16 * KIB, FEW) },
+  ),
+  response: message(wire.AnswerHostResponse, { isAwaited: flag }),
+};
+export type AnswerHostRequest = PlainOf<typeof answerHostMethod.request>;
 
 /** To `rpc.scheduler`: claims a host for each instance, all or none, or as many as are enough. */
 export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectDestinationsResponse> = {

@@ -1,6 +1,6 @@
 import { BerthError } from '../domain/errors';
 import type { Instance } from '../domain/instance';
-import type { AcquireHosts, Change, Command, HostReport, PlacementStore } from '../placement/port/placement-store';
+import type { AcquireHosts, Ask, Change, Command, HostReport, PlacementStore } from '../placement/port/placement-store';
 import { askOver } from './ask-over';
 import type { Link } from './link';
 import type { StoreServer, Stores } from './store-server';
@@ -67,6 +67,7 @@ const READS: readonly string[] = [
   'projectUsages',
   'projectDays',
   'endedUsage',
+  'askAnswer',
   'decision',
   'allocationRequests',
   'holders',
@@ -114,6 +115,12 @@ function describe(name: string, args: readonly unknown[]): string {
       return `${name} ${(first as AcquireHosts).hosts.join(', ')}`;
     case 'reportHost':
       return `${name} ${(first as HostReport).host}`;
+    case 'openAsk': {
+      const { id, host, instanceUuid } = first as Ask;
+      return `asks ${host} of ${instanceUuid}, ${id}`;
+    }
+    case 'answerAsk':
+      return `${String(second)} answers ${String(first)}: ${String(args[2])}`;
     case 'get':
     case 'consumers':
     // Hosts of the placement store, or of the instance store those after one.

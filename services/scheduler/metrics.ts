@@ -42,6 +42,11 @@ export function schedulerMetrics(metrics: Metrics, measured: Measured) {
       'Instances of which alternates, or the room that others make, could not be held, by what and why.',
       ['kind', 'reason'],
     ),
+    asked: metrics.counter(
+      'berth_scheduler_hosts_asked_total',
+      'Hosts that were asked before they were selected: confirmed, refused, silent.',
+      ['outcome'],
+    ),
     stats: metrics.counter(
       'berth_scheduler_stats_total',
       'Host reports, by outcome: accepted, or the reason of refusal.',

@@ -166,6 +166,21 @@ export const schedulerOptions = {
     unit: 'decisions',
     help: 'How often a request is decided again when others took the hosts first; then the caller must ask again.',
   }),
+  confirmTimeoutMs: durationOption({
+    env: 'BERTH_SCHEDULER_CONFIRM_TIMEOUT_MS',
+    default: 500,
+    min: 20,
+    max: 10_000,
+    help: 'For how long a host is asked that is to confirm a selection (--confirm host); silence counts as a refusal.',
+  }),
+  confirmHosts: intOption({
+    env: 'BERTH_SCHEDULER_CONFIRM_HOSTS',
+    default: 5,
+    min: 1,
+    max: 100,
+    unit: 'rounds',
+    help: 'How often other hosts are asked for one request, when one refuses or is silent, before there is no valid host.',
+  }),
   maxInstances: intOption({
     env: 'BERTH_SCHEDULER_MAX_INSTANCES',
     default: 1_000,

@@ -10,6 +10,7 @@ import { withProfile } from './weighers/profiles';
 export interface SelectSettings extends RankingSettings, ConstraintSettings {
   readonly hostSubsetSize: number;
   readonly claimAttempts: number;
+  readonly confirmHosts: number;
   readonly maxInstances: number;
   /** 0 keeps none. */
   readonly keptDecisions: number;

@@ -23,6 +23,9 @@ import { type DecisionKeeper, decisionKeeper } from '#libs/placement/past-decisi
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
 import type { Running, RuntimeDeps } from '#libs/runtime/service';
+import { hostAsker } from './confirmation/ask-hosts';
+import { confirmer } from './confirmation/confirm';
+import { answerCalls } from './confirmation/take-answer';
 import { alternateHolder } from './decision/alternates/hold-alternates';
 import { notHeldNoter } from './decision/alternates/not-held';
 import { sweepLeases } from './decision/alternates/sweep-leases';
@@ -98,6 +101,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     refer: referrer(deps),
     holdAlternates: alternateHolder({ ...deps, notHeld }),
     nominate: nominator({ ...deps, notHeld }),
+    confirm: confirmer({ ...deps, metrics: measured, ask: hostAsker(deps) }),
   };
   const onListener = summarySender({ ...deps, summaries }, closing.signal);
   const scheduler = new Scheduler({ deps, select, metrics: measured, summaries, onListener, decisions });
@@ -122,7 +126,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const ofReports = { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) };
   const reports = await bus.serve(
     STATS,
-    { ...reportCalls(deps, measured, noteUnavailable), ...poolCalls(deps) },
+    { ...reportCalls(deps, measured, noteUnavailable), ...poolCalls(deps), ...answerCalls(deps) },
     ofReports,
   );
   return {

@@ -14,9 +14,9 @@ export async function usageOfCells(
   asked: ListUsageRequest,
   { cells, config }: Pick<SelectCellDeps, 'cells' | 'config'>,
 ): Promise<ListUsageResponse> {
-  const answers = [...cells.values()].map(async ({ name, link: { bus } }) => {
+  const answers = [...cells.values()].map(async ({ name, link }) => {
     try {
-      const on = { bus, queue: RPC_SCHEDULER };
+      const on = { bus: link.bus, queue: RPC_SCHEDULER };
       return await callMethod(on, listUsageMethod, asked, { timeoutMs: config.askTimeoutMs });
     } catch (thrown) {
       const { code, message } = BerthError.from(thrown);

@@ -17,6 +17,7 @@ import type { Fleet } from './fleet';
 import type { Machine, MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR, LIE_AGGREGATE, nameOf, RACK_NAMES, RACKS, TENANTS } from './settings';
 import { TakeOvers } from './take-overs';
+import { ConfirmWatch } from './watches/confirm-watch';
 import { GangWatch } from './watches/gang-watch';
 import { HostWatch } from './watches/host-watch';
 import { QueueWatch } from './watches/queue-watch';
@@ -40,6 +41,7 @@ export type Invariant =
   | 'groups are kept'
   | 'quotas are kept'
   | 'gangs are kept'
+  | 'hosts confirm what asks for it'
   | 'zones and tenants are kept'
   | 'what has ended stays so'
   | 'every request ends'
@@ -125,6 +127,7 @@ export class Checker {
   readonly ofNova = new Set<string>();
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
+  readonly #confirming = new ConfirmWatch();
   readonly queue: QueueWatch;
   readonly operatedHosts = new HostWatch();
   readonly survivors: SurvivorWatch;
@@ -384,6 +387,7 @@ export class Checker {
   }
 
   #onWrite({ name, atMs }: Asking, what: string, result: unknown): void {
+    this.#confirming.onWrite(what, result);
     if (typeof result !== 'object' || result === null) return;
     if ('created' in result) {
       const { created, instances } = result as { created: boolean; instances: Instance[] };
@@ -443,6 +447,8 @@ export class Checker {
     if (instance.fault?.message.includes('host_quarantined')) this.#checkBlame(uuid);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     this.#checkAttempt(instance, writtenAtMs);
+    const unconfirmed = this.#confirming.onRecord(instance, before);
+    if (unconfirmed) this.fail('hosts confirm what asks for it', unconfirmed);
     const ofGang = this.gangs.onRecord(instance);
     if (ofGang && !this.forgiven.has(uuid)) this.fail('gangs are kept', ofGang);
     for (const { host, number, outcome } of instance.attempts) {

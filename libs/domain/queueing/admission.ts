@@ -16,6 +16,8 @@ export interface Admission {
   readonly isRequeued: boolean;
   /** The hold on its alternates during the build; undefined for none. */
   readonly alternatesHeld?: AlternatesHeld | undefined;
+  /** True when a host is asked before it is selected. */
+  readonly confirmsHost?: boolean | undefined;
 }
 
 /** The defaults of a request. */

@@ -10,6 +10,7 @@ import { type Conflict, isCommit, type Proposal, transact, type Write } from '..
 import { decodeRecord, MAX_RECORDS_OF_PROJECT } from '../commands/usage/usage-records';
 import type {
   AcquireHosts,
+  Ask,
   Change,
   Command,
   CommitResult,
@@ -41,6 +42,7 @@ import type {
   TakenCandidate,
 } from '../port/placement-store';
 import { firstNumber } from '../port/revisions';
+import { MemoryAsks } from './asks';
 import { ChangeLog } from './change-log';
 import { DecisionRing } from './decision-ring';
 import { acquireHosts, releaseHosts } from './holders';
@@ -64,6 +66,7 @@ export class MemoryPlacementStore implements PlacementStore {
   readonly #candidates = new KeptUntil<string>();
   readonly #pools = new MemoryPools(this.#tables.maps.holder);
   readonly #processes = new MemoryProcesses();
+  readonly #asks = new MemoryAsks();
   #revision = 0;
   #claimToken = 0;
   #bornAtMs = 0;
@@ -147,6 +150,18 @@ export class MemoryPlacementStore implements PlacementStore {
 
   processes(): ReturnType<ProcessStore['processes']> {
     return this.#processes.processes();
+  }
+
+  openAsk(ask: Ask, atMs: number): Promise<void> {
+    return this.#asks.openAsk(ask, atMs);
+  }
+
+  answerAsk(id: string, host: string, answer: string, atMs: number): Promise<boolean> {
+    return this.#asks.answerAsk(id, host, answer, atMs);
+  }
+
+  askAnswer(id: string, atMs: number): Promise<string | undefined> {
+    return this.#asks.askAnswer(id, atMs);
   }
 
   async revision(): Promise<number> {

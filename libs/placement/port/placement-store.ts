@@ -1,5 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
+import type { AskStore } from './asks';
 import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
 import type { MirroredRows } from './mirrored-rows';
@@ -22,6 +23,7 @@ import type {
 import type { StoreIdentity } from './store-identity';
 import type { StoreImage } from './store-image';
 
+export type * from './asks';
 export type * from './command';
 export type * from './commit-result';
 export type * from './pools';
@@ -39,7 +41,7 @@ export type * from './store-image';
  * nothing and says why as a value. Commits of one tick may share a batch, and then a revision and a change; each is still
  * made or refused by itself, in order. Exceptions are for a store that is away (`unavailable`).
  */
-export interface PlacementStore extends PoolStore, ProcessStore {
+export interface PlacementStore extends PoolStore, ProcessStore, AskStore {
   /**
    * Applies one command.
    *

@@ -12,6 +12,8 @@ import { decodeRecord, MAX_RECORDS_OF_PROJECT } from '../commands/usage/usage-re
 import type { MirroredRows } from '../port/mirrored-rows';
 import type {
   AcquireHosts,
+  Ask,
+  AskStore,
   Change,
   Command,
   CommitResult,
@@ -45,6 +47,7 @@ import type {
   StoreImage,
   TakenCandidate,
 } from '../port/placement-store';
+import { redisAsks } from './asks';
 import { decodeLines, type Line } from './change-record';
 import { batchCommitter, type CommitTransaction, commitPerTick } from './commit-batch';
 import { BLOCK_MS, followStream, OwnChanges } from './follow';
@@ -88,6 +91,7 @@ export class RedisPlacementStore implements PlacementStore {
   readonly #reportHost: (report: HostReport) => Promise<ReportResult>;
   readonly #pools: PoolStore;
   readonly #processes: ProcessStore;
+  readonly #asks: AskStore;
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #ownChanges = new OwnChanges(() => this.#underWay.size > 0);
   readonly #seen = new SeenRevisions();
@@ -101,6 +105,7 @@ export class RedisPlacementStore implements PlacementStore {
     this.#reader = new RedisReader(client, keys);
     this.#pools = redisPools(client, keys);
     this.#processes = redisProcesses(client, keys);
+    this.#asks = redisAsks(client, cell);
     const commit = batchCommitter(client, scripts.commit, keys, { streamLength, seen: this.#seen });
     this.#commitAllocations = groupCommit(
       commit,
@@ -181,6 +186,18 @@ export class RedisPlacementStore implements PlacementStore {
 
   processes(): ReturnType<ProcessStore['processes']> {
     return this.#processes.processes();
+  }
+
+  openAsk(ask: Ask, atMs: number): Promise<void> {
+    return this.#asks.openAsk(ask, atMs);
+  }
+
+  answerAsk(id: string, host: string, answer: string, atMs: number): Promise<boolean> {
+    return this.#asks.answerAsk(id, host, answer, atMs);
+  }
+
+  askAnswer(id: string, atMs: number): Promise<string | undefined> {
+    return this.#asks.askAnswer(id, atMs);
   }
 
   revision(): Promise<number> {

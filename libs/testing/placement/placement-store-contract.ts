@@ -9,7 +9,7 @@ import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
 import { describeLeases } from './placement-store-leases';
-import { describeProcesses } from './placement-store-processes';
+import { describeAsks, describeProcesses } from './placement-store-processes';
 import { describeProviders } from './placement-store-providers';
 import { describeStream } from './placement-store-stream';
 import { describeQuotas } from './projects/placement-store-quotas';
@@ -44,6 +44,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     describeHolders(() => world);
     describePools(() => world);
     describeProcesses(() => world);
+    describeAsks(() => world);
     describeStream(() => world);
     describeContention(() => world);
   });

@@ -1,7 +1,26 @@
 import type { SeenProcess } from '../../placement/port/placement-store';
-import type { PlacementStoreWorld } from './placement';
+import { AT_MS, type PlacementStoreWorld } from './placement';
 
 /** The processes that use a store, as it tells of them. */
+/** Questions to hosts. */
+export function describeAsks(world: () => PlacementStoreWorld): void {
+  describe('questions to hosts', () => {
+    const open = (id: string, host: string) =>
+      world().store.openAsk({ id, host, instanceUuid: 'i', ttlMs: 60_000 }, AT_MS);
+
+    it('have the first answer of the host that was asked, and of nobody else', async () => {
+      const another = await world().another();
+      await open('a', 'h1');
+      expect(await another.askAnswer('a', AT_MS)).toBeUndefined();
+      expect(await another.answerAsk('a', 'h2', 'of another', AT_MS)).toBe(false);
+      expect(await another.answerAsk('b', 'h1', 'to nothing', AT_MS)).toBe(false);
+      expect(await another.answerAsk('a', 'h1', 'é yes', AT_MS)).toBe(true);
+      expect(await another.answerAsk('a', 'h1', 'no', AT_MS)).toBe(false);
+      expect(await world().store.askAnswer('a', AT_MS)).toBe('é yes');
+    });
+  });
+}
+
 export function describeProcesses(world: () => PlacementStoreWorld): void {
   describe('processes', () => {
     const scheduler: SeenProcess = {

@@ -19,7 +19,8 @@ export function waitingSummary(clock: Pick<Clock, 'now'>, { waiting }: InstanceV
 
 /** A request's admission: `50, may preempt, waits 10m, ends after 60m`. */
 export function admissionSummary(admission: Admission): string {
-  const { priority, mayPreempt, isProtected, isRequeued, waitForCapacityMs, timeLimitMs, alternatesHeld } = admission;
+  const { priority, mayPreempt, isProtected, isRequeued, waitForCapacityMs, timeLimitMs } = admission;
+  const { alternatesHeld, confirmsHost } = admission;
   const parts = [String(priority)];
   if (mayPreempt) parts.push('may preempt');
   if (isProtected) parts.push('protected');
@@ -27,6 +28,7 @@ export function admissionSummary(admission: Admission): string {
   if (waitForCapacityMs > 0) parts.push(`waits ${showSeconds(waitForCapacityMs / 1_000)}`);
   if (timeLimitMs > 0) parts.push(`ends after ${showSeconds(timeLimitMs / 1_000)}`);
   if (alternatesHeld) parts.push(`alternates ${alternatesHeld}`);
+  if (confirmsHost) parts.push('its host confirms');
   return parts.join(', ');
 }
 

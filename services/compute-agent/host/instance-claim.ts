@@ -1,3 +1,4 @@
+import type { AskHost } from '#libs/contracts/compute';
 import { type Inventory, type Resources, refusalOf } from '#libs/domain/inventory';
 import { isNestedUuidOf } from '#libs/placement/port/nested-provider';
 import { heldByProvider, type OwnProvider, PROVIDER_GONE, providerGoneMessage } from './own-providers';
@@ -76,7 +77,7 @@ function withoutExternal(inventory: Inventory, external: number): Inventory {
  * are shared, and the store decides on them. The store also decides on classes without an inventory here: an operator's
  * own class, or, in an order without providers, a sharing provider's.
  */
-export function judgeRoom(order: BuildOrder, truth: OwnTruth): Judgement {
+export function judgeRoom(order: Pick<BuildOrder, 'allocations' | 'resources'>, truth: OwnTruth): Judgement {
   const [root] = truth.providers as [OwnProvider, ...OwnProvider[]];
   const byUuid = new Map(truth.providers.map((one) => [one.uuid, one]));
   for (const [uuid, resources] of Object.entries(heldByProvider(root.uuid, order))) {
@@ -112,6 +113,19 @@ function room(
     );
   }
   return undefined;
+}
+
+/** Why the host has not the room that was claimed there for an instance that is to be built; undefined when it has. */
+export function refusalToConfirm(
+  { projectId, allocations }: Pick<AskHost, 'projectId' | 'allocations'>,
+  tracked: TrackedInstance | undefined,
+  truth: OwnTruth,
+): { readonly reason: string; readonly message: string } | undefined {
+  if (tracked?.projectId === projectId) return undefined;
+  const judgement = tracked
+    ? refuse('uuid_taken', 'the host has an instance of that uuid: choose another')
+    : judgeRoom({ allocations, resources: {} }, truth);
+  return judgement.kind === 'refuse' ? judgement : undefined;
 }
 
 /** 0 means no deadline. */

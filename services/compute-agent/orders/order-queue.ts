@@ -1,6 +1,6 @@
 import { ACK, drop, type IncomingMessage, POSTPONE, REQUEUE, type Settlement, type Subscription } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
-import { buildInstanceCodec, type DestroyInstance, destroyInstanceCodec } from '#libs/contracts/compute';
+import { askHostCodec, buildInstanceCodec, type DestroyInstance, destroyInstanceCodec } from '#libs/contracts/compute';
 import { type Identity, nameOf, speaksForServiceHost } from '#libs/contracts/identity';
 import { operateNodeCodec } from '#libs/contracts/nodes';
 import { setPowerStateCodec } from '#libs/contracts/power';
@@ -11,6 +11,7 @@ import type { PowerState } from '#libs/domain/instance';
 import type { HostLease } from '../holding/host-lease';
 import { decodeBuildOrder } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
+import { answerHost } from './answer-host';
 import { HeldOrders } from './held-orders';
 import { takeBuild } from './take-build';
 import { takeDestroy } from './take-destroy';
@@ -121,8 +122,26 @@ export class OrderQueue {
         return this.#dispatch(message, () => setPowerStateCodec.decode(body), takePowerState);
       case operateNodeCodec.type:
         return this.#operate(message);
+      case askHostCodec.type:
+        return this.#answer(message);
       default:
         return drop(unknownType(message));
+    }
+  }
+
+  /** An agent that does not certainly hold the host is silent: nobody waits for an answer that comes later. */
+  async #answer({ body }: IncomingMessage): Promise<Settlement> {
+    try {
+      const ask = askHostCodec.decode(body);
+      const carried = this.#hosts.get(ask.host);
+      const isHeld = carried?.lease.isCertain && carried.lease.isHeldBy(ask.epoch);
+      if (isHeld && carried.host) await answerHost(carried.host, ask);
+      return ACK;
+    } catch (thrown) {
+      const error = BerthError.from(thrown);
+      if (error.code === 'invalid_argument') return drop(error);
+      this.#parts.log.warn({ event: 'host_not_answered', error }, 'a scheduler asked a host, and got no answer');
+      return ACK;
     }
   }
 

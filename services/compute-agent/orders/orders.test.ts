@@ -31,6 +31,15 @@ it("leaves another project's instance of the same uuid alone, whatever it is ord
   expect(await world.driver?.list()).toEqual([]);
 });
 
+it('says whether it has the room that a scheduler asks about, by what it runs now, and holds none of it', async () => {
+  await world.startAll({ INVENTORY: 'VCPU=4,MEMORY_MB=8192' });
+  expect(await world.ask({ VCPU: 4 })).toMatchObject({ host: 'h1', reason: '' });
+  expect(await world.ask({ VCPU: 5 })).toMatchObject({ reason: 'insufficient_vcpu' });
+  await world.build();
+  await world.results.has(1);
+  expect(await world.ask({ VCPU: 4 })).toMatchObject({ reason: 'insufficient_vcpu' });
+});
+
 describe('building', () => {
   it('builds what fits and reports it', async () => {
     await world.startAll();

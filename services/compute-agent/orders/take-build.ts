@@ -4,7 +4,7 @@ import { trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
 import type { ConcludedBuild } from '../host/ended/concluded-builds';
 import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/host';
-import { type Judgement, judgeBuild } from '../host/instance-claim';
+import { type Judgement, judgeBuild, type OwnTruth } from '../host/instance-claim';
 import { ownProviders } from '../host/own-providers';
 import type { BuildOrder, TrackedInstance } from '../host/tracked-instance';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
@@ -109,15 +109,21 @@ async function undoBegun(host: Host, uuid: string): Promise<void> {
   );
 }
 
-function judge({ ledger, tombstones, facts, driver, external, clock }: Host, order: BuildOrder): Judgement {
+function judge(host: Host, order: BuildOrder): Judgement {
+  const { ledger, tombstones } = host;
   const uuid = order.instanceUuid;
-  return judgeBuild(order, ledger.get(uuid), tombstones.covers(uuid, order), {
+  return judgeBuild(order, ledger.get(uuid), tombstones.covers(uuid, order), truthOf(host));
+}
+
+/** The host's own state now. */
+export function truthOf({ ledger, facts, driver, external, clock }: Host): OwnTruth {
+  return {
     host: facts.name,
     providers: ownProviders(facts.providerUuid, driver.capacity()),
     usedOn: (providerUuid) => ledger.usedOn(providerUuid),
     external: external.byProvider,
     nowMs: clock.elapsed(),
-  });
+  };
 }
 
 async function build(host: Host, order: BuildOrder): Promise<BuildEnd> {

@@ -5,6 +5,7 @@ import { busOptions } from '#libs/bus/options';
 import { ACK, type Bus, type Subscription } from '#libs/bus/port';
 import { answer, castTyped } from '#libs/bus/typed-calls';
 import {
+  askHostCodec,
   type BuildInstance,
   type BuildReport,
   buildInstanceCodec,
@@ -18,7 +19,9 @@ import type { PowerReport, SetPowerState } from '#libs/contracts/power';
 import { powerReportCodec, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_RESULTS, STATS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
+import { type AnswerHostRequest, answerHostMethod } from '#libs/contracts/selection';
 import { type UpdateResourceStatsRequest, updateResourceStatsMethod } from '#libs/contracts/stats';
+import type { Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { readConfig } from '#libs/runtime/config';
@@ -47,6 +50,8 @@ export class AgentWorld {
   /** Reports to the conductor. */
   readonly results = new Inbox<BuildReport>();
   readonly powerReports = new Inbox<PowerReport>();
+  /** Answers to schedulers that ask. */
+  readonly answers = new Inbox<AnswerHostRequest>();
   /** The scheduler's answer about an operator's disabling of the host. */
   disabled: { readonly reason: string } | undefined;
   /** The scheduler's answer to stats; when it throws, they are rejected. */
@@ -83,7 +88,11 @@ export class AgentWorld {
       const { wantsAllocationRequests, disabled } = this;
       return { sequence: stats.sequence, wantsAllocationRequests, atMs: this.#storeNowMs(), disabled };
     });
-    return this.bus.serve(STATS, this.isOldScheduler ? take : { ...take, ...this.#holderCalls() });
+    const heard = answer(answerHostMethod, async (said) => {
+      this.answers.put(said);
+      return { isAwaited: true };
+    });
+    return this.bus.serve(STATS, this.isOldScheduler ? take : { ...take, ...heard, ...this.#holderCalls() });
   }
 
   /** True for a scheduler version without epochs. */
@@ -156,6 +165,16 @@ export class AgentWorld {
     await this.serveStats();
     await this.takeResults();
     return this.start(settings);
+  }
+
+  /** Asks h1, as a scheduler does, about an instance with such amounts of its root provider; its answer. */
+  async ask(resources: Resources): Promise<AnswerHostRequest | undefined> {
+    const allocations = { [this.stats.items.at(-1)?.providerUuid ?? '']: resources };
+    const about = { askId: randomUUID(), instanceUuid: randomUUID(), projectId: 'project-1' };
+    const question = { ...about, host: 'h1', epoch: 0, allocations };
+    const count = this.answers.items.length;
+    await castTyped({ bus: this.bus, queue: this.orderQueue }, askHostCodec, question);
+    return (await this.answers.has(count + 1)).at(-1);
   }
 
   /** The order queue of the agent started last. */

@@ -120,6 +120,8 @@ async function askScheduler(
     mayPreempt: asksForPlaces(first),
     alternatesHeld: first.admission?.alternatesHeld,
     minRevision,
+    // A move's source may have to wait for it: it is not asked.
+    ...(first.admission?.confirmsHost && !isMoving(first) ? { confirmsHost: true } : {}),
     ...(isMoving(first) ? { numAlternates: 0, move: moveOf(first) } : { numAlternates: c.config.numAlternates }),
   };
   try {

@@ -71,6 +71,7 @@ const admission = exactly({
   is_protected: flag,
   is_requeued: flag,
   alternates_held: oneOf(['leased', 'reserved']),
+  confirms_host: flag,
 });
 
 /** POST /berth/instances */

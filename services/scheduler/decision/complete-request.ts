@@ -75,6 +75,8 @@ export interface SelectRequest extends CompleteRequest {
   readonly mayPreempt?: boolean | undefined;
   /** Form in which alternates are held. */
   readonly alternatesHeld?: AlternatesHeld | undefined;
+  /** Each host that is selected is asked before the answer. */
+  readonly confirmsHost?: boolean | undefined;
   /** For one instance that holds a claim already: the claim passes to a migration. */
   readonly move?: Move | undefined;
   /** Members of its affinity group, itself among them, that leave their host in one commit. */

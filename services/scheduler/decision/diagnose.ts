@@ -5,7 +5,7 @@ import { FILTER_NAMES } from '../filters/registry';
 import type { RefusedClaims } from '../fleet/located-request';
 import { CANDIDATES } from '../ranking/candidates';
 import type { Feasibility } from '../ranking/ranked-host';
-import { CLAIM, CLAIM_REFUSED } from '../ranking/request-constraints';
+import { CLAIM, CLAIM_REFUSED, CONFIRMATION, HOST_UNCONFIRMED } from '../ranking/request-constraints';
 
 /**
  * Why hosts are feasible or not: each filter with all hosts that it refuses, whether or not another one refuses them, too.
@@ -35,8 +35,8 @@ export function diagnose(
   };
 }
 
-/** The candidate search and then the store have the last word. */
-const ORDER = [...FILTER_NAMES, CANDIDATES, CLAIM];
+/** The candidate search, then the store, then the host has the last word. */
+const ORDER = [...FILTER_NAMES, CANDIDATES, CLAIM, CONFIRMATION];
 
 /** Why a request ended whose claims the store went on refusing: by the hosts that it refused, and its last words. */
 export function diagnoseRefusedClaims(
@@ -53,6 +53,21 @@ export function diagnoseRefusedClaims(
     filters: [{ filter: CLAIM, refused, reasons: { [symbol]: refused } }],
     claimConflicts,
     summary: `after ${counted(claimConflicts, 'attempt')}: ${refused} ${phrase} (${symbol}), the last for ${last}`,
+    quotaExceeded: [],
+  };
+}
+
+/** Why a request ended whose hosts went on not confirming it. */
+export function diagnoseUnconfirmed(unconfirmed: RefusedClaims, hostCount: number, rounds: number): Diagnosis {
+  const { symbol, phrase } = HOST_UNCONFIRMED;
+  const refused = unconfirmed.size;
+  const last = [...unconfirmed.values()].at(-1);
+  return {
+    hostsConsidered: hostCount,
+    hostsPassed: 0,
+    filters: [{ filter: CONFIRMATION, refused, reasons: { [symbol]: refused } }],
+    claimConflicts: 0,
+    summary: `after ${counted(rounds, 'round')}: ${refused} ${phrase} (${symbol}), the last for ${last}`,
     quotaExceeded: [],
   };
 }

@@ -423,7 +423,7 @@ it('does not claim for a caller who has left', async () => {
   };
   const { placement, clock } = world;
   const sealing = { sealer: () => () => new Uint8Array(), refer: async () => [] };
-  const holding = { holdAlternates: async () => {}, nominate: async () => {} };
+  const holding = { holdAlternates: async () => {}, nominate: async () => {}, confirm: async () => [] };
   const keeping = { keepDecision: () => {}, keepsSelected: () => false };
   const deps = { ...scheduler, placement, clock, ...sealing, ...holding, ...keeping };
   await expect(selectDestinations(request, gone, deps)).rejects.toMatchObject({ reason: 'caller_left' });
@@ -485,6 +485,9 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     projectUsages: () => store.projectUsages(),
     projectDays: (projectIds) => store.projectDays(projectIds),
     endedUsage: (projectId) => store.endedUsage(projectId),
+    openAsk: (ask, atMs) => store.openAsk(ask, atMs),
+    answerAsk: (id, host, answer, atMs) => store.answerAsk(id, host, answer, atMs),
+    askAnswer: (id, atMs) => store.askAnswer(id, atMs),
     keepDecisions: (decisions, most) => store.keepDecisions(decisions, most),
     decision: (uuid) => store.decision(uuid),
     recentDecisions: (most) => store.recentDecisions(most),

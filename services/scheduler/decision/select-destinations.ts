@@ -1,4 +1,5 @@
 import type { IncomingMessage } from '#libs/bus/port';
+import type { UnconfirmedHost } from '#libs/contracts/diagnosis';
 import type { Destination, SelectDestinationsResponse } from '#libs/contracts/selection';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
@@ -6,6 +7,7 @@ import { seedOf } from '#libs/domain/random';
 import type { PastDecision } from '#libs/placement/past-decisions/keep-decisions';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
+import type { Confirm } from '../confirmation/confirm';
 import type { Pricing } from '../demand/pricing';
 import type { ClassifiedSpec } from '../request/equivalence-class';
 import { freedReservations, type HoldAlternates } from './alternates/hold-alternates';
@@ -15,8 +17,9 @@ import type { SelectRequest } from './complete-request';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
 import type { DecideParts, Decision, InstanceDestination } from './decide';
 import type { DecisionBasis } from './decision-basis';
-import { diagnoseRefusedClaims } from './diagnose';
+import { diagnoseRefusedClaims, diagnoseUnconfirmed } from './diagnose';
 import { stageOf } from './move-claim';
+import type { PickedHost } from './pick-hosts';
 import type { Nominate } from './preemption/nominate';
 import type { Refer } from './refer';
 import { sealDestination } from './seal-destination';
@@ -31,6 +34,7 @@ export interface SelectDeps extends DecideParts {
   readonly refer: Refer;
   readonly holdAlternates: HoldAlternates;
   readonly nominate: Nominate;
+  readonly confirm: Confirm;
   /** Takes what was decided, with its basis: it must not throw. */
   readonly keepDecision: (decision: PastDecision) => void;
 }
@@ -55,7 +59,8 @@ export interface Selected {
  * commit refuses though the decision was not stale is left out from then on, so that a filter and the store's rule which
  * do not agree end in no valid host, not in asking for ever. Claims on their
  * way count as made, so that requests at the same time spread over the fleet; because such a claim may fail and leave
- * room, a request refused meanwhile is decided again, once, when they are answered.
+ * room, a request refused meanwhile is decided again, once, when they are answered. Where the request asks for it, the
+ * hosts are asked before they are claimed (`confirmation/`); one that does not confirm is left out of the next decision.
  *
  * @throws BerthError `aborted / claim_conflicts` after too many conflicts; `deadline_exceeded / caller_left`;
  *   `unavailable`; `invalid_argument / too_many`; `failed_precondition / foreign_consumer`, and of a move `/ claim_changed` or
@@ -72,11 +77,28 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   deps.pricing.note(request.equivalenceClass, request.instanceUuids, fleet.snapshot(clock.now()));
   const seed = seedOf(request.requestId);
   const refusedClaims = new Map<number, string>();
+  const unconfirmed = new Map<number, UnconfirmedHost>();
+  let rounds = 0;
   let mayWait = true;
   for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
-    const decision = decideAsMany(request, { nowMs: clock.now(), seed: seed + conflicts, refusedClaims }, deps);
+    const attempt = { nowMs: clock.now(), seed: seed + conflicts + rounds, refusedClaims };
+    const decision = decideAsMany(request, { ...attempt, unconfirmed: wordsOf(unconfirmed) }, deps);
     if (decision.kind === 'decided') {
+      const refusing = request.confirmsHost ? await confirmDecided(decision, request, caller, deps) : NOBODY;
+      if (refusing === 'stale') {
+        conflicts += 1;
+        continue;
+      }
+      for (const one of refusing) unconfirmed.set(fleet.indexOfHost(one.host) ?? -1, one);
+      if (refusing.length > 0) {
+        rounds += 1;
+        if (rounds < settings.confirmHosts) continue;
+        keep(decision.basis, []);
+        const { hostCount } = fleet.snapshot(clock.now());
+        const noValidHost = diagnoseUnconfirmed(wordsOf(unconfirmed), hostCount, rounds);
+        return { response: { destinations: [], noValidHost }, conflicts };
+      }
       const claimed = await claimDecided(decision, request, caller, deps);
       if (claimed.kind === 'destinations') {
         keep(decision.basis, claimed.destinations);
@@ -115,7 +137,42 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
     const { requestId, instanceUuids, spec } = request;
     const selected = Object.fromEntries(destinations.map((one) => [one.instanceUuid, one.selected.host]));
     const about = { requestId, projectId: spec.projectId, decidedAtMs: clock.now() };
-    deps.keepDecision({ instanceUuids, decision: { ...about, ...basis, selected } });
+    const silent = unconfirmed.size === 0 ? {} : { unconfirmed: [...unconfirmed.values()] };
+    deps.keepDecision({ instanceUuids, decision: { ...about, ...basis, selected, ...silent } });
+  }
+}
+
+/** The claims that instances hold as the mirror shows them, to compare. */
+function tokensOf(picks: readonly PickedHost[], mirror: Pick<ClaimMirror, 'consumer'>): string {
+  return picks.map(({ instanceUuid }) => mirror.consumer(instanceUuid)?.claimToken ?? 0).join();
+}
+
+const NOBODY: readonly UnconfirmedHost[] = [];
+
+/** What hosts said that did not confirm, by their index. */
+function wordsOf(unconfirmed: ReadonlyMap<number, UnconfirmedHost>): ReadonlyMap<number, string> {
+  return new Map([...unconfirmed].map(([index, { reason, message }]) => [index, `${reason}: ${message}`]));
+}
+
+/**
+ * Hosts that do not confirm what is to be claimed there. What is held already was confirmed before it was claimed. Asking takes
+ * time: a caller who left may have asked another scheduler, whose claim is not this decision's to replace.
+ */
+async function confirmDecided(
+  { toClaim, assumed }: Extract<Decision, { kind: 'decided' }>,
+  { spec: { projectId } }: SelectRequest,
+  caller: Caller,
+  { fleet, confirm, mirror }: SelectDeps,
+): Promise<readonly UnconfirmedHost[] | 'stale'> {
+  if (toClaim.length === 0) return NOBODY;
+  const claims = toClaim.map(({ claim }) => claim);
+  const held = tokensOf(toClaim, mirror);
+  fleet.hold(claims, assumed);
+  try {
+    const refusing = await confirm({ projectId, picks: toClaim }, caller);
+    return caller.isAborted || tokensOf(toClaim, mirror) !== held ? 'stale' : refusing;
+  } finally {
+    fleet.settle(claims);
   }
 }
 

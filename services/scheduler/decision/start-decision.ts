@@ -20,6 +20,8 @@ export interface Attempt {
   readonly seed: number;
   /** Hosts that are not feasible in it. */
   readonly refusedClaims?: RefusedClaims | undefined;
+  /** Likewise, because they did not confirm it. */
+  readonly unconfirmed?: RefusedClaims | undefined;
   /** The fleet to decide on in place of the present one, where a past decision is made again. */
   readonly asIf?: ((present: FleetSnapshot) => FleetSnapshot) | undefined;
 }
@@ -37,7 +39,7 @@ export interface DecisionStart extends ClaimsHeld {
 
 export function startDecision(
   request: SelectRequest,
-  { nowMs, refusedClaims, asIf = unchanged }: Attempt,
+  { nowMs, refusedClaims, unconfirmed, asIf = unchanged }: Attempt,
   { fleet, settings }: Pick<DecisionParts, 'fleet' | 'settings'>,
 ): DecisionStart {
   const { spec, together } = request;
@@ -52,6 +54,7 @@ export function startDecision(
     { fleet, snapshot, isOpen },
     {
       refusedClaims,
+      unconfirmed,
       isMove: request.move !== undefined,
       nominations,
       leaves: request.move?.sourceHost,

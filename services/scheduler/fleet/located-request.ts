@@ -21,6 +21,8 @@ export interface LocatedRequest {
   readonly members: GroupMembers | undefined;
   readonly named: NamedHosts;
   readonly refusedClaims: RefusedClaims;
+  /** Those that did not confirm a selection. */
+  readonly unconfirmed: RefusedClaims;
   /** Limits that the instances would exceed. */
   readonly quotaExceeded: readonly QuotaExcess[];
   /** Hosts, by index, where others make room for somebody who comes first. */
@@ -53,6 +55,7 @@ interface LocateAmong {
 /** Rare terms of a request. */
 interface LocateTerms {
   readonly refusedClaims?: RefusedClaims | undefined;
+  readonly unconfirmed?: RefusedClaims | undefined;
   readonly isMove?: boolean;
   /** Those that come before the request. */
   readonly nominations?: readonly PlaceLease[];
@@ -70,7 +73,14 @@ export function locate(
   spec: RequestWithRules,
   instanceUuids: readonly string[],
   among: LocateAmong,
-  { refusedClaims = NO_REFUSED_CLAIMS, isMove = false, nominations = [], together, leaves }: LocateTerms = {},
+  {
+    refusedClaims = NO_REFUSED_CLAIMS,
+    unconfirmed = NO_REFUSED_CLAIMS,
+    isMove = false,
+    nominations = [],
+    together,
+    leaves,
+  }: LocateTerms = {},
 ): LocatedRequest {
   const { fleet, snapshot } = among;
   const found = (names: readonly string[], indexOf: (name: string) => number | undefined) =>
@@ -92,6 +102,7 @@ export function locate(
       differentHost: found(spec.differentHost, byInstance),
     },
     refusedClaims,
+    unconfirmed,
     quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { nominations }),
     leaves,
     nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, among),

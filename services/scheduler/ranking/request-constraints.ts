@@ -83,6 +83,7 @@ function constraintsOf(request: LocatedRequest, filters: readonly RequestFilter[
     if (constraint) constraints.push({ filter: filter.name, ...constraint });
   }
   if (request.refusedClaims.size > 0) constraints.push(exceptRefused(request.refusedClaims));
+  if (request.unconfirmed.size > 0) constraints.push(exceptUnconfirmed(request.unconfirmed));
   return constraints;
 }
 
@@ -97,6 +98,20 @@ function exceptRefused(refusedClaims: RefusedClaims): NamedConstraint {
     hosts: new Set(refusedClaims.keys()),
     reason: CLAIM_REFUSED,
     describe: ({ index }) => `the store refused the claim: ${refusedClaims.get(index)}`,
+  };
+}
+
+/** The hosts' own check, where a request asks for it. */
+export const CONFIRMATION = 'confirmation';
+export const HOST_UNCONFIRMED = { symbol: 'host_unconfirmed', phrase: 'did not confirm the claim' } as const;
+
+function exceptUnconfirmed(unconfirmed: RefusedClaims): NamedConstraint {
+  return {
+    filter: CONFIRMATION,
+    kind: 'except',
+    hosts: new Set(unconfirmed.keys()),
+    reason: HOST_UNCONFIRMED,
+    describe: ({ index }) => `the host did not confirm the claim: ${unconfirmed.get(index)}`,
   };
 }
 

@@ -186,6 +186,7 @@ async function openScheduler(
     refer,
     holdAlternates: alternateHolder({ placement, mirror, clock, notHeld, config }),
     nominate: nominator({ placement, mirror, clock, notHeld, config }),
+    confirm: async () => [],
   };
   return {
     async record(folder, maxBytes = 1_000_000_000) {

@@ -153,6 +153,7 @@ async function selectFor(
     priority: admission?.priority ?? 0,
     isProtected: admission?.isProtected ?? false,
     alternatesHeld: admission?.alternatesHeld,
+    ...(admission?.confirmsHost ? { confirmsHost: true } : {}),
     minRevision,
     ...(decided === undefined ? {} : { cell: decided.name }),
   };

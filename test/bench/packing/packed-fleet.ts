@@ -78,7 +78,8 @@ export class PackedFleet {
     if (known) return known;
     const spec = resolveSpec(requestSpec({ VCPU: cores, MEMORY_MB: ram }, { projectId: VM, userId: VM }), 'trace');
     const named = { forceHosts: [], ignoreHosts: [], sameHost: [], differentHost: [] };
-    const refused = { refusedClaims: new Map<number, string>(), quotaExceeded: [], nominatedHosts: new Set<number>() };
+    const none = new Map<number, string>();
+    const refused = { refusedClaims: none, unconfirmed: none, quotaExceeded: [], nominatedHosts: new Set<number>() };
     const about = { members: undefined, named, ...refused };
     const constraints = new RequestConstraints({ spec: { ...spec, group: undefined }, ...about }, this.settings);
     const made = { spec, equivalenceClass: equivalenceClassOf(spec), constraints };

@@ -11,6 +11,7 @@ export function anAdmission(random: Random): Admission {
     priority,
     waitForCapacityMs,
     ...(alternatesHeld ? { alternatesHeld } : {}),
+    ...(waitForCapacityMs % 5 === 0 ? { confirmsHost: true } : {}),
     timeLimitMs: random.next() < 0.3 ? 2_000 + Math.floor(random.next() * 10_000) : 0,
     isProtected: random.next() < 0.15,
     isRequeued: random.next() < 0.5,

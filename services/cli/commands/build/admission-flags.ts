@@ -19,6 +19,12 @@ export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(c
         '--alternates <how>',
         'hold its alternates until it is built: leased, other requests avoid them while they can; reserved, no other gets them',
       ).choices(['leased', 'reserved'] as const),
+    )
+    .addOption(
+      new Option(
+        '--confirm <whom>',
+        'ask the host before it is selected: one that refuses or is silent costs the next host, not an attempt',
+      ).choices(['host'] as const),
     );
 }
 
@@ -35,8 +41,9 @@ export function admissionOf(flags: {
   readonly requeue: boolean;
   readonly timeLimit?: number | undefined;
   readonly alternates?: AlternatesHeld | undefined;
+  readonly confirm?: 'host' | undefined;
 }): Admission | undefined {
-  const { waitForCapacity = 0, priority = 0, preempt, protect, requeue, timeLimit = 0, alternates } = flags;
+  const { waitForCapacity = 0, priority = 0, preempt, protect, requeue, timeLimit = 0, alternates, confirm } = flags;
   if (waitForCapacity === 0 && (preempt || requeue)) {
     throw usageError('--preempt and --requeue are for what waits', 'say how long, such as --wait-for-capacity 10m');
   }
@@ -48,6 +55,7 @@ export function admissionOf(flags: {
     isProtected: protect,
     isRequeued: requeue,
     ...(alternates ? { alternatesHeld: alternates } : {}),
+    ...(confirm ? { confirmsHost: true } : {}),
   };
   return isDeepStrictEqual(admission, NO_ADMISSION) ? undefined : admission;
 }

@@ -7,7 +7,7 @@ import { showDiagnosis, showHosts } from './show-explanation';
 /** Prints the decision for an instance or a request: its time, its revision, and the reasons for the host. */
 export function showDecision(context: Context, uuid: string, decision: Decision): void {
   const { terminal, clock } = context;
-  const { requestId, decidedAtMs, revision, diagnosis, hosts, selected } = decision;
+  const { requestId, decidedAtMs, revision, diagnosis, hosts, selected, unconfirmed = [] } = decision;
   const host = selected[uuid];
   const found = Object.entries(selected).map(([instance, its]) => ['selected', `${its} for ${instance}`] as const);
   const others = found.length - 1;
@@ -17,6 +17,7 @@ export function showDecision(context: Context, uuid: string, decision: Decision)
       ['decided', `${new Date(decidedAtMs).toISOString()}, ${ageOf(clock, decidedAtMs)} ago`],
       ['revision', String(revision)],
       ['request', host !== undefined && others > 0 ? `${requestId}, with ${others} more` : requestId],
+      ...unconfirmed.map((one) => ['not confirmed', `${one.host}: ${one.message} (${one.reason})`] as const),
     ]),
   );
   terminal.print('');

@@ -1,11 +1,30 @@
 import * as ordering from '../../../../libs/domain/queueing/queue-order';
 import * as orders from '../../../../services/conductor/steps/orders';
+import * as confirming from '../../../../services/scheduler/confirmation/confirm';
 import * as finding from '../../../../services/scheduler/decision/preemption/find-preemption';
 import * as reclaiming from '../../../../services/scheduler/decision/preemption/reclaim';
 import { type Mutant, mutant, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
 
 export const QUEUE_MUTANTS: readonly Mutant[] = [
+  withFocus(
+    mutant(
+      'confirmation-ignored',
+      'the word of a host that is asked',
+      confirming,
+      'confirmer',
+      (original) => (parts) => {
+        const confirm = original(parts);
+        return async (...asked) => {
+          await confirm(...asked);
+          return [];
+        };
+      },
+    ),
+    'build that waits',
+    'machine shrinks',
+    'second agent',
+  ),
   withFocus(
     withRule('time-limit-is-ignored', 'the end of what has a time limit', (_look, step) =>
       step.kind === 'record_deleting' && step.fault?.reason === 'time_limit'
