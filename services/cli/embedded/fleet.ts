@@ -124,133 +124,34 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
   const { onStep = () => {} } = settings;
   const unknown = unknownSettings(env);
   if (unknown.length > 0) throw badConfig(unknown);
-  const around = (): RuntimeDeps => ({ clock, random, log: silentLog, metrics: createMetrics({}) });
   const { broker = new MemoryBroker(clock, silentLog) } = settings;
-  const { cell } = readConfig({ cell: addressOptions.cell }, env);
-  const connect = (drainTimeoutMs?: number) => {
-    return openBus(
-      { busUrl: 'memory:', cell, ...(drainTimeoutMs !== undefined && { drainTimeoutMs }) },
-      around(),
-      broker,
-    );
-  };
-  // A killed agent closes nothing.
-  const connectToDie = () => connect(0);
-  const placement = new MemoryPlacementStore();
-  const stores = {
-    placement,
-    instances: memoryInstanceStore(clock, MAX_OUTBOX, placement),
-    leases: memoryLeaseStore(clock),
-    flavors: memoryFlavorStore(clock),
-  };
-  const opened: { close(): Promise<void> }[] = [];
-  const open = async <T extends { close(): Promise<void> }>(thing: Promise<T>): Promise<T> => {
-    opened.push(await thing);
-    return thing;
-  };
-  const close = async () => {
-    for (const thing of opened.toReversed()) await thing.close();
-  };
-
-  const present = async (service: string, index: number, started: Running) => {
-    const readiness = () => started.readiness();
-    return announce(placement, service, { clock, log: silentLog, processName: `${service}-${index + 1}`, readiness });
-  };
-
+  const parts = new Parts(context, broker);
+  const { placement, stores } = parts;
   try {
-    const services: Running[] = [];
-    const schedulers: Running[] = [];
     onStep('starting schedulers and conductors');
-    for (let i = 0; i < settings.schedulers; i++) {
-      const bus = await open(connect());
-      const mirror = await open(Mirror.open(placement, { clock, random, log: silentLog }));
-      const config = readConfig(schedulerOptions, env);
-      const started = await open(startScheduler({ ...around(), bus, placement, mirror, config }));
-      await open(present('scheduler', i, started));
-      services.push(started);
-      schedulers.push(started);
-    }
-    for (let i = 0; i < settings.conductors; i++) {
-      const bus = await open(connect());
-      const config = readConfig(conductorOptions, env);
-      const { claimKey } = readConfig({ claimKey: claimKeyOption }, env);
-      const sealed = {
-        open: (bytes: Uint8Array) => openSealed(bytes, claimKey),
-        seal: sealer(claimKey, () => ({ sealedAtMs: clock.now() })),
-      };
-      const started = await open(startConductor({ ...around(), ...stores, bus, config, ...sealed }));
-      await open(present('conductor', i, started));
-      services.push(started);
-    }
-    const drivers = new Map<string, FakeDriver>();
-    const machines = new Map<string, Machine>();
-    let rack: Rack | undefined;
-    if (settings.pool) {
-      const { agents, bootMs } = settings.pool;
-      rack = createRack(clock, nodeNames(settings.hosts), bootMs);
-      for (const host of agents) {
-        const config: AgentConfig = { ...readConfig(agentOptions, env), host, driver: 'baremetal' };
-        const carries = { nodes: rack.poolNodes(host), driver: driverFromConfig(config, around()) };
-        const machine = await open(startMachine({ around, connect: connectToDie, config, carries }));
-        machines.set(host, machine);
-        services.push(machine.agent);
-      }
-    } else if (settings.hasOwnAgents) {
-      for (let n = 1; n <= settings.hosts; n++) {
-        const config = { ...agentConfig(settings, env), host: `host-${n}`, hosts: 1 };
-        const driver = await fakeDrivers(config, around())({ name: config.host, index: n - 1 }, []);
-        drivers.set(config.host, driver);
-        const machine = await open(
-          startMachine({ around, connect: connectToDie, config, carries: { driver: async () => driver } }),
-        );
-        machines.set(config.host, machine);
-        services.push(machine.agent);
-      }
-    } else {
-      const bus = await open(connect());
-      services.push(await open(startHosts(agentConfig(settings, env), { ...around(), bus }, drivers, onStep)));
-    }
-    const bus = await open(connect());
+    const schedulers: Running[] = [];
+    for (let i = 0; i < settings.schedulers; i++) schedulers.push(await startOneScheduler(parts, i));
+    const services = [...schedulers];
+    for (let i = 0; i < settings.conductors; i++) services.push(await startOneConductor(parts, i));
+    const { agents, ...hardware } = await startAgents(parts, settings, onStep);
+    services.push(...agents);
+    const bus = await parts.open(parts.connect());
     await bus.declare(BUILD_REQUESTS);
-    const client = await open(
+    const client = await parts.open(
       Promise.resolve(new Client(bus, { clock, random, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 })),
     );
     await allReady(context, services, client, { hosts: settings.hosts, onStep });
+    const { drivers, rack } = hardware;
     return {
       client,
       placement,
-      drivers,
-      machines,
-      rack,
+      ...hardware,
       broker,
-      snapshot: () => takeSnapshot(stores, cell, () => clock.now()),
-      async stopSchedulers() {
-        for (const started of schedulers.splice(0)) {
-          opened.splice(opened.indexOf(started), 1);
-          await started.close();
-        }
-      },
-      close,
-      async openConsole() {
-        const parts = around();
-        const mirror = await open(Mirror.open(placement, parts));
-        const config = readConfig({ ...authOptions, ...consoleOptions }, env);
-        const itsBus = await open(connect());
-        const { url } = await open(
-          startConsole({ ...parts, bus: itsBus, mirror, instances: stores.instances, placement, config }),
-        );
-        return url;
-      },
-      async openApi() {
-        const parts = around();
-        const mirror = await open(Mirror.open(placement, parts));
-        const config = readConfig(placementApiOptions, env);
-        const own = new Client(await connect(), { ...parts, ...CALLS });
-        const { claimKey } = readConfig({ claimKey: claimKeyOption }, env);
-        const builds = { nameKeys: claimKey.split(','), get: async () => own, close: () => own.close() };
-        const { url } = await open(startPlacementApi({ ...parts, placement, mirror, builds, config }));
-        return url;
-      },
+      snapshot: () => takeSnapshot(stores, parts.cell, () => clock.now()),
+      stopSchedulers: () => parts.closeNow(schedulers.splice(0)),
+      close: () => parts.close(),
+      openConsole: () => openConsole(parts),
+      openApi: () => openApi(parts),
       async audit() {
         const nodes = async () => (rack ? nodesAtWork(await client.nodes(), rack) : []);
         const hosts = async () => [...(await driversAtWork(drivers)), ...(await nodes())];
@@ -258,9 +159,159 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       },
     };
   } catch (thrown) {
-    await close();
+    await parts.close();
     throw thrown;
   }
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** The stores of a fleet, and all that was opened on them. */
+class Parts {
+  readonly placement = new MemoryPlacementStore();
+  readonly stores;
+  readonly cell: string;
+  readonly #opened: Closable[] = [];
+
+  constructor(
+    readonly context: FleetContext,
+    private readonly broker: MemoryBroker,
+  ) {
+    const { clock, env } = context;
+    const { placement } = this;
+    this.cell = readConfig({ cell: addressOptions.cell }, env).cell;
+    this.stores = {
+      placement,
+      instances: memoryInstanceStore(clock, MAX_OUTBOX, placement),
+      leases: memoryLeaseStore(clock),
+      flavors: memoryFlavorStore(clock),
+    };
+  }
+
+  around(): RuntimeDeps {
+    const { clock, random } = this.context;
+    return { clock, random, log: silentLog, metrics: createMetrics({}) };
+  }
+
+  connect(drainTimeoutMs?: number): Promise<Bus> {
+    const drain = drainTimeoutMs === undefined ? {} : { drainTimeoutMs };
+    return openBus({ busUrl: 'memory:', cell: this.cell, ...drain }, this.around(), this.broker);
+  }
+
+  /** A bus of a process that may be killed: a killed agent closes nothing. */
+  readonly connectToDie = () => this.connect(0);
+
+  mirror(): Promise<Mirror> {
+    return this.open(Mirror.open(this.placement, this.around()));
+  }
+
+  /** Closed with the fleet, in reverse order. */
+  async open<T extends Closable>(thing: Promise<T>): Promise<T> {
+    this.#opened.push(await thing);
+    return thing;
+  }
+
+  /** Announces a service among the processes of the cell. */
+  present(service: string, index: number, started: Running): Running {
+    const { clock } = this.context;
+    const readiness = () => started.readiness();
+    const processName = `${service}-${index + 1}`;
+    this.#opened.push(announce(this.placement, service, { clock, log: silentLog, processName, readiness }));
+    return started;
+  }
+
+  async closeNow(things: readonly Closable[]): Promise<void> {
+    for (const thing of things) {
+      this.#opened.splice(this.#opened.indexOf(thing), 1);
+      await thing.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const thing of this.#opened.toReversed()) await thing.close();
+  }
+}
+
+async function startOneScheduler(parts: Parts, index: number): Promise<Running> {
+  const bus = await parts.open(parts.connect());
+  const mirror = await parts.mirror();
+  const config = readConfig(schedulerOptions, parts.context.env);
+  const { placement } = parts;
+  const started = await parts.open(startScheduler({ ...parts.around(), bus, placement, mirror, config }));
+  return parts.present('scheduler', index, started);
+}
+
+async function startOneConductor(parts: Parts, index: number): Promise<Running> {
+  const { clock, env } = parts.context;
+  const bus = await parts.open(parts.connect());
+  const config = readConfig(conductorOptions, env);
+  const { claimKey } = readConfig({ claimKey: claimKeyOption }, env);
+  const sealed = {
+    open: (bytes: Uint8Array) => openSealed(bytes, claimKey),
+    seal: sealer(claimKey, () => ({ sealedAtMs: clock.now() })),
+  };
+  const started = await parts.open(startConductor({ ...parts.around(), ...parts.stores, bus, config, ...sealed }));
+  return parts.present('conductor', index, started);
+}
+
+/** The agents of a fleet: those of a pool, one for each host, or one with all hosts. */
+async function startAgents(parts: Parts, settings: FleetSettings, onStep: NonNullable<FleetSettings['onStep']>) {
+  const { clock, env } = parts.context;
+  const { pool } = settings;
+  const around = () => parts.around();
+  const connect = parts.connectToDie;
+  const agents: Running[] = [];
+  const drivers = new Map<string, FakeDriver>();
+  const machines = new Map<string, Machine>();
+  const start = async (name: string, config: AgentConfig, carries: Parameters<typeof startMachine>[0]['carries']) => {
+    const machine = await parts.open(startMachine({ around, connect, config, carries }));
+    machines.set(name, machine);
+    agents.push(machine.agent);
+  };
+  const rack = pool && createRack(clock, nodeNames(settings.hosts), pool.bootMs);
+  if (rack) {
+    for (const host of pool.agents) {
+      const config: AgentConfig = { ...readConfig(agentOptions, env), host, driver: 'baremetal' };
+      await start(host, config, { nodes: rack.poolNodes(host), driver: driverFromConfig(config, around()) });
+    }
+  } else if (settings.hasOwnAgents) {
+    for (let n = 1; n <= settings.hosts; n++) {
+      const config = { ...agentConfig(settings, env), host: `host-${n}`, hosts: 1 };
+      const driver = await fakeDrivers(config, around())({ name: config.host, index: n - 1 }, []);
+      drivers.set(config.host, driver);
+      await start(config.host, config, { driver: async () => driver });
+    }
+  } else {
+    const bus = await parts.open(parts.connect());
+    const config = agentConfig(settings, env);
+    agents.push(await parts.open(startHosts(config, { ...around(), bus }, drivers, onStep)));
+  }
+  return { agents, drivers, machines, rack };
+}
+
+async function openConsole(parts: Parts): Promise<string> {
+  const { placement, stores } = parts;
+  const mirror = await parts.mirror();
+  const config = readConfig({ ...authOptions, ...consoleOptions }, parts.context.env);
+  const bus = await parts.open(parts.connect());
+  const { instances } = stores;
+  const { url } = await parts.open(startConsole({ ...parts.around(), bus, mirror, instances, placement, config }));
+  return url;
+}
+
+async function openApi(parts: Parts): Promise<string> {
+  const { placement } = parts;
+  const { env } = parts.context;
+  const around = parts.around();
+  const mirror = await parts.mirror();
+  const config = readConfig(placementApiOptions, env);
+  const own = new Client(await parts.connect(), { ...around, ...CALLS });
+  const { claimKey } = readConfig({ claimKey: claimKeyOption }, env);
+  const builds = { nameKeys: claimKey.split(','), get: async () => own, close: () => own.close() };
+  const { url } = await parts.open(startPlacementApi({ ...around, placement, mirror, builds, config }));
+  return url;
 }
 
 function agentConfig(settings: FleetSettings, env: Environment): AgentConfig {
