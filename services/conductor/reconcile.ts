@@ -12,7 +12,7 @@ import { type Build, isOfAnother, isOfPresentAttempt, isOfPresentBuild, isOlder 
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
 import { gangFailed, owesGang } from './reconcile/gang';
-import { groupGoesBack, isMoveWish, isMoving, moveAsked } from './reconcile/moves';
+import { groupGoesBack, isByState, isMoveWish, isMoving, moveAsked } from './reconcile/moves';
 import { arrived, moving, reverting } from './reconcile/moving';
 import { mayWait, pending, recordPending } from './reconcile/pending';
 import { preempted, preempting } from './reconcile/preempting';
@@ -68,6 +68,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   const isEvacuated = observed.kind === 'evacuate_requested' && isAttemptOpen(record);
   const isOfBuilt = BUILT_STATES.includes(record.state) || isAnswer || isEvacuated;
   if (isAboutBuilt(observed) && !isOfBuilt) return none('not on its host');
+  if (!isByState(record)) return none('at rest');
   switch (record.state) {
     case 'scheduling':
       return scheduling(record, observed, nowMs);
@@ -87,11 +88,11 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
       return preempting(record, observed, nowMs);
     case 'resize':
     case 'migrating':
-      return isMoving(record) ? moving(record, observed, nowMs) : none('at rest');
+      return moving(record, observed, nowMs);
     case 'verify_resize':
-      return isMoving(record) ? arrived(record, holds, observed, nowMs) : none('at rest');
+      return arrived(record, holds, observed, nowMs);
     case 'revert_resize':
-      return isMoving(record) ? reverting(record, observed, nowMs) : none('at rest');
+      return reverting(record, observed, nowMs);
     case 'shelving':
       return shelving(record, observed, nowMs);
     case 'shelved_offloaded':

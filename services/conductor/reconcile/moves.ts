@@ -1,4 +1,4 @@
-import { type Instance, powerStateToBuild } from '#libs/domain/instance';
+import { type Instance, type InstanceState, powerStateToBuild } from '#libs/domain/instance';
 import type { Migration, MigrationKind } from '#libs/domain/moves/migration';
 import type { Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
@@ -10,6 +10,20 @@ export type Moving = Instance & { readonly migration: Migration };
 
 export function isMoving(record: Instance): record is Moving {
   return record.migration !== undefined;
+}
+
+const MOVE_STATES = ['resize', 'migrating', 'verify_resize', 'revert_resize'] as const;
+
+type MoveState = (typeof MOVE_STATES)[number];
+
+/** A record by its state: in a state of a move it is on one. */
+export type ByState =
+  | (Moving & { readonly state: MoveState })
+  | (Instance & { readonly state: Exclude<InstanceState, MoveState> });
+
+/** False for a record that cannot be: no code writes it. */
+export function isByState(record: Instance): record is ByState {
+  return isMoving(record) || !(MOVE_STATES as readonly InstanceState[]).includes(record.state);
 }
 
 /** A client, or an operator, wants a move, or to end one. */
