@@ -47,6 +47,8 @@ import { type HealAllocationResponse, healAllocationMethod, listNodesMethod, typ
 import { type InstanceOperation, operateInstanceMethod } from '../contracts/operations';
 import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
 import {
+  type ListQuotasRequest,
+  type ListQuotasResponse,
   type ListUsageRequest,
   type ListUsageResponse,
   listQuotasMethod,
@@ -522,6 +524,11 @@ export class Client {
       const request = { projectId, marker: last?.projectId ?? '', limit };
       return (await this.#call(RPC_SCHEDULER, listQuotasMethod, request)).projects;
     });
+  }
+
+  /** One page of quotas, of projects after the marker, and the limits of projects without their own. */
+  quotasPage(request: ListQuotasRequest): Promise<ListQuotasResponse> {
+    return this.#call(RPC_SCHEDULER, listQuotasMethod, request);
   }
 
   /** The limits of projects without their own. */

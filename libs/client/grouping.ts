@@ -109,6 +109,16 @@ export class GroupCalls {
     }
   }
 
+  /** One page of them, those after a group. */
+  async page(
+    projectId: string,
+    after: { readonly projectId: string; readonly name: string },
+    limit: number,
+  ): Promise<readonly GroupView[]> {
+    const marker = { markerProjectId: after.projectId, markerName: after.name };
+    return (await this.ask(listGroupsMethod, { projectId, name: '', ...marker, limit })).groups;
+  }
+
   /** One group, with its members. @throws BerthError `not_found / no_such_group`. */
   async show(projectId: string, name: string): Promise<GroupView & Pick<ListGroupsResponse, 'members'>> {
     const one = { projectId, name, markerProjectId: '', markerName: '', limit: 1 };

@@ -52,7 +52,7 @@ async function ask(method: string, path: string, headers: Record<string, string>
   const pattern = ({ path: it }: (typeof BUILD_ROUTES)[number]) =>
     new RegExp(`^${it.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
   const route = BUILD_ROUTES.find((one) => one.method === method && pattern(one).test(path.split('?')[0] ?? ''));
-  const schema = route?.answers[response.status as 200 | 202];
+  const schema = route?.answers[response.status as 200 | 201 | 202];
   const why = response.ok && schema ? whyInvalid(answer, schema) : undefined;
   if (why !== undefined) throw new Error(`${method} ${path} does not answer as /openapi.json says: ${why}`);
   const code = (answer?.['errors'] as { code: string }[] | undefined)?.[0]?.code;
@@ -170,6 +170,87 @@ it("tells what a project held in hours, to itself and to operators, as the store
   expect((await ask('GET', '/berth/usage?by=price', member('held'))).status).toBe(400);
   const later = await ask('GET', '/berth/usage?until=2020-01-01', member('held'));
   expect(later.answer?.['projects']).toMatchObject([{ project_id: 'held', unit_hours: {}, days: [] }]);
+});
+
+it('keeps groups of a project, by which instances are kept apart', async () => {
+  const web = { name: 'web', policy: 'anti-affinity', metadata: { tier: 'front' } };
+  const made = await ask('POST', '/berth/groups', member('grouped'), web);
+  expect([made.status, made.answer]).toMatchObject([
+    201,
+    { project_id: 'grouped', name: 'web', policy: 'anti-affinity', max_per_host: 1, spread: null, member_count: 0 },
+  ]);
+  const other = { ...web, policy: 'affinity' };
+  expect((await ask('POST', '/berth/groups', member('grouped'), other)).code).toBe('berth.group_exists');
+  const uuids = [];
+  for (let n = 0; n < 2; n++) uuids.push(await build('grouped', { ...small, group: { id: 'web' } }));
+  const hosts = [];
+  for (const uuid of uuids) hosts.push((await settled('grouped', uuid)).host);
+  expect(new Set(hosts).size).toBe(2);
+  const { answer } = await ask('GET', '/berth/groups/web', member('grouped'));
+  expect((answer as { members: string[] }).members.toSorted()).toEqual(uuids.toSorted());
+  expect((await ask('GET', '/berth/groups', member('grouped'))).answer).toMatchObject({
+    groups: [{ name: 'web', member_count: 2 }],
+    next_marker: null,
+  });
+  // Another project has no such group, and may not name the project.
+  expect((await ask('GET', '/berth/groups', member('thief'))).answer).toMatchObject({ groups: [] });
+  expect((await ask('GET', '/berth/groups/web', member('thief'))).code).toBe('berth.no_such_group');
+  expect((await ask('DELETE', '/berth/groups/web?project_id=grouped', member('thief'))).code).toBe(
+    'berth.wrong_project',
+  );
+  expect((await ask('GET', '/berth/groups?project_id=grouped', admin)).answer).toMatchObject({
+    groups: [{ name: 'web' }],
+  });
+  expect((await ask('GET', '/berth/groups?marker=x', admin)).code).toBe('berth.bad_marker');
+  expect((await ask('DELETE', '/berth/groups/web', member('grouped'))).status).toBe(204);
+});
+
+it('shows a tenant its quota, which operators set, and refuses by it', async () => {
+  const limits = { limits: { VCPU: 1, instances: 5 } };
+  expect((await ask('PUT', '/berth/quotas/limited', member('limited'), limits)).code).toBe('berth.operators_only');
+  const set = await ask('PUT', '/berth/quotas/limited', admin, limits);
+  expect(set.answer).toMatchObject({ project_id: 'limited', limits: { VCPU: 1, instances: 5 }, cohort: null });
+  const version = set.answer?.['version'] as number;
+  expect((await ask('PUT', '/berth/quotas/limited', admin, { version: version + 1, ...limits })).code).toBe(
+    'berth.quota_changed',
+  );
+  await settled('limited', await build('limited'));
+  expect((await settled('limited', await build('limited'))).fault?.reason).toBe('quota_exceeded');
+  const own = await ask('GET', '/berth/quotas', member('limited'));
+  expect(own.answer).toMatchObject({ quotas: [{ project_id: 'limited', used: { VCPU: 1, instances: 1 } }] });
+  expect((await ask('GET', '/berth/quotas?project_id=limited', member('thief'))).code).toBe('berth.wrong_project');
+  const less = await ask('DELETE', '/berth/quotas/limited?classes=VCPU', admin);
+  expect(less.answer).toMatchObject({ limits: { instances: 5 } });
+  expect((await ask('PUT', '/berth/default-quota', admin, { limits: { instances: 1_000 } })).answer).toMatchObject({
+    project_id: null,
+  });
+  expect((await ask('GET', '/berth/quotas', member('limited'))).answer).toMatchObject({
+    default_limits: { instances: 1_000 },
+  });
+  expect((await ask('DELETE', '/berth/default-quota', admin)).status).toBe(200);
+});
+
+it('explains a request and a past decision, to its project alone', async () => {
+  const asked = await ask('POST', '/berth/explain', member('curious'), { resources: { VCPU: 64 } });
+  expect(asked.answer).toMatchObject({
+    diagnosis: {
+      hosts_considered: 3,
+      hosts_passed: 0,
+      filters: [{ filter: 'capacity', reasons: { capacity_vcpu: 3 } }],
+    },
+    victims: [],
+  });
+  const one = await ask('POST', '/berth/explain', member('curious'), { resources: { VCPU: 1 }, limit: 1 });
+  expect(one.answer).toMatchObject({ hosts: [{ passed: true, refusals: [] }] });
+  const uuid = await build('curious');
+  const { host } = await settled('curious', uuid);
+  let decision = await ask('GET', `/berth/explain/${uuid}`, member('curious'));
+  while (decision.status === 404) decision = await ask('GET', `/berth/explain/${uuid}`, member('curious'));
+  expect(decision.answer).toMatchObject({ selected: { [uuid]: host }, unconfirmed: [] });
+  expect((await ask('GET', `/berth/explain/${uuid}`, member('thief'))).code).toBe('berth.no_such_decision');
+  expect(
+    (await ask('POST', '/berth/explain', member('thief'), { project_id: 'curious', resources: { VCPU: 1 } })).code,
+  ).toBe('berth.wrong_project');
 });
 
 it('leaves moves to operators', async () => {

@@ -14,7 +14,7 @@ export interface BuildCall {
   readonly placement: Placement;
   readonly nowMs: number;
   readonly config: PlacementApiConfig;
-  readonly params: Readonly<Record<'uuid', string>>;
+  readonly params: Readonly<Record<'uuid' | 'name' | 'project_id', string>>;
   readonly query: Query;
   /** Valid by the route's schema; undefined for a route without one. */
   readonly body: unknown;

@@ -12,6 +12,7 @@ import { whyInvalid } from '../http/validate';
 import type { PlacementApiConfig } from '../options';
 import type { Placement } from '../placement';
 import type { Schema } from '../schemas/parts';
+import type { BuildCall } from './build-call';
 import { type Caller, callerOf } from './caller';
 import { streamEvents } from './events';
 import { IDEMPOTENCY_HEADER } from './idempotency';
@@ -121,7 +122,7 @@ function readCall(route: BuildRoute, request: FastifyRequest, config: PlacementA
     );
   }
   return {
-    params: request.params as { readonly uuid: string },
+    params: request.params as BuildCall['params'],
     query: validQuery(request, config, route.query),
     body: route.body && validBody(request.body, config, route.body),
     idempotencyKey,

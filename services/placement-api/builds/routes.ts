@@ -5,13 +5,36 @@ import { exactly, integer, list, orNull, type Schema, shortText, text, whole } f
 import type { BuildCall } from './build-call';
 import type { Right } from './caller';
 import { buildInstances, listInstances, operateInstance, showInstance, terminateInstance } from './instances';
+import { decisionSchema, explainBody, explainDecision, explainRequest, explanationSchema } from './placing/explain';
+import {
+  createGroup,
+  deleteGroup,
+  groupBody,
+  groupQuery,
+  groupSchema,
+  groupsQuery,
+  groupsSchema,
+  groupWithMembers,
+  listGroups,
+  showGroup,
+} from './placing/groups';
+import {
+  listQuotas,
+  quotaBody,
+  quotaSchema,
+  quotasQuery,
+  quotasSchema,
+  setQuota,
+  unsetQuery,
+  unsetQuota,
+} from './placing/quotas';
 import { buildBody, sizeFields } from './spec';
 import { showUsage, usageQuery, usageSchema } from './usage';
 import { flavorJson, flavorSchema, instanceSchema } from './views';
 
 /** One operation of the API to build; microversions change none of them. */
 export interface BuildRoute {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly summary: string;
   readonly right: Right;
@@ -27,6 +50,10 @@ const digits = (most: number): Schema => ({ type: 'string', pattern: `^[1-9][0-9
 
 export const eventsQuery = exactly({ project_id: shortText, state: text, instance_uuid: text });
 export const EVENTS_PATH = '/berth/events';
+
+const GROUPS = '/berth/groups';
+const QUOTA = '/berth/quotas/{project_id}';
+const DEFAULT_QUOTA = '/berth/default-quota';
 
 export const BUILD_ROUTES: readonly BuildRoute[] = [
   {
@@ -136,5 +163,87 @@ export const BUILD_ROUTES: readonly BuildRoute[] = [
     answers: { 200: usageSchema },
     query: usageQuery,
     handler: showUsage,
+  },
+  {
+    method: 'POST',
+    path: GROUPS,
+    summary: 'Create a server group, whose rules requests name it for',
+    right: 'write',
+    answers: { 201: groupSchema },
+    body: groupBody,
+    handler: createGroup,
+  },
+  {
+    method: 'GET',
+    path: GROUPS,
+    summary: 'List server groups, by project and name, page by page',
+    right: 'read',
+    answers: { 200: groupsSchema },
+    query: groupsQuery,
+    handler: listGroups,
+  },
+  {
+    method: 'GET',
+    path: `${GROUPS}/{name}`,
+    summary: 'See a server group with its members',
+    right: 'read',
+    answers: { 200: groupWithMembers },
+    query: groupQuery,
+    handler: showGroup,
+  },
+  {
+    method: 'DELETE',
+    path: `${GROUPS}/{name}`,
+    summary: 'Delete a server group; its members stay',
+    right: 'write',
+    answers: { 204: undefined },
+    query: groupQuery,
+    handler: deleteGroup,
+  },
+  {
+    method: 'GET',
+    path: '/berth/quotas',
+    summary: 'See what projects may hold and hold, and the limits of those without their own',
+    right: 'read',
+    answers: { 200: quotasSchema },
+    query: quotasQuery,
+    handler: listQuotas,
+  },
+  ...[QUOTA, DEFAULT_QUOTA].flatMap((path): readonly BuildRoute[] => [
+    {
+      method: 'PUT',
+      path,
+      summary: 'Set limits; those that are not named stay, and -1 is none',
+      right: 'operate',
+      answers: { 200: quotaSchema },
+      body: quotaBody,
+      handler: setQuota,
+    },
+    {
+      method: 'DELETE',
+      path,
+      summary: 'Take limits away, of some classes with commas between, or all',
+      right: 'operate',
+      answers: { 200: quotaSchema },
+      query: unsetQuery,
+      handler: unsetQuota,
+    },
+  ]),
+  {
+    method: 'POST',
+    path: '/berth/explain',
+    summary: 'Explain where an instance would go, and why other hosts are refused; nothing is claimed',
+    right: 'read',
+    answers: { 200: explanationSchema },
+    body: explainBody,
+    handler: explainRequest,
+  },
+  {
+    method: 'GET',
+    path: '/berth/explain/{uuid}',
+    summary: 'See the last decision for an instance, or for a request by its id',
+    right: 'read',
+    answers: { 200: decisionSchema },
+    handler: explainDecision,
   },
 ];

@@ -63,6 +63,9 @@ const specFields = {
   rebuild_policy: oneOf(REBUILD_POLICIES),
 };
 
+/** The fields of a request that is explained. */
+export const explainedFields = specFields;
+
 const admission = exactly({
   priority: integer,
   wait_for_capacity_ms: amountOfMs(),

@@ -1,8 +1,8 @@
 import { decisionCodec, type ExplainInstanceResponse } from '#libs/contracts/diagnosis';
+import { diagnosisFor } from '#libs/contracts/diagnosis-for';
 import { type Identity, speaksForProject } from '#libs/contracts/identity';
 import { BerthError } from '#libs/domain/errors';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
-import { diagnosisFor } from '../decision/explain/shown-to';
 
 /**
  * The last decision for an instance or a request; tenants see those of their own instances only.

@@ -47,6 +47,29 @@ it('is asked for no more than the bus: another project sees nothing, and a refus
   expect(refused).toMatchObject({ status: 404, body: { errors: [{ code: 'berth.no_such_flavor' }] } });
 });
 
+it('keeps groups, limits projects, explains, and asks the host before it is selected, by either process', async () => {
+  const operator: Asking = { as: 'root:admin', roles: 'admin' };
+  const group = { name: 'far', policy: 'anti-affinity' };
+  expect(await cell.api(0).post('/berth/groups', group, MEMBER)).toMatchObject({ status: 201 });
+  const built = await cell
+    .api(1)
+    .post('/berth/instances', { ...SMALL, count: 1, group: { id: 'far' }, admission: { confirms_host: true } }, MEMBER);
+  const [one] = (built.body as Built).instances;
+  const settled = await cell.api(0).get(`${one?.href}?wait_for=ACTIVE,ERROR`, MEMBER);
+  expect(settled.body).toMatchObject({ state: 'ACTIVE', host: 'host-1' });
+  expect((await cell.api(0).get('/berth/groups/far', MEMBER)).body).toMatchObject({ members: [one?.uuid] });
+  const explained = await cell.api(1).post('/berth/explain', { resources: { VCPU: 1 }, group: { id: 'far' } }, MEMBER);
+  expect(explained.body).toMatchObject({ diagnosis: { filters: [{ reasons: { group_is_here: 1 } }] } });
+  const limits = { limits: { VCPU: 3 } };
+  expect(await cell.api(0).put('/berth/quotas/shop', limits, operator)).toMatchObject({ status: 200 });
+  expect((await cell.api(1).get('/berth/quotas', MEMBER)).body).toMatchObject({
+    quotas: [{ project_id: 'shop', limits: { VCPU: 3 }, used: { VCPU: 3, instances: 3 } }],
+  });
+  const { body } = await cell.api(0).get('/berth/usage?by=instance,flavor', MEMBER);
+  const { shares } = body as { readonly shares: readonly { readonly instance_uuid: string }[] };
+  expect(shares.map(({ instance_uuid }) => instance_uuid)).toContain(one?.uuid);
+});
+
 /** Hears the events of the project through one of the processes: `uuid STATE`. */
 async function listen(n: number) {
   const heard = new Set<string>();

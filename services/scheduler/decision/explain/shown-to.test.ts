@@ -1,6 +1,6 @@
+import { diagnosisFor } from '#libs/contracts/diagnosis-for';
 import type { Identity } from '#libs/contracts/identity';
 import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';
-import { diagnosisFor } from './shown-to';
 
 const TENANT: Identity = { kind: 'project', projectId: 'project-1' };
 const OWN: QuotaExcess = { scope: 'project', name: 'project-1', resourceClass: 'VCPU', used: 2, asked: 3, limit: 4 };

@@ -1,4 +1,5 @@
-import type { Diagnosis, ExplainResponse } from '#libs/contracts/diagnosis';
+import type { ExplainResponse } from '#libs/contracts/diagnosis';
+import { diagnosisFor } from '#libs/contracts/diagnosis-for';
 import { type Identity, speaksForProject } from '#libs/contracts/identity';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 
@@ -17,11 +18,4 @@ export function shownTo(
     return speaksForProject(asker, view.consumer(instanceUuid)?.projectId ?? '');
   });
   return { ...explained, preemption: { ...preemption, victims } };
-}
-
-/** A diagnosis without the sums of a cohort, for a tenant: less its own, they are what others use. */
-export function diagnosisFor(asker: Identity, diagnosis: Diagnosis): Diagnosis {
-  if (asker.kind === 'service') return diagnosis;
-  const isOwn = ({ scope }: Diagnosis['quotaExceeded'][number]) => scope === 'project';
-  return { ...diagnosis, quotaExceeded: diagnosis.quotaExceeded.filter(isOwn) };
 }
