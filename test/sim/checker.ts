@@ -405,8 +405,9 @@ export class Checker {
     const before = this.known.get(uuid)?.latest;
     if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
-    const isAsBefore = before?.state === state && BUILT_STATES.includes(state);
-    if (isAsBefore && before.claimToken !== instance.claimToken) this.claimedAgainAtMs = this.fleet.time.nowMs;
+    // A move that goes back may find nothing where it came from.
+    const isHeldAgain = before?.state === state && (BUILT_STATES.includes(state) || state === 'revert_resize');
+    if (isHeldAgain && before.claimToken !== instance.claimToken) this.claimedAgainAtMs = this.fleet.time.nowMs;
     const wrong = this.queue.take(instance, this.fleet.time.nowMs);
     if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);
     // By its own terms, or for another: as if somebody had terminated it.
