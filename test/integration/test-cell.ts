@@ -35,6 +35,7 @@ export class TestCell {
     private readonly broker: OwnVirtualHost,
     private readonly redis: TestServer,
     private readonly children: Child[],
+    private readonly schedulerUrls: readonly string[],
     /** A client of each API. */
     readonly apis: readonly [OpenedClient, OpenedClient],
     private readonly env: Readonly<Record<string, string>>,
@@ -50,9 +51,9 @@ export class TestCell {
     ]);
     const children = ['placement-api', 'placement-api', 'scheduler', 'scheduler'].map((name) => launch(name, env));
     const [a, b] = await Promise.all(children.slice(0, 2).map(listens));
-    await Promise.all(children.slice(2).map((child) => child.says('"msg":"running"')));
+    const schedulerUrls = await Promise.all(children.slice(2).map(runs));
     const apis = [openClient(a ?? ''), openClient(b ?? '')] as const;
-    return new TestCell(store, bus, broker, redis, children, apis, env);
+    return new TestCell(store, bus, broker, redis, children, schedulerUrls, apis, env);
   }
 
   /** For commands that use this cell's bus. */
@@ -72,13 +73,20 @@ export class TestCell {
     await child.says('"msg":"running"');
   }
 
-  /** Reports a host that stays up as long as any test runs; returns its provider's uuid. */
+  /** Reports a host that stays up as long as any test runs, to all schedulers; returns its provider's uuid. */
   async reportHost(host: string, inventories: Inventories): Promise<string> {
     const providerUuid = systemRandom.uuid();
     const report = aReport({ host, providerUuid, ...(inventories ? { inventories } : {}) });
     await mustReport(this.store, { ...report, atMs: clock.now() });
     await this.store.reportHost({ ...report, sequence: 2, atMs: clock.now() + NEVER_SILENT_MS });
+    await this.#schedulersSee(await this.store.revision());
     return providerUuid;
+  }
+
+  /** A report is written past the schedulers here: either of them may see it later than it is asked. */
+  async #schedulersSee(revision: number): Promise<void> {
+    const revisions = () => Promise.all(this.schedulerUrls.map(mirrorRevision));
+    await eventually(`schedulers at ${revision}`, async () => (await revisions()).every((seen) => seen >= revision));
   }
 
   /** Asks the schedulers for a host for one instance. */
@@ -119,4 +127,16 @@ async function listens(child: Child): Promise<string> {
   const line = /"event":"api_listening"[^\n]*"url":"(http:[^"]+)"/;
   await child.says(line);
   return line.exec(child.stdout() + child.stderr())?.[1] ?? '';
+}
+
+/** Where a process answers operators. */
+async function runs(child: Child): Promise<string> {
+  await child.says('"msg":"running"');
+  const line = /"url":"(http:[^"]+)"[^\n]*"msg":"running"/;
+  return line.exec(child.stdout() + child.stderr())?.[1] ?? '';
+}
+
+async function mirrorRevision(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^berth_scheduler_mirror_revision(?:\{[^}]*\})? (\S+)$/m.exec(text)?.[1] ?? 0);
 }
