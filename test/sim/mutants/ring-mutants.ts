@@ -2,6 +2,7 @@ import * as nodeState from '#libs/domain/nodes/node-state';
 import * as holders from '#libs/placement/memory/holders';
 import { MemoryPools } from '#libs/placement/memory/pools';
 import * as shares from '#libs/ring/shares';
+import * as carrying from '../../../services/compute-agent/carried-hosts';
 import * as driving from '../../../services/compute-agent/drivers/baremetal/baremetal-driver';
 import * as booting from '../../../services/compute-agent/drivers/baremetal/boot-watch';
 import * as nodeWork from '../../../services/compute-agent/drivers/baremetal/node-work';
@@ -12,6 +13,7 @@ import {
 } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-http';
 import type { RedfishService } from '../../../services/compute-agent/drivers/baremetal/redfish/redfish-service';
 import type { RememberedNode } from '../../../services/compute-agent/drivers/baremetal/remembered-node';
+import { HostLease } from '../../../services/compute-agent/holding/host-lease';
 import * as early from '../../../services/compute-agent/pool/claim-early';
 import * as comparing from '../../../services/compute-agent/pool/keep-compared';
 import * as others from '../../../services/compute-agent/pool/notice-others';
@@ -170,5 +172,19 @@ export const RING_MUTANTS: readonly Mutant[] = [
     ),
     'manager is forgotten',
     'store goes back',
+  ),
+  inWorld(
+    'ring',
+    mutants(
+      'orders-for-others-go-round',
+      'leaving orders for nodes to who manages them now',
+      mutant('', '', carrying, 'carriedHosts', (original) => (hosts, onLost, names, isOthers) => {
+        return original(hosts, onLost, names, isOthers && (() => false));
+      }),
+      mutant('', '', HostLease.prototype, 'refuse', () => () => {}),
+    ),
+    'agent leaves',
+    'stands still beyond its lease',
+    'terminate',
   ),
 ];
