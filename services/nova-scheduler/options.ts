@@ -245,6 +245,31 @@ export const novaOptions = {
     values: FILTER_NAMES,
     help: "Nova's enabled_filters. Without BERTH_NOVA_DATABASE_URL, NUMATopologyFilter and PciPassthroughFilter hand their requests over, or refuse them.",
   }),
+  isolatedHosts: listOption({
+    env: 'BERTH_NOVA_ISOLATED_HOSTS',
+    default: [],
+    help: 'For IsolatedHostsFilter (isolated_hosts).',
+  }),
+  isolatedImages: listOption({
+    env: 'BERTH_NOVA_ISOLATED_IMAGES',
+    default: [],
+    help: 'UUIDs, for IsolatedHostsFilter (isolated_images).',
+  }),
+  restrictIsolatedHosts: booleanOption({
+    env: 'BERTH_NOVA_RESTRICT_ISOLATED_HOSTS_TO_ISOLATED_IMAGES',
+    default: true,
+    help: 'For IsolatedHostsFilter (restrict_isolated_hosts_to_isolated_images).',
+  }),
+  imageIsolationNamespace: stringOption({
+    env: 'BERTH_NOVA_AGGREGATE_IMAGE_PROPERTIES_ISOLATION_NAMESPACE',
+    default: '',
+    help: 'For AggregateImagePropertiesIsolation: the part of the names that counts; empty for all.',
+  }),
+  imageIsolationSeparator: stringOption({
+    env: 'BERTH_NOVA_AGGREGATE_IMAGE_PROPERTIES_ISOLATION_SEPARATOR',
+    default: '.',
+    help: 'For AggregateImagePropertiesIsolation: what stands between namespace and name.',
+  }),
   maxInstancesPerHost: intOption({
     env: 'BERTH_NOVA_MAX_INSTANCES_PER_HOST',
     default: 50,

@@ -57,6 +57,7 @@ beforeAll(async () => {
     BERTH_STORE_URL: servers[1]?.url ?? '',
     BERTH_PLACEMENT_URL: `http://127.0.0.1:${port}`,
     BERTH_PLACEMENT_TOKEN: 'admin',
+    BERTH_SCHEDULER_RECORD_FOLDER: join(folder, 'record'),
   };
   const ports = { BERTH_PLACEMENT_PORT: port, BERTH_CONSOLE_PORT: '0' };
   up = startChild('services/cli/main.ts', ['up', '--hosts', '20'], { ...env, ...ports, BERTH_AGENT_HOST: 'host' });
@@ -116,6 +117,10 @@ async function withoutPlaceholders(line: string): Promise<string> {
     .replace(/\bINSTANCE\b/, uuid)
     .replace(/\bUUID\b/, first)
     .replace(/\bHOST\b/, 'host-20')
+    .replace('--since TIME', '--since 2026-01-01')
+    .replace(/\bTIME\b/, '2999-01-01')
+    .replace(/\bREVISION\b/, String(Number.MAX_SAFE_INTEGER))
+    .replace(/(?:\.\/)?report\b/, join(folder, 'report'))
     .replace(/redis:\S+/, env['BERTH_STORE_URL'] ?? '')
     .replace(/amqp:\S+/, env['BERTH_BUS_URL'] ?? '')
     .replace('/etc/nova/...', join(folder, 'nova.conf'))

@@ -38,6 +38,48 @@ export const multiTenancyFilter: HostFilter = {
     },
 };
 
+/** The flavor is one of those that aggregates of the host are for (`instance_type`). */
+export const typeAffinityFilter: HostFilter = {
+  name: 'AggregateTypeAffinityFilter',
+  runsOnRebuild: false,
+  prepare({ request: { spec } }) {
+    const { name = '' } = spec.flavor ?? {};
+    return (host) => {
+      const flavors = metadataOf(host, 'instance_type');
+      return flavors.length === 0 || flavors.includes(name) ? undefined : `it is not for the flavor ${name}`;
+    };
+  },
+};
+
+/** An image whose properties have the names of metadata has one of their values, in each. */
+export const imageIsolationFilter: HostFilter = {
+  name: 'AggregateImagePropertiesIsolation',
+  runsOnRebuild: true,
+  prepare({ request: { spec }, settings }) {
+    const prefix = `${settings.imageIsolationNamespace}${settings.imageIsolationSeparator}`;
+    const isMeant = (key: string) => settings.imageIsolationNamespace === '' || key.startsWith(prefix);
+    const asked = Object.entries(spec.image?.properties ?? {}).flatMap(([name, value]) => {
+      const wanted = isMeant(name) ? inPython(value) : undefined;
+      return wanted === undefined ? [] : { name, wanted };
+    });
+    if (asked.length === 0) return undefined;
+    return (host) => {
+      const other = asked.find(({ name, wanted }) => {
+        const allowed = metadataOf(host, name);
+        return allowed.length > 0 && !allowed.includes(wanted);
+      });
+      return other && `its aggregates say another ${other.name} than ${other.wanted}`;
+    };
+  },
+};
+
+/** A property as Nova compares it; undefined for one that is false to Python. Booleans that Berth reads itself are texts here. */
+function inPython(value: unknown): string | undefined {
+  if (typeof value === 'object' && value !== null && 'inPython' in value) return String(value.inPython);
+  if (typeof value !== 'string' || value === '' || value === 'false') return undefined;
+  return value === 'true' ? 'True' : value;
+}
+
 /** Nova 26 and before; later ones ask placement alone. */
 export const availabilityZoneFilter: HostFilter = {
   name: 'AvailabilityZoneFilter',

@@ -11,6 +11,12 @@ export interface FilterSettings extends FitSettings {
   readonly maxInstancesPerHost: number;
   readonly maxIoOpsPerHost: number;
   readonly defaultAvailabilityZone: string;
+  readonly isolatedHosts: readonly string[];
+  /** UUIDs. */
+  readonly isolatedImages: readonly string[];
+  readonly restrictIsolatedHosts: boolean;
+  readonly imageIsolationNamespace: string;
+  readonly imageIsolationSeparator: string;
 }
 
 /** Input of a filter besides the host. */

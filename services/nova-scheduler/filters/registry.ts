@@ -1,9 +1,23 @@
-import { aggregateExtraSpecsFilter, availabilityZoneFilter, multiTenancyFilter } from './aggregates';
+import {
+  aggregateExtraSpecsFilter,
+  availabilityZoneFilter,
+  imageIsolationFilter,
+  multiTenancyFilter,
+  typeAffinityFilter,
+} from './aggregates';
 import { computeCapabilitiesFilter } from './capabilities';
 import type { HostFilter } from './filter';
 import { numaTopologyFilter, pciPassthroughFilter } from './hardware';
-import { allHostsFilter, computeFilter, ioOpsFilter, numInstancesFilter } from './hosts';
+import {
+  aggregateIoOpsFilter,
+  aggregateNumInstancesFilter,
+  allHostsFilter,
+  computeFilter,
+  ioOpsFilter,
+  numInstancesFilter,
+} from './hosts';
 import { imagePropertiesFilter } from './image-properties';
+import { cidrAffinityFilter, isolatedHostsFilter } from './isolated-hosts';
 import { affinityFilter, antiAffinityFilter, differentHostFilter, sameHostFilter } from './server-groups';
 
 /** Nova's filters that Berth has, cheap and selective ones first. */
@@ -11,6 +25,9 @@ export const FILTERS: readonly HostFilter[] = [
   computeFilter,
   availabilityZoneFilter,
   multiTenancyFilter,
+  typeAffinityFilter,
+  isolatedHostsFilter,
+  imageIsolationFilter,
   imagePropertiesFilter,
   computeCapabilitiesFilter,
   aggregateExtraSpecsFilter,
@@ -18,8 +35,11 @@ export const FILTERS: readonly HostFilter[] = [
   affinityFilter,
   sameHostFilter,
   differentHostFilter,
+  cidrAffinityFilter,
   numInstancesFilter,
+  aggregateNumInstancesFilter,
   ioOpsFilter,
+  aggregateIoOpsFilter,
   allHostsFilter,
   pciPassthroughFilter,
   numaTopologyFilter,
@@ -29,16 +49,7 @@ export const FILTERS: readonly HostFilter[] = [
 export const DATABASE_FILTERS = [numaTopologyFilter, pciPassthroughFilter].map(({ name }) => name);
 
 /** Nova's filters that Berth lacks. A start with one of them fails. */
-export const ABSENT_FILTERS: readonly string[] = [
-  'AggregateImagePropertiesIsolation',
-  'AggregateIoOpsFilter',
-  'AggregateNumInstancesFilter',
-  'AggregateTypeAffinityFilter',
-  'IsolatedHostsFilter',
-  'JsonFilter',
-  'MetricsFilter',
-  'SimpleCIDRAffinityFilter',
-];
+export const ABSENT_FILTERS: readonly string[] = ['JsonFilter', 'MetricsFilter'];
 
 export const FILTER_NAMES: readonly string[] = FILTERS.map(({ name }) => name);
 

@@ -1,8 +1,26 @@
-import { type Field, list, scalar, text, unused } from './versioned-object';
+import { type Field, list, type Read, scalar, text } from './versioned-object';
 
-/* Fields of ImageMetaProps, with the version that brought each. Those that ask nothing of a host are carried and not read. */
+/* Fields of ImageMetaProps, with the version that brought each. */
 
-const ignored: Field<undefined> = { read: unused };
+/** A property that asks nothing of a host by itself; operators may compare it with metadata of aggregates, as Python writes it. */
+export interface ComparedProperty {
+  readonly inPython: string;
+}
+
+const compared: Read<ComparedProperty | undefined> = (value) => {
+  const inPython = pythonOf(value);
+  return inPython === undefined ? undefined : { inPython };
+};
+const ignored: Field<ComparedProperty | undefined> = { read: compared };
+
+/** Undefined for what is nothing to Python, and for what no property is. */
+function pythonOf(value: unknown): string | undefined {
+  if (value === true) return 'True';
+  if (Array.isArray(value) && value.length > 0) {
+    return `[${value.map((one) => (typeof one === 'string' ? `'${one}'` : pythonOf(one))).join(', ')}]`;
+  }
+  return (typeof value === 'string' || typeof value === 'number') && value ? String(value) : undefined;
+}
 
 export const IMAGE_PROPERTIES = {
   hw_architecture: { read: scalar },
@@ -24,15 +42,15 @@ export const IMAGE_PROPERTIES = {
   hw_emulation_architecture: { read: scalar, since: '1.31' },
   hw_ephemeral_encryption: { read: scalar, since: '1.32' },
   hw_ephemeral_encryption_format: { read: scalar, since: '1.32' },
-  hw_ephemeral_encryption_secret_uuid: { read: unused, since: '1.37' },
+  hw_ephemeral_encryption_secret_uuid: { read: compared, since: '1.37' },
   hw_firmware_stateless: { read: scalar, since: '1.38' },
-  hw_firmware_type: { read: unused, since: '1.11' },
+  hw_firmware_type: { read: compared, since: '1.11' },
   hw_floppy_bus: ignored,
-  hw_input_bus: { read: unused, since: '1.29' },
+  hw_input_bus: { read: compared, since: '1.29' },
   hw_ipxe_boot: ignored,
-  hw_locked_memory: { read: unused, since: '1.33' },
+  hw_locked_memory: { read: compared, since: '1.33' },
   hw_machine_type: ignored,
-  hw_maxphysaddr_bits: { read: unused, since: '1.36' },
+  hw_maxphysaddr_bits: { read: compared, since: '1.36' },
   hw_maxphysaddr_mode: { read: scalar, since: '1.36' },
   hw_mem_encryption: { read: scalar, since: '1.24' },
   hw_mem_encryption_model: { read: scalar, since: '1.42' },
@@ -41,24 +59,24 @@ export const IMAGE_PROPERTIES = {
   hw_numa_mem: ignored,
   hw_numa_nodes: ignored,
   hw_pci_numa_affinity_policy: { read: scalar, since: '1.25' },
-  hw_pmu: { read: unused, since: '1.23' },
-  hw_pointer_model: { read: unused, since: '1.14' },
+  hw_pmu: { read: compared, since: '1.23' },
+  hw_pointer_model: { read: compared, since: '1.14' },
   hw_qemu_guest_agent: ignored,
-  hw_redirected_usb_ports: { read: unused, since: '1.41' },
-  hw_rescue_bus: { read: unused, since: '1.15' },
-  hw_rescue_device: { read: unused, since: '1.15' },
+  hw_redirected_usb_ports: { read: compared, since: '1.41' },
+  hw_rescue_bus: { read: compared, since: '1.15' },
+  hw_rescue_device: { read: compared, since: '1.15' },
   hw_rng_model: ignored,
   hw_scsi_model: ignored,
   hw_serial_port_count: ignored,
   hw_sound_model: { read: scalar, since: '1.40' },
-  hw_time_hpet: { read: unused, since: '1.21' },
+  hw_time_hpet: { read: compared, since: '1.21' },
   hw_tpm_model: { read: scalar, since: '1.27' },
   hw_tpm_version: { read: scalar, since: '1.27' },
-  hw_usb_model: { read: unused, since: '1.41' },
+  hw_usb_model: { read: compared, since: '1.41' },
   hw_video_model: { read: scalar },
   hw_video_ram: ignored,
   hw_vif_model: { read: scalar },
-  hw_vif_multiqueue_enabled: { read: unused, since: '1.4' },
+  hw_vif_multiqueue_enabled: { read: compared, since: '1.4' },
   hw_viommu_model: { read: scalar, since: '1.34' },
   hw_virtio_packed_ring: { read: scalar, since: '1.35' },
   hw_vm_mode: { read: scalar },
@@ -68,24 +86,24 @@ export const IMAGE_PROPERTIES = {
   img_block_device_mapping: ignored,
   img_cache_in_nova: ignored,
   img_compression_level: ignored,
-  img_config_drive: { read: unused, since: '1.7' },
-  img_hide_hypervisor_id: { read: unused, since: '1.19' },
+  img_config_drive: { read: compared, since: '1.7' },
+  img_hide_hypervisor_id: { read: compared, since: '1.19' },
   img_hv_requested_version: { read: scalar, since: '1.2' },
   img_hv_type: { read: scalar, since: '1.2' },
   img_linked_clone: ignored,
   img_mappings: ignored,
   img_owner_id: ignored,
   img_root_device_name: ignored,
-  img_signature: { read: unused, since: '1.12' },
-  img_signature_certificate_uuid: { read: unused, since: '1.12' },
-  img_signature_hash_method: { read: unused, since: '1.12' },
-  img_signature_key_type: { read: unused, since: '1.12' },
+  img_signature: { read: compared, since: '1.12' },
+  img_signature_certificate_uuid: { read: compared, since: '1.12' },
+  img_signature_hash_method: { read: compared, since: '1.12' },
+  img_signature_key_type: { read: compared, since: '1.12' },
   img_use_agent: ignored,
   img_version: ignored,
-  os_admin_user: { read: unused, since: '1.5' },
+  os_admin_user: { read: compared, since: '1.5' },
   os_command_line: ignored,
   os_distro: ignored,
-  os_require_quiesce: { read: unused, since: '1.1' },
+  os_require_quiesce: { read: compared, since: '1.1' },
   os_secure_boot: { read: scalar, since: '1.13' },
   os_skip_agent_inject_files_at_boot: ignored,
   os_skip_agent_inject_ssh: ignored,

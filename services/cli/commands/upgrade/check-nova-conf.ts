@@ -134,11 +134,6 @@ const NEEDLESS: readonly string[] = [
   'weight_classes',
   'track_instance_changes',
   'image_properties_default_architecture',
-  'isolated_images',
-  'isolated_hosts',
-  'restrict_isolated_hosts_to_isolated_images',
-  'aggregate_image_properties_isolation_namespace',
-  'aggregate_image_properties_isolation_separator',
   'pci_in_placement',
   'image_props_weight_setting',
   ...ABSENT_WEIGHERS.map(({ multiplier }) => multiplier),
@@ -163,6 +158,11 @@ const COUNTERPARTS: readonly (readonly [section: string, option: string, setting
   ['DEFAULT', 'control_exchange', 'exchange'],
   ['DEFAULT', 'default_availability_zone', 'defaultAvailabilityZone'],
   ['filter_scheduler', 'enabled_filters', 'filters'],
+  ['filter_scheduler', 'isolated_hosts', 'isolatedHosts'],
+  ['filter_scheduler', 'isolated_images', 'isolatedImages'],
+  ['filter_scheduler', 'restrict_isolated_hosts_to_isolated_images', 'restrictIsolatedHosts'],
+  ['filter_scheduler', 'aggregate_image_properties_isolation_namespace', 'imageIsolationNamespace'],
+  ['filter_scheduler', 'aggregate_image_properties_isolation_separator', 'imageIsolationSeparator'],
   ['filter_scheduler', 'host_subset_size', 'hostSubsetSize'],
   ['filter_scheduler', 'max_io_ops_per_host', 'maxIoOpsPerHost'],
   ['filter_scheduler', 'max_instances_per_host', 'maxInstancesPerHost'],
@@ -192,7 +192,7 @@ function differingSettings(conf: NovaConf, config: NovaConfig): string[] {
   const effective = COUNTERPARTS.filter(([, , setting]) => !idle.includes(setting));
   const asked = effective.flatMap(([section, option, setting]) => {
     const said = valueOf(conf, section, option);
-    return said === undefined ? [] : [[`[${section}] ${option}`, setting, wantedOf(said, config[setting])] as const];
+    return said === undefined ? [] : [[`[${section}] ${option}`, setting, wantedOf(said, setting, config)] as const];
   });
   const pcpu = valueOf(conf, 'workarounds', 'disable_fallback_pcpu_query');
   const queues = queueKindOf(conf);
@@ -208,15 +208,15 @@ function differingSettings(conf: NovaConf, config: NovaConfig): string[] {
 }
 
 /** Nova's value in the type of Berth's. */
-function wantedOf(said: string, present: unknown): unknown {
+function wantedOf(said: string, setting: keyof NovaConfig, { [setting]: present }: NovaConfig): unknown {
   if (typeof present === 'boolean') return isTrueWord(said);
   if (typeof present === 'number') return Number(said);
   // Filters that Berth lacks would end its start.
-  if (Array.isArray(present))
+  if (setting === 'filters')
     return itemsOf(said)
       .map((name) => name.split('.').at(-1) ?? name)
       .filter((name) => FILTER_NAMES.includes(name));
-  return said;
+  return Array.isArray(present) ? itemsOf(said) : said;
 }
 
 function queueKindOf(conf: NovaConf): readonly [option: string, kind: string] | undefined {
