@@ -4,10 +4,12 @@ import type { Host } from '../../domain/host';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
 import { groupKey, type StoredGroup, storedGroupKey } from '../../domain/server-group';
+import { NameIndex } from '../index/name-index';
 import { SetIndex } from '../index/set-index';
 import type { CatalogueName, Change, Revised, Rows, Usage } from '../port/placement-store';
 import type { Changed } from '../port/placement-view';
 import { ProjectIndex } from './project-index';
+import { sharedHost, sharedProvider } from './shared-parts';
 import { NOT_NEWER, VersionedRows } from './versioned-rows';
 
 const NO_NAMES: readonly string[] = [];
@@ -28,8 +30,8 @@ export class MirrorState {
   readonly leases = new VersionedRows<PlaceLease>();
 
   // Unique in the store; but while a change is ahead of the stream two rows may have one name, and the newer one counts.
-  readonly byName = new SetIndex();
-  readonly hostsByRoot = new SetIndex();
+  readonly byName = new NameIndex();
+  readonly hostsByRoot = new NameIndex();
   readonly hostsByAggregate = new SetIndex();
   readonly children = new SetIndex();
   readonly byAggregate = new SetIndex();
@@ -164,8 +166,9 @@ export class MirrorState {
     for (const row of rows.traits ?? []) this.traits.set(row.name, row, floor);
     // Usages first: they have the generations.
     for (const row of rows.usages ?? []) this.#setUsage(row, floor);
-    for (const row of rows.providers ?? []) this.#setProvider(row, floor);
-    for (const row of rows.hosts ?? []) {
+    for (const row of rows.providers ?? []) this.#setProvider(sharedProvider(row), floor);
+    for (const host of rows.hosts ?? []) {
+      const row = sharedHost(host);
       const before = this.hosts.set(row.name, row, floor);
       if (before !== NOT_NEWER) this.#indexHost(row.name, before, row);
     }
@@ -193,7 +196,7 @@ export class MirrorState {
 
   #indexProvider(uuid: string, before: Provider | undefined, after: Provider | undefined): void {
     if (!before && !after) return;
-    this.byName.move(uuid, listOf(before?.name), listOf(after?.name));
+    this.byName.move(uuid, before?.name, after?.name);
     this.children.move(uuid, listOf(before?.parentUuid), listOf(after?.parentUuid));
     this.byTrait.move(uuid, before?.traits ?? NO_NAMES, after?.traits ?? NO_NAMES);
     this.byAggregate.move(uuid, before?.aggregates ?? NO_NAMES, after?.aggregates ?? NO_NAMES);
@@ -203,7 +206,7 @@ export class MirrorState {
   }
 
   #indexHost(name: string, before: Host | undefined, after: Host | undefined): void {
-    this.hostsByRoot.move(name, listOf(before?.providerUuid), listOf(after?.providerUuid));
+    this.hostsByRoot.move(name, before?.providerUuid, after?.providerUuid);
     this.hostsByAggregate.move(name, before?.aggregates ?? NO_NAMES, after?.aggregates ?? NO_NAMES);
     if (before) this.#changedRoots.add(before.providerUuid);
     if (after) this.#changedRoots.add(after.providerUuid);
