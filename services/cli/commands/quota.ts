@@ -1,10 +1,11 @@
-import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import { OTHER_LIMITS } from '#libs/contracts/quotas';
 import { isClassOrTraitName } from '#libs/domain/names';
 import { hintFor, isResourceClass } from '#libs/domain/naming/known-names';
 import { MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
 import { answerCommand, showAnswer } from '../answers/answer';
+import { changes, noun } from '../answers/declared';
 import { ownProject, useClient } from '../client/with-client';
 import type { Context } from '../context';
 import { usageError } from '../failure';
@@ -13,7 +14,6 @@ import { compareClasses } from '../views/fill';
 import { formatNumber } from '../views/format';
 import { listingCommand, sorted } from '../views/listing';
 import { table } from '../views/table';
-import type { Terminal } from '../views/terminal';
 import { repeatable } from './repeatable-flag';
 
 type Limits = Readonly<Record<string, number>>;
@@ -24,15 +24,6 @@ const listing = {
   nameOf: ({ projectId }: ProjectQuotaView) => projectId,
   sorts: { cohort: ({ cohort }: ProjectQuotaView) => cohort },
 };
-
-/** `berth quota show | list | set | unset` */
-export function quotaCommand(context: Context): CommandUnknownOpts {
-  return new Command('quota')
-    .addCommand(showCommand(context))
-    .addCommand(listCommand(context))
-    .addCommand(setCommand(context))
-    .addCommand(unsetCommand(context));
-}
 
 function showCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show')
@@ -84,29 +75,35 @@ function listCommand(context: Context): CommandUnknownOpts {
   return addHelp(command, [['berth quota list', 'every project that has limits or holds something']]);
 }
 
-function setCommand(context: Context): CommandUnknownOpts {
-  const command = addSubject(new Command('set').description('Set limits; the others stay.'))
-    .addOption(repeatable('--limit <CLASS=N>', 'a limit on a resource class or on instances; -1 is none', limitOfClass))
-    .addOption(repeatable('--borrow-limit <CLASS=N>', 'how far above its limit it may go in its cohort', borrowOfClass))
-    .addOption(repeatable('--lend-limit <CLASS=N>', 'how much of its limit it lends in its cohort', borrowOfClass))
-    .option('--cohort <name>', 'the projects with which it lends and borrows')
-    .option('--no-cohort', 'leaves its cohort')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, flags) => {
-    const { project, default: isDefault, limit, borrowLimit, lendLimit, cohort, json } = flags;
+const setCommand = changes({
+  name: 'set',
+  does: 'Set limits; the others stay.',
+  takes: (command: Command) =>
+    addSubject(command)
+      .addOption(
+        repeatable('--limit <CLASS=N>', 'a limit on a resource class or on instances; -1 is none', limitOfClass),
+      )
+      .addOption(
+        repeatable('--borrow-limit <CLASS=N>', 'how far above its limit it may go in its cohort', borrowOfClass),
+      )
+      .addOption(repeatable('--lend-limit <CLASS=N>', 'how much of its limit it lends in its cohort', borrowOfClass))
+      .option('--cohort <name>', 'the projects with which it lends and borrows')
+      .option('--no-cohort', 'leaves its cohort'),
+  async call(client, flags) {
+    const { project, default: isDefault, limit, borrowLimit, lendLimit, cohort } = flags;
     const projectId = subjectOf(project, isDefault);
     if (limit.length + borrowLimit.length + lendLimit.length === 0 && cohort === undefined) {
       throw usageError('there is nothing to set', 'say --limit CLASS=N, --borrow-limit CLASS=N or --cohort NAME');
     }
-    const change = {
+    return client.setQuota(projectId, {
       limits: Object.fromEntries(limit),
       borrowLimits: Object.fromEntries(borrowLimit),
       lendLimits: Object.fromEntries(lendLimit),
       cohort: typeof cohort === 'string' ? cohort : cohort === false ? '' : undefined,
-    };
-    printChanged(context.terminal, json, await client.setQuota(projectId, change));
-  });
-  return addHelp(command, [
+    });
+  },
+  print: printChanged,
+  examples: [
     ['berth quota set --project default --limit VCPU=100 --limit MEMORY_MB=204800 --limit instances=50', 'limits'],
     ['berth quota set --default --limit instances=10', 'for every project without a limit of its own'],
     [
@@ -118,20 +115,21 @@ function setCommand(context: Context): CommandUnknownOpts {
       'berth quota set --project batch --limit reclaim=0',
       'what it borrows may be taken back from its instances of priorities up to 0, by whom it has it from',
     ],
-  ]);
-}
+  ],
+});
 
-function unsetCommand(context: Context): CommandUnknownOpts {
-  const command = addSubject(
-    new Command('unset').description("Take limits away, so that the default's hold; without a class, all of them."),
-  )
-    .argument('[classes...]', 'resource classes, or instances')
-    .option('--json', 'print one JSON value', false);
-  useClient(context, command, async (client, { project, default: isDefault, json }, classes) => {
-    printChanged(context.terminal, json, await client.unsetQuota(subjectOf(project, isDefault), classes));
-  });
-  return addHelp(command, [['berth quota unset --project default VCPU', 'the default limit on VCPU holds again']]);
-}
+const unsetCommand = changes({
+  name: 'unset',
+  does: "Take limits away, so that the default's hold; without a class, all of them.",
+  takes: (command: Command) => addSubject(command).argument('[classes...]', 'resource classes, or instances'),
+  call: async (client, { project, default: isDefault }, classes) =>
+    client.unsetQuota(subjectOf(project, isDefault), classes),
+  print: printChanged,
+  examples: [['berth quota unset --project default VCPU', 'the default limit on VCPU holds again']],
+});
+
+/** `berth quota show | list | set | unset` */
+export const quotaCommand = noun('quota', [showCommand, listCommand, setCommand, unsetCommand]);
 
 function addSubject<Args extends unknown[]>(command: Command<Args>) {
   return command
@@ -145,8 +143,7 @@ function subjectOf(project: string | undefined, isDefault: boolean): string {
   return project ?? '';
 }
 
-function printChanged(terminal: Terminal, json: boolean, quota: ProjectQuotaView): void {
-  if (json) return terminal.json(quota);
+function printChanged({ terminal }: Context, quota: ProjectQuotaView): void {
   const rows = rowsOf(quota, {});
   if (rows.length === 0) return terminal.print('No limits are left.');
   terminal.print(table(terminal, HEAD, rows));

@@ -1,7 +1,7 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { spelled } from '#libs/client/nova-states';
 import type { InstanceView } from '#libs/contracts/instance';
-import { answerCommand, showAnswer } from '../../answers/answer';
+import { noun, shows } from '../../answers/declared';
 import { meantInstance, meantRequest, NAMED } from '../../client/meant';
 import { useClient } from '../../client/with-client';
 import type { Context } from '../../context';
@@ -18,25 +18,38 @@ import { evacuateCommand, shelveCommand, startCommand, stopCommand, unshelveComm
 import { adoptCommand, destroyCommand } from './settle';
 import { terminateCommand } from './terminate';
 
+const showCommand = shows({
+  name: 'show',
+  does: 'Show one instance with all attempts to build it.',
+  takes: (command: Command) => command.argument('<instance>', NAMED),
+  async call(client, _flags, named) {
+    const instance = await client.instance(await meantInstance(client, named));
+    return { plain: spelled(instance), names: [instance.uuid], draw: (context) => show(context, instance) };
+  },
+  examples: [
+    ['berth instance show web-3', 'where it is and how it got there'],
+    ['berth instance show 6f1f36c4', 'by the beginning of its UUID, as lists show it'],
+  ],
+});
+
 /** `berth instance list | show | stop | start | resize | migrate | live-migrate | confirm | revert | evacuate | ...` */
-export function instanceCommand(context: Context): CommandUnknownOpts {
-  return new Command('instance')
-    .addCommand(listCommand(context))
-    .addCommand(showCommand(context))
-    .addCommand(stopCommand(context))
-    .addCommand(startCommand(context))
-    .addCommand(resizeCommand(context))
-    .addCommand(migrateCommand(context))
-    .addCommand(liveMigrateCommand(context))
-    .addCommand(confirmCommand(context))
-    .addCommand(revertCommand(context))
-    .addCommand(shelveCommand(context))
-    .addCommand(unshelveCommand(context))
-    .addCommand(evacuateCommand(context))
-    .addCommand(terminateCommand(context, 'delete').alias('terminate').description('Destroy instances.'))
-    .addCommand(adoptCommand(context))
-    .addCommand(destroyCommand(context));
-}
+export const instanceCommand = noun('instance', [
+  listCommand,
+  showCommand,
+  stopCommand,
+  startCommand,
+  resizeCommand,
+  migrateCommand,
+  liveMigrateCommand,
+  confirmCommand,
+  revertCommand,
+  shelveCommand,
+  unshelveCommand,
+  evacuateCommand,
+  (context) => terminateCommand(context, 'delete').alias('terminate').description('Destroy instances.'),
+  adoptCommand,
+  destroyCommand,
+]);
 
 function listCommand(context: Context): CommandUnknownOpts {
   const listing = listingOf(context);
@@ -98,26 +111,6 @@ function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
       },
     ],
   };
-}
-
-function showCommand(context: Context): CommandUnknownOpts {
-  const command = answerCommand('show')
-    .description('Show one instance with all attempts to build it.')
-    .argument('<instance>', NAMED);
-  useClient(context, command, (client, flags, named) =>
-    showAnswer(context, flags, async () => {
-      const instance = await client.instance(await meantInstance(client, named));
-      return {
-        plain: spelled(instance),
-        names: [instance.uuid],
-        draw: (terminal) => show({ ...context, terminal }, instance),
-      };
-    }),
-  );
-  return addHelp(command, [
-    ['berth instance show web-3', 'where it is and how it got there'],
-    ['berth instance show 6f1f36c4', 'by the beginning of its UUID, as lists show it'],
-  ]);
 }
 
 function show({ terminal, clock }: Context, i: InstanceView): void {
