@@ -76,7 +76,7 @@ export class FlightRecorder implements DecisionRecorder {
     await Promise.all([this.#current?.close(), this.#next?.close()]);
   }
 
-  decided: DecisionRecorder['decided'] = (request, { nowMs, seed, refusedClaims, unconfirmed }, decision, pricing) => {
+  decided: DecisionRecorder['decided'] = (request, { asIf: _asIf, ...attempt }, decision, pricing) => {
     const segment = this.#current;
     if (!segment) return;
     const { spec, equivalenceClass: _, ...rest } = request;
@@ -84,7 +84,6 @@ export class FlightRecorder implements DecisionRecorder {
       segment.prices = pricing.prices;
       segment.append({ kind: 'prices', prices: pricing.prices.shapes });
     }
-    const attempt = { nowMs, seed, refusedClaims, unconfirmed };
     const known = segment.idOf(spec);
     const { revision } = this.deps.mirror;
     segment.append({ kind: 'decide', revision, attempt, request: rest, ...known, outcome: outcomeOf(decision) });
