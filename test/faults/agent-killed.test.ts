@@ -73,7 +73,7 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-async function startAgent(): Promise<void> {
+async function startAgent(settings: Readonly<Record<string, string>> = {}): Promise<void> {
   agent = startChild('services/cli/main.ts', ['compute-agent'], {
     BERTH_BUS_URL: broker.url,
     BERTH_AGENT_HOST: HOST,
@@ -86,6 +86,7 @@ async function startAgent(): Promise<void> {
     // A run that was killed keeps its host for three of these.
     BERTH_AGENT_REPORT_INTERVAL_MS: '300',
     BERTH_LOG_FORMAT: 'json',
+    ...settings,
   });
   await agent.says('"running"');
 }
@@ -146,6 +147,15 @@ async function nextReport(order: () => Promise<void>): Promise<void> {
   const before = results.items.length;
   await order();
   await results.has(before + 1);
+}
+
+/** The next report of an order's instance; others may come meanwhile. */
+async function answerTo(order: BuildFields & { readonly instanceUuid: string }): Promise<BuildReport> {
+  const reports = () => results.items.filter(({ instanceUuid }) => instanceUuid === order.instanceUuid);
+  const before = reports().length;
+  await build(order);
+  while (reports().length === before) await results.has(results.items.length + 1);
+  return reports().at(-1) as BuildReport;
 }
 
 it('finds its instances running after it was killed, and goes on with them', async () => {
@@ -234,8 +244,7 @@ it('does nothing of orders that come again an hour late', async () => {
   await restartAgent();
 
   const given = { deadlineAtMs: systemClock().now() - AN_HOUR_MS };
-  await nextReport(() => build({ instanceUuid: ended, ...given }));
-  expect(results.items.at(-1)).toMatchObject({ instanceUuid: ended, outcome: 'destroyed' });
+  expect(await answerTo({ instanceUuid: ended, ...given })).toMatchObject({ outcome: 'destroyed' });
   await build({ instanceUuid: runs, ...given });
   expect(await replay({ ...stop, attempt: 2, claimToken: 9 })).toMatchObject({ powerState: 'running' });
   await destroy(runs, { attempt: 1, claimToken: 1 });
@@ -255,10 +264,33 @@ it('builds nothing by a copy of an order after its instance was destroyed and it
   await reportOf(instanceUuid, 'destroyed');
   await restartAgent();
 
-  await nextReport(() => build(order));
-  expect(results.items.at(-1)).toMatchObject({ instanceUuid, outcome: 'destroyed' });
+  expect(await answerTo(order)).toMatchObject({ outcome: 'destroyed' });
   expect(existsSync(folderOf(instanceUuid))).toBe(false);
 });
+
+it.each([AN_HOUR_MS, -AN_HOUR_MS])(
+  'judges orders by the clock of the store, with its own %i ms ahead',
+  async (aheadMs) => {
+    const [due, late] = [randomUUID(), randomUUID()];
+    await killAgent();
+    await startAgent({
+      NODE_OPTIONS: `--require ${join(__dirname, 'fleet/jumping-clock.cjs')}`,
+      CLOCK_AHEAD_MS: String(aheadMs),
+    });
+    await build({ instanceUuid: late, deadlineAtMs: systemClock().now() - 1_000 });
+    expect(await reportOf(late, 'refused')).toMatchObject({ reason: 'deadline_passed' });
+    const order = { instanceUuid: due, deadlineAtMs: systemClock().now() + 60_000 };
+    await build(order);
+    await reportOf(due, 'active');
+    const pid = pidOf(due);
+    await destroy(due);
+    await reportOf(due, 'destroyed');
+    await restartAgent();
+    await nextReport(() => build(order));
+    expect(results.items.at(-1)).toMatchObject({ instanceUuid: due, outcome: 'destroyed' });
+    expect([isRunning(pid), existsSync(folderOf(late)), existsSync(folderOf(due))]).toEqual([false, false, false]);
+  },
+);
 
 it('harms nothing that runs when it is started on an older copy of its state', async () => {
   const [runs, ended, later] = [randomUUID(), randomUUID(), randomUUID()];
