@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import type { Bus } from '../bus/port';
+import type { Bus, Subscription } from '../bus/port';
 import { callMethod, castTyped } from '../bus/typed-calls';
+import { type CapacityWantedEvent, capacityWantedCodec } from '../contracts/capacity-wanted';
 import { type CellView, listCellsMethod, setCellStateMethod } from '../contracts/cell-methods';
 import type { Method } from '../contracts/codec';
 import { buildRequestCodec, terminateInstanceCodec } from '../contracts/conductor';
@@ -45,7 +46,14 @@ import type { MoveInstancesRequest, MoveInstancesResponse } from '../contracts/m
 import { moveInstancesMethod } from '../contracts/moves';
 import { type HealAllocationResponse, healAllocationMethod, listNodesMethod, type NodeView } from '../contracts/nodes';
 import { type InstanceOperation, operateInstanceMethod } from '../contracts/operations';
-import { agentQueue, BUILD_REQUESTS, type QueueAddress, RPC_CONDUCTOR, RPC_SCHEDULER } from '../contracts/queues';
+import {
+  agentQueue,
+  BUILD_REQUESTS,
+  CAPACITY_TOPIC,
+  type QueueAddress,
+  RPC_CONDUCTOR,
+  RPC_SCHEDULER,
+} from '../contracts/queues';
 import {
   type ListQuotasRequest,
   type ListQuotasResponse,
@@ -578,6 +586,11 @@ export class Client {
       shareMarker = page.nextMarker;
     } while (shareMarker !== '');
     return shares;
+  }
+
+  /** Hears which hosts would serve what waits for capacity, while anything waits. For operators. */
+  onCapacityWanted(listener: (wanted: CapacityWantedEvent) => void): Promise<Subscription> {
+    return this.bus.subscribe(CAPACITY_TOPIC, (_topic, { body }) => listener(capacityWantedCodec.decode(body)));
   }
 
   /** One page of usage. */

@@ -4,6 +4,7 @@ import { type ConnectOptions, connect as connectOwn } from './connect';
 import { type SpelledClient, spelling } from './nova-states';
 
 export type { AggregateView, ZoneView } from '../contracts/aggregates';
+export type { CapacityWantedEvent, WantedHosts } from '../contracts/capacity-wanted';
 export type { Decision, Diagnosis, ExplainResponse } from '../contracts/diagnosis';
 export type { CreateFlavorRequest, UpdateFlavorRequest } from '../contracts/flavors';
 export type { CreateGroupRequest, GroupView } from '../contracts/groups';
@@ -15,6 +16,8 @@ export type { Flavor } from '../domain/flavor';
 export type { Attempt } from '../domain/instance';
 export type { RequestGroup, RequestSpec } from '../domain/request-spec';
 export type { NamedGroup, ServerGroup } from '../domain/server-group';
+export type { AutoscalerLimits } from './autoscaler';
+export { autoscale } from './autoscaler';
 export type { Build, BuildOptions, QuotaChange, SpecFields, WaitOptions } from './client';
 export type { ConnectOptions } from './connect';
 export {

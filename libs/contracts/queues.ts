@@ -135,6 +135,9 @@ export function instanceTopic(state: string, projectId: string, uuid: string): s
 /** The topic of summaries of a cell's hosts, for the top. */
 export const CELL_SUMMARY_TOPIC = 'cell.summary';
 
+/** The topic of hosts that would serve what waits for capacity. */
+export const CAPACITY_TOPIC = 'capacity.wanted';
+
 /** The topic of what happens to a flavor: `flavor.created.m1%2Esmall`. */
 export function flavorTopic(change: string, flavor: string): string {
   return `flavor.${change}.${projectWord(flavor)}`;

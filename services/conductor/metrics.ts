@@ -48,6 +48,11 @@ export function conductorMetrics(metrics: Metrics) {
       'Instances that wait for capacity, at the conductor that has the queue.',
     ),
     pendingAge: metrics.gauge('berth_pending_age_seconds', 'How long the oldest of them has waited.'),
+    wanted: metrics.gauge(
+      'berth_capacity_wanted_hosts',
+      'Hosts that would serve what waits for capacity, by a host of their shape; at one of the conductors.',
+      ['like'],
+    ),
     pendingTries: metrics.counter('berth_pending_tries_total', 'Requests that waited and were tried.'),
     rebuilds: metrics.counter('berth_rebuilds_total', 'Instances of dead hosts that were evacuated by themselves.'),
     audits: metrics.counter('berth_audits_total', 'Audit passes that this conductor ran.'),

@@ -112,6 +112,13 @@ export const conductorOptions = {
     max: 3_600_000,
     help: 'How long the conductor that wrote a record has to publish its event before another does.',
   }),
+  wantedIntervalMs: durationOption({
+    env: 'BERTH_CONDUCTOR_WANTED_INTERVAL_MS',
+    default: 15_000,
+    min: 100,
+    max: 3_600_000,
+    help: 'How often one of the conductors tells which hosts would serve what waits for capacity (event capacity.wanted).',
+  }),
   auditIntervalMs: durationOption({
     env: 'BERTH_CONDUCTOR_AUDIT_INTERVAL_MS',
     default: 60_000,

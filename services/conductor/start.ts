@@ -25,6 +25,7 @@ import { makeConductor } from './make-conductor';
 import { healAllocation } from './nodes/heal-allocation';
 import { renewLeases } from './nodes/renew-leases';
 import { keepQueue, PENDING_LEASE } from './pending/keep-queue';
+import { WANTED_LEASE, wantedTeller } from './pending/tell-wanted';
 import { releaseClaims } from './release-claims';
 import { AUDIT_LEASE, audit } from './triggers/audit';
 import { onBuildReport } from './triggers/build-report';
@@ -99,6 +100,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
     repeat(c, 'overdue sweep', c.config.dueIntervalMs, () => sweepOverdue(c)),
     repeat(c, 'audit', c.config.auditIntervalMs, () => audit(c, holder)),
     repeat(c, 'rebuild of dead hosts', c.config.auditIntervalMs, () => rebuildDead(c, holder)),
+    repeat(c, 'telling of wanted capacity', c.config.wantedIntervalMs, wantedTeller(c, holder)),
     keepDraining(c, holder),
     keepQueue(c, holder),
   ];
@@ -110,7 +112,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       await Promise.all(loops);
       await c.events.idle();
       // The next holder need not wait for the lease to run out; if the store is away, it will.
-      const leases = [AUDIT_LEASE, OUTBOX_LEASE, PENDING_LEASE, REBUILD_LEASE];
+      const leases = [AUDIT_LEASE, OUTBOX_LEASE, PENDING_LEASE, REBUILD_LEASE, WANTED_LEASE];
       await Promise.all(leases.map((name) => c.leases.release(name, holder))).catch((err: unknown) =>
         c.log.debug({ event: 'lease_not_released', err }, 'could not release the leases'),
       );

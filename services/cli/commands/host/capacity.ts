@@ -1,8 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import type { HostSummary } from '#libs/contracts/hosts';
 import type { InstanceView } from '#libs/contracts/instance';
-import { capacityOf } from '#libs/domain/inventory';
-import { type CapacityWanted, capacityWanted, type HostShape, shapesOf } from '#libs/domain/queueing/capacity-wanted';
+import { type CapacityWanted, capacityWanted, shapesOf } from '#libs/domain/queueing/capacity-wanted';
+import { shapeOfHost } from '#libs/fleet-settings/host-shapes';
 import { counted } from '#libs/runtime/counted';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import { useClient } from '../../client/with-client';
@@ -25,7 +24,7 @@ export function capacityCommand(context: Context): CommandUnknownOpts {
         client.instances({ state: 'pending' }, MOST_WAITING),
         client.hosts(),
       ]);
-      const wanted = capacityWanted(waiting.map(waitingOf), shapesOf(hosts.map(shapeOf)));
+      const wanted = capacityWanted(waiting.map(waitingOf), shapesOf(hosts.map(shapeOfHost)));
       return {
         plain: {
           waiting: waiting.length,
@@ -47,11 +46,6 @@ export function capacityCommand(context: Context): CommandUnknownOpts {
 function waitingOf({ requestSpec, waiting }: InstanceView) {
   const { resources, requiredTraits, forbiddenTraits } = requestSpec;
   return { resources, requiredTraits, forbiddenTraits, waitsFor: waiting?.waitsFor ?? [] };
-}
-
-function shapeOf({ host, resources, traits }: HostSummary): HostShape {
-  const capacity = Object.entries(resources).map(([name, { inventory }]) => [name, capacityOf(inventory)]);
-  return { like: host, capacity: Object.fromEntries(capacity) as HostShape['capacity'], traits };
 }
 
 function show(terminal: Terminal, waiting: number, wanted: readonly CapacityWanted[]): void {
