@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEAD_LETTERS } from '#libs/bus/port';
@@ -20,7 +21,7 @@ beforeEach(() => {
 afterEach(async () => {
   await world.close();
   // An order that is settled as the agent closes may write yet.
-  rmSync(stateDir, { recursive: true, force: true, maxRetries: 5 });
+  await rm(stateDir, { recursive: true, force: true, maxRetries: 50, retryDelay: 20 });
 });
 
 const journalFolder = () => join(stateDir, 'h1', 'journal');
