@@ -256,19 +256,19 @@ export const novaOptions = {
     help: 'UUIDs, for IsolatedHostsFilter (isolated_images).',
   }),
   restrictIsolatedHosts: booleanOption({
-    env: 'BERTH_NOVA_RESTRICT_ISOLATED_HOSTS_TO_ISOLATED_IMAGES',
+    env: 'BERTH_NOVA_RESTRICT_ISOLATED_HOSTS',
     default: true,
     help: 'For IsolatedHostsFilter (restrict_isolated_hosts_to_isolated_images).',
   }),
   imageIsolationNamespace: stringOption({
-    env: 'BERTH_NOVA_AGGREGATE_IMAGE_PROPERTIES_ISOLATION_NAMESPACE',
+    env: 'BERTH_NOVA_IMAGE_ISOLATION_NAMESPACE',
     default: '',
-    help: 'For AggregateImagePropertiesIsolation: the part of the names that counts; empty for all.',
+    help: 'For AggregateImagePropertiesIsolation: the part of the names that counts, empty for all (aggregate_image_properties_isolation_namespace).',
   }),
   imageIsolationSeparator: stringOption({
-    env: 'BERTH_NOVA_AGGREGATE_IMAGE_PROPERTIES_ISOLATION_SEPARATOR',
+    env: 'BERTH_NOVA_IMAGE_ISOLATION_SEPARATOR',
     default: '.',
-    help: 'For AggregateImagePropertiesIsolation: what stands between namespace and name.',
+    help: 'For AggregateImagePropertiesIsolation: what stands between namespace and name (aggregate_image_properties_isolation_separator).',
   }),
   maxInstancesPerHost: intOption({
     env: 'BERTH_NOVA_MAX_INSTANCES_PER_HOST',

@@ -58,8 +58,8 @@ it('AggregateImagePropertiesIsolation compares properties that have the name of 
 
 it('AggregateImagePropertiesIsolation leaves out what is not of the namespace', async () => {
   await withFilter('AggregateImagePropertiesIsolation', {
-    BERTH_NOVA_AGGREGATE_IMAGE_PROPERTIES_ISOLATION_NAMESPACE: 'os',
-    BERTH_NOVA_AGGREGATE_IMAGE_PROPERTIES_ISOLATION_SEPARATOR: '_',
+    BERTH_NOVA_IMAGE_ISOLATION_NAMESPACE: 'os',
+    BERTH_NOVA_IMAGE_ISOLATION_SEPARATOR: '_',
   });
   putMetadata('h1', { os_distro: 'debian', hw_machine_type: 'q35' });
   expect(await hostsFor({ image: { hw_machine_type: 'pc' } })).toEqual(['h1', 'h2']);
@@ -75,7 +75,7 @@ it.each([
   await withFilter('IsolatedHostsFilter', {
     BERTH_NOVA_ISOLATED_HOSTS: 'h1',
     BERTH_NOVA_ISOLATED_IMAGES: IMAGE,
-    BERTH_NOVA_RESTRICT_ISOLATED_HOSTS_TO_ISOLATED_IMAGES: restricted,
+    BERTH_NOVA_RESTRICT_ISOLATED_HOSTS: restricted,
   });
   expect(await hostsFor({ imageId })).toEqual(hosts);
 });
