@@ -51,7 +51,7 @@ import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './acti
 import { putIntoRacks } from './actions/racks';
 import { asksForOthers, buildsUnderDerived, buildsWithOthers } from './actions/tenants/malicious-tenant';
 import { type Request, requestIn, send, tenant } from './actions/tenants/requests';
-import { isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
+import { barsHost, isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
 import { FORGED } from './checker';
 import { SERVICES } from './fleet';
 import { HOSTS } from './settings';
@@ -154,6 +154,7 @@ const KINDS = {
   'host into a zone': kind(0.4, 6, putIntoZone),
   'build in a zone': kind(0.5, 8, buildInZone),
   'hosts for one tenant': kind(0.3, 4, isolatesTenant),
+  'host is barred': kind(0.2, 6, barsHost),
   'drain a host': kind(0.3, 7, drain),
   'undrain a host': kind(0.3, 3, undrain),
   'delete a host': kind(0.3, 4, deleteHost),

@@ -1,5 +1,9 @@
 /* Settings of the simulated fleet: seconds where real fleets have minutes, so that all deadlines pass in a short run. */
+/** The metadata, and the taint, by which hosts of an aggregate take nobody. */
+export const BAR = 'barred';
+
 export const SCHEDULER = {
+  BERTH_SCHEDULER_DECLARED_FILTERS: `open: !("${BAR}" in host.metadata)`,
   BERTH_SCHEDULER_HOST_TIMEOUT_MS: '10000',
   BERTH_SCHEDULER_DISCREPANCY_GRACE_MS: '3000',
   BERTH_SCHEDULER_CLAIM_SETTLE_MS: '500',

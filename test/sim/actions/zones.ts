@@ -7,7 +7,7 @@ import {
 } from '#libs/contracts/aggregates';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { type Random, randomInt } from '#libs/domain/random';
-import { HOSTS } from '../settings';
+import { BAR, HOSTS } from '../settings';
 import { confirmed, type Perform, pick, type World } from './common';
 
 /** By its name, the uuid of each zone's aggregate. */
@@ -41,6 +41,29 @@ async function moveToZone({ fleet }: World, host: string, zone: keyof typeof ZON
     await callMethod({ bus, queue: RPC_SCHEDULER }, removeAggregateHostMethod, { aggregate, host }, CALL);
   }
   await callMethod({ bus, queue: RPC_SCHEDULER }, addAggregateHostMethod, { aggregate: zone, host }, CALL);
+}
+
+/** Aggregates whose hosts take nobody: by a taint that no request tolerates, by a filter that the operator declared. */
+const BARRED = {
+  tainted: { uuid: 'bbbbbbbb-0000-4000-8000-000000000004', metadata: { [`taint:${BAR}`]: 'yes' } },
+  ruled: { uuid: 'bbbbbbbb-0000-4000-8000-000000000005', metadata: { [BAR]: 'yes' } },
+} as const;
+
+/** An operator taints some hosts, or bars them by a rule of its own, or opens them again. */
+export function barsHost(random: Random): Perform {
+  const hosts = HOSTS.filter(() => randomInt(random, 2) === 0);
+  const name = pick(random, Object.keys(BARRED) as (keyof typeof BARRED)[]);
+  const opens = randomInt(random, 4) === 0;
+  return ({ fleet }) => {
+    const { bus } = fleet.member('operator');
+    const on = { bus, queue: RPC_SCHEDULER };
+    const bar = async () => {
+      await confirmed(callMethod(on, createAggregateMethod, { name, ...BARRED[name] }, CALL));
+      const method = opens ? removeAggregateHostMethod : addAggregateHostMethod;
+      await Promise.all(hosts.map((host) => callMethod(on, method, { aggregate: name, host }, CALL)));
+    };
+    void confirmed(bar());
+  };
 }
 
 /** An operator keeps a host for one tenant, or the hosts that are kept so for the other, or for all. */

@@ -3,12 +3,15 @@ import type { Consumer } from '#libs/domain/consumer';
 import { type Aggregate, tenantsOf, zoneOf } from '#libs/domain/grouping/aggregate';
 import type { Instance } from '#libs/domain/instance';
 import type { Change } from '#libs/placement/port/placement-store';
+import { BAR } from '../settings';
 
 /** What a host was from some time on, until the next. */
 interface Place {
   readonly sinceMs: number;
   readonly zone: string;
   readonly tenants: readonly string[];
+  /** True when a taint or a declared filter keeps everybody out. */
+  readonly isBarred: boolean;
 }
 
 /** A decision may rest on what a scheduler cut off from the store knew; then it is not ready any more. */
@@ -27,7 +30,10 @@ export class ZoneWatch {
     for (const [host, uuids] of this.#memberships) {
       const of = uuids.flatMap((uuid) => this.#aggregates.get(uuid) ?? []);
       const places = this.#places.get(host) ?? [];
-      this.#places.set(host, [...places, { sinceMs: atMs, zone: zoneOf(of), tenants: tenantsOf(of) }]);
+      this.#places.set(host, [
+        ...places,
+        { sinceMs: atMs, zone: zoneOf(of), tenants: tenantsOf(of), isBarred: of.some(bars) },
+      ]);
     }
   }
 
@@ -47,6 +53,7 @@ export class ZoneWatch {
     const zones = possible.map(({ zone }) => zone);
     if (wanted !== undefined && !zones.includes(wanted))
       return `${uuid} wants ${wanted}, ${host} is in ${zones.at(-1)}`;
+    if (possible.every(({ isBarred }) => isBarred)) return `${uuid} is on ${host}, which a taint or a rule bars`;
     return possible.some(isFor(projectId))
       ? undefined
       : `${uuid} is of ${projectId}, ${host} is for ${possible.at(-1)?.tenants.join(', ')}`;
@@ -57,6 +64,10 @@ export class ZoneWatch {
     const places = this.#places.get(host) ?? [];
     return places.filter((_, n) => (places[n + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= fromMs);
   }
+}
+
+function bars({ metadata }: Aggregate): boolean {
+  return BAR in metadata || `taint:${BAR}` in metadata;
 }
 
 function isFor(projectId: string) {

@@ -1,4 +1,6 @@
+import * as declaring from '../../../../services/scheduler/declared/declared-rules';
 import { availabilityZoneFilter } from '../../../../services/scheduler/filters/availability-zone';
+import { taintsFilter } from '../../../../services/scheduler/filters/taints';
 import { tenantIsolationFilter } from '../../../../services/scheduler/filters/tenant-isolation';
 import { type Mutant, mutant, withFocus } from '../mutant';
 
@@ -11,5 +13,23 @@ export const ZONE_MUTANTS: readonly Mutant[] = [
   withFocus(
     mutant('tenants-mixed', 'that hosts may be for one tenant', tenantIsolationFilter, 'prepare', () => () => []),
     'hosts for one tenant',
+  ),
+  withFocus(
+    mutant('taints-ignored', 'that a host may be tainted', taintsFilter, 'prepare', () => () => []),
+    'host is barred',
+    'build',
+  ),
+  withFocus(
+    mutant(
+      'rules-ignored',
+      'the filters that an operator declares',
+      declaring,
+      'declaredRules',
+      (original) => (config) => {
+        return { ...original(config), filters: [] };
+      },
+    ),
+    'host is barred',
+    'build',
   ),
 ];
