@@ -123,12 +123,8 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...nodeCalls(deps),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, { prefetch: config.prefetch });
-  const ofReports = { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) };
-  const reports = await bus.serve(
-    STATS,
-    { ...reportCalls(deps, measured, noteUnavailable), ...poolCalls(deps), ...answerCalls(deps) },
-    ofReports,
-  );
+  const ofAgents = { ...reportCalls(deps, measured, noteUnavailable), ...poolCalls(deps), ...answerCalls(deps) };
+  const reports = await bus.serve(STATS, ofAgents, { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) });
   return {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {

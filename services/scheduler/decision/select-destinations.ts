@@ -123,11 +123,8 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
     }
   }
   if (refusedClaims.size > 0) {
-    const noValidHost = diagnoseRefusedClaims(
-      refusedClaims,
-      fleet.snapshot(clock.now()).hostCount,
-      settings.claimAttempts,
-    );
+    const { hostCount } = fleet.snapshot(clock.now());
+    const noValidHost = diagnoseRefusedClaims(refusedClaims, hostCount, settings.claimAttempts);
     return { response: { destinations: [], noValidHost }, conflicts: settings.claimAttempts };
   }
   throw new BerthError('aborted', 'claim_conflicts', 'others took the hosts first each time; ask again');
