@@ -53,7 +53,7 @@ async function ask(method: string, path: string, body?: object) {
 }
 
 /** Paths of the provider's allocations, asked for until they are told: a connection to the store may still be half-open. */
-async function allocations(): Promise<readonly string[]> {
+async function allocated(): Promise<readonly string[]> {
   for (;;) {
     const answer = await ask('GET', `/resource_providers/${provider}/allocations`).catch(() => undefined);
     if (answer?.status !== 200) continue;
@@ -135,7 +135,7 @@ it.each(CASES)('$between, $cut: what is told is true, and nothing else is left',
   await clients.stop();
   printFigure(`${cut} between ${between}`, cut === 'delay' ? { right } : { noticed: noticedMs, right });
 
-  const there = await allocations();
+  const there = await allocated();
   const before = claimedBefore.splice(0);
   claimedBefore.push(...there);
   expect(there.filter((path) => !before.includes(path)).sort()).toEqual([...clients.claimed].sort());

@@ -120,7 +120,7 @@ async function withoutPlaceholders(line: string): Promise<string> {
     .replace('--since TIME', '--since 2026-01-01')
     .replace(/\bTIME\b/, '2999-01-01')
     .replace(/\bREVISION\b/, String(Number.MAX_SAFE_INTEGER))
-    .replace(/(?:\.\/)?report\b/, join(folder, 'report'))
+    .replace(/(?:\.\/)?\breport(?=\.gz|$)/g, join(folder, 'report'))
     .replace(/redis:\S+/, env['BERTH_STORE_URL'] ?? '')
     .replace(/amqp:\S+/, env['BERTH_BUS_URL'] ?? '')
     .replace('/etc/nova/...', join(folder, 'nova.conf'))
