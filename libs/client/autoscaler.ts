@@ -1,7 +1,7 @@
 import type { WantedHosts } from '../contracts/capacity-wanted';
 import type { Client } from './client';
 
-/** How far an autoscaler goes. */
+/** Bounds of an autoscaler. */
 export interface AutoscalerLimits {
   /** Hosts that are added at a time. */
   readonly atOnce: number;

@@ -99,7 +99,7 @@ const usageDay = message(wire.UsageDay, { day: requiredName, unitSeconds: map(co
 const projectUsage = message(wire.ProjectUsage, { projectId, days: list(usageDay, MAX_USAGE_DAYS) });
 export type ProjectUsageView = PlainOf<typeof projectUsage>;
 
-/** What usage is shared out by. */
+/** Shares of usage. */
 export const USAGE_BY = ['user', 'flavor', 'instance'] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 

@@ -41,7 +41,7 @@ async function listProjects(asked: ListUsageRequest, deps: UsageDeps, nowMs: num
 /** A page of shares: as many as are asked for, or as few as have `MAX_USAGE_AMOUNTS`, one at least. */
 async function listShares(asked: ListUsageRequest, deps: UsageDeps, nowMs: number): Promise<ListUsageResponse> {
   const after = readMarker(asked.shareMarker);
-  // Of what is held, read before what ended: an end in between is in both, and counts once.
+  // Present holdings are read before ended ones: an end in between is in both, and counts once.
   const open = (id: string) => [...deps.mirror.consumersOf(id)].flatMap((uuid) => deps.mirror.consumer(uuid) ?? []);
   const present = await usagesByProject(deps);
   const names = [...present.keys()].sort();

@@ -12,7 +12,7 @@ import { findDecision, type Moment, type Positioned, positionAt } from './record
 import { type Regret, regretOf } from './regret';
 import { partsWith, type WhatIf } from './what-if';
 
-/** What a decision was made on, and came to. */
+/** A decision with the hosts on which it was made. */
 export interface Reconstructed {
   readonly outcome: DecisionOutcome;
   readonly diagnosis: Diagnosis | undefined;
@@ -38,7 +38,7 @@ export interface PastExplained extends Reconstructed {
 
 /** Which decision, and what is taken to have been otherwise. */
 export interface AskedPast {
-  /** Of an instance, or a request. */
+  /** An instance, or a request. */
   readonly uuid: string;
   readonly moment?: Moment | undefined;
   readonly changes: readonly WhatIf[];

@@ -1,4 +1,4 @@
-/* What others see of replays. */
+/* The part of replays that others use. */
 
 export type { DecisionOutcome } from '../scheduler/flight/entries';
 export { exportRecord, importRecord } from './archive';

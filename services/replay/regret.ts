@@ -15,7 +15,7 @@ export interface LaterDecision {
   readonly instead: DecisionOutcome;
 }
 
-/** What another choice would have changed for those who came later, as far as the record or the horizon goes. */
+/** Later decisions that another choice would have changed, as far as the record or the horizon goes. */
 export interface Regret {
   /** Later decisions that were looked at. */
   readonly count: number;

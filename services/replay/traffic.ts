@@ -5,7 +5,7 @@ import type { DecideEntry, FlightEntry } from '../scheduler/flight/entries';
 import { entriesOf, segmentsOf } from './records';
 
 /**
- * What tenants did in the last part of a record: their requests, and the ends of instances. An instance counts when it is decided for
+ * Requests of tenants in the last part of a record, and the ends of instances. An instance counts when it is decided for
  * first, and gets another uuid; one that was there before ends under its own. Moves are an operator's, and are left out.
  *
  * @param durationMs  length of that part, up to the end of the record

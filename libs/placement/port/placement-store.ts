@@ -140,7 +140,7 @@ export interface PlacementStore extends PoolStore, ProcessStore, AskStore {
   /** The settled days of projects, by project; those without any are left out. */
   projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>>;
 
-  /** What consumers of a project held and hold no more. */
+  /** Ended holdings of a project's consumers. */
   endedUsage(projectId: string): Promise<EndedUsage>;
 
   /** Keeps decisions, and of all the last `most`, each for the last that was decided for its instances and its request. No commit. */

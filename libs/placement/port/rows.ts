@@ -39,7 +39,7 @@ export interface ProjectUsage {
   readonly days: Readonly<Record<string, Resources>>;
 }
 
-/** What one consumer of a project held, unchanged, over a time that is over. */
+/** An ended holding: amounts of one consumer of a project, unchanged over a time that is over. */
 export interface UsageRecord {
   readonly consumerUuid: string;
   readonly userId: string;
@@ -54,7 +54,7 @@ export interface UsageRecord {
 /** Unit-milliseconds by day, counted from 1970, and by user and flavor. */
 export type UsageParts = Readonly<Record<string, readonly (readonly [userId: string, flavor: string, Resources])[]>>;
 
-/** What a project's consumers held and hold no more: each ended holding is in one of the two. */
+/** Ended holdings of a project's consumers: each is in one of the two. */
 export interface EndedUsage {
   readonly records: readonly UsageRecord[];
   readonly parts: UsageParts;

@@ -71,7 +71,7 @@ const scripts = loadScripts(join(__dirname, 'lua'), [
   'take-candidate',
 ]);
 const READ_CHUNK = 1_000;
-/** Of something that others write meanwhile. */
+/** Bound of rereads, while others write. */
 const MAX_READS = 3;
 
 /** Settings of the store on Redis. */

@@ -3,7 +3,7 @@ import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { mapConcurrently } from '#libs/runtime/concurrent';
 
-/** What tenants do meanwhile, in order, as plain data. */
+/** Requests of tenants and ends of their instances, in order, as plain data. */
 export type Traffic = readonly TrafficEvent[];
 
 export type TrafficEvent =

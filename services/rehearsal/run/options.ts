@@ -6,7 +6,7 @@ export interface RehearsalOptions {
   readonly operation: Operation;
   /** What is killed meanwhile, again and again. */
   readonly kills: readonly KillKind[];
-  /** What tenants do meanwhile. */
+  /** Played meanwhile. */
   readonly traffic?: Traffic | undefined;
   /** The longest virtual time. */
   readonly limitMs: number;

@@ -45,7 +45,7 @@ export function confirmer({ ask, placement, mirror, clock, log, metrics, config 
     const unconfirmed = await ask(picks, projectId, caller.signal);
     const hostCount = new Set(picks.map(({ host }) => host.index)).size;
     metrics.asked.inc({ outcome: 'confirmed' }, hostCount - unconfirmed.length);
-    // Who left may have cut the answers short.
+    // A caller that left may have cut the answers short.
     if (caller.isAborted) return unconfirmed;
     for (const { host, reason, message } of unconfirmed) {
       metrics.asked.inc({ outcome: reason === 'no_answer' || reason === 'not_asked' ? 'silent' : 'refused' });

@@ -146,7 +146,7 @@ function tokensOf(picks: readonly PickedHost[], mirror: Pick<ClaimMirror, 'consu
 
 const NOBODY: readonly UnconfirmedHost[] = [];
 
-/** What hosts said that did not confirm, by their index. */
+/** Reasons of hosts that did not confirm, by their index. */
 function wordsOf(unconfirmed: ReadonlyMap<number, UnconfirmedHost>): ReadonlyMap<number, string> {
   return new Map([...unconfirmed].map(([index, { reason, message }]) => [index, `${reason}: ${message}`]));
 }

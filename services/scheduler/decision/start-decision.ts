@@ -16,7 +16,7 @@ import type { DecisionParts } from './pick-hosts';
 /** One attempt at a decision: with the fleet, all that it follows from. */
 export interface Attempt {
   readonly nowMs: number;
-  /** Of the draws among equal hosts. */
+  /** Seed of the draws among equal hosts. */
   readonly seed: number;
   /** Hosts that are not feasible in it. */
   readonly refusedClaims?: RefusedClaims | undefined;

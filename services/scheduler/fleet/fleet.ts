@@ -266,7 +266,7 @@ export interface FleetPlaces {
 
 const NO_PLACES: FleetPlaces = { roots: [], free: [] };
 
-/** What changes a fleet besides the rows that it shows. */
+/** Inputs of a fleet besides the rows that it shows. */
 export interface FleetRecorder {
   /** Hosts are read as of a time. */
   read(nowMs: number): void;

@@ -14,7 +14,7 @@ export const FORMAT = 1;
 export interface SegmentEntry {
   readonly kind: 'segment';
   readonly format: number;
-  /** Of Berth: another version may decide otherwise. */
+  /** Version of Berth: another may decide otherwise. */
   readonly version: string;
   /** Its key is left out. */
   readonly config: SchedulerConfig;

@@ -14,7 +14,7 @@ export const MAX_RECORDS = 200_000;
 export type LedgerTime = (projectId: string) => number;
 
 /**
- * What ends by a write: a consumer that holds nothing any more, or other amounts, or as another's or by another flavor. Its
+ * Holdings that end by a write: of a consumer that holds nothing any more, or other amounts, or as another's or by another flavor. Its
  * record is the very interval that the project's sums count, so records and what is still held sum to these.
  */
 export function endedBy(
@@ -39,7 +39,7 @@ export function heldSinceAfter(write: ConsumerWrite, old: Consumer | undefined, 
   return sinceMs === (old?.createdAtMs ?? atMs) ? undefined : sinceMs;
 }
 
-/** What a consumer has held until a time, undefined when that is nothing. */
+/** The holding of a consumer until a time, undefined when that is nothing. */
 export function recordOf(consumer: Consumer, toMs: number): UsageRecord | undefined {
   const { uuid: consumerUuid, userId, flavor = '' } = consumer;
   const [held, fromMs] = [countedOf(consumer), heldSince(consumer)];

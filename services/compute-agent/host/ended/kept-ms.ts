@@ -2,7 +2,7 @@ import type { Clock } from '#libs/domain/clock';
 import type { HostLease } from '../../holding/host-lease';
 
 /**
- * How long a host remembers what ended, in ms from now: until the deadline of its build, in store time, after which
+ * The time for which a host remembers what ended, in ms from now: until the deadline of its build, in store time, after which
  * each copy of the order is refused.
  */
 export type KeptMs = (deadlineAtMs?: number) => number;
