@@ -110,7 +110,7 @@ it('sends a request until a broker that was killed is back, and hears how it end
 it('is what the package exports as berth/client', () => {
   const script = "process.stdout.write(Object.keys(require('berth/client')).sort().join(' '))";
   const names = execFileSync(process.execPath, ['-e', script], { cwd: ROOT, encoding: 'utf8' });
-  expect(names).toBe('BerthError INSTANCE_STATES connect isRetryable');
+  expect(names).toBe('BerthError INSTANCE_STATES autoscale connect isRetryable');
 });
 
 it('has a sibling for Python: a wheel, made from the same schemas', async () => {
