@@ -31,7 +31,7 @@ async function caughtUp(): Promise<void> {
 /** Records what is done, from when all rows are written. */
 async function recording(work: () => Promise<unknown>, maxBytes?: number): Promise<void> {
   const recorder = await scheduler.record(folder, maxBytes);
-  await world.clock.advance(1_000);
+  await world.clock.advance(10);
   await work();
   await recorder.close();
 }
@@ -122,6 +122,22 @@ it('begins another segment when one is large, and misses no decision', async () 
   expect(all.length).toBeGreaterThan(1);
   expect(all.every(({ different }) => different.length === 0)).toBe(true);
   expect(all.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThanOrEqual(1_500);
+});
+
+it('counts a build that its host has not reported for as long as the scheduler did', async () => {
+  const avoiding = await world.scheduler({ weightIoOps: -100, weightRam: 0, weightDisk: 0 });
+  await world.occupy('small', { VCPU: 2 });
+  await world.clock.advance(10);
+  await avoiding.select({ ...vcpus(1), forceHosts: ['large'] });
+  await caughtUp();
+  expect(avoiding.host('large')?.buildsInProgress).toBe(1);
+  await world.clock.advance(avoiding.config.claimSettleMs - 100);
+  const recorder = await avoiding.record(folder);
+  await world.clock.advance(200);
+  // It is settled now, a moment after the record began.
+  expect(hostsOf(await avoiding.select(vcpus(1)))).toEqual(['large']);
+  await recorder.close();
+  expect((await verified()).map(({ count, different }) => [count, different])).toEqual([[1, []]]);
 });
 
 it('reads a record up to the batch that a process left torn', async () => {

@@ -46,10 +46,11 @@ export class Fleet {
   constructor(
     readonly view: PlacementView,
     options: ReadOptions,
-    { roots, free }: FleetPlaces = NO_PLACES,
+    { roots, free, due }: FleetPlaces = NO_PLACES,
   ) {
     this.freeIndexes.push(...free, ...roots.map(([, index]) => index).toReversed());
     for (const [root] of roots) this.stale.add(root);
+    for (const [root, atMs] of due) this.due(root, atMs);
     const unreported = new UnreportedClaims(view);
     this.quarantine = options;
     this.sources = { view, pending: this.pending, unreported, options, quarantines: () => this.judged };
@@ -88,7 +89,7 @@ export class Fleet {
 
   places(): FleetPlaces {
     const roots = [...this.indexByRoot].toSorted(([, a], [, b]) => a - b);
-    return { roots, free: [...this.freeIndexes] };
+    return { roots, free: [...this.freeIndexes], due: [...this.dueAtMs] };
   }
 
   /** The fleet as the mirror shows it now, claims on their way counted as made. */
@@ -230,8 +231,12 @@ export class Fleet {
   private note(rootUuid: string, { readAgainAtMs }: HostReading): void {
     if (readAgainAtMs === undefined || readAgainAtMs >= (this.dueAtMs.get(rootUuid) ?? Number.POSITIVE_INFINITY))
       return;
-    this.dueAtMs.set(rootUuid, readAgainAtMs);
-    this.agenda.push({ rootUuid, atMs: readAgainAtMs });
+    this.due(rootUuid, readAgainAtMs);
+  }
+
+  private due(rootUuid: string, atMs: number): void {
+    this.dueAtMs.set(rootUuid, atMs);
+    this.agenda.push({ rootUuid, atMs });
   }
 
   private admit(rootUuid: string, { index, host }: HostState, changes: Changes): void {
@@ -262,9 +267,11 @@ export class Fleet {
 export interface FleetPlaces {
   readonly roots: readonly (readonly [rootUuid: string, index: number])[];
   readonly free: readonly number[];
+  /** When hosts are read again by time alone: an earlier reading of them may have said so. */
+  readonly due: readonly (readonly [rootUuid: string, atMs: number])[];
 }
 
-const NO_PLACES: FleetPlaces = { roots: [], free: [] };
+const NO_PLACES: FleetPlaces = { roots: [], free: [], due: [] };
 
 /** Inputs of a fleet besides the rows that it shows. */
 export interface FleetRecorder {

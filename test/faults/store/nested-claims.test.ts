@@ -30,8 +30,10 @@ beforeEach(async () => {
     requestGroups: [{ ...device, ...noConditions, inTree: undefined }],
     group,
   });
-  const request = { requestId: uuid, requestSpec, count: 1, name: 'web', instanceUuids: [uuid] };
   await fleet.eventually('it is ACTIVE', async () => {
+    // A scheduler may decide before its mirror shows the providers: then another is asked for.
+    if ((await fleet.instances.get([uuid]))[0]?.state === 'error') uuid = randomUUID();
+    const request = { requestId: uuid, requestSpec, count: 1, name: 'web', instanceUuids: [uuid] };
     await castTyped({ bus: fleet.tenant, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: uuid });
     const [instance] = await fleet.instances.get([uuid]);
     return instance?.state === 'active' || instance?.fault?.message;
