@@ -29,6 +29,10 @@ interface Open {
   readonly world: SmallWorld;
 }
 
+/** Many times what a small world takes: one that goes on for ever is wrong. */
+const MOST_STEPS = 1_000;
+const SHOWN_STEPS = 20;
+
 /**
  * Goes through every state that a small world can be in, breadth first, so that the first violation has the shortest way.
  */
@@ -51,6 +55,10 @@ export async function explore(begin: () => Promise<SmallWorld>, mostStates = Inf
         const message = world.violation();
         const counts = { stateCount: seen.size, transitionCount, depth };
         if (message !== undefined) return { ...counts, violation: { message, path } };
+        if (path.length > MOST_STEPS) {
+          const last = path.slice(-SHOWN_STEPS);
+          return { ...counts, violation: { message: `it goes on after ${MOST_STEPS} steps`, path: last } };
+        }
         if (seen.size >= mostStates) return { ...counts, violation: undefined };
         const fingerprint = world.fingerprint();
         if (seen.has(fingerprint)) continue;
