@@ -33,7 +33,7 @@ async function perform(step: Step, world: World, scheduler: TestScheduler): Prom
     return scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
   }
   const { spec, group, count, minCount } = step.request;
-  // What is refused at the door is no decision.
+  // A request that is refused on entry makes no decision.
   const one = () =>
     scheduler.select({ ...spec, group }, count, 2, { minCount, mayPreempt: true, priority: 1 }).catch(() => {});
   await Promise.all([one(), one()]);

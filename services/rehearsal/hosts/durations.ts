@@ -1,9 +1,9 @@
 import type { Instance } from '#libs/domain/instance';
 
-/** How long what hosts do takes. */
+/** Durations of the work that hosts do. */
 export interface Durations {
   readonly build: Duration;
-  /** The copy of an instance while it runs; what its destination then does takes as long as a build. */
+  /** The live copy of a running instance. Its destination then takes as long as for a build. */
   readonly copy: Duration;
 }
 
@@ -11,17 +11,17 @@ export interface Duration {
   readonly medianMs: number;
   /** Sigma of a log-normal distribution. */
   readonly spread: number;
-  /** So many on record say so; 0 when it was given, or nothing says so. */
+  /** Attempts on record behind the median; 0 when it was given or is a default. */
   readonly measuredCount: number;
 }
 
-/** Fewer than these say nothing. */
+/** Fewer samples than these are ignored. */
 const ENOUGH = 5;
 const UNKNOWN: Duration = { medianMs: 10_000, spread: 0.3, measuredCount: 0 };
 /** The sigma of a normal distribution, in quartiles. */
 const QUARTILE = 0.6745;
 
-/** By what the records say of attempts that succeeded; given ones instead of these. */
+/** Durations by the attempts on record that succeeded; given ones take precedence. */
 export function durationsOf(
   instances: readonly Instance[],
   given: { readonly buildMs?: number | undefined; readonly copyMs?: number | undefined },
@@ -44,7 +44,7 @@ function took(attempts: Instance['attempts']): number[] {
   );
 }
 
-/** Their end is when they were built. */
+/** Outcomes of an attempt that end its build. */
 const BUILT: readonly string[] = ['active'];
 
 function measured(samplesMs: readonly number[]): Duration {

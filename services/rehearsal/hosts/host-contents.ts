@@ -9,12 +9,12 @@ import type { TrackedInstance } from '../../compute-agent/host/tracked-instance'
 import type { FleetSnapshot } from '../fork/fleet-snapshot';
 import { rowsOf } from '../fork/rows-of';
 
-/** What the agent of a host would find there, as far as the store knows. */
+/** The state that a host's agent would find on it, as far as the store knows. */
 export interface HostContents {
   readonly name: string;
   readonly isUp: boolean;
   readonly capacity: HostCapacity;
-  /** What others use of it. */
+  /** Resources that others than Berth use. */
   readonly external: Resources;
   readonly instances: readonly TrackedInstance[];
 }
@@ -53,7 +53,7 @@ export function contentsOfHosts({ placement, instances }: FleetSnapshot): Readon
   );
 }
 
-/** What its agent says of a provider: without what others use, and without what operators decided. */
+/** A provider's inventories as its agent reported them: without external use and operators' overrides. */
 function inventoriesOf({ inventories, reported }: StoredProvider): Inventories {
   if (reported === undefined) return inventories;
   const own = Object.entries(reported.inventories).flatMap(([name, [reserved, allocationRatio]]) => {
@@ -91,7 +91,7 @@ function isThere({ state, host }: Instance): boolean {
   return host !== undefined && !NOWHERE.includes(state);
 }
 
-/** Whatever was under way on the host, orders and builds, counts as done: the store does not know how far it is. */
+/** Orders and builds under way count as done: the store does not know how far they are. */
 function trackedInstance(instance: Instance, consumer: Consumer | undefined): TrackedInstance {
   const allocations = consumer?.allocations ?? {};
   const { uuid, requestId, name, projectId, userId, state } = instance;

@@ -1,33 +1,33 @@
 import type { BuildOptions } from '#libs/client/client';
 import type { Resources } from '#libs/domain/inventory';
 
-/** Something that is done to a fleet, as plain data: threads are told it. */
+/** An operation on a fleet, as plain data that passes between threads. */
 export type Operation =
   /** `berth host drain`. */
   | { readonly kind: 'drain'; readonly hosts: readonly string[]; readonly parallel: number; readonly timeoutMs: number }
-  /** They are dead at once, and never come back. */
+  /** The hosts are dead at once, and never come back. */
   | { readonly kind: 'lose'; readonly hosts: readonly string[]; readonly evacuation: Evacuation | undefined }
   /** `berth host disable`. */
   | { readonly kind: 'disable'; readonly hosts: readonly string[] }
-  /** Drained, switched off, and deleted once they are down: `berth host delete`. What stays keeps its host. */
+  /** `berth host delete`: drained, switched off, and deleted once down. A host that keeps an instance stays. */
   | {
       readonly kind: 'delete';
       readonly hosts: readonly string[];
       readonly parallel: number;
       readonly timeoutMs: number;
     }
-  /** Nothing but what tenants do. */
+  /** Only the traffic of tenants. */
   | { readonly kind: 'traffic' }
   /** `berth build --wait`. */
   | { readonly kind: 'build'; readonly request: BuildOptions; readonly timeoutMs: number };
 
-/** An operator evacuates what is on dead hosts; without, only what asked for it is evacuated. */
+/** The operator's evacuation of dead hosts; without one, only instances with a rebuild policy of `evacuate` are rebuilt. */
 export interface Evacuation {
   readonly parallel: number;
   readonly timeoutMs: number;
 }
 
-/** What an operation could not do for an instance. */
+/** An instance for which an operation failed. */
 export interface Refused {
   readonly uuid: string;
   readonly name: string;

@@ -8,7 +8,7 @@ import type { InstanceState } from '#libs/domain/instance';
 import { mapConcurrently } from '#libs/runtime/concurrent';
 import type { Evacuation, Operation, Refused } from './operation';
 
-/** Whoever does it: an operator with a client, as on a live fleet. */
+/** The operator who performs it, with a client, as on a live fleet. */
 export interface Performer {
   readonly client: Client;
   readonly clock: Clock;
@@ -38,17 +38,17 @@ export async function perform(performer: Performer, operation: Operation): Promi
   }
 }
 
-/** The hosts that are dead from the beginning. */
+/** Hosts that are dead from the beginning. */
 export function silencedBy(operation: Operation): readonly string[] {
   return operation.kind === 'lose' ? operation.hosts : [];
 }
 
-/** The hosts whose agents run from the beginning, and are heard no more when they end. */
+/** Hosts whose agents run from the beginning, and fall silent when they end. */
 export function heardIn(operation: Operation): readonly string[] {
   return operation.kind === 'drain' || operation.kind === 'delete' ? operation.hosts : [];
 }
 
-/** The hosts that are then empty. */
+/** Resolves to the hosts that are then empty. */
 async function drain(
   performer: Performer,
   operation: Extract<Operation, { kind: 'drain' | 'delete' }>,
@@ -96,14 +96,14 @@ async function build(
       if (fault !== undefined) onRefused({ uuid, name, why: `${fault.reason}: ${fault.message}` });
     }
   } catch (thrown) {
-    // What waits for capacity is told at the end.
+    // Instances that wait for capacity are counted at the end.
     const { reason, message } = BerthError.from(thrown);
     if (reason !== 'not_settled') onRefused({ uuid: '', name: request.name ?? '', why: `${reason}: ${message}` });
   }
 }
 
 const POLL_MS = 1_000;
-/** It is on its way. */
+/** The instance is on its way. */
 const MOVING: readonly InstanceState[] = ['rebuilding', 'building', 'scheduling', 'pending'];
 const ENDED: readonly InstanceState[] = ['error', 'deleted', 'shelved_offloaded'];
 

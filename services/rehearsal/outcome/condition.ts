@@ -1,6 +1,6 @@
 import { METRICS, type Metric, type Summary } from './summarize';
 
-/** Something that must not come about, in any rehearsal: `refused > 0`. */
+/** A condition that no rehearsal may meet: `refused > 0`. */
 export interface Condition {
   readonly text: string;
   readonly metric: Metric;
@@ -10,7 +10,7 @@ export interface Condition {
 
 const FORM = /^\s*([a-z]+)\s*(>=|<=|>|<)\s*(\d+(?:\.\d+)?)\s*$/;
 
-/** Undefined for what is none. */
+/** Undefined for text that is not a condition. */
 export function parseCondition(text: string): Condition | undefined {
   const [, name, operator, value] = FORM.exec(text) ?? [];
   const metric = METRICS.find((one) => one === name);
@@ -18,7 +18,7 @@ export function parseCondition(text: string): Condition | undefined {
   return { text: text.trim(), metric, operator: operator as Condition['operator'], value: Number(value) };
 }
 
-/** Whether it comes about in some rehearsal. */
+/** True if some rehearsal meets the condition. */
 export function holds({ metric, operator, value }: Condition, { metrics }: Pick<Summary, 'metrics'>): boolean {
   const { least, most } = metrics[metric];
   switch (operator) {

@@ -7,7 +7,7 @@ import type { FleetUse, QuotaUse } from './outcome';
 /** The classes that reports show. */
 export const SHOWN: readonly string[] = ['VCPU', 'PCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU'];
 
-/** What a fleet has and uses, by the rows of its store. */
+/** Capacity and use of a fleet, by the rows of its store. */
 export function measureUse(image: StoreImage): FleetUse {
   const providers = rowsOf(image, 'provider');
   const usages = rowsOf(image, 'usage');

@@ -1,7 +1,7 @@
 import type { Resources } from '#libs/domain/inventory';
 import type { Refused } from '../operations/operation';
 
-/** What came of one rehearsal. */
+/** The outcome of one rehearsal. */
 export interface Outcome {
   readonly seed: number;
   /** From the beginning of the operation to its end, or to the last change that it led to. */
@@ -15,11 +15,11 @@ export interface Outcome {
   /** Attempts on hosts that failed, and were repeated on another. */
   readonly retries: number;
   readonly refused: readonly Refused[];
-  /** Instances that gave way to others. */
+  /** Instances that were preempted. */
   readonly preempted: number;
   /** Instances that wait for capacity at the end and did not before. */
   readonly waiting: number;
-  /** Instances that the traffic asked for and that did not come to run, or waited at the end. */
+  /** Instances that the traffic asked for and that never ran, or still waited at the end. */
   readonly unplaced: number;
   /** Instances that ended in ERROR. */
   readonly failed: number;
@@ -27,18 +27,18 @@ export interface Outcome {
   readonly after: FleetUse;
   /** Invariants that do not hold at the end. */
   readonly broken: readonly string[];
-  /** When instances came to where they are: milliseconds from the beginning, in order. */
+  /** Arrivals of instances on their last host: milliseconds from the beginning, in order. */
   readonly arrivalsMs: readonly number[];
   readonly stepCount: number;
 }
 
-/** Hosts that are up and enabled, with what they have and what is used of it, and the largest part that is free on one. */
+/** Hosts that are up and enabled: capacity, use, and the largest free part of one host. */
 export interface FleetUse {
   readonly hosts: number;
   readonly capacity: Resources;
   readonly used: Resources;
   readonly largestFree: Resources;
-  /** What projects hold of their limits. */
+  /** Use of the projects' limits. */
   readonly quotas: readonly QuotaUse[];
 }
 

@@ -2,7 +2,7 @@ import { groupBy } from '#libs/runtime/group-by';
 import type { Refused } from '../operations/operation';
 import type { FleetUse, Outcome } from './outcome';
 
-/** A number over all rehearsals. */
+/** A metric over all rehearsals. */
 export interface Distribution {
   readonly least: number;
   readonly median: number;
@@ -10,7 +10,7 @@ export interface Distribution {
   readonly most: number;
 }
 
-/** The numbers that are told, and that a condition may name. */
+/** Metrics of a report; a condition names one of them. */
 export const METRICS = [
   'seconds',
   'moved',
@@ -26,22 +26,22 @@ export const METRICS = [
 ] as const;
 export type Metric = (typeof METRICS)[number];
 
-/** What came of rehearsals of one operation. */
+/** Outcomes of all rehearsals of one operation. */
 export interface Summary {
   readonly rehearsals: number;
   readonly metrics: Readonly<Record<Metric, Distribution>>;
-  /** Instances that were refused in some rehearsal, the most often first. */
+  /** Instances that were refused in some rehearsal, the most frequent first. */
   readonly refused: readonly RefusedOften[];
   readonly broken: readonly { readonly what: string; readonly seeds: readonly number[] }[];
   readonly before: FleetUse;
-  /** Of the rehearsal that took the median time. */
+  /** Use at the end of the rehearsal with the median time. */
   readonly after: FleetUse;
-  /** The share of all arrivals, by seconds from the beginning: of the same rehearsal. */
+  /** The share of all arrivals, by seconds from the beginning, in the same rehearsal. */
   readonly timeline: readonly (readonly [seconds: number, arrived: number])[];
 }
 
 export interface RefusedOften extends Refused {
-  /** In so many rehearsals. */
+  /** Rehearsals in which it was refused. */
   readonly times: number;
 }
 

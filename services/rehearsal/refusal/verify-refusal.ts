@@ -2,11 +2,11 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import type { StoreImage } from '#libs/placement/port/placement-store';
 
 /*
- * Checks that a refusal was right, from the rows of the store alone. It shares no code with the filters: a defect in one of
- * them is to show here. So it knows again, in short, what a reason means; what it does not know it does not confirm.
+ * Checks that a refusal was right, from the rows of the store alone. It shares no code with the filters, so that it finds their defects: it
+ * restates in short the meaning of each reason, and confirms none that it does not know.
  */
 
-/** A refusal with what proves it: each host under one reason. */
+/** A refusal with its proof: each host under one reason. */
 export interface RefusalCertificate {
   readonly format: typeof CERTIFICATE_FORMAT;
   readonly madeAtMs: number;
@@ -14,7 +14,7 @@ export interface RefusalCertificate {
   readonly refusals: readonly Refusal[];
 }
 
-/** Hosts that a reason refuses, and one that no other reason of the certificate refuses. */
+/** Hosts under one reason; `refusedAlone` is one of them that no other reason of the certificate refuses. */
 export interface Refusal {
   readonly reason: string;
   readonly hosts: readonly string[];
@@ -26,11 +26,11 @@ export const CERTIFICATE_FORMAT = 'berth-refusal-1';
 export interface Verification {
   /** Hosts that the snapshot has. */
   readonly hostCount: number;
-  /** Why it proves nothing; empty when it holds. */
+  /** Reasons why the certificate proves nothing; empty when it holds. */
   readonly problems: readonly string[];
 }
 
-/** The part of a provider's row that is read. */
+/** The fields of a provider's row that are read. */
 interface ProviderRow {
   readonly uuid: string;
   readonly inventories: Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -38,7 +38,7 @@ interface ProviderRow {
   readonly aggregates: readonly string[];
 }
 
-/** A host with all that stands behind it: its tree, and what others share with it. */
+/** A host with the providers behind it: its tree, and those that share with it. */
 interface Behind {
   readonly row: Readonly<Record<string, unknown>>;
   readonly root: ProviderRow;
@@ -49,10 +49,10 @@ interface Behind {
 }
 
 type Used = ReadonlyMap<string, Readonly<Record<string, number>>>;
-/** True or false; undefined when it can't be told from the rows. */
+/** Undefined when the rows can't say. */
 type Holds = boolean | undefined;
 
-/** Checks a certificate against a snapshot: of the store's time, or later; what has changed since is a problem. */
+/** Checks a certificate against a snapshot of the same time or later; a change since then is a problem. */
 export function verifyRefusal(certificate: RefusalCertificate, image: StoreImage): Verification {
   const { request, refusals } = certificate;
   const hosts = hostsBehind(image);
@@ -85,15 +85,15 @@ export function verifyRefusal(certificate: RefusalCertificate, image: StoreImage
 }
 
 /**
- * Whether a reason is against a host that is said to be refused without it. Where several providers stand behind a host, a
- * scheduler sieves by what they have together: which of them can give an amount, and has no forbidden trait, it leaves to its search.
+ * True if a reason may refuse a host, too. Where several providers stand behind a host, the filter sees only their sum; the search then
+ * decides which one gives an amount and lacks the forbidden traits.
  */
 function mayRefuse(reason: string, request: RequestSpec, behind: Behind, used: Used): boolean {
   const isSieved = behind.tree.length + behind.shared.length > 1 && SIEVED.test(reason);
   return !isSieved && holds(reason, request, behind, used) !== false;
 }
 
-/** What makes amounts and traits other than those that stand in the request. */
+/** Parts of a request that change its amounts and traits, so that it can't be verified. */
 function unsupported({ extraSpecs, requestGroups, flavor }: RequestSpec): readonly string[] {
   const parts = [
     ...(Object.keys(extraSpecs).length > 0 ? ['extra specs'] : []),
@@ -116,7 +116,7 @@ function holds(reason: string, request: RequestSpec, behind: Behind, used: Used)
     const asked = onRoot ? (kind === 'missing' ? request.rootRequiredTraits : request.rootForbiddenTraits) : undefined;
     const wanted = asked ?? (kind === 'missing' ? request.requiredTraits : request.forbiddenTraits);
     if (!wanted.some((one) => one.toLowerCase() === trait)) return false;
-    // One that is not used may have it.
+    // A provider that is not used may have the trait.
     if (kind === 'forbidden' && !onRoot && tree.length + shared.length > 1) return undefined;
     const has = (onRoot ? [root] : [...tree, ...shared]).some((one) =>
       one.traits.some((its) => its.toLowerCase() === trait),
@@ -154,7 +154,7 @@ function holds(reason: string, request: RequestSpec, behind: Behind, used: Used)
   }
 }
 
-/** No provider can give the amount, and the stated rule is what one of them says first, or the lack of them. */
+/** No provider can give the amount, and the stated rule is the first that one of them breaks, or there is no provider. */
 function capacityHolds(
   { rule, resourceClass }: { readonly rule: string; readonly resourceClass: string },
   { resources }: RequestSpec,
@@ -174,7 +174,7 @@ function capacityHolds(
       ...(amount > maxUnit ? ['max_unit'] : []),
       ...(amount % stepSize !== 0 ? ['step_size'] : []),
     ];
-    // A reason says the first; of several providers any.
+    // A reason names the first broken rule of one provider; of several providers, any.
     return [providers.length === 1 ? broken.slice(0, 1) : broken];
   });
   if (rule === 'no_inventory') return verdicts.length === 0;
@@ -185,7 +185,7 @@ function rowsIn<T>({ tables }: StoreImage, table: string): ReadonlyMap<string, T
   return new Map((tables[table] ?? []).map(([key, , row]) => [key, row as T]));
 }
 
-/** Summed up of the claims: the store's own sums are not trusted. */
+/** Sums of the claims themselves: the store's own sums are not trusted. */
 function usedBy(image: StoreImage): Used {
   const used = new Map<string, Record<string, number>>();
   const consumers = rowsIn<{ readonly allocations: Readonly<Record<string, Readonly<Record<string, number>>>> }>(

@@ -3,12 +3,12 @@ import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/rando
 import type { RehearsedFleet } from '../world/rehearsed-fleet';
 import type { KillKind } from './options';
 
-/** One of each kind dies so often, on average. */
+/** Mean time between kills of one kind. */
 const EVERY_MS = 30_000;
-/** It is back after so long at most. */
+/** Longest time until a killed process or server is back. */
 const AWAY_MS = 8_000;
 
-/** Kills processes and servers, each at times of its own, until the signal aborts. */
+/** Kills processes and servers, each kind at its own times, until the signal aborts. */
 export function killMeanwhile(fleet: RehearsedFleet, kinds: readonly KillKind[], signal: AbortSignal): void {
   for (const kind of kinds) {
     const random = seededRandom(seedOf(`${fleet.seed} kills ${kind}`));

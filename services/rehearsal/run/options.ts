@@ -1,12 +1,12 @@
 import type { Operation } from '../operations/operation';
 import type { Traffic } from '../operations/traffic';
 
-/** How an operation is rehearsed. */
+/** Options of a rehearsal. */
 export interface RehearsalOptions {
   readonly operation: Operation;
-  /** What is killed meanwhile, again and again. */
+  /** Processes and servers that are killed meanwhile, repeatedly. */
   readonly kills: readonly KillKind[];
-  /** Played meanwhile. */
+  /** Tenants' requests that are played meanwhile. */
   readonly traffic?: Traffic | undefined;
   /** The longest virtual time. */
   readonly limitMs: number;

@@ -16,7 +16,7 @@ import { killMeanwhile } from './kills';
 import type { RehearsalOptions } from './options';
 
 const STEP_MS = 250;
-/** Nothing changes for so long: it is over. */
+/** An operation is over when nothing has changed for this long. */
 const QUIET_MS = 5_000;
 const MARGIN_MS = 30_000;
 /** Instances in other states are on their way. */
@@ -96,11 +96,11 @@ interface AtEnd {
   readonly records: readonly Instance[];
   readonly after: ForkedFleet['image'];
   readonly refused: readonly Omit<Refused, 'resources'>[];
-  /** Instances that tenants asked for meanwhile. */
+  /** Instances that tenants requested meanwhile. */
   readonly asked: ReadonlySet<string>;
 }
 
-/** The difference that the operation made to the fleet. */
+/** The changes that the operation made to the fleet. */
 function outcomeOf(fork: ForkedFleet, { records, after, refused, asked }: AtEnd) {
   const byUuid = new Map(records.map((one) => [one.uuid, one]));
   const consumers = rowsOf(after, 'consumer');
@@ -129,12 +129,12 @@ function outcomeOf(fork: ForkedFleet, { records, after, refused, asked }: AtEnd)
 
 const FAILED: readonly string[] = ['failed', 'refused', 'timed_out', 'not_claimed'];
 
-/** The attempts with one of these outcomes that it has had since. */
+/** Attempts since then with one of these outcomes. */
 function newAttempts(was: Instance, is: Instance | undefined, outcomes: readonly string[]): number {
   return is === undefined ? 0 : countOf(is, outcomes) - countOf(was, outcomes);
 }
 
-/** To another: it waits again, or has ended by that. */
+/** Times that an instance was preempted: it waits again, or ended in ERROR. */
 function gaveWay(instance: Instance): number {
   return countOf(instance, ['preempted']) + (instance.fault?.reason === 'preempted' ? 1 : 0);
 }
@@ -144,8 +144,8 @@ function countOf({ attempts }: Instance, outcomes: readonly string[]): number {
 }
 
 /**
- * How long nothing must change until an operation is over. A lost host is down only after a while, and what asked for it is
- * rebuilt later still, as long as any of it is there.
+ * The time without changes after which an operation is over. A lost host is down only after its timeout, and its instances are rebuilt
+ * later still.
  */
 function quietness(
   { settings, snapshot }: ForkedFleet,
@@ -167,7 +167,7 @@ function quietness(
   };
 }
 
-/** The times at which records changed, and at which instances came to be where they are. */
+/** Times of changes to records, and of the arrivals of instances. */
 function watchRecords({ server, time }: RehearsedFleet) {
   const changes = { lastMs: 0, arrivalsMs: [] as number[] };
   server.onWrite = (_by, what) => {
@@ -179,5 +179,5 @@ function watchRecords({ server, time }: RehearsedFleet) {
   return changes;
 }
 
-/** As `simulatedStores` says of an update. */
+/** The wording of `simulatedStores` for an update. */
 const BECOMES = / becomes (\w+),/;

@@ -4,7 +4,7 @@ import { type ForkOptions, forkFleet } from '../fork/fork-fleet';
 import type { RehearsalOptions } from './options';
 import { rehearseOnce } from './rehearse-once';
 
-/** What a thread begins with: all its rehearsals are of one operation on one fleet. */
+/** Data that a thread starts with: all its rehearsals are of one operation on one fleet. */
 export interface RehearsalWork {
   readonly snapshot: FleetSnapshot;
   readonly fork: ForkOptions;
@@ -14,7 +14,7 @@ export interface RehearsalWork {
 const { snapshot, fork, options } = workerData as RehearsalWork;
 const fleet = forkFleet(snapshot, fork);
 
-// What is thrown ends the thread, and the run with it.
+// An exception ends the thread, and the run with it.
 parentPort?.on('message', (seed: number) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
   void rehearseOnce(fleet, options, seed).then((outcome) => parentPort?.postMessage(outcome));

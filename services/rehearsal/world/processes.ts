@@ -29,20 +29,20 @@ import { startConductor } from '../../conductor/start';
 import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
 
-/** A process of the world, from its start to its end. */
+/** One run of a process, from its start to its end. */
 export interface Member {
   readonly process: SimulatedProcess;
   readonly bus: SimulatedBus;
   readonly stores: Stores;
-  /** To the broker, to the store, and to whatever else it reaches. */
+  /** Links to the broker, to the store, and to its other servers. */
   readonly links: Link[];
-  /** Of a scheduler, once its first snapshot is there. */
+  /** A scheduler's mirror, once its first snapshot is loaded. */
   mirror: Mirror | undefined;
-  /** Once it has started. */
+  /** Set once the process has started. */
   service: Running | undefined;
 }
 
-/** What a process is connected to. */
+/** The servers that a process is connected to. */
 export interface Servers {
   readonly broker: SimulatedBroker;
   readonly server: StoreServer;
@@ -55,19 +55,19 @@ const RELAUNCH_MS = 500;
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 
 /**
- * The processes of a world on virtual time: they start, die, stand still and come back. What they are, and what they are
- * connected to, is each world's own. (Inherited, because whoever does things to a world does them to its processes.)
+ * Processes on virtual time: they start, die, pause and come back. A world says what they are and which servers they use. (Inherited,
+ * because faults of a world act on its processes.)
  */
 export abstract class Processes {
   readonly time: VirtualTime;
   readonly members = new Map<string, Member>();
   readonly sessions = new Set<MemoryBus>();
   onDefect: (name: string, error: BerthError) => void = () => {};
-  /** A conductor shows a doubt: it keeps an instance as it is, on a host. */
+  /** A conductor reported a doubt about an instance on a host. */
   onDoubt: (uuid: string, host: string, finding: string) => void = () => {};
-  /** Of its links; uneven by default. */
+  /** Delays of the links; uneven by default. */
   protected readonly delays?: LinkDelays;
-  /** Behind all links. */
+  /** The process behind all links. */
   protected readonly world: SimulatedProcess;
   protected readonly memoryBroker: MemoryBroker;
   readonly #gone = new Set<string>();
@@ -85,9 +85,9 @@ export abstract class Processes {
     this.memoryBroker = new MemoryBroker(this.world.clock, silentLog);
   }
 
-  /** Those that are to run when nothing is done to them. */
+  /** Names of the processes that run while there are no faults. */
   abstract readonly services: readonly string[];
-  /** Starts what a process is; undefined of those that only hold connections. */
+  /** Starts the service of a process; undefined for processes that only hold connections. */
   protected abstract startOne(name: string, member: Member): Promise<Running | undefined>;
   protected abstract serversOf(name: string): Servers;
 
@@ -96,14 +96,14 @@ export abstract class Processes {
     return type;
   }
 
-  /** The present process of a name. */
+  /** The current process of a name. */
   member(name: string): Member {
     const member = this.members.get(name);
     if (member === undefined) throw new Error(`nothing is named ${name}`);
     return member;
   }
 
-  /** Starts a process, beside the one that has the name by now, if there is one that lives. */
+  /** Starts a process; one that lives under the same name runs on beside it. */
   launch(name: string): Member {
     const nth = (this.#starts.get(name) ?? 0) + 1;
     this.#starts.set(name, nth);
@@ -124,7 +124,7 @@ export abstract class Processes {
     return member;
   }
 
-  /** A connection of a process, besides those that it has from its launch. */
+  /** A further connection of a process. */
   protected linkTo(to: string, process: SimulatedProcess, nth = this.#starts.get(process.name) ?? 0): Link {
     return new Link(process, to, this.history, { seed: `${this.seed} ${nth}`, delays: this.delays });
   }
@@ -164,18 +164,18 @@ export abstract class Processes {
     this.kill(name, 0);
   }
 
-  /** Whether it will never come back. */
+  /** True if it never comes back. */
   isGone(name: string): boolean {
     return this.#gone.has(name);
   }
 
-  /** Kills a process that comes back at a time of the run, even if all other faults have ended by then. */
+  /** Kills a process until a given time of the run, even if all other faults have ended by then. */
   sendAway(name: string, untilMs: number): void {
     if (!this.#leave(name, untilMs)) return;
     this.kill(name, 0);
   }
 
-  /** Ends a process in order; it comes back as one that was sent away. */
+  /** Ends a process in order; it comes back at the given time. */
   async stepBack(name: string, untilMs: number): Promise<void> {
     if (this.#leave(name, untilMs)) await this.restart(name);
   }
@@ -190,7 +190,7 @@ export abstract class Processes {
     return true;
   }
 
-  /** Of all connections that there ever were, the queues for answers that are left. */
+  /** Answer queues left, of all connections ever opened. */
   get answerQueueCount(): number {
     const names = Array.from(this.sessions, (_, n) => `answers.${n + 1}`);
     return names.filter((name) => this.hasQueue(name)).length;
@@ -200,7 +200,7 @@ export abstract class Processes {
     return this.memoryBroker.find(name) !== undefined;
   }
 
-  /** Does something after a while, if the world still does things to the fleet by then; else at their end. */
+  /** Acts after a while, or when the faults end if that is earlier. */
   later(afterMs: number, action: () => void): void {
     const once = () => {
       if (this.#ends.delete(once)) action();
@@ -209,7 +209,7 @@ export abstract class Processes {
     this.time.at(this.time.nowMs + afterMs, once);
   }
 
-  /** Ends all that was done: what is cut is joined, what stands still goes on, what is dead starts. */
+  /** Ends all faults: links are joined, paused processes go on, dead ones start. */
   heal(): void {
     this.note('world', 'ends all faults');
     for (const end of this.#ends) end();
@@ -225,7 +225,7 @@ export abstract class Processes {
     this.history.note({ atMs: this.time.nowMs, from: who, to: who, what });
   }
 
-  /** A scheduler, as it starts in each world. */
+  /** Starts a scheduler, the same way in each world. */
   protected async startScheduler(member: Member, settings: Settings): Promise<Running> {
     const { process, bus, stores } = member;
     const { placement } = stores;
@@ -252,7 +252,7 @@ export abstract class Processes {
     });
   }
 
-  /** The clock of a process that stamps what others read, as `openPlacementStore` makes it. */
+  /** The clock of a process whose timestamps others read, as `openPlacementStore` makes it. */
   protected async clockByStore({ process, links, stores: { placement } }: Member): Promise<Clock> {
     const [, link] = links as [Link, Link];
     const { server } = this.serversOf(process.name);

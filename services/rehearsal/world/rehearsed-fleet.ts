@@ -25,32 +25,32 @@ import { type Member, Processes, type Settings } from './processes';
 /** A fleet that is forked: the same for every seed. */
 export interface ForkedFleet {
   readonly snapshot: FleetSnapshot;
-  /** Of the placement store. */
+  /** The rows of the placement store. */
   readonly image: StoreImage;
   readonly hosts: ReadonlyMap<string, HostContents>;
   readonly durations: Durations;
-  /** Of its services, as they are set. */
+  /** Settings of its services. */
   readonly settings: Settings;
 }
 
-/** Hosts that differ from others from the beginning: dead ones, and those whose agents run, and may end. */
+/** Hosts that differ from the beginning: dead ones, and those whose agents run and may end. */
 export interface HostLives {
   readonly silent: readonly string[];
   readonly heard: readonly string[];
 }
 
-/** Nothing is drawn, so nothing is kept. */
+/** A rehearsal draws no diagram, so it keeps no history. */
 class NoHistory extends History {
   override note(_entry: Entry): void {}
 }
 
 const SERVICES = ['scheduler-1', 'conductor-1'];
-/** Who asks for what is rehearsed. */
+/** The user who performs the operation and sends the traffic. */
 export const OPERATOR = 'operator';
 const CALL_TIMEOUT_MS = 30_000;
 const RETRY_MS = 60_000;
 const AGENT = 'agent ';
-/** Hosts whose agents are not started report nothing, and are not to be taken for silent. */
+/** Timeout for hosts whose agents are not started: they report nothing, and must not count as silent. */
 const EVER = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -95,7 +95,7 @@ export class RehearsedFleet extends Processes {
     };
   }
 
-  /** Starts the services, and the agents that are heard from the beginning; a client of the operator. */
+  /** Starts the services and the agents of `lives.heard`; resolves to an operator's client. */
   async start(): Promise<Client> {
     const hosts = this.lives.heard;
     const observer = this.openSession('', this.fork.snapshot.cell);
@@ -114,7 +114,7 @@ export class RehearsedFleet extends Processes {
     });
   }
 
-  /** Starts the agent of a host, unless it runs, or is never heard again. */
+  /** Starts the agent of a host, unless it runs or fell silent for good. */
   startAgent(host: string): void {
     if (this.#silent.has(host) || this.members.has(AGENT + host)) return;
     const contents = this.fork.hosts.get(host);
@@ -129,14 +129,14 @@ export class RehearsedFleet extends Processes {
     if (this.members.has(AGENT + host)) this.remove(AGENT + host);
   }
 
-  /** The uuids of what is on a host. */
+  /** UUIDs of the instances on a host. */
   instancesOn(host: string): readonly string[] {
     const started = this.hosts.get(host);
     if (started !== undefined) return [...started.journal.instances.keys()];
     return this.fork.hosts.get(host)?.instances.map(({ uuid }) => uuid) ?? [];
   }
 
-  /** The names of the agents that run. */
+  /** Names of the agents that run. */
   get agents(): readonly string[] {
     return [...this.members.keys()].filter((name) => name.startsWith(AGENT));
   }
@@ -183,7 +183,7 @@ export class RehearsedFleet extends Processes {
     return this.members.get(AGENT + host)?.service !== undefined;
   }
 
-  /** Orders for a host whose agent has not started start it. */
+  /** Opens a connection. An order for a host without an agent starts that agent. */
   #openSession(of: string): Bus {
     const { cell } = this.fork.snapshot;
     const host = of.startsWith(AGENT) ? of.slice(AGENT.length) : undefined;
@@ -227,7 +227,7 @@ export class RehearsedFleet extends Processes {
   }
 }
 
-/** As in one data centre. */
+/** Delays as in one data centre. */
 const DELAYS = { usualMs: 1, slowShare: 0.01, slowMs: 20 };
 const ORDERS = /^agent\.(.+)$/;
 const START_LIMIT_MS = 60_000;

@@ -21,7 +21,7 @@ import { aReport } from '#libs/testing/placement/placement';
 import { schedulerOptions } from '../options';
 import { startScheduler } from '../start';
 
-/** What an agent does when it is asked: it answers as its host, unless it lies about that. */
+/** An agent's behaviour when it is asked: it answers as its host, or lies about that. */
 type Behaviour = (ask: AskHost, say: (answer: Partial<AnswerHostRequest>) => Promise<unknown>) => Promise<void>;
 
 const CONFIRM_TIMEOUT_MS = 500;
@@ -32,7 +32,7 @@ const isSilent: Behaviour = async () => {};
 let cell: Awaited<ReturnType<typeof aCell>>;
 afterEach(() => cell.close());
 
-/** Two schedulers, of which any takes an answer, and hosts of which the first has the most room. */
+/** Two schedulers, either of which takes any answer; the first host has the most capacity. */
 async function aCell(behaviours: Readonly<Record<string, Behaviour>>, env: Readonly<Record<string, string>> = {}) {
   const clock = fakeClock();
   const around = () => ({ clock, random: seededRandom(3), log: silentLog, metrics: createMetrics({}) });
@@ -72,7 +72,7 @@ async function aCell(behaviours: Readonly<Record<string, Behaviour>>, env: Reado
   for (let n = 0; n < 2; n++) {
     const bus = await openAs('memory:');
     const mirror = await Mirror.open(placement, around());
-    // The first has the most room, and is asked first: no draw.
+    // The first host has the most capacity and is asked first: no random draw.
     const config = { ...readConfig(schedulerOptions, env), hostSubsetSize: 1, confirmTimeoutMs: CONFIRM_TIMEOUT_MS };
     const scheduler = await startScheduler({ ...around(), bus, placement, mirror, config });
     opened.unshift(scheduler, mirror);
@@ -163,7 +163,7 @@ it('refuses an agent that answers for another host, by its own name or by the ot
     await say({ host: 'h2' });
   };
   const repeats: Behaviour = async (_, say) => {
-    // The id of another host's question is good for nothing.
+    // The id of another host's question is not accepted.
     for (const askId of asks) expect(await say({ askId })).toEqual({ isAwaited: false });
     await say({ reason: 'insufficient_vcpu' });
     expect(await say({})).toEqual({ isAwaited: false });

@@ -61,7 +61,7 @@ it('rehearses what tenants did on another fleet', async () => {
   await saveFleet(await fleet.snapshot(), file);
   await fleet.close();
   const { out, code } = await run(`rehearse traffic --traffic 600 --from ${file} --seeds 1 --jobs 1 --json`);
-  // Of the three, two of 2 VCPU fit on the one host, and one of 8 does not.
+  // The host takes two of the three: those of 2 VCPU. The one of 8 does not fit.
   const most = (count: number) => ({ most: count });
   expect(JSON.parse(out)).toMatchObject({ metrics: { unplaced: most(1), broken: most(0), unfinished: most(0) } });
   expect(code).toBe(0);
