@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** What npm brings where the Node that is installed is older than any that Berth is for. */
+/** The version that npm brings where the installed Node is older than Berth supports. */
 const NODE = '24.21.0';
 const NPX = ['--yes', `--package=node@${NODE}`, '--', 'node'];
 
 /**
- * Runs this program on a Node that is maintained, with what it was started with, and answers its exit code. Undefined when it runs on
- * such a Node already, or when npm can not bring one: then it says so, and goes on with what is there.
+ * Runs this program again on a maintained Node, with the same arguments, and resolves to its exit code. Undefined when it already runs on
+ * one, or when npm can't bring one: then it says so, and goes on with the present Node.
  */
 export async function onMaintainedNode(say: (text: string) => void): Promise<number | undefined> {
   const { version, argv } = process;

@@ -12,12 +12,12 @@ const POLL_MS = 50;
 const FORM_TIMEOUT_MS = 30_000;
 const clock = systemClock();
 
-/** A primary with replicas, and Sentinels that promote one of them when it is gone for a second. */
+/** A primary with replicas, and Sentinels that promote one of them once it is gone for a second. */
 export interface SentinelGroup {
   /** `redis+sentinel://...` */
   readonly url: string;
   readonly servers: readonly TestServer[];
-  /** Which of the servers the Sentinels call the primary now. */
+  /** The server that the Sentinels now call the primary. */
   primary(): Promise<TestServer>;
   /** Keeps the replicas from following the primary, which goes on. */
   cutReplicasOff(): Promise<void>;
@@ -59,7 +59,7 @@ export async function startSentinelGroup(replicaCount = 2): Promise<SentinelGrou
     primary: primaryNow,
     async cutReplicasOff() {
       await ask((await primaryNow()).port, async (redis) => {
-        // Who is connected stays so; replicas that come again are refused.
+        // Existing connections stay; replicas that reconnect are refused.
         await redis.config('SET', 'requirepass', 'replicas do not know it');
         await redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
       });
@@ -154,7 +154,7 @@ async function moveSlot(ports: readonly number[], key: string): Promise<void> {
     await cluster(next, 'SETSLOT', slot, 'IMPORTING', String(ids[owner]));
     await cluster(owner, 'SETSLOT', slot, 'MIGRATING', String(ids[next]));
     for (;;) {
-      // One at a time: scripts meet a slot of which some keys are gone.
+      // One at a time, so that scripts meet a slot with some keys already gone.
       const keys = (await cluster(owner, 'GETKEYSINSLOT', slot, '1')) as string[];
       if (keys.length === 0) break;
       await (nodes[owner] as Redis).call('MIGRATE', '127.0.0.1', String(ports[next]), '', '0', '5000', 'KEYS', ...keys);
@@ -171,7 +171,7 @@ async function ownerOf(nodes: readonly Redis[], slot: number): Promise<number> {
   return nodes.findIndex(({ options }) => options.port === port);
 }
 
-/** One more Redis; with `sentinel`, what it watches as a Sentinel. */
+/** One more Redis; with `sentinel`, a Sentinel with those settings. */
 async function startMember(settings: Readonly<Record<string, string>>, sentinel?: string): Promise<TestServer> {
   const [port, folder] = [await freePort(), serverFolder('redis')];
   const configFile = join(folder, 'redis.conf');

@@ -15,12 +15,12 @@ export interface Locked {
   readonly hasInstallScript?: boolean;
 }
 
-/** What `npm install berth` brings besides Berth itself. */
+/** Packages that `npm install berth` installs besides Berth itself. */
 export function shippedPackages(): Locked[] {
   return lockedPackages().filter(({ dev }) => !dev);
 }
 
-/** All that package-lock.json names besides Berth itself, what only development needs included. */
+/** All packages of package-lock.json besides Berth itself, including those that only development needs. */
 export function lockedPackages(): Locked[] {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, Omit<Locked, 'name'>>>;
@@ -30,7 +30,7 @@ export function lockedPackages(): Locked[] {
     .map(([path, locked]) => ({ ...locked, name: path.replace(/^.*node_modules\//, '') }));
 }
 
-/** As much as is read of npm's bill of materials, in CycloneDX's format. */
+/** The fields that are read of npm's bill of materials, in CycloneDX's format. */
 interface Bill {
   readonly components: readonly {
     readonly 'bom-ref': string;
@@ -51,7 +51,7 @@ export function billOfMaterials(): Bill {
   const shipped = new Set(shippedPackages().map(refOf));
   return {
     ...bill,
-    // Without npm's properties: they say of one that both need that development does.
+    // Without npm's properties: they mark packages that both need as development's.
     components: components.filter((one) => shipped.has(one['bom-ref'])).map((one) => ({ ...one, properties: [] })),
     dependencies: dependencies
       .filter(({ ref }, i) => i === 0 || shipped.has(ref))

@@ -5,9 +5,9 @@ import { stringify } from 'yaml';
 import { queueArguments } from '#libs/bus/queue-arguments';
 import { BUILD_REQUESTS, EVENTS_EXCHANGE, type QueueSpec, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
 
-/** What is published to `build.requests`, and what is told of it, by full name. */
+/** Messages for `build.requests`, and the messages of each event, by full name. */
 const REQUESTS = ['berth.conductor.v1.BuildRequest', 'berth.conductor.v1.TerminateInstance'];
-/** The keys of events, with what each tells. */
+/** Keys of events, with their messages. */
 const EVENTS: Readonly<Record<string, string>> = {
   'instance.{state}.{project}.{uuid}': 'berth.conductor.v1.InstanceEvent',
   'request.refused.{project}': 'berth.conductor.v1.BuildRefused',
@@ -15,7 +15,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   'operator.{action}.{user}': 'berth.console.v1.OperatorAction',
 };
 
-/** A call: to which queue, what is asked and what is answered, by full name. */
+/** A call: its queue, and its request and response by full name. */
 interface Call {
   readonly name: string;
   readonly queue: string;
@@ -24,7 +24,7 @@ interface Call {
   readonly summary: string;
 }
 
-/** The public part of the wire contract as an AsyncAPI 3.0 document: what clients send to queues, call, and hear. */
+/** The public part of the wire contract as an AsyncAPI 3.0 document: clients' messages, calls and events. */
 export function asyncApi(root: string): string {
   const calls = callsOf(join(root, 'proto')).filter(({ queue }) => queue.startsWith('rpc.'));
   const names = [
@@ -74,7 +74,7 @@ export function asyncApi(root: string): string {
   return `# Written by \`npm run proto:asyncapi\` from the code and the .proto files.\n${stringify(document, { lineWidth: 120, aliasDuplicateObjects: false })}`;
 }
 
-/** The calls of all services; which queue they go to is said in the comment of each service. */
+/** Calls of all services; the comment of a service names their queue. */
 export function callsOf(folder: string): Call[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.proto'));
   return files.sort().flatMap((path) => {
@@ -153,7 +153,7 @@ function inChannel(channel: string, message: string): object {
   return { $ref: `#/channels/${escaped(channel)}/messages/${escaped(message)}` };
 }
 
-/** As JSON pointers have it. */
+/** Escapes a part of a JSON pointer. */
 function escaped(name: string): string {
   return encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'));
 }

@@ -15,7 +15,7 @@ const HOSTS = 10_000;
 const EVENTS_PER_SECOND = 1_000;
 const MOST_AT_ONCE = 60;
 const SECONDS = 8;
-/** Limit of the page's processor time for a frame, on average: events come to it in batches, however seldom it draws. */
+/** Limit of the page's mean processor time for a frame: events come in batches, however seldom it draws. */
 const MOST_MS_A_FRAME = 200;
 
 const clock = systemClock();
@@ -39,15 +39,15 @@ afterAll(async () => {
   await world.close();
 });
 
-/** One of so many claims comes with a host that is disabled or enabled: its condition changes, and what pages filter by. */
+/** Claims for each change of a host's `enabled`, which pages filter by. */
 const CLAIMS_PER_TOGGLE = 50;
 
-/** So many claims a second, each told by an event, until the signal; how many there were a second. */
+/** Makes claims at a fixed rate, each with an event, until the signal; resolves to the rate reached. */
 async function live(signal: AbortSignal): Promise<number> {
   let count = 0;
   const startedMs = clock.elapsed();
   while (!signal.aborted) {
-    // What this machine can't do in time is left out: the server must have its turn.
+    // Claims that this machine has no time for are left out: the server must have its turn.
     const due = Math.min(count + MOST_AT_ONCE, ((clock.elapsed() - startedMs) / 1_000) * EVENTS_PER_SECOND);
     for (; count < due; count++) {
       const n = randomInt(random, HOSTS);
@@ -132,7 +132,7 @@ it.each(['/fleet', '/fleet?view=list'])(
           if (last > 0) took.push(at - last);
           first ||= at;
           last = at;
-          // A hand that scrolls, too.
+          // The user scrolls, too.
           const table = window.document.querySelector('.vtable');
           if (table) table.scrollTop += 40;
           if (at - first < ms) window.requestAnimationFrame(onFrame);

@@ -15,7 +15,7 @@ afterAll(async () => {
   await fleet.close();
 });
 
-/** Does something by a button and its dialog. */
+/** Acts by a button and its dialog. */
 async function act(page: Page, label: string, say: Readonly<Record<string, string>> = {}): Promise<void> {
   await page.getByRole('button', { name: label, exact: true }).click();
   const dialog = page.getByRole('dialog');
@@ -24,7 +24,7 @@ async function act(page: Page, label: string, say: Readonly<Record<string, strin
   await dialog.waitFor({ state: 'hidden' });
 }
 
-/** What a page is of, where it is, and a heading that it has once its data is there. */
+/** The subject of a page, its path, and a heading that it has once its data is there. */
 const PAGES: readonly (readonly [what: string, path: () => string, heading: string])[] = [
   ['a host', () => '/hosts/host-1', 'Recent attempts'],
   ['an instance', () => `/instances/${uuids[0]}`, 'Claims'],

@@ -2,15 +2,15 @@ import type { Source } from './repository';
 
 /** A command line of `berth` in a code block of a Markdown file. */
 export interface CommandLine {
-  /** Of the file, from the root of the repository. */
+  /** The file, from the root of the repository. */
   readonly path: string;
-  /** What the block says that it is in; '' when it says nothing. */
+  /** The language of the block; '' for none. */
   readonly language: string;
-  /** What is typed after `berth`; `npx` and variables before it, and a comment behind it, are left out. */
+  /** The words after `berth`, without the `npx` and the variables before it and a comment behind it. */
   readonly typed: string;
 }
 
-/** All of them, in the order in which they stand. */
+/** All command lines, in order. */
 export function commandLines(sources: readonly Source[]): CommandLine[] {
   return sources.flatMap(({ path, markdown }) =>
     [...markdown.matchAll(/^```(\w*)\n([^]*?)^```$/gm)].flatMap(([, language = '', text = '']) =>

@@ -3,18 +3,18 @@ import type MarkdownIt from 'markdown-it';
 import type { Token } from 'markdown-it';
 import { addressOf, linkBetween, targetOf } from './addresses';
 
-/** A link of a page to something of the repository; `written` is how its Markdown has it. */
+/** A link of a page to a file of the repository; `written` is its text in Markdown. */
 export type Link =
   | { readonly kind: 'page'; readonly written: string; readonly address: string; readonly anchor: string }
   | { readonly kind: 'picture'; readonly written: string; readonly path: string }
-  /** To what has no page, such as a source file: its path is shown, without a link. */
+  /** A file without a page, such as a source file: its path is shown, without a link. */
   | { readonly kind: 'file'; readonly written: string; readonly path: string }
   | { readonly kind: 'broken'; readonly written: string };
 
-/** What is at a path of the repository, from its root. */
+/** The kind of thing at a path, from the root of the repository. */
 export type Look = (path: string) => 'page' | 'file' | 'nothing';
 
-/** Has links between files lead to their pages, and collects them in `env.links`; `env.path` is the file that is rendered. */
+/** Points links between files to their pages, and collects them in `env.links`; `env.path` is the file that is rendered. */
 export function rewriteLinks(markdown: MarkdownIt, look: Look): void {
   markdown.core.ruler.push('links', (state) => {
     const env = state.env as { readonly path: string; links?: readonly Link[] };

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A Markdown text, and where it stands: from the root of the repository, with `/`. */
+/** A Markdown text and its path, from the root of the repository, with `/`. */
 export interface Source {
   readonly path: string;
   readonly markdown: string;
-  /** Written by the build from the code: no such file is in the repository. */
+  /** Written by the build from the code: the repository has no such file. */
   readonly isGenerated: boolean;
 }
 
-/** The table of contents, which is the navigation, too; in its folder stands what describes no folder in particular. */
+/** The table of contents, which is also the navigation; its folder has the pages that describe no other folder. */
 export const CONTENTS = 'services/console/docs/README.md';
 
 const FOLDERS = ['deploy', 'libs', 'proto', 'services', 'test'];
@@ -25,7 +25,7 @@ export function readSources(root: string): Source[] {
     .map((path) => ({ path, markdown: readFileSync(join(root, path), 'utf8'), isGenerated: false }));
 }
 
-/** Whether a path of the repository is a file or a folder. */
+/** True if a path of the repository is a file or a folder. */
 export function isThere(root: string, path: string): boolean {
   return existsSync(join(root, path));
 }

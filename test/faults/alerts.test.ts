@@ -15,8 +15,8 @@ import { freePort } from '#libs/testing/servers/server-process';
 import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet, TOP_SERVICES } from './fleet/test-fleet';
 
 /*
- * Each alert of deploy/ by causing what it is for, on a fleet that a real Prometheus watches by the rules of deploy/. A minute of
- * the rules is a second here.
+ * Each alert of deploy/ is caused, on a fleet that a real Prometheus watches by the rules of deploy/. A minute of the rules is a second
+ * here.
  */
 
 const RULES = readFileSync(join(__dirname, '../../deploy/prometheus/rules.yml'), 'utf8');
@@ -75,7 +75,7 @@ afterAll(async () => {
   rmSync(twinDir, { recursive: true });
 });
 
-/** Rules whose minutes are seconds: durations, ranges, and the one threshold that is a time. */
+/** The rules with seconds for minutes: durations, ranges, and the one threshold that is a time. */
 function inSeconds(rules: string): string {
   return rules
     .replaceAll(/\b(\d+)m\b/g, '$1s')
@@ -83,7 +83,7 @@ function inSeconds(rules: string): string {
     .replace(/(berth_outbox_age_seconds\) >) 60/, '$1 1');
 }
 
-/** These processes are there; others have left DNS. */
+/** Scrapes these processes; others have left DNS. */
 function watch(names: readonly string[]): void {
   prometheus.scrape({
     berth: names.map((name) => `127.0.0.1:${httpPorts.get(name)}`),
@@ -91,10 +91,7 @@ function watch(names: readonly string[]): void {
   });
 }
 
-/**
- * Causes something, again and again where it must last, and waits for the alerts that tell of it. Resolves to those that fired
- * already before it.
- */
+/** Causes something, again and again where it must last, and waits for its alerts. Resolves to those that fired before it. */
 async function fires(names: readonly string[], cause: () => Promise<unknown>, lasting = async () => {}) {
   const before = (await prometheus.firing()).filter((name) => names.includes(name));
   await cause();
@@ -119,7 +116,7 @@ async function ends(name: string) {
   await fleet.eventually(`${name} ends`, async () => !(await prometheus.firing()).includes(name));
 }
 
-/** Ends an agent and starts it again, with other settings. */
+/** Restarts an agent with other settings. */
 async function restartAgent(name: string, settings: Readonly<Record<string, string>>, meanwhile = () => {}) {
   await fleet.kill(name);
   meanwhile();
@@ -144,7 +141,7 @@ it('is quiet on a fleet that builds', async () => {
   const uuids = await fleet.request(20);
   await fleet.atRest(uuids);
   await top.buildAndWait({ spec: aRequestSpec() });
-  // Longer than any alert but that of a store that was lost waits.
+  // Longer than any alert waits, except that of a lost store.
   const untilMs = systemClock().now() + 20_000;
   const fired = new Set<string>();
   await fleet.eventually('twenty seconds have passed', async () => {
@@ -329,14 +326,14 @@ it('tells of a store that was wiped', async () => {
 it('tells of an audit that stalls, by a user that may not ask for the time', async () => {
   const denyTime = async () => {
     await onRedis('ACL', 'SETUSER', 'default', '-time');
-    // Who holds the lease of the audit renews it without asking for the time.
+    // A holder of the audit's lease renews it without asking for the time.
     const release = "for _, key in ipairs(redis.call('KEYS', '*:lease:audit')) do redis.call('DEL', key) end";
     await onRedis('EVAL', release, '0');
   };
   expect(await fires(['BerthAuditStalled'], denyTime)).toEqual(TOLD);
 });
 
-/** Alerts that need an agent that lies or circles for long, a controller, or a machine that is full: `rules.test.yml` tests when they fire. */
+/** Alerts that need a long lie or loop of an agent, a controller, or a full machine: `rules.test.yml` tests when they fire. */
 const BY_RULES = [
   'BerthStoreMemory',
   'BerthStoreFileFails',

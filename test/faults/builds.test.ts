@@ -5,7 +5,7 @@ import { systemClock } from '#libs/runtime/system';
 import { printFigure } from './fleet/figures';
 import { TestFleet } from './fleet/test-fleet';
 
-/* Processes and servers are killed in the middle of builds and terminations, and started again. */
+/* Processes and servers are killed in the middle of builds and terminations, and restarted. */
 
 const BUILDS = 150;
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => fleet?.stop());
 
-/** Requests builds and the end of those of the test before; resolves in the middle of it. */
+/** Requests builds, and terminates those of the test before; resolves in the middle of it. */
 async function begin(copies = 1): Promise<string[]> {
   const terminating = fleet.terminate(last);
   const uuids = await fleet.request(BUILDS, copies);
@@ -27,7 +27,7 @@ async function begin(copies = 1): Promise<string[]> {
   return uuids;
 }
 
-/** What is wrong once the fleet has settled, and how long that took. */
+/** Problems left once the fleet has settled; prints the time that this took. */
 async function problemsAfter(fault: string, uuids: readonly string[]): Promise<string[]> {
   const overAtMs = clock.elapsed();
   const problems = await fleet.problems(uuids);
@@ -77,7 +77,7 @@ it('builds each request once when every one is published three times in a random
 it('comes to the same end when what hosts report arrives twice and in a random order', async () => {
   const uuids = await begin();
   await Promise.all([fleet.kill('conductor-1'), fleet.kill('conductor-2')]);
-  // What was with the dead conductors is in the queue again, and hosts go on with what they were told.
+  // Messages of the dead conductors are in the queue again, and hosts go on with their orders.
   await fleet.eventually('reports wait', async () => (await fleet.bus.depth(BUILD_RESULTS.name)) > 5);
   expect(await fleet.shuffle(BUILD_RESULTS.name, 2)).toBeGreaterThan(5);
   for (const name of ['conductor-1', 'conductor-2']) fleet.launch(name);

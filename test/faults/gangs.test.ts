@@ -6,7 +6,7 @@ import type { Instance } from '#libs/domain/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { TestFleet } from './fleet/test-fleet';
 
-/* Gangs on real servers, whose builds fail more often than not, while a conductor is killed. */
+/* Gangs on real servers, with mostly failing builds, while a conductor is killed. */
 
 const GANGS = 20;
 const SIZE = 4;
@@ -66,6 +66,6 @@ it('brings each gang to its minimum or to nothing, when a conductor is killed in
     const told = members.filter(({ fault }) => fault?.reason === 'gang_failed').map(({ fault }) => fault?.message);
     expect(told.filter((message) => !named.test(message ?? ''))).toEqual([]);
   }
-  // What runs, and what is claimed, is what is ACTIVE.
+  // Running and claimed instances are the ACTIVE ones.
   expect(await fleet.problems([...gangs.values()].flat())).toEqual([]);
 });

@@ -32,23 +32,23 @@ import { RedfishSimulator } from '../../services/compute-agent/testing/redfish-s
 const clock = systemClock();
 const POLL_MS = 200;
 
-/** What a pool fleet is like. */
+/** Options of a pool fleet. */
 export interface PoolFleetOptions {
   readonly nodeCount: number;
   readonly agentCount: number;
-  /** How long a node takes to boot. */
+  /** The time of a boot. */
   readonly bootMs: number;
   readonly settings: Readonly<Record<string, string>>;
-  /** What each machine has, where its nodes are to say so. */
+  /** Resources of each machine, if its nodes report them. */
   readonly resources?: Readonly<Record<string, number>>;
-  /** The nodes are the systems of one Redfish service, and no file names them. */
+  /** The nodes are the systems of one Redfish service; no file names them. */
   readonly isShared?: boolean;
   readonly quirks?: ControllerQuirks;
   /** Called before any process starts. */
   readonly prepare?: (simulator: RedfishSimulator) => void;
 }
 
-/** A Berth of real processes whose agents share a pool of nodes, the controllers of which are simulated by this process. */
+/** A Berth of real processes whose agents share a pool of nodes; this process simulates their controllers. */
 export class PoolFleet {
   readonly #children = new Map<string, Child>();
   /** An operator's. */
@@ -151,7 +151,7 @@ export class PoolFleet {
     this.#children.get(name)?.process.kill(signal);
   }
 
-  /** What processes said, each line with its process, that a pattern matches. */
+  /** Log lines of all processes that match a pattern, each with its process. */
   said(pattern: RegExp): string[] {
     return [...this.#children].flatMap(([name, child]) =>
       (child.stdout() + child.stderr())
@@ -207,7 +207,7 @@ export class PoolFleet {
     return this.client.nodes();
   }
 
-  /** How many nodes each agent manages, by what schedulers know. */
+  /** Number of nodes that each agent manages, as schedulers see it. */
   async shares(): Promise<ReadonlyMap<string, number>> {
     const shares = new Map<string, number>();
     for (const { serviceHost = '' } of await this.nodes()) shares.set(serviceHost, (shares.get(serviceHost) ?? 0) + 1);

@@ -5,7 +5,7 @@ export const REASONS_PAGE = 'proto/reasons.md';
 
 export function reasonsPage(): string {
   const rows = findReasons().map(({ reason, kinds, message }) => {
-    // One word is the name of a field.
+    // A message of one word is a field's name.
     const says = /[a-z] /.test(message) ? message.replaceAll('|', '\\|').replaceAll('<', '&lt;') : '';
     return `| \`${reason}\` | ${[...kinds].sort().join(', ')} | ${says} |`;
   });

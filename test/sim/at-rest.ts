@@ -10,17 +10,17 @@ import type { Fleet } from './fleet';
 import { agentOf, CONDUCTOR } from './settings';
 import { circling } from './world/circling';
 
-/** How long after their retention records go at the latest: audits come at intervals. */
+/** Records are deleted at most this long after their retention: audits come at intervals. */
 const FORGETTING_MS = 12_000;
 
 /** The states in which an instance may rest. */
 const RESTING: readonly string[] = ['active', 'stopped', 'shelved_offloaded', 'verify_resize', 'error', 'deleted'];
-/** And of a host that is gone for good: nobody knows what runs there, and nobody stops or starts it. */
+/** Further states at rest when the host is gone for good: its agent neither reports an instance nor stops or starts it. */
 const WAITING: readonly string[] = ['unknown', 'stopping', 'starting', 'preempting', 'shelving'];
-/** And where nobody is heard any more of what a store may have forgotten: an operator decides. */
+/** Further states at rest when the store may have forgotten an instance that no agent reports: an operator decides. */
 const UNCERTAIN: readonly string[] = ['building', 'resize', 'migrating', 'revert_resize'];
 
-/** What must be true once no fault has happened for a while and nobody asks for anything. */
+/** Invariants of a fleet that has had neither faults nor requests for a while. */
 export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void> {
   const { placement, instances: instanceStore } = fleet.server.stores;
   const rows: Rows[] = [];
@@ -84,7 +84,7 @@ async function checkRequests(fleet: Fleet, checker: Checker, instances: readonly
     ([requestId, uuids]) => !checker.refused.has(requestId) && !uuids.every(isKnown),
   );
   if (unknown.length === 0) return;
-  // The refusal of one may not have come through, where the broker takes no events: it is a dead letter, with the reason.
+  // The event of a refusal may be lost where the broker takes no events: then the request is a dead letter, with the reason.
   const deadLetters = await fleet.takeDeadLetters();
   for (const [requestId, uuids] of unknown) {
     if (deadLetters.has(requestId)) continue;
@@ -96,8 +96,8 @@ async function checkRequests(fleet: Fleet, checker: Checker, instances: readonly
 }
 
 /**
- * Whether its record rests on a lie about when it was said: until another run of the agent takes the host over, the host says
- * nothing later, and is not heard about this instance.
+ * True if the record rests on a false timestamp: until another run of the agent takes the host over, all its reports are older and are
+ * ignored for this instance.
  */
 function isUnheard({ activeAt }: Instance): boolean {
   return activeAt?.position === LIE_POSITION;
@@ -116,7 +116,7 @@ const UNDONE: Readonly<Record<string, { readonly states: readonly string[]; read
   revert: { states: ['verify_resize'], mayFailBy: /^source_silent$/ },
 };
 
-/** What was asked for last of an instance, and put on record, is what it is, unless it could not be done. */
+/** An instance is as the last operation on record asked, unless that failed. */
 function checkOperations(checker: Checker, instances: readonly Instance[]): void {
   for (const { uuid, state, fault } of instances) {
     const last = checker.operated.get(uuid);
@@ -145,7 +145,7 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
       .filter(({ uuid, name }) => (checker.isInDoubt(uuid, name) || unheard.has(uuid)) === isInDoubt)
       .map(({ uuid, name }) => `${uuid} on ${name}`);
   const running = isHow('running');
-  // What the source of a move keeps until that is decided is held by the migration.
+  // The migration holds the claim of an instance kept at its source.
   const kept = instances.flatMap(({ uuid, host, migration }) =>
     migration && migration.source.host !== host ? [`${uuid} on ${migration.source.host}`] : [],
   );
@@ -181,22 +181,22 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
     checker.fail('claims are what runs', `${only} ${both ? 'runs, but is not ACTIVE' : 'is ACTIVE, but does not run'}`);
   });
   const all = [...there, ...isHow('stopped').filter(isKept)];
-  // What is in doubt may hold its claim, by a move that a store has forgotten how far it had come.
+  // An instance in doubt may hold its claim, by a move that the store forgot.
   const inDoubt = [...isHow('running', true), ...isHow('stopped', true)];
-  // What is to go back from a host that is gone for good waits for that host, and holds what it had where it came from.
+  // An instance that goes back from a host that is gone for good waits for that host, and keeps its claim at its source.
   const isLeft = ({ migration }: Instance) =>
     migration?.phase === 'leaving' && !isPresent(fleet, migration.destination.host);
   const waiting = instances.filter(isLeft).map(({ uuid, migration }) => `${uuid} on ${migration?.source.host}`);
   compare(claimed, all, (only, both) => {
     const [uuid] = only.split(' ');
-    // And where the record of it has it, which is not concluded as long as it is seen elsewhere.
+    // A record is not concluded while its instance is seen elsewhere, so it keeps its claim, too.
     const isSeenElsewhere = !both && inDoubt.some((one) => one.split(' ')[0] === uuid);
     if (inDoubt.includes(only) || isSeenElsewhere || (!both && waiting.includes(only))) return;
     checker.fail('claims are what runs', `${only} ${both ? 'runs without a claim' : 'is claimed, but does not run'}`);
   });
 }
 
-/** Whether a host has an agent, or will have one. */
+/** True if a host has an agent, or will have one. */
 function isPresent(fleet: Fleet, host = ''): boolean {
   return host === '' || fleet.presentAgents().some((agent) => queueOf(agent) === `agent.${host.split('-')[0]}`);
 }
@@ -213,7 +213,7 @@ function checkForeign(checker: Checker, rows: readonly Rows[]): void {
   }
 }
 
-/** Reports of a host's agent leave alone what others wrote on its provider. */
+/** Agents' reports leave alone the writes of others on their providers. */
 function checkDecisions(checker: Checker, rows: readonly Rows[]): void {
   const all = rows.flatMap(({ providers = [] }) => providers);
   for (const uuid of checker.decisions.keys()) {
@@ -231,7 +231,7 @@ function checkDecisions(checker: Checker, rows: readonly Rows[]): void {
   }
 }
 
-/** Records of what has ended go after a while; after a loss those of before it stay for a day. */
+/** Records of ended instances are deleted after a while; after a loss, older ones stay for a day. */
 async function checkBounds(fleet: Fleet, checker: Checker, instances: readonly Instance[]): Promise<void> {
   const beforeMs = fleet.time.nowMs - Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS) - FORGETTING_MS;
   const identity = await fleet.server.stores.placement.identify();
@@ -243,7 +243,7 @@ async function checkBounds(fleet: Fleet, checker: Checker, instances: readonly I
   }
 }
 
-/** Each version of each record was told, and told first in order. */
+/** Each version of each record was published, the first time in order. */
 function checkEvents(checker: Checker): void {
   for (const [uuid, { states, told }] of checker.known) {
     const first = [...new Set(told)];
@@ -286,7 +286,7 @@ function checkMirrors(fleet: Fleet, checker: Checker, rows: readonly Rows[]): vo
   }
 }
 
-/** Drained hosts keep what their drains named, and nothing is left of those that were deleted for good. */
+/** Drained hosts keep only the instances that their drains named, and deleted hosts leave nothing behind. */
 function checkHosts(fleet: Fleet, checker: Checker, rows: readonly Rows[], instances: readonly Instance[]): void {
   const settled = instances.filter(({ uuid }) => !checker.forgiven.has(uuid));
   const statesOf = (uuid: string) => checker.known.get(uuid)?.states ?? new Map<number, string>();
@@ -298,7 +298,7 @@ function checkHosts(fleet: Fleet, checker: Checker, rows: readonly Rows[], insta
   for (const what of wrong) checker.fail('what operators did to hosts is done', what);
 }
 
-/** Reports come and go all the time: what counts is what stays. */
+/** Messages of periodic reports come and go: only those found in each look count. */
 const LOOKS = 8;
 const BETWEEN_LOOKS_MS = 130;
 

@@ -25,7 +25,7 @@ import { QuotaWatch } from './watches/quota-watch';
 import { SurvivorWatch } from './watches/survivor-watch';
 import { STALE_MS, ZoneWatch } from './watches/zone-watch';
 
-/** What must never be, and was. */
+/** A broken invariant. */
 export interface Violation {
   readonly invariant: Invariant;
   readonly message: string;
@@ -60,23 +60,23 @@ export type Invariant =
   | 'queues are empty at rest'
   | 'no defect';
 
-/** What is known of an instance, from all that was ever written of it. */
+/** History of an instance, from all versions of its record. */
 interface Known {
   readonly states: Map<number, string>;
   readonly told: number[];
   latest: Instance;
 }
 
-/** What stands in reports that a host makes for another. */
+/** The marker in reports that a host forges for another. */
 export const FORGED = 'forged';
 
-/** A doubt is shown with each report of its host: this is three of them. */
+/** A doubt is published with each report of its host: this is three reports. */
 const DOUBT_SHOWN_EVERY_MS = 13_000;
 
-/** Doubts that one agent's words may raise. */
+/** Limit of the doubts that one agent's reports may raise. */
 const MOST_SAID = 200;
 
-/** After so many a host is left out, whoever's builds fail: the default of `BERTH_SCHEDULER_QUARANTINE_FAILURES`. */
+/** A host with so many failures in a row is left out, whatever the projects: the default of `BERTH_SCHEDULER_QUARANTINE_FAILURES`. */
 const REFUSED_REPORTS = 4;
 
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
@@ -99,31 +99,31 @@ export class Checker {
   violation: Violation | undefined;
   /** Requests that the broker confirmed to their clients, with their instances. */
   readonly confirmed = new Map<string, readonly string[]>();
-  /** What somebody asked to terminate. */
+  /** Instances that a client asked to terminate. */
   readonly terminated = new Set<string>();
-  /** What other consumers of the placement store hold, as they wrote it last. */
+  /** Allocations of other consumers of the placement store, as written last. */
   readonly foreign = new Map<string, string>();
-  /** Refused to their clients. */
+  /** Requests refused to their clients. */
   readonly refused = new Set<string>();
   /** Instances whose record may be lost, because the store went back in time. */
   readonly forgiven = new Set<string>();
   readonly known = new Map<string, Known>();
   /** Terminations that the broker confirmed, of instances that were there. */
   readonly terminating = new Set<string>();
-  /** What was asked of an instance last and put on record; not while something else may have been. */
+  /** The last operation on record of each instance; unset while another may be under way. */
   readonly operated = new Map<string, InstanceOperation>();
   /** The last call for an instance, answered or not. */
   readonly operating = new Map<string, object>();
-  /** What somebody asked to stop, or to start, whose it is. */
+  /** Operations that someone with the right to them requested, as `state uuid`. */
   readonly mayOperate = new Set<string>();
-  /** What clients asked for, and how they ask again. */
+  /** Requests of clients, and how to repeat them. */
   readonly requests: { readonly uuids: readonly string[]; readonly send: () => Promise<void> }[] = [];
-  /** Projects with the uuids of others that they named themselves. */
+  /** Projects with the foreign uuids that they named themselves. */
   readonly named = new Set<string>();
-  /** What tenants asked to have beside an instance of another project. */
+  /** Instances that tenants requested beside one of another project. */
   readonly companions = new Set<string>();
   readonly hosts = new Map<string, Host>();
-  /** Providers that Nova has brought, which are no host's. */
+  /** Providers that Nova created; no host has them. */
   readonly ofNova = new Set<string>();
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
@@ -132,51 +132,51 @@ export class Checker {
   readonly operatedHosts = new HostWatch();
   readonly survivors: SurvivorWatch;
   readonly #zones = new ZoneWatch();
-  /** What clients of the placement API decided, by provider. */
+  /** Writes of placement API clients, by provider. */
   readonly decisions = new Map<string, Decisions>();
-  /** How often the store went back: what was written under an earlier number may be lost. */
+  /** Times that the store went back; writes of an earlier number may be lost. */
   storeBegan = 0;
-  /** When something was last begun, or given up, that is evacuated because its request says so. */
+  /** Time of the last attempt, or give-up, of an evacuation by rebuild policy. */
   triedByPolicyAtMs = 0;
-  /** When the claim of something that is built was made again, last. */
+  /** Time of the last renewed claim for a built instance. */
   claimedAgainAtMs = 0;
   readonly #takeOvers: TakeOvers;
-  /** What a host has again, of an older disk, that was destroyed there. */
+  /** Instances on a host that its older disk brought back after their destruction. */
   readonly #cameBack = new Set<string>();
-  /** When a host that was down was heard of again. */
+  /** Time of the first report after a host was down. */
   readonly #cameUpAtMs = new Map<string, number>();
-  /** Since when each host in service is up and enabled. */
+  /** Time since which each host in service is up and enabled. */
   readonly #servesSinceMs = new Map<string, number>();
-  /** How often the store had gone back when an instance came to its end. */
+  /** `storeBegan` at the end of each instance. */
   readonly #endedIn = new Map<string, number>();
-  /** Instances on a host that was dead when their records were written last: they are destroyed there when it is back. */
+  /** Instances on a host that was dead when their records were written last: destroyed there when it is back. */
   readonly #leftOnDead = new Set<string>();
-  /** Moved instances whose source did not have them any more when they were to go back. */
+  /** Moved instances that their source had lost when they were to go back. */
   readonly #sourceless = new Set<string>();
   /** Attempts that records gave up. */
   readonly #givenUp = new Set<string>();
-  /** What was ever built where. */
+  /** Builds that ended well, as `instance on host`. */
   readonly #built = new Set<string>();
-  /** What was destroyed on a host once its record was DELETING: a copy of its order builds nothing there. */
+  /** Instances destroyed on a host once DELETING: a copy of an order must not build them there again. */
   readonly #endedOn = new Set<string>();
-  /** When each attempt began, by instance and number. */
+  /** Time of the beginning of each attempt, by instance and number. */
   readonly #begun = new Map<string, number>();
-  /** When each group, by project and id, had members last. */
+  /** Time at which each group last had members, by project and id. */
   readonly #memberAtMs = new Map<string, number>();
   /** The last doubt that a conductor showed about an instance on a host. */
   readonly #doubts = new Map<string, { readonly finding: string; readonly atMs: number }>();
   readonly #providers = new Map<string, Provider>();
   readonly #generations = new Map<string, number>();
   readonly #consumers = new Map<string, Consumer>();
-  /** When each consumer was given what it holds. */
+  /** Time of each consumer's last claim. */
   readonly #claimedAtMs = new Map<string, number>();
   readonly #brokenByForce = new Set<string>();
   /** Affinity groups of which a member went back when others had left. */
   readonly #parted = new Set<string>();
-  /** When an audit showed last that an instance breaks the policy of its group. */
+  /** Time at which an audit last reported that an instance breaks its group's policy. */
   readonly #brokenShownAtMs = new Map<string, number>();
   readonly #unevenByForce = new Set<string>();
-  /** When more was taken of a provider than it has, last. */
+  /** Time at which each provider was last above capacity. */
   readonly #aboveCapacityAtMs = new Map<string, number>();
   /** Amounts taken, by provider and class. */
   readonly #used = new Map<string, number>();
@@ -223,7 +223,7 @@ export class Checker {
     });
   }
 
-  /** The store goes back to a time, or to the beginning: what was written since may be lost. */
+  /** The store goes back to a time, or to the beginning: later writes may be lost. */
   async storeGoesBackTo(atMs: number): Promise<void> {
     await this.fleet.server.goBackTo(atMs);
     this.survivors.storeWentBack();
@@ -252,7 +252,7 @@ export class Checker {
     this.#checkGroups(true);
   }
 
-  /** Whether a source has what is to go back there; a dead destination can't keep it, and is not asked. */
+  /** Notes whether the source still has an instance that goes back there; a dead destination can't keep it, and is not asked. */
   #noteSource({ uuid, migration }: Instance): void {
     const { source, destination } = migration ?? {};
     const hasIt = ({ running, stopped, building }: Machine) =>
@@ -265,43 +265,42 @@ export class Checker {
     else this.#sourceless.delete(uuid);
   }
 
-  /** What made room for another is built anew, and runs then, whatever was asked of it before. */
+  /** A preempted instance is built anew and running, whatever operation came before. */
   #operationIsUndone(uuid: string): void {
     this.operated.delete(uuid);
     this.operating.delete(uuid);
   }
 
-  /** A disk of before an instance was started is all that its host has of it: a start that was done, or is said late, is void. */
+  /** The host has only a disk from before the start of an instance: that start is void. */
   startIsUndone(uuid: string): void {
     if (this.operated.get(uuid) === 'start') this.operated.delete(uuid);
     this.operating.delete(uuid);
   }
 
-  /** A host may have something again that was destroyed there, or lost, by an older disk or a new one: its record may be forgotten by now. */
+  /** An older or a new disk may bring back an instance that was destroyed or lost on a host, and whose record may be forgotten. */
   comesBack(uuid: string, host: string): void {
     this.#cameBack.add(`${uuid} on ${host}`);
   }
 
   /**
-   * Whether what runs on a host contradicts its record, or has none any more, and is kept and shown as a doubt: a record that
-   * a store forgot in going back says another host; the host was taken over, and is back with the machine that all was
-   * lost with; or its disk is one of before the instance was destroyed.
+   * True if an instance is kept and reported as a doubt, because its record is gone or contradicts it: the store went back and names
+   * another host; the host was taken over, and its machine is back; or its disk is from before the instance's destruction.
    */
   isInDoubt(uuid: string, host: string): boolean {
     const { finding, atMs = 0 } = this.#doubts.get(`${uuid} on ${host}`) ?? {};
     if (this.fleet.time.nowMs - atMs > DOUBT_SHOWN_EVERY_MS) return false;
     if (finding !== 'stray' && finding !== 'unknown_instance') return false;
-    // Whose record a store forgot, and whose seal is too old by the time its host is back.
+    // Its record was lost, and its seal is too old when the host is back.
     if (this.forgiven.has(uuid)) return true;
     return this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
   }
 
-  /** The root provider of a host, as it was written last. */
+  /** A host's root provider, as written last. */
   providerOf(host: string): Provider | undefined {
     return this.#providers.get(this.hosts.get(host)?.providerUuid ?? '');
   }
 
-  /** One of a host's providers that has VCPUs, as it was written last, its generation too. */
+  /** One of a host's providers that has VCPUs, as written last, with its generation. */
   providerWithVcpus(host: string): Provider | undefined {
     const rootUuid = this.hosts.get(host)?.providerUuid;
     const all = [...this.#providers.values()].filter((one) => one.rootUuid === rootUuid && one.inventories['VCPU']);
@@ -314,24 +313,27 @@ export class Checker {
     return this.terminated.has(uuid) || (latest !== undefined && this.queue.isEnded(latest));
   }
 
-  /** Whether a client asked for an instance. */
+  /** True if a client requested the instance. */
   isAskedFor(uuid: string): boolean {
     return this.requests.some(({ uuids }) => uuids.includes(uuid));
   }
 
-  /** When all that is about to end by its time limit has ended, and is destroyed. */
+  /** The time by which all instances with a time limit have ended, and are destroyed. */
   limitsOverAtMs(): number {
     const nowMs = this.fleet.time.nowMs;
     return Math.max(0, ...Array.from(this.known.values(), ({ latest }) => this.queue.limitOverAtMs(latest, nowMs)));
   }
 
-  /** Whether an instance came to an end after which its record is forgotten some day. */
+  /** True if the instance has ended, so that its record will be deleted. */
   isEnded(uuid: string): boolean {
     const state = this.known.get(uuid)?.latest.state;
     return state === 'deleted' || state === 'error';
   }
 
-  /** Somebody hears something: no other project's instance and nobody else's consumer is named in it, but those that it named itself. */
+  /**
+   * Checks an answer or event to a project: it names no instance of another project and no foreign consumer, except those that the project
+   * named itself.
+   */
   isTold(projectId: string, told: unknown): void {
     const text = JSON.stringify(told);
     const tells = (what: string, owner: string) =>
@@ -349,7 +351,7 @@ export class Checker {
     }
   }
 
-  /** An explanation of a request with an instance of another project, or away from it, says nothing of where that is. */
+  /** An explanation of a request near, or away from, another project's instance does not reveal its host. */
   isLocated(projectId: string, uuid: string, { diagnosis, hosts }: ExplainResponse, isBeside: boolean): void {
     if (this.known.get(uuid)?.latest.projectId === projectId) return;
     const refused = diagnosis.filters.some(({ reasons }) => 'same_host_as_other' in reasons);
@@ -359,7 +361,7 @@ export class Checker {
     }
   }
 
-  /** No agent's word has more than its share of the doubts. */
+  /** No agent's reports raise more than their share of the doubts. */
   checkShares(doubts: readonly Doubt[]): void {
     const counts = new Map<string, number>();
     for (const doubt of doubts) counts.set(doubtShare(doubt), (counts.get(doubtShare(doubt)) ?? 0) + 1);
@@ -371,7 +373,7 @@ export class Checker {
     this.violation ??= { invariant, message };
   }
 
-  /** Writes what the other consumer of the placement store holds; nothing releases it. */
+  /** Writes the allocations of the other consumer of the placement store; Berth never releases them. */
   async claimAsNova(uuid: string, allocations: Allocations): Promise<void> {
     const { stores, process } = this.fleet.member('nova');
     const owner = { projectId: 'nova', userId: 'nova', consumerType: 'INSTANCE', owner: 'api' } as const;
@@ -381,7 +383,7 @@ export class Checker {
     const atMs = process.clock.now();
     const { storeBegan } = this;
     const result = await stores.placement.commit({ kind: 'write_allocations', atMs, consumers: [write] });
-    // What was answered before the store went back may be heard after it, and lost.
+    // An answer from before the store went back may arrive after it; that write is lost.
     const isKept = result.kind === 'committed' && this.storeBegan === storeBegan;
     if (isKept && !isRelease) this.foreign.set(uuid, JSON.stringify([allocations, 'nova']));
   }
@@ -405,18 +407,18 @@ export class Checker {
     const before = this.known.get(uuid)?.latest;
     if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
-    // A move that goes back may find nothing where it came from.
+    // A move that goes back may find nothing at its source.
     const isHeldAgain = before?.state === state && (BUILT_STATES.includes(state) || state === 'revert_resize');
     if (isHeldAgain && before.claimToken !== instance.claimToken) this.claimedAgainAtMs = this.fleet.time.nowMs;
     const wrong = this.queue.take(instance, this.fleet.time.nowMs);
     if (wrong !== undefined && !this.forgiven.has(uuid)) this.fail('who waits and who makes room', wrong);
-    // By its own terms, or for another: as if somebody had terminated it.
+    // An end by time limit, or by preemption, counts as terminated.
     if (state === 'deleting' && this.queue.isEnded(instance)) this.terminated.add(uuid);
     if (state === 'deleting' && !this.terminated.has(uuid)) {
       this.fail('nobody acts for another', `${uuid} is DELETING, but neither its project nor an operator asked for it`);
     }
     const isOperated = OPERATED.includes(state);
-    // What was stopped on a dead host, by whatever, is stopped again on the next.
+    // A build on a new host ends STOPPED if the instance was stopped before.
     const isAsItWas = state === 'stopping' && before?.state === 'building' && powerStateToBuild(before) === 'shutdown';
     const isAlong = state === 'rebuilding' && this.#hasMateThatLeaves(instance);
     if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance) && !isAlong && !isAsItWas) {
@@ -442,7 +444,7 @@ export class Checker {
     if (state === 'stopped') this.#checkStopped(instance);
     if (state === 'shelved_offloaded' && before) this.#checkShelved(before);
     if (state === 'rebuilding') this.#checkEvacuated(instance);
-    // A start that had failed is not done again elsewhere; its fault goes with the host that said it.
+    // A failed start is not repeated elsewhere; its fault goes with the host that reported it.
     if (state === 'rebuilding' && before?.state === 'stopped') this.startIsUndone(uuid);
     if (state === 'error') this.#checkNoHost(instance);
     if (instance.fault?.message.includes('host_quarantined')) this.#checkBlame(uuid);
@@ -453,7 +455,7 @@ export class Checker {
     const ofGang = this.gangs.onRecord(instance);
     if (ofGang && !this.forgiven.has(uuid)) this.fail('gangs are kept', ofGang);
     for (const { host, number, outcome } of instance.attempts) {
-      // Whose place another is to have is given up from the order on.
+      // The attempt of a victim counts as given up from the order on.
       if (GIVEN_UP.includes(outcome) || state === 'preempting')
         this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
     }
@@ -467,21 +469,21 @@ export class Checker {
   }
 
   /**
-   * Whether the end of an instance was an end on its host, too: the store has not gone back since, and the record that ended had
-   * been tried there, or it was seen there. (A copy of its request may have come to an end of its own, on other hosts.) What
-   * ran on a host that was taken over is lost, and may be back with its machine.
+   * True if the instance has ended on its host, too: the store has not gone back since, and the ended record had tried that host, or the
+   * instance was seen there. (A copy of its request may have ended on other hosts.) An instance on a host that was taken over is lost, and
+   * may come back with its machine.
    */
   #isEndKnown({ uuid, host = '' }: Instance): boolean {
     if (!this.forgiven.has(uuid)) return true;
     if (this.#takeOvers.has(uuid, host)) return false;
     const attempts = this.known.get(uuid)?.latest.attempts ?? [];
-    // A host that could not be claimed was not told.
+    // A host that could not be claimed got no order.
     const wasTried = attempts.some((one) => one.host === host && one.outcome !== 'not_claimed');
     const wasSeen = this.#doubts.get(`${uuid} on ${host}`)?.finding === 'stray';
     return this.#endedIn.get(uuid) === this.storeBegan && (wasTried || wasSeen);
   }
 
-  /** A request that came again after its instances were forgotten is refused; one of the same uuid may be another. */
+  /** A repeated request is refused after its instances were forgotten; another request may reuse the uuid. */
   #beginsAgain(uuid: string): void {
     const isOfOneRequest = this.requests.filter(({ uuids }) => uuids.includes(uuid)).length < 2;
     if (isOfOneRequest) this.fail('what has ended stays so', `${uuid} had ended and was forgotten, and is built again`);
@@ -492,7 +494,7 @@ export class Checker {
     this.operated.delete(uuid);
   }
 
-  /** What becomes ACTIVE was built on its host and holds the claim that its record names. */
+  /** An instance that becomes ACTIVE was built on its host and holds the claim that its record names. */
   #checkActive({ uuid, claimToken, host }: Instance): void {
     if (this.forgiven.has(uuid)) return;
     if (!this.#built.has(`${uuid} on ${host}`)) {
@@ -503,13 +505,13 @@ export class Checker {
     this.fail('claims are what runs', `${uuid} is ACTIVE on ${host} by claim ${claimToken} and holds ${held}`);
   }
 
-  /** Only of a host that was not heard for as long as its lease lasts anything is evacuated. */
+  /** Only a host that was silent for the length of its lease is evacuated. */
   #checkEvacuated({ uuid, host = '' }: Instance): void {
     if (this.forgiven.has(uuid) || !this.#takeOvers.isAlive(host)) return;
     this.fail('nothing healthy is destroyed', `${uuid} is evacuated from ${host}, which is alive`);
   }
 
-  /** Nothing is left on its host of what is shelved, from the moment that it is said, unless the host is dead: it is told when it is back. */
+  /** A shelved instance is gone from its host as soon as its state says so, unless the host is dead: it is destroyed on its return. */
   #checkShelved({ uuid, state, host = '' }: Instance): void {
     if (!this.#takeOvers.isAlive(host)) return;
     if (state !== 'shelving' || this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
@@ -518,7 +520,7 @@ export class Checker {
       this.fail('claims are what runs', `${uuid} is shelved and on ${host}`);
   }
 
-  /** An affinity group leaves a dead host as one, though only some of its members ask for that, or an operator named only some. */
+  /** True if the affinity group leaves a dead host as one, for a member that asked for it or that an operator named. */
   #hasMateThatLeaves({ projectId, requestSpec }: Instance): boolean {
     const groupId = requestSpecCodec.decode(requestSpec).group?.id;
     if (groupId === undefined) return false;
@@ -529,24 +531,24 @@ export class Checker {
     });
   }
 
-  /** What is STOPPED does not run, from the moment that it is said. */
+  /** A STOPPED instance does not run from the moment its state says so. */
   #checkStopped({ uuid, host = '' }: Instance): void {
     if (this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
     if (!this.fleet.machines.get(host)?.running.has(uuid)) return;
     this.fail('claims are what runs', `${uuid} is STOPPED and runs on ${host}`);
   }
 
-  /** A move starts nothing that was stopped before it. */
+  /** A move starts no instance that was stopped before it. */
   #checkStaysStopped({ uuid, state }: Instance): void {
     if (state !== 'active' || this.forgiven.has(uuid)) return;
     this.fail('what was asked is done', `${uuid} was stopped when its move began, and is ACTIVE after it`);
   }
 
-  /** No host that is alive is given up before its time, whatever the clock of a conductor says. */
+  /** No live host's attempt times out early, whatever the conductor's clock says. */
   #checkAttempt({ uuid, attempts }: Instance, writtenAtMs: number): void {
     const last = attempts.at(-1);
     const key = `${uuid} ${last?.number}`;
-    // Its time goes by while the write is under way.
+    // The timeout runs while the write is under way.
     if (last?.outcome === 'building' && !this.#begun.has(key)) this.#begun.set(key, writtenAtMs);
     if (last?.outcome !== 'timed_out' || this.forgiven.has(uuid) || !this.#takeOvers.isAlive(last.host)) return;
     const afterMs = this.fleet.time.nowMs - (this.#begun.get(key) ?? 0);
@@ -554,7 +556,7 @@ export class Checker {
     this.fail('nothing is given up early', `${last.host} had ${Math.round(afterMs)} ms to build ${uuid}`);
   }
 
-  /** What was active and is in ERROR does not run any more. */
+  /** An active instance that ended in ERROR does not run any more. */
   #checkLost({ uuid, host = '' }: Instance): void {
     if (this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
     const machine = this.fleet.machines.get(host);
@@ -562,7 +564,10 @@ export class Checker {
     this.fail('nothing healthy is destroyed', `${uuid} is given up and runs on ${host}`);
   }
 
-  /** A group without members forbids no host, whoever else has a group of its name; an anti-affinity group those of the same request. */
+  /**
+   * A group without members forbids no host, even if another project has a group of that name; an anti-affinity group also forbids hosts of
+   * the same request.
+   */
   #checkNoHost({ uuid, projectId, fault, requestSpec, createdAtMs }: Instance): void {
     const message = fault?.message ?? '';
     const isByGroup =
@@ -574,7 +579,7 @@ export class Checker {
     this.fail('nobody acts for another', `${uuid} of ${projectId} was refused for another project's ${group.id}`);
   }
 
-  /** A host is left out for the failures of builds of several projects, or for its own reports; never for those of one project. */
+  /** A host is left out for build failures of several projects, or for its own reports; never for those of one project. */
   #checkBlame(uuid: string): void {
     const attempts = [...this.known.values()].flatMap(({ latest: { projectId, attempts: tried } }) => {
       return tried.filter(({ outcome }) => outcome === 'failed').map(({ host }) => ({ host, projectId }));
@@ -587,7 +592,7 @@ export class Checker {
     this.fail('nobody acts for another', `${uuid} was refused a host for what the builds of one project did there`);
   }
 
-  /** True when a scheduler may have known of members of a group since then. */
+  /** True if a scheduler may have known of members of a group since then. */
   #hadMembers(group: string, sinceMs: number): boolean {
     const isMember = ({ projectId, groupId }: Consumer) => `${projectId} ${groupId}` === group;
     return (
@@ -595,12 +600,12 @@ export class Checker {
     );
   }
 
-  /** Whether it was asked for by itself. */
+  /** True if it was the only instance of its request. */
   #isAlone(uuid: string): boolean {
     return this.requests.some(({ uuids }) => uuids.length === 1 && uuids[0] === uuid);
   }
 
-  /** Whether more is taken of a host than it has, or was at some time since. */
+  /** True if the host is above capacity, or was since then. */
   #isOvercommitted(host: string, sinceMs: number): boolean {
     const rootUuid = this.hosts.get(host)?.providerUuid;
     const tree = [...this.#providers.values()].filter((one) => one.rootUuid === rootUuid);
@@ -615,7 +620,7 @@ export class Checker {
     );
   }
 
-  /** Whether another member of its group is SCHEDULING: the claim on its way counts. */
+  /** True if another member of its group is SCHEDULING: the claim under way counts. */
   #isBeingPlaced(except: string, projectId: string, groupId: string): boolean {
     return [...this.known.values()].some(({ latest }) => {
       if (latest.uuid === except || latest.state !== 'scheduling' || latest.projectId !== projectId) return false;
@@ -624,8 +629,8 @@ export class Checker {
   }
 
   /**
-   * Before the deadline of its destruction nothing is DELETED on a host that is up, and has been since then, unless it is
-   * destroyed, by the word of its holder.
+   * While its host is up, and was up throughout, an instance becomes DELETED before its deadline only if it is destroyed, by the report of
+   * the holder.
    */
   #checkDeleted({ uuid, host = '', dueAtMs = 0 }: Instance): void {
     const terminatedAtMs = dueAtMs - DESTROY_TIMEOUT_MS - CLOCK_TOLERANCE_MS;
@@ -670,14 +675,14 @@ export class Checker {
       this.fail('quotas are kept', `${by} took ${exceeded.join(', ')}`);
     }
     for (const uuid of change.deletedProviders ?? []) this.#checkGone(uuid, by);
-    // With a host goes what others decided of it.
+    // Writes of others on a host's provider go with the host.
     if (what === 'delete_host') for (const uuid of change.deletedProviders ?? []) this.decisions.delete(uuid);
     if (by === 'nova') this.#checkNova(change);
     this.#zones.take(change, this.fleet.time.nowMs);
     if (!what.includes('by force')) this.#checkZones(change);
     this.#checkWhose(by, change);
     const joining = this.#joiningSpread(change);
-    // What goes back takes the place that was kept for it: that it is let in by force breaks no policy, unless the store forgot the place.
+    // An instance that goes back takes the place kept for it. That forced claim breaks no policy, unless the store forgot the place.
     const isKept = (uuid: string) => this.#consumers.get(uuid)?.consumerType === MIGRATION_CONSUMER;
     const isByForce = what.includes('by force');
     const goesBack = isByForce && (change.deletedConsumers ?? []).some(isKept);
@@ -709,7 +714,7 @@ export class Checker {
     }
   }
 
-  /** A consumer stays what and whose it is, and one of an instance at rest is not released while the record names that claim. */
+  /** A consumer keeps its type and project; that of an instance at rest is not released while its record names the claim. */
   #checkWhose(by: string, { consumers = [], deletedConsumers = [] }: Change): void {
     for (const { uuid, projectId, consumerType } of consumers) {
       const before = this.#consumers.get(uuid);
@@ -725,7 +730,7 @@ export class Checker {
     }
   }
 
-  /** What is claimed anew for an instance is in its zone, and for its tenant. A store that went back may not know of either. */
+  /** A new claim for an instance is in its zone, and on a host for its tenant. A store that went back may know of neither. */
   #checkZones({ consumers = [] }: Change): void {
     for (const consumer of this.storeBegan > 0 ? [] : consumers) {
       const record = this.known.get(consumer.uuid)?.latest;
@@ -748,7 +753,7 @@ export class Checker {
     this.hosts.set(host.name, host);
   }
 
-  /** A host goes only when it is dead, and no record has anything there. */
+  /** A host is deleted only when it is dead, and no record names it. */
   #onHostDeleted(name: string): void {
     this.#servesSinceMs.delete(name);
     this.hosts.delete(name);
@@ -763,7 +768,7 @@ export class Checker {
     if (there) this.fail('claims are what runs', `${name} is deleted, and ${there.uuid} is ${there.state} there`);
   }
 
-  /** An agent writes its own providers only, and neither shares them nor puts them where operators have not. */
+  /** An agent writes only its own providers; it neither shares them nor adds them to aggregates. */
   #checkOwner({ uuid, name, traits, aggregates }: Provider, by: string): void {
     const isTaken = this.ofNova.has(uuid) && by !== 'nova';
     if (isTaken) this.fail('nobody acts for another', `${by} changed ${name} of nova`);
@@ -772,7 +777,7 @@ export class Checker {
     }
   }
 
-  /** A provider goes only when nothing is claimed on it. */
+  /** A provider is deleted only without claims on it. */
   #checkGone(providerUuid: string, by: string): void {
     const holder = [...this.#consumers.values()].find(({ allocations }) => allocations[providerUuid] !== undefined);
     if (holder === undefined) return;
@@ -780,7 +785,7 @@ export class Checker {
     this.fail('claims are what runs', `${by} removed ${name}, on which ${holder.uuid} holds its claim`);
   }
 
-  /** Other services touch no claim of Berth's. */
+  /** Other services change no claim of Berth's. */
   #checkNova({ consumers = [], deletedConsumers = [] }: Change): void {
     for (const uuid of [...consumers.map((one) => one.uuid), ...deletedConsumers]) {
       if (this.#consumers.get(uuid)?.owner === 'conductor') {
@@ -789,7 +794,7 @@ export class Checker {
     }
   }
 
-  /** What an instance begins to use is there, on each of the providers that it was claimed on. */
+  /** Resources of a new build exist on each provider that it was claimed on. */
   #checkMachine(host: string, uuid: string): void {
     const machine = this.fleet.machines.get(host);
     if (machine === undefined) return;
@@ -807,8 +812,8 @@ export class Checker {
   }
 
   /**
-   * What is moved, or evacuated, runs on one host; but a build that timed out may still come to its end there, and what was left on a dead
-   * host runs until that is back. It is destroyed then.
+   * A moved or evacuated instance runs on one host. But a timed-out build may still end there, and an instance left on a dead host runs
+   * until that is back; both are then destroyed.
    */
   #checkOneHost(host: string, uuid: string): void {
     const { attempts = [] } = this.known.get(uuid)?.latest ?? {};
@@ -827,8 +832,8 @@ export class Checker {
   }
 
   /**
-   * The members of each group, by where their claims are. What runs is claimed again by force, whatever its group says; a member of an
-   * affinity group that can't follow those that have left goes back. An audit shows both (`hiddenBreaks`).
+   * Policies of groups, by the claims of their members. A running instance is claimed again by force, whatever its group's policy; a member
+   * of an affinity group that can't follow the others goes back. An audit reports both (`hiddenBreaks`).
    */
   #checkGroups(isForced: boolean, goneBack: ReadonlySet<string> = new Set()): void {
     for (const [group, placesOf] of this.#placesByGroup()) {
@@ -859,7 +864,7 @@ export class Checker {
       const here = [...new Set(roots)].join(' ');
       const ofGroup = places.get(group) ?? new Map<string, readonly string[]>();
       places.set(group, ofGroup);
-      // A place that is kept beside others counts as a member there.
+      // A place that an anti-affinity policy keeps counts as a member.
       const isEitherEnd = groupKept === undefined || !groupId.endsWith('anti-affinity');
       const uuid = isEitherEnd ? instanceOfConsumer(consumer) : consumer.uuid;
       ofGroup.set(uuid, [...(ofGroup.get(uuid) ?? []), here]);
@@ -867,7 +872,7 @@ export class Checker {
     return places;
   }
 
-  /** True when an instance was ordered elsewhere than on some hosts, or is settled there: it does not go back with another. */
+  /** True if the instance was ordered on another host, or rests there: it does not go back with the others. */
   #isLeavingFrom(uuid: string, hosts: readonly string[]): boolean {
     const places = this.#placesByGroup();
     const ends = [...places.values()].flatMap((ofGroup) => ofGroup.get(uuid) ?? []);
@@ -875,7 +880,7 @@ export class Checker {
     return (migration?.destination.attempt ?? 0) > 0 || !ends.some((end) => hosts.includes(end));
   }
 
-  /** Groups that are broken, and of which no audit has said so for a while. */
+  /** Broken groups that no audit has reported lately. */
   hiddenBreaks(): readonly string[] {
     const { nowMs } = this.fleet.time;
     return [...this.#placesByGroup()].flatMap(([group, placesOf]) => {
@@ -886,7 +891,7 @@ export class Checker {
     });
   }
 
-  /** Who comes into a rack with a change; nobody when somebody else leaves one with it, for then nothing is known. */
+  /** Members that join a rack with a change; none when another leaves one with it, as the order is then unknown. */
   #joiningSpread({ consumers = [], deletedConsumers = [] }: Change): readonly Consumer[] {
     const isMember = (uuid: string) => this.#consumers.get(uuid)?.groupDomain !== undefined;
     const joining = consumers.filter(({ uuid, groupDomain, groupKept }) => {
@@ -900,8 +905,8 @@ export class Checker {
   }
 
   /**
-   * A group that spreads has in the rack that a member comes to at most one more than in the other, unless it was made
-   * uneven by force, or no host of the other lets it in. A store that went back may not know the racks any more.
+   * A group that spreads has at most one member more in the joined rack than in the other, unless it was made uneven by force, or no host
+   * of the other rack accepts the project. A store that went back may not know the racks any more.
    */
   #checkSpread(joining: readonly Consumer[], isForced: boolean): void {
     for (const { uuid, projectId, groupId, groupDomain } of this.storeBegan > 0 ? [] : joining) {
@@ -920,7 +925,7 @@ export class Checker {
     }
   }
 
-  /** True when a project may go to some host of a rack that is in service, and was when somebody may have decided it. */
+  /** True if some host of a rack accepts the project and is in service, and was when the decision may have been made. */
   #isOpen(rack: (typeof RACK_NAMES)[number], projectId: string): boolean {
     const sinceMs = this.fleet.time.nowMs - STALE_MS;
     const serves = ({ name }: Host) => (this.#servesSinceMs.get(name) ?? Infinity) < sinceMs;
@@ -929,7 +934,7 @@ export class Checker {
     return hosts.some(({ name }) => this.#zones.letsIn(name, projectId, this.fleet.time.nowMs));
   }
 
-  /** Whether a host was to give an instance up, because its project or an operator asked; or did a store forget that it was. */
+  /** True if a host was ordered to shelve an instance, or the store forgot that it was. */
   #isShelvedFrom({ uuid, state, host: recorded, attempts }: Instance, host: string): boolean {
     if (state === 'shelving' && recorded === host) return true;
     if (attempts.some((one) => one.host === host && one.outcome === 'shelved')) return true;
@@ -941,7 +946,7 @@ export class Checker {
     return state === 'deleting' || state === 'deleted';
   }
 
-  /** What was destroyed for good is not begun again on the same disk, however late a copy of its order is. */
+  /** A destroyed instance is not built again on the same disk, however late a copy of its order is. */
   #checkNotAgain(uuid: string, host: string): void {
     const place = `${uuid} on ${host}`;
     if (!this.#endedOn.has(place) || !this.#isEnding(uuid)) return;
@@ -965,7 +970,7 @@ export class Checker {
     if (wrong) this.fail('what ran before a loss runs after it', wrong);
     const known = this.known.get(uuid);
     if (known === undefined || this.terminated.has(uuid)) return;
-    // Ordered by a record that the store has forgotten since, and whose client was told so.
+    // The order came from a record that the store has since forgotten, and its client saw it.
     const builtBy = this.fleet.machines.get(host)?.disk.get(uuid)?.attempt;
     if (this.forgiven.has(uuid) && this.#givenUp.has(`${uuid} on ${host}, attempt ${builtBy}`)) return;
     const { latest } = known;
@@ -991,7 +996,7 @@ export class Checker {
 
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-/** States that an instance is in because somebody asked for it. */
+/** States that only a requested operation leads to. */
 const OPERATED: readonly Instance['state'][] = [
   'stopping',
   'starting',
@@ -1002,12 +1007,12 @@ const OPERATED: readonly Instance['state'][] = [
   'migrating',
 ];
 
-/** Whether it goes to another host because its request says so, for when its own is dead. */
+/** True if its rebuild policy evacuates it from a dead host. */
 function isByPolicy({ state, requestSpec }: Instance): boolean {
   return state === 'rebuilding' && requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }
 
-/** Groups with a policy that is kept when a claim is committed: two members on one host, or none on which all can be. */
+/** True if the policy is broken: two members on one host, or no host that all can be on. */
 function isBrokenPolicy(members: readonly (readonly string[])[], groupId: string): boolean {
   const hosts = members.flat();
   if (groupId.endsWith('anti-affinity')) return new Set(hosts).size < hosts.length;
@@ -1018,10 +1023,10 @@ export function allocationsOf({ allocations, projectId }: Consumer): string {
   return JSON.stringify([allocations, projectId]);
 }
 
-/** A decision of a client of the placement API on a provider. */
+/** A write of a placement API client on a provider. */
 export type Decision = 'reserves' | 'hasTrait' | 'isInAggregate';
 
-/** Decisions of clients of the placement API on a provider, as far as their writes were acknowledged. */
+/** Acknowledged writes of placement API clients on a provider. */
 export type Decisions = {
   readonly [D in Decision]?: true;
 };

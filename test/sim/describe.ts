@@ -48,10 +48,10 @@ const DESCRIPTIONS: Readonly<Record<string, (body: Uint8Array) => string>> = {
   },
 };
 
-/** Of bodies that were described before: a message is noted at each end of each link that it crosses. */
+/** Cache by body: a message is noted at each end of each link that it crosses. */
 const described = new WeakMap<Uint8Array, string>();
 
-/** A message in words: its type without its package, and which instances it is about. */
+/** A message in words: its type without its package, and the instances that it names. */
 export function describeMessage(message: Message): string {
   const before = described.get(message.body);
   if (before !== undefined) return before;

@@ -12,26 +12,26 @@ import { Machine, type MachineEvent } from './machine';
 import { AGENT, CONDUCTOR, REFERRING, SCHEDULER } from './settings';
 import { type Member, Processes } from './world/processes';
 
-/** Of each agent, the machines that it carries. */
+/** The machines that each agent carries. */
 const AGENTS: Readonly<Record<string, readonly string[]>> = {
   'agent-h1': ['h1'],
   'agent-h2': ['h2'],
   'agent-rack': ['rack-1', 'rack-2'],
 };
-/** The processes of Berth, and those of others: tenants, an operator, another consumer of the placement store. */
+/** Processes of Berth, and those of others: tenants, an operator, another consumer of the placement store. */
 export const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor-2', ...Object.keys(AGENTS)];
 export const OTHERS = ['tenant-a', 'tenant-b', 'operator', 'nova'];
 const VCPUS_PER_HOST = 4;
-/** Its machine, and the other machine of its name, have providers below the root. */
+/** The host whose machine, and its clone's, have providers below the root. */
 export const TREE_HOST = 'h2';
 
-/** All of Berth on virtual time, several of each, with those who use it. */
+/** All of Berth on virtual time, several processes of each service, with their clients. */
 export class Fleet extends Processes {
   readonly machines: ReadonlyMap<string, Machine>;
   readonly broker: SimulatedBroker;
   readonly server: StoreServer;
   readonly services = SERVICES;
-  /** Of the world itself, behind all links. */
+  /** The world's own bus, behind all links. */
   readonly observer: Bus;
   onMachineEvent: (event: MachineEvent) => void = () => {};
   /** An agent is started a second time, on other machines. */
@@ -53,7 +53,7 @@ export class Fleet extends Processes {
   /** Starts everything. */
   async start(): Promise<void> {
     await this.observer.declare(BUILD_REQUESTS);
-    // As when an agent is enrolled: services declare.
+    // Agents' queues exist from enrolment on; services declare them.
     for (const agent of Object.keys(AGENTS)) await this.observer.declare(agentQueue(serviceHostOf(agent)));
     for (const name of [...SERVICES, ...OTHERS]) this.launch(name);
   }
@@ -72,19 +72,19 @@ export class Fleet extends Processes {
     });
   }
 
-  /** Whether the second of an agent's processes is there. */
+  /** True if the agent's second process is alive. */
   hasClone(agent: string): boolean {
     return this.members.get(`${agent}-clone`)?.process.isAlive === true;
   }
 
-  /** Whether a machine has an agent that works. */
+  /** True if the machine has a working agent. */
   isCarried(machine: string): boolean {
     return Object.entries(AGENTS).some(([agent, hosts]) => {
       return hosts.includes(machine) && this.member(agent).process.isAlive;
     });
   }
 
-  /** The agents that are there, or will be. */
+  /** Agents that run, or will again. */
   presentAgents(): string[] {
     return Object.keys(AGENTS).filter((name) => !this.isGone(name));
   }
@@ -97,7 +97,7 @@ export class Fleet extends Processes {
       DEAD_LETTER_QUEUE,
       async ({ type, body, id, identity, headers }) => {
         const queue = headers?.['berth-queue'] ?? '';
-        // Nobody waits for it any more, or it was refused again.
+        // It has expired, or was refused again.
         if (headers?.['berth-error-reason'] === 'expired' || putBack.has(id)) return ACK;
         putBack.add(id);
         await this.observer.cast(queue, { type, body }, { id, onBehalfOf: identity }).catch(() => {});
@@ -107,7 +107,7 @@ export class Fleet extends Processes {
     this.time.at(this.time.nowMs + 100, () => void subscription.cancel());
   }
 
-  /** Takes all dead letters; their ids. */
+  /** Takes all dead letters; resolves to their ids. */
   async takeDeadLetters(): Promise<ReadonlySet<string>> {
     const ids = new Set<string>();
     const subscription = await this.observer.consume(DEAD_LETTER_QUEUE, async ({ id }) => {
@@ -157,12 +157,12 @@ export class Fleet extends Processes {
   }
 }
 
-/** The name of a service host, in that of its agent's process: `agent-h1`, `agent-h1-clone`. */
+/** The service host of an agent's process: `agent-h1`, `agent-h1-clone`. */
 function serviceHostOf(agent: string): string {
   return agent.split('-')[1] ?? '';
 }
 
-/** The broker's user of a process. A cloned machine has that of the machine that it was cloned from. */
+/** The broker's user of a process. A cloned machine uses that of its original. */
 function userOfProcess(name: string): string {
   const [kind] = name.split('-');
   if (kind === 'tenant') return userOf({ kind: 'project', projectId: name });

@@ -5,25 +5,25 @@ import type { Checker } from './checker';
 import type { Fleet } from './fleet';
 import { agentOf, CONDUCTOR, HOSTS } from './settings';
 
-/** What is kept in several places, and grows with what happens. */
+/** Amounts of stored data that must not grow at rest. */
 interface Kept {
-  /** Of the placement store: rises with each commit. */
+  /** Revision of the placement store: each commit raises it. */
   readonly revision: number;
   readonly deadLetterCount: number;
 }
 
-/** How long nothing is to be written: longer than reports, audits and sweeps take to come round. */
+/** The time in which nothing may be written: longer than the intervals of reports, audits and sweeps. */
 export const STILL_MS = 6_000;
-/** How long a doubt is shown that nobody finds any more, and until an audit looks. */
+/** The time for which a doubt outlives its cause, until an audit looks. */
 const DOUBT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DOUBT_MS) + 2 * Number(CONDUCTOR.BERTH_CONDUCTOR_AUDIT_INTERVAL_MS);
 
-/** What is kept now. An order that has expired goes to the dead letters when somebody looks at its queue; RabbitMQ looks by itself. */
+/** Measures the stored data. An expired order becomes a dead letter when its queue is read; RabbitMQ does so by itself. */
 export async function measureKept({ server, observer }: Fleet): Promise<Kept> {
   for (const host of HOSTS) await confirmed(observer.depth(agentQueue(agentOf(host).replace('agent-', '')).name));
   return { revision: await server.stores.placement.revision(), deadLetterCount: await observer.depth(DEAD_LETTERS) };
 }
 
-/** A fleet at rest writes nothing, and keeps nothing of what is over. */
+/** A fleet at rest writes nothing, and keeps no data of ended instances. */
 export async function checkGrowth(fleet: Fleet, checker: Checker, before: Kept): Promise<void> {
   const grows = (what: string) => checker.fail('nothing grows without bound', what);
   const { revision, deadLetterCount } = await measureKept(fleet);

@@ -13,49 +13,47 @@ import type {
 import type { Journal } from '../../services/compute-agent/host/journal';
 import { memoryJournal } from '../../services/compute-agent/memory-journal';
 
-/** What somebody did to a machine, for those who check it. */
+/** An event on a machine, for its checkers. */
 export interface MachineEvent {
   readonly kind: 'begins' | 'built' | 'destroyed' | 'exited' | 'stopped' | 'started';
   readonly machine: string;
   readonly uuid: string;
 }
 
-/** How long it takes at most to stop, or to start again. */
+/** Longest time of a stop or a start. */
 const POWER_MS = 300;
-/** How long a build takes at most, and which share of them fails. */
+/** Longest time of a build, and the share of builds that fail. */
 const BUILD_MS = 900;
 const FAILURE_SHARE = 0.15;
 
-/** What an instance uses of a machine, by the names of its providers. */
+/** An instance's use of a machine, by the names of its providers. */
 export type Use = InstanceToBuild['claimed'];
 
 export interface Workload extends RunningWorkload {
   readonly use: Use;
 }
 
-/** All on the host itself; or on two NUMA nodes with half of the VCPUs each, with a device below one of them. */
+/** `flat`: everything on the host itself; `tree`: two NUMA nodes with half of the VCPUs each, one with a device below it. */
 export type Shape = 'flat' | 'tree';
 
-/** What may go, come back and move below another on a machine that is a tree. */
+/** Providers of a tree that may disappear, come back and move. */
 export const PARTS = ['numa0', 'numa1', 'gpu'] as const;
 
-/**
- * The hardware of one host: what runs on it, and its disk. It outlives the agent's process, as processes and disks do.
- */
+/** The hardware of one host: its workloads and its disk. It outlives the agent's process, as on a real host. */
 export class Machine {
   readonly running = new Map<string, Workload>();
-  /** What does not run and is kept. */
+  /** Workloads that were stopped and are kept. */
   readonly stopped = new Map<string, Workload>();
   building: ReadonlyMap<string, Use> = new Map();
   readonly #journal = memoryJournal();
-  /** All that was ever on its disk, as it was last: an agent that means harm keeps it. */
+  /** The last journal entry of every instance it ever had: a malicious agent keeps them. */
   readonly remembered = new Map<string, TrackedInstance>();
   readonly #takenOut = new Set<string>();
   #gpuAt = 'numa0';
   #share = 1;
 
   constructor(
-    /** The name of its host; two machines of one name are told apart by an ending. */
+    /** The name of its host; a second machine of that name has an ending. */
     readonly name: string,
     private readonly vcpus: number,
     readonly shape: Shape,
@@ -67,7 +65,7 @@ export class Machine {
     return this.#journal.instances;
   }
 
-  /** What it has now. */
+  /** Its present capacity. */
   capacity(): HostCapacity {
     const vcpus = Math.floor(this.vcpus * this.#share);
     const MEMORY_MB = inventory(vcpus * 1_024);
@@ -80,13 +78,13 @@ export class Machine {
     return { inventories: { MEMORY_MB }, nested, ...rest };
   }
 
-  /** Of one of its providers; undefined when it is not there. */
+  /** Inventories of one of its providers; undefined when that is absent. */
   inventoriesOf(part: string): Inventories | undefined {
     const { inventories, nested } = this.capacity();
     return part === '' ? inventories : nested.find(({ name }) => name === part)?.inventories;
   }
 
-  /** Has only a share of what it is built with. */
+  /** Shrinks it to a share of its capacity. */
   resize(share: number): void {
     this.#share = share;
   }
@@ -99,7 +97,7 @@ export class Machine {
     this.#takenOut.delete(part);
   }
 
-  /** The device is below another node. */
+  /** Moves the device below the other node. */
   moveGpu(): void {
     this.#gpuAt = this.#gpuAt === 'numa0' ? 'numa1' : 'numa0';
   }
@@ -107,14 +105,14 @@ export class Machine {
   /** A driver for one run of the agent. */
   driver({ clock, random }: SimulatedProcess): Driver & { readonly moves: DriverMoves } {
     const { name: machine, running, stopped } = this;
-    // What an earlier run was building is gone with it.
+    // Builds of an earlier run are gone with it.
     const building = new Map<string, Use>();
     this.building = building;
     const driver: Driver & { readonly moves: DriverMoves } = {
       capacity: () => this.capacity(),
       build: async (instance: InstanceToBuild, signal: AbortSignal) => {
         const fails = random.next() < FAILURE_SHARE;
-        // A conductor that can not open what was sealed says nothing of providers: then all is the root's.
+        // A conductor that can't open the sealed request names no providers: everything is claimed on the root.
         const isSaid = Object.keys(instance.claimed).length > 0;
         const use = isSaid ? instance.claimed : { '': instance.resources };
         building.set(instance.uuid, use);
@@ -131,7 +129,7 @@ export class Machine {
         const workload = running.get(uuid);
         await sleep(clock, random.next() * POWER_MS);
         if (workload === undefined) return;
-        // If it stopped by itself meanwhile, it is stopped, and kept.
+        // It is stopped and kept even if it has exited meanwhile.
         running.delete(uuid);
         stopped.set(uuid, workload);
         this.onEvent({ kind: 'stopped', machine, uuid });
@@ -208,7 +206,7 @@ export class Machine {
     };
   }
 
-  /** An instance stops by itself; one that was being stopped is kept, whether its agent lives or not. */
+  /** An instance exits by itself; one that was being stopped is kept, whether its agent lives or not. */
   exit(uuid: string): void {
     const workload = this.running.get(uuid);
     if (workload === undefined) return;
@@ -218,7 +216,7 @@ export class Machine {
     this.#exited(uuid, 'exit code 1');
   }
 
-  /** The machine is new, or booted again from another disk, empty unless given: nothing runs, and what is kept is on the disk. */
+  /** The machine is replaced, or boots from another disk, empty by default: nothing runs, and the disk holds the journal. */
   replace(disk: ReadonlyMap<string, TrackedInstance> = new Map()): void {
     for (const uuid of this.running.keys()) this.onEvent({ kind: 'exited', machine: this.name, uuid });
     const before = new Map([...this.running, ...this.stopped]);

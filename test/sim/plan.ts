@@ -58,7 +58,7 @@ import { HOSTS } from './settings';
 import { drawPlan, type Kind, kind, type Action as PlannedAction } from './world/draw-plan';
 import { byHowMuch, faultsOf, takeStoreAway, usualFaults } from './world/faults';
 
-/** Something that the world does to the fleet. */
+/** A planned action on the fleet. */
 export type Action = PlannedAction<World>;
 
 const faults = faultsOf<World>({
@@ -71,7 +71,7 @@ const faults = faultsOf<World>({
       fleet,
 });
 
-/** What can happen. */
+/** Kinds of actions on a fleet. */
 const KINDS = {
   build: kind(1, 60, build),
   terminate: kind(1, 25, terminate),
@@ -199,7 +199,7 @@ function buildOneAsLimited(random: Random): Action['perform'] {
 
 function requestOf(random: Random, uuidsIn: Request['uuidsIn']): Request {
   const policy = random.next() < 0.25 ? pick(random, ['affinity', 'anti-affinity'] as const) : undefined;
-  // Of the same name in each project, as when two tenants choose the same word.
+  // The group has the same name in each project, as two tenants may choose the same word.
   return requestIn(policy && { id: policy, policy, maxPerHost: 1 }, tenant(random), random, uuidsIn);
 }
 
@@ -221,7 +221,7 @@ function terminateForeign(random: Random): Action['perform'] {
   };
 }
 
-/** A tenant orders a destruction itself. (That it reaches the queue at all, real brokers do not allow.) */
+/** A tenant orders a destruction itself. (Real brokers do not even let it into the queue.) */
 function orderAsTenant(random: Random): Action['perform'] {
   const place = random.next();
   return (world) => {
@@ -233,7 +233,7 @@ function orderAsTenant(random: Random): Action['perform'] {
   };
 }
 
-/** The agent of one host says that the instance of another is lost. */
+/** The agent of one host reports the instance of another lost. */
 function reportForAnother(random: Random): Action['perform'] {
   const place = random.next();
   return (world) => {
@@ -249,7 +249,7 @@ function reportForAnother(random: Random): Action['perform'] {
   };
 }
 
-/** Two first members of a group, which two schedulers place at the same time. */
+/** Two first members of a group, placed concurrently by two schedulers. */
 function beginGroup(random: Random): Action['perform'] {
   const who = tenant(random);
   const group = { id: `${random.uuid()} affinity`, policy: 'affinity', maxPerHost: 1 } as const;
@@ -282,7 +282,7 @@ function buildBesideMove(random: Random): Action['perform'] {
   };
 }
 
-/** The first members of a group that spreads over two racks, which two schedulers place at the same time. */
+/** The first members of a group that spreads over two racks, placed concurrently by two schedulers. */
 function beginGroupOverRacks(random: Random): Action['perform'] {
   const who = tenant(random);
   const spread = { by: 'rack', maxSkew: 1 };
@@ -296,7 +296,7 @@ function beginGroupOverRacks(random: Random): Action['perform'] {
   };
 }
 
-/** One or two instances that want a zone, which may have no host yet. */
+/** One or two instances for a zone, which may have no host yet. */
 function buildInZone(random: Random): Action['perform'] {
   const uuids = Array.from({ length: 1 + randomInt(random, 2) }, () => random.uuid());
   const who = tenant(random);
@@ -306,7 +306,7 @@ function buildInZone(random: Random): Action['perform'] {
   return (world) => send(world, request);
 }
 
-/** Some members, most of them with so few hosts to try that one may fail for good; now and then one is terminated soon. */
+/** A gang, mostly with so few alternates that a member may fail for good; sometimes one is terminated early. */
 function buildGang(random: Random): Action['perform'] {
   const uuids = Array.from({ length: 2 + randomInt(random, 3) }, () => random.uuid());
   const who = tenant(random);
@@ -323,7 +323,7 @@ function buildGang(random: Random): Action['perform'] {
   };
 }
 
-/** Some of one shape, each by itself, which wait when there is no room. */
+/** Several requests of one shape that wait when there is no capacity. */
 function buildThatWaits(random: Random): Action['perform'] {
   const who = tenant(random);
   const requests = Array.from({ length: 1 + randomInt(random, 4) }, () => {
@@ -335,14 +335,14 @@ function buildThatWaits(random: Random): Action['perform'] {
   };
 }
 
-/** One that takes the place of others. */
+/** A preemptor. */
 function buildThatPreempts(random: Random): Action['perform'] {
   const uuid = random.uuid();
   const request = { ...requestIn(undefined, tenant(random), random, () => [uuid]), admission: aPreemptor(random) };
   return (world) => send(world, request);
 }
 
-/** More than there is room for, most of which may be requeued; then one that takes others' places, and some end. */
+/** More instances than the fleet has capacity for, most of which may be requeued; then a preemptor, and some end. */
 function fleetIsCrowded(random: Random): Action['perform'] {
   const who = tenant(random);
   const crowd = Array.from({ length: 9 }, () => {
@@ -365,7 +365,7 @@ function fleetIsCrowded(random: Random): Action['perform'] {
   };
 }
 
-/** One for which several must make room, or several at once, on a fleet with many that may. */
+/** A preemptor that needs several victims, or several preemptors, on a fleet with many possible victims. */
 function severalMakeRoom(random: Random): Action['perform'] {
   const who = tenant(random);
   const small = Array.from({ length: 6 }, () => {
@@ -389,7 +389,7 @@ function severalMakeRoom(random: Random): Action['perform'] {
   };
 }
 
-/** Of a tenant who may have borrowed what it asks for, or take back what it has lent. */
+/** A request of a cohort's member, which may borrow for it or reclaim. */
 function buildOfCohort(random: Random, who: string): Action['perform'] {
   const uuids = Array.from({ length: 1 + randomInt(random, 2) }, () => random.uuid());
   const admissionOf = pick(random, [() => undefined, anAdmission, aPreemptor, aPreemptor]);
@@ -397,7 +397,7 @@ function buildOfCohort(random: Random, who: string): Action['perform'] {
   return (world) => send(world, request);
 }
 
-/** A client that changes its mind at once. */
+/** A client terminates its request at once. */
 function buildAndTerminate(random: Random): Action['perform'] {
   const uuid = random.uuid();
   const request = requestOf(random, () => [uuid]);
@@ -409,7 +409,7 @@ function buildAndTerminate(random: Random): Action['perform'] {
   };
 }
 
-/** A client changes its mind while a scheduler's claim is on its way. */
+/** A client terminates its request while a scheduler's claim is under way. */
 function terminateDuringClaim(random: Random): Action['perform'] {
   const uuid = random.uuid();
   const request = requestOf(random, () => [uuid]);
@@ -430,8 +430,8 @@ function terminateDuringClaim(random: Random): Action['perform'] {
 }
 
 /**
- * A copy of an order to build comes when what it built is destroyed and its agent is away, and is there when the agent comes
- * back: after its record was forgotten.
+ * A copy of a build order arrives while its agent is away and after the instance was destroyed and its record forgotten; the agent finds it
+ * on its return.
  */
 function ordersOutliveRecords(random: Random): Action['perform'] {
   const uuid = random.uuid();
@@ -446,7 +446,7 @@ function ordersOutliveRecords(random: Random): Action['perform'] {
   };
 }
 
-/** An instance is destroyed, its agent is started again, and a copy of the order to build it comes within its deadline. */
+/** An instance is destroyed, its agent restarts, and a copy of its build order arrives within the deadline. */
 function ordersOutliveInstances(random: Random): Action['perform'] {
   const uuid = random.uuid();
   const request = requestOf(random, () => [uuid]);
@@ -461,7 +461,7 @@ function ordersOutliveInstances(random: Random): Action['perform'] {
   };
 }
 
-/** A client names an instance by the uuid of somebody else's consumer. */
+/** A client uses the uuid of another's consumer for an instance. */
 function buildForeign(random: Random): Action['perform'] {
   const which = random.next();
   const request = requestOf(random, ({ checker }) => {
@@ -473,7 +473,7 @@ function buildForeign(random: Random): Action['perform'] {
 
 function buildAgain(random: Random): Action['perform'] {
   const which = random.next();
-  // Some copies come only after what they asked for is forgotten.
+  // Some copies arrive only after the record of their request is forgotten.
   const afterMs = random.next() < 0.5 ? 0 : 18_000 + random.next() * 10_000;
   return ({ fleet, checker }) => {
     const { requests } = checker;
@@ -503,7 +503,7 @@ function workloadExits(random: Random): Action['perform'] {
   };
 }
 
-/** Conductors are upgraded while they hold messages that they can not settle. */
+/** Conductors are upgraded while they hold messages that they can't settle. */
 function stopDuringOutage(random: Random): Action['perform'] {
   const uuid = random.uuid();
   const request = requestOf(random, () => [uuid]);
@@ -550,13 +550,13 @@ function hostDisabled(random: Random): Action['perform'] {
   };
 }
 
-/** A fail-over to a replica that lags, or an older snapshot that was put back: of a second, or of hours. */
+/** A fail-over to a replica that lags, or a restored snapshot: by a second, or by hours. */
 function storeGoesBack(random: Random): Action['perform'] {
   const byMs = byHowMuch(random);
   return ({ fleet, checker }) => void checker.storeGoesBackTo(fleet.time.nowMs - byMs);
 }
 
-/** A second process of an agent on another machine, as when a machine was cloned; it ends after a while. */
+/** A second process of an agent on another machine, as after a machine was cloned; it ends after a while. */
 function secondAgent(random: Random): Action['perform'] {
   const agent = pick(random, ['agent-h1', 'agent-h2']);
   const forMs = 500 + random.next() * 8_000;

@@ -5,13 +5,13 @@ import { START_MS } from './world/processes';
 import type { RunOptions, RunResult, Violation } from './world/run';
 import { runSeed, worldOf } from './world/worlds';
 
-/** A run that broke an invariant, with as little as it takes to break it. */
+/** A run that broke an invariant, shrunk. */
 export interface Failure extends RunOptions {
   readonly violation: Violation;
   readonly result: RunResult;
 }
 
-/** Leaves out of a failed run whatever it fails without, in the same way: with the same sentence, of whichever instance. */
+/** Removes every action without which a run fails in the same way: with the same message, about any instance. */
 export async function shrinkFailure(options: RunOptions, broken: Violation): Promise<Failure> {
   const numbers = (await planNumbers(options)).filter((number) => options.kept?.includes(number) ?? true);
   const kept = await shrink(numbers, async (part) => {
@@ -32,7 +32,7 @@ async function planNumbers(options: RunOptions): Promise<number[]> {
   return plan.map(({ number }) => number);
 }
 
-/** A failure for people: what is wrong, who did what before, and the command that does it again. */
+/** A failure in words: the violation, the messages before it, and the command that repeats it. */
 export function explainFailure(failure: Failure, mutant?: string): string {
   const { world, seed, actionCount, kept, focus, violation, result } = failure;
   const named = nameInstances(result.history.entries);
@@ -56,12 +56,12 @@ export function explainFailure(failure: Failure, mutant?: string): string {
   ].join('\n');
 }
 
-/** Nodes of a ring that a sentence names. */
+/** The nodes of a ring that a message names. */
 function nodesIn(text: string): string[] {
   return text.match(/\bnode-\d+\b/g) ?? [];
 }
 
-/** What is about other instances is left out, and routine: reports, reads, confirms. */
+/** True for entries about these instances that are not routine, such as reports, reads and confirms. */
 function isTold({ from, to, what }: Entry, uuids: readonly string[]): boolean {
   if (from === to) {
     const isSaying = what.startsWith('says:');
@@ -82,7 +82,7 @@ function shortened(entries: readonly Entry[]): readonly Entry[] {
   return entries.slice(-MOST_LINES);
 }
 
-/** Short names for uuids, in the order in which they come up: `i1`, `i2`, ... */
+/** Short names for uuids, by first appearance: `i1`, `i2`, ... */
 function nameInstances(entries: readonly Entry[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const { what } of entries) {
@@ -92,7 +92,7 @@ function nameInstances(entries: readonly Entry[]): Map<string, string> {
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
-/** A node that does something by itself. */
+/** A node that acts by itself. */
 const NODE = /^node-\d+$/;
 const EACH_UUID = new RegExp(UUID, 'g');
 
@@ -101,7 +101,7 @@ function rename(entry: Entry, names: ReadonlyMap<string, string>): Entry {
   return { atMs, from: laneOf(from), to: laneOf(to), what: renameText(what, names) };
 }
 
-/** Short enough for a lane. */
+/** A name short enough for a lane. */
 function laneOf(party: string): string {
   return party.replace('conductor', 'cond').replace('scheduler', 'sched');
 }

@@ -9,16 +9,16 @@ import { START_MS } from './world/processes';
 import { begin, type RunOptions, type RunResult, resultOf, type World } from './world/run';
 
 /**
- * How long nothing happens to the fleet before it must be at rest. A host that was evacuated at the last answers after 55 s;
- * what it destroys while its first report says that it runs there is adopted and found lost by the fourth, 13 s later.
+ * Quiet time before the fleet must be at rest. A host that was evacuated late answers after 55 s; an instance that it destroys while its
+ * first report names it is adopted, and found lost by the fourth report, 13 s later.
  */
 const QUIET_MS = 46_000;
-/** From a claim that is made again until two reports lack its instance. */
+/** From a renewed claim until two reports lack its instance. */
 const MISSED_MS = 13_000;
-/** Longer than a scheduler has to answer. */
+/** Longer than the timeout of a scheduler's answer. */
 const TRY_MS = 1_500;
 
-/** One cell with its hosts, and all that tenants and operators do there. */
+/** One cell with its hosts, its tenants and its operators. */
 export const FLEET: World = {
   kinds: KIND_NAMES,
   parties: [...OTHERS, 'broker', ...SERVICES, 'store', 'h1', 'h2', 'rack-1', 'rack-2', 'world'],
@@ -36,19 +36,19 @@ async function runFleet({ seed, actionCount, kept, focus }: RunOptions): Promise
   fleet.heal();
   buryDeadHosts({ fleet, checker });
   await runUntil(START_MS + HORIZON_MS + QUIET_MS - STILL_MS);
-  // Who had to wait for a dead keeper of the queue has its time then.
+  // Requests that waited for a dead keeper of the queue are served then.
   await runUntilOver(() => checker.limitsOverAtMs());
   const latestMs = fleet.time.nowMs + MISSED_MS;
   await runUntilOver(() => Math.min(checker.claimedAgainAtMs + MISSED_MS, latestMs));
   const before = await measureKept(fleet);
   await runUntil(fleet.time.nowMs + STILL_MS);
-  // What no other host takes is tried again as long as its host is dead: a fleet is at rest in between.
+  // An instance of a dead host that no other host takes is tried again and again: the fleet is at rest in between.
   await runUntilOver(() => checker.triedByPolicyAtMs + TRY_MS);
   if (checker.violation === undefined) {
     await checkGrowth(fleet, checker, before);
     await checkAtRest(fleet, checker);
   }
-  // What still waits for a signal would keep the whole fleet in memory.
+  // Requests that still wait for a signal would keep the whole fleet in memory.
   fleet.server.close();
   return resultOf({ fleet, checker }, plan);
 }

@@ -47,13 +47,13 @@ const HELP = `npm run sim -- [options]
   --brief         failures in one line, not shrunk
   --json          one line of JSON at the end`;
 
-/** Of a long run, how far it is. */
+/** Progress of a long run is printed this often. */
 const SEEDS_TO_TELL = 500;
 
 const actionCount = Number(values.steps);
 const threadCount = Number(values.jobs);
 
-/** `npm run sim`: runs seeds, or mutants, and ends with 1 when an invariant broke, or a mutant broke none. */
+/** `npm run sim`: runs seeds or mutants; exits with 1 when an invariant broke, or a mutant broke none. */
 async function main(): Promise<number> {
   if (values.help) {
     print(HELP);

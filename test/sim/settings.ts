@@ -1,5 +1,5 @@
 /* Settings of the simulated fleet: seconds where real fleets have minutes, so that all deadlines pass in a short run. */
-/** The metadata, and the taint, by which hosts of an aggregate take nobody. */
+/** The metadata key, and the taint, of aggregates whose hosts take no instances. */
 export const BAR = 'barred';
 
 export const SCHEDULER = {
@@ -11,7 +11,7 @@ export const SCHEDULER = {
   BERTH_SCHEDULER_NOMINATION_MS: '8000',
 };
 
-/** Of one of the two: its alternates refer to the store, which keeps that for less than a build may take. */
+/** Settings of one of two schedulers: its alternates refer to the store, which forgets them sooner than a build may end. */
 export const REFERRING = {
   BERTH_SCHEDULER_ALLOCATION_REQUESTS: 'reference',
   BERTH_SCHEDULER_REFERENCE_TTL_MS: '2000',
@@ -43,10 +43,10 @@ export const AGENT = {
   BERTH_AGENT_DRAIN_TIMEOUT_MS: '1000',
 };
 
-/** How long a host is held without another accepted report. */
+/** The time that a host is held without another accepted report. */
 export const LEASE_MS = 3 * Number(AGENT.BERTH_AGENT_REPORT_INTERVAL_MS);
 
-/** Processes' clocks are the world's, less what the way to the store takes. */
+/** Difference of the processes' clocks to the world's: the way to the store. */
 export const CLOCK_TOLERANCE_MS = 1_500;
 
 /** The ordinary hosts, and those that one process carries. */
@@ -57,20 +57,18 @@ export function agentOf(host: string): string {
   return `agent-${host.split('-')[0]}`;
 }
 
-/** No operator has an aggregate of this uuid. */
+/** The uuid of no operator's aggregate. */
 export const LIE_AGGREGATE = '11e00000-0000-4000-8000-000000000000';
 
-/** By its name, the uuid of each rack. */
+/** The uuid of each rack, by name. */
 export const RACKS = {
   r1: 'aaaaaaaa-0000-4000-8000-000000000001',
   r2: 'aaaaaaaa-0000-4000-8000-000000000002',
 } as const;
 
-/** The names of all racks. */
 export const RACK_NAMES = Object.keys(RACKS) as readonly (keyof typeof RACKS)[];
 
-/** The tenants. */
 export const TENANTS = ['tenant-a', 'tenant-b'];
 
-/** The name of all instances of a tenant: others are never told of it. */
+/** The name of all instances of a tenant; other tenants must never see it. */
 export const nameOf = (who: string) => `an instance of ${who}`;

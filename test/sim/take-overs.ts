@@ -5,44 +5,44 @@ import type { Fleet } from './fleet';
 import { agentOf, CLOCK_TOLERANCE_MS, LEASE_MS } from './settings';
 
 /**
- * Which hosts another machine's agent takes over while their holder can not be heard: it stands still, is cut off, or no
- * report of it was accepted for as long as its lease lasts. What runs there by then is lost for all others.
+ * Hosts that another machine's agent takes over while their holder is silent: paused, cut off, or without an accepted report for the length
+ * of its lease. Instances that run there by then count as lost.
  */
 export class TakeOvers {
   /** The process that held a host before another machine's agent wanted it. */
   readonly #holders = new Map<string, SimulatedProcess>();
   readonly #epochs = new Map<string, number>();
-  /** When the report was sent that renewed a host's lease last. */
+  /** Time of sending of the report that last renewed each host's lease. */
   readonly #renewedAtMs = new Map<string, number>();
-  /** When the last report of a host was sent that was accepted. */
+  /** Time of sending of each host's last accepted report. */
   readonly #reportedAtMs = new Map<string, number>();
   readonly #lost = new Set<string>();
-  /** Hosts that a conductor has fenced, and that were not heard since. */
+  /** Hosts that a conductor has fenced and that were silent since. */
   readonly #fenced = new Set<string>();
 
   constructor(private readonly fleet: Fleet) {}
 
-  /** Whether an instance ran on a host when it was taken over. */
+  /** True if the instance ran on the host when that was taken over. */
   has(uuid: string, host: string): boolean {
     return this.#lost.has(`${uuid} on ${host}`);
   }
 
-  /** Whether a host's agent was heard so recently that it holds the host. */
+  /** True if the host's agent reported so recently that it holds the host. */
   isAlive(host: string): boolean {
     return this.fleet.time.nowMs - (this.#reportedAtMs.get(host) ?? 0) < LEASE_MS - CLOCK_TOLERANCE_MS;
   }
 
-  /** True when a host is dead to the store: a conductor has fenced it, and its agent is not back. */
+  /** True while a conductor has fenced the host, and its agent is not back. */
   isFenced(host: string): boolean {
     return this.#fenced.has(host);
   }
 
-  /** The store goes back: what it heard since is lost. */
+  /** The store goes back: later reports are lost. */
   storeGoesBackTo(atMs: number): void {
     for (const [host, reportedAtMs] of this.#reportedAtMs) if (reportedAtMs > atMs) this.#reportedAtMs.delete(host);
   }
 
-  /** Hears of an effect on the stores. */
+  /** Takes an effect on the stores. */
   onWrite({ name: by, atMs }: Asking, what: string, result: unknown): void {
     const [name, ...hosts] = what.split(/,? /);
     if (name === 'acquireHosts') {

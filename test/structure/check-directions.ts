@@ -5,16 +5,16 @@ import type { SourceFile } from './source-files';
  * (`npm:ioredis`), a module of Node (`node:fs`) or a global (`global:Date.now`); `*` is any one step of a path.
  */
 export interface Rule {
-  /** What the rule says, for whoever breaks it. */
+  /** The rule in words, for the message of a breach. */
   readonly says: string;
-  /** The files that it binds, and among them those that it does not. */
+  /** Files that the rule binds; `except` exempts some of them. */
   readonly of: readonly string[];
   readonly except?: readonly string[];
-  /** Of the repository's own files, these and those of `of` are all that they may use. */
+  /** Together with `of`, the only files of the repository that they may use. */
   readonly only?: readonly string[];
-  /** They use none of these. */
+  /** Files, packages and globals that they may not use. */
   readonly never?: readonly string[];
-  /** An arrow turned round, `from -> to`, which the check must find: tested for each rule. */
+  /** A forbidden use, `from -> to`, that the check must find: tested for each rule. */
   readonly breach: string;
 }
 
@@ -29,7 +29,7 @@ export function breachesOf(rules: readonly Rule[], files: readonly SourceFile[])
   );
 }
 
-/** Whether a rule speaks of a file. */
+/** True if a rule binds a file. */
 export function binds({ of, except = [] }: Rule, path: string): boolean {
   return matches(of, path) && !matches(except, path);
 }

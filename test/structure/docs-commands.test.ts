@@ -10,7 +10,7 @@ import { commandLines } from '../docs-site/command-lines';
 import { readSources } from '../docs-site/repository';
 import { pathsBelow } from './source-files';
 
-/* Every command line of `berth` that stands in a code block of any Markdown file: there is such a command, and it has such flags. */
+/* Every command line of `berth` in a code block of any Markdown file: the command exists, and has those flags. */
 
 const ROOT = join(__dirname, '../..');
 
@@ -24,7 +24,7 @@ const context = {
   exit() {},
 };
 
-/** What is wrong with a command line; undefined when nothing is. */
+/** The problem of a command line; undefined when it has none. */
 async function problemOf(line: string): Promise<string | undefined> {
   const typed = (line.split(/\s[|>&;]/)[0] ?? '').trim().split(/\s+/);
   const { args } = takeGlobalFlags(typed, {});
@@ -65,7 +65,7 @@ const NAMED = /(?<quote>['`]?)\bberth (?<command>[a-z][a-z-]*(?: [a-z][a-z-]*)?)
 /** Names that only look like one: the seed of a uuid. */
 const NO_COMMANDS = ['nested'];
 
-/** The name as far as there can be a command of it: the next word of a sentence is none. */
+/** The name as far as it can be a command: the next word of a sentence is not part of it. */
 async function problemOfName(name: string, isQuoted: boolean): Promise<string | undefined> {
   const [first = '', second = ''] = name.split(' ');
   const entry = CATALOGUE.flatMap(({ commands }) => commands).find((one) => one.name === first);

@@ -33,7 +33,7 @@ it('finds in the sources what the reference is of', () => {
   const htmlOf = (name: string) => site.pages.find(({ address }) => address === `reference/${name}.html`)?.html ?? '';
   expect(htmlOf('metrics')).toContain('berth_bus_dead_letters_total');
   expect(htmlOf('metrics')).toContain('berth_bus_calls_waiting');
-  // Of a log line's fields that stand in the call, and of those that are a constant.
+  // Events of log lines whose fields are in the call, and of those with a constant.
   expect(htmlOf('events')).toContain('bus_connected');
   expect(htmlOf('events')).toContain('bus_unavailable');
   expect(htmlOf('errors')).toContain('no_role');

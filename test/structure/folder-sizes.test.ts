@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import { pathsBelow } from './source-files';
 
-/** What a reader takes in at one look. */
+/** The files that a reader can survey at once. */
 const MOST_FILES = 15;
 
-/** Folders that hold more, and why that is right. */
+/** Folders with more files, and the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'libs/contracts': 'a file for each group of messages, and the few things that codecs share',
   'libs/runtime': 'what every process has, one thing a file: nobody reads it as a whole',
@@ -21,7 +21,7 @@ it('makes no exception that is not needed', () => {
   expect(Object.keys(EXCEPTIONS).filter((folder) => !crowded.has(folder))).toEqual([]);
 });
 
-/** Tests beside their sources do not count; in test/, where they are the sources, they do. */
+/** In test/, tests count as sources; beside sources they don't. */
 function countsByFolder(): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const path of pathsBelow('libs', 'services', 'test')) {

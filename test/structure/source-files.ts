@@ -23,7 +23,7 @@ export function pathsBelow(...folders: readonly string[]): string[] {
   return found.sort();
 }
 
-/** What ships: no tests, nothing that only tests use, nothing generated. */
+/** True for shipped files: no tests, no test helpers, nothing generated. */
 export function isProduction(path: string): boolean {
   const isTest = path.endsWith('.test.ts') || /\/(testing|stories)\//.test(path);
   return !isTest && !path.includes('/generated/') && !path.startsWith('test/');

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { parseSync } from '@swc/core';
 import { isProduction } from '../../structure/source-files';
 
-/** A call in the sources: of what, and its arguments as far as they are texts. */
+/** A call in the sources: its function, and the arguments that are literal texts. */
 export interface Call {
   readonly path: string;
   /** `counter` of `metrics.counter(...)`, `BerthError` of `new BerthError(...)`. */
   readonly of: string;
   readonly texts: readonly (string | undefined)[];
-  /** The `event` of a log message's fields, written in the call or in the constant that it is given. */
+  /** The `event` of a log message's fields, from the call or from the constant that it names. */
   readonly event: string | undefined;
 }
 
@@ -22,10 +22,10 @@ interface Node {
   readonly callee?: Node;
   readonly property?: Node;
   readonly arguments?: readonly { readonly expression: Node }[] | null;
-  /** Of a constant: its name, and what it is. */
+  /** Name and value of a constant. */
   readonly id?: Node;
   readonly init?: Node | null;
-  /** Of an object: its fields, each with key and value. */
+  /** Fields of an object. */
   readonly properties?: readonly { readonly key?: Node; readonly value?: unknown }[];
 }
 
@@ -59,13 +59,13 @@ function callsIn(text: string, path: string): Call[] {
   return calls;
 }
 
-/** Of an object with such a field. */
+/** The literal `event` field of an object. */
 function eventIn(object: Node | null | undefined): string | undefined {
   const field = object?.properties?.find(({ key }) => key?.value === 'event');
   return field && textIn(field.value as Node);
 }
 
-/** Of a text, or of several put together with `+`. */
+/** A literal text, or several joined with `+`. */
 function textIn({ type, value, operator, left, right }: Node): string | undefined {
   if (type === 'StringLiteral') return String(value);
   if (type !== 'BinaryExpression' || operator !== '+' || !left || !right) return undefined;

@@ -5,7 +5,7 @@ import { INSTANCE_STATES } from '#libs/domain/instance';
 import type { Call } from './calls';
 import { code, plain, table } from './markdown';
 
-/** Every message and enumeration of the `.proto` files, by package, but for those between Berth's own processes. */
+/** Every message and enumeration of the `.proto` files, by package, except those between Berth's own processes. */
 export function messagesPage(root: string): string {
   const files = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.proto') && !path.includes('/internal/'))
@@ -27,7 +27,7 @@ ${parts.join('\n\n')}
 `;
 }
 
-/** What is told on the exchange `berth.events`. */
+/** Events on the exchange `berth.events`. */
 export function eventsPage(calls: readonly Call[]): string {
   return `# Events
 

@@ -12,7 +12,7 @@ import type { TestServer } from '#libs/testing/servers/server-process';
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 import { queueInfo } from '../fleet/broker-control';
 
-/* Rubbish of every kind in the queues of a conductor: each message must come to an end, and the conductor goes on. */
+/* Malformed messages of every kind in a conductor's queues: each is settled, and the conductor goes on. */
 
 const ROUNDS = 40;
 const LONG = 'h'.repeat(255);
@@ -52,7 +52,7 @@ interface Sent {
 
 const uuid = () => random.uuid();
 
-/** What is right but for what it names. */
+/** A valid message, but for the instances and hosts that it names. */
 function valid(queue: string): Sent {
   const instanceUuid = uuid();
   const host = random.next() < 0.3 ? LONG : 'nowhere';
@@ -85,7 +85,7 @@ function mutated(body: Uint8Array): Buffer {
   return random.next() < 0.3 ? bytes.subarray(0, randomInt(random, bytes.length + 1)) : bytes;
 }
 
-/** Every kind of rubbish, once. */
+/** Every kind of malformed message, once. */
 function rubbish(queue: string): readonly (readonly [body: Buffer, properties: Options.Publish])[] {
   const { type, body } = valid(queue);
   const inFrame = (count: number, id: string, of = type) =>

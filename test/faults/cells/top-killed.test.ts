@@ -7,7 +7,7 @@ import { eventually } from '../../integration/test-cell';
 
 /*
  * Two cells and a top on real servers: processes of the top and of a cell are killed, one after the other, while builds, gangs, moves and
- * ends go through them. What a killed conductor of the top kept for all (its lease lasts half a minute) another goes on with.
+ * terminations go through them. Another conductor of the top continues the duties of a killed one, whose lease lasts half a minute.
  */
 
 const CELLS = ['cell1', 'b'] as const;
@@ -19,7 +19,7 @@ const TOP = {
   BERTH_TOP_CONDUCTOR_RESYNC_INTERVAL_MS: '5000',
   BERTH_TOP_CONDUCTOR_RESERVATION_INTERVAL_MS: '3000',
 };
-/** In this order: each is killed while the others work, and started again. */
+/** In this order; each is restarted while the others work. */
 const KILLED = [
   ['top', 'top-conductor-1'],
   ['top', 'top-scheduler-1'],
@@ -31,7 +31,7 @@ const KILLED = [
   ['top', 'top-conductor-2'],
 ] as const;
 const GANG = 3;
-/** A process that was killed may have kept something for as long as its lease lasts. */
+/** A killed process may hold a lease for so long. */
 const TIMEOUT_MS = 90_000;
 
 let world: CellsWorld;
@@ -60,7 +60,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** What was asked for, by request; each again until its request is taken. */
+/** UUIDs of the instances of each request; a request is repeated until it is taken. */
 const requested: string[][] = [];
 const over = new AbortController();
 
@@ -81,7 +81,7 @@ async function build(count: number): Promise<readonly string[]> {
 const isWhere = async (uuid: string) => (await top.client.instance(uuid)).cell;
 const EXPECTED = ['deadline_exceeded', 'unavailable', 'failed_precondition', 'not_found', 'aborted'];
 
-/** A client that builds, stops, moves to the other cell, and ends most of it, as long as processes are killed. */
+/** A client that builds, stops, moves to the other cell and terminates, while processes are killed. */
 async function work(turn: number): Promise<void> {
   for (let n = turn; !over.signal.aborted; n++) {
     try {
@@ -103,7 +103,7 @@ async function work(turn: number): Promise<void> {
 
 const ENDED: readonly Instance['state'][] = ['error', 'deleted'];
 
-/** What is not as it has to be when all is at rest. */
+/** Violations at rest. */
 async function wrongAtRest(): Promise<string[]> {
   const found: string[] = [];
   const uuids = requested.flat();

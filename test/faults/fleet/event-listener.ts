@@ -6,9 +6,9 @@ import { systemClock } from '#libs/runtime/system';
 const QUEUE = 'events-of-a-listener';
 const RETRY_MS = 100;
 
-/** A listener that must miss nothing: a durable queue, read again from where it was when the connection comes back. */
+/** A listener that misses nothing: it reads a durable queue, and goes on where it was when the connection is back. */
 export class EventListener {
-  /** What it heard, in order. */
+  /** Events heard, in order. */
   readonly events: InstanceEvent[] = [];
   #connection: ChannelModel | undefined;
   #isClosed = false;

@@ -4,7 +4,7 @@ import { sleep } from '#libs/domain/clock';
 import { systemClock } from '#libs/runtime/system';
 
 /**
- * What happens to a connection.
+ * The fault of a connection.
  *
  * - `delay`         everything arrives, later
  * - `black hole`    nothing arrives, nothing closes; what was sent meanwhile arrives when it is healed
@@ -15,11 +15,11 @@ export type Cut = 'delay' | 'black hole' | 'half-open' | 'lost answers';
 
 export const CUTS: readonly Cut[] = ['delay', 'black hole', 'half-open', 'lost answers'];
 
-/** Of `delay`, each way. */
+/** Delay each way with `delay`. */
 export const DELAY_MS = 200;
 const clock = systemClock();
 
-/** A TCP proxy to a port of this machine, by which a test cuts whoever connects through it off. */
+/** A TCP proxy to a port of this machine, by which a test cuts its clients off. */
 export class Proxy {
   readonly port: number;
   readonly #server: NetServer;
@@ -45,24 +45,24 @@ export class Proxy {
     return new Proxy(server, targetPort);
   }
 
-  /** Sends new connections to another server, as a balancer does when one is gone. */
+  /** Sends new connections to another server, as a load balancer does when one is gone. */
   pointTo(targetPort: number): void {
     this.#targetPort = targetPort;
   }
 
-  /** Of the connections that there are, and, but for `half-open`, of new ones. */
+  /** Cuts present connections and, except with `half-open`, new ones. */
   cut(cut: Cut): void {
     this.#cut = cut;
     for (const link of this.#links) link.cut(cut);
   }
 
-  /** New connections work as before, and so do old ones that can: where answers were lost, they close. */
+  /** New connections work as before, and so do old ones that can: after lost answers they close. */
   heal(): void {
     this.#cut = undefined;
     for (const link of this.#links) link.heal();
   }
 
-  /** Breaks the connections that there are; both sides are told. */
+  /** Breaks the present connections; both sides notice. */
   drop(): void {
     for (const link of this.#links) link.destroy();
   }
@@ -73,7 +73,7 @@ export class Proxy {
   }
 }
 
-/** One connection of a client, with the one to the server that belongs to it. */
+/** A client's connection, with its connection to the server. */
 class Link {
   onClosed: () => void = () => {};
   readonly #client: Socket;
@@ -138,14 +138,13 @@ class Link {
     from.on('error', () => {});
     from.on('close', () => {
       if (this.#client.destroyed && this.#server.destroyed) return this.onClosed();
-      // The client hears nothing of it; it closes the connection itself, sooner or later.
+      // The client does not notice; it closes the connection itself, sooner or later.
       const isUntold = from === this.#server && (this.#cut === 'half-open' || this.#cut === 'lost answers');
       if (this.#cut !== 'black hole' && !isUntold) inOrder(() => to.destroy());
     });
   }
 }
 
-/** The servers of a fleet. */
 export type Server = 'broker' | 'store';
 
 /** A proxy between each process and each server. */
@@ -162,7 +161,7 @@ export class Proxies {
     return new Proxies(new Map(await Promise.all(proxies)));
   }
 
-  /** The one between a process and a server. */
+  /** The proxy between a process and a server. */
   of(name: string, server: Server): Proxy {
     const proxy = this.#proxies.get(key(name, server));
     if (proxy === undefined) throw new Error(`${name} has no proxy`);

@@ -46,27 +46,27 @@ import { verifyRecord } from '#services/replay/main';
 import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 import { Proxies, type Server } from './proxy';
 
-/** Each question reads all of the store. */
+/** Each poll reads the whole store. */
 const POLL_MS = 250;
 const clock = systemClock();
 
-/** The processes of a fleet: two of each kind; an agent carries five hosts. */
+/** Processes of a fleet: two of each kind; an agent carries five hosts. */
 export const SCHEDULERS = ['scheduler-1', 'scheduler-2'] as const;
 export const CONDUCTORS = ['conductor-1', 'conductor-2'] as const;
 export const AGENTS = ['agent-a', 'agent-b'] as const;
-/** The processes of a top over it. */
+/** Processes of a top over it. */
 export const TOP_SERVICES = ['top-scheduler', 'top-conductor'] as const;
-/** Whose instances are requested. */
+/** The tenant that requests all instances. */
 export const TENANT = 'project.project-1';
 
-/** What is unusual about a fleet. */
+/** Differences to a usual fleet. */
 export interface FleetOptions {
   /** Each process reaches broker and store through a proxy of its own. */
   readonly hasProxies?: boolean;
   readonly redis?: RedisServerOptions;
-  /** A broker of its own, for tests that break it or ask it; else a virtual host on the run's. */
+  /** A broker of its own, for tests that break or inspect it; otherwise a virtual host on the run's. */
   readonly rabbitmq?: RabbitmqOptions;
-  /** So many brokers are one cluster, and processes are connected to them in turn; with proxies. */
+  /** Brokers in one cluster; processes connect to them in turn. Needs proxies. */
   readonly brokerCount?: number;
   /** In a cluster, the queues of calls, reports and orders live on one broker each: without `BERTH_BROKER_CLUSTER`. */
   readonly isReplicated?: boolean;
@@ -75,18 +75,18 @@ export interface FleetOptions {
 }
 
 /**
- * A whole Berth of real processes on a private broker and a private Redis, made to be broken. Each process has the user, and
- * the rights, that it has as deployed; requests are a tenant's.
+ * A whole Berth of real processes on a private broker and a private Redis, made to be broken. Each process has the user and the rights that
+ * it has as deployed; a tenant sends the requests.
  */
 export class TestFleet {
   readonly #children = new Map<string, Child>();
-  /** Where instances ran that were ACTIVE at some time and that nobody terminated. */
+  /** Hosts of instances that were ACTIVE at some time and were not terminated. */
   readonly #kept = new Map<string, string>();
   readonly #terminated = new Set<string>();
   readonly #settings: Readonly<Record<string, string>>;
 
   private constructor(
-    /** All of its cluster; none when it shares the run's broker. */
+    /** All brokers of its cluster; none when it shares the run's broker. */
     readonly brokers: readonly RabbitmqServer[],
     private readonly shared: OwnVirtualHost | undefined,
     readonly redis: TestServer,
@@ -197,7 +197,7 @@ export class TestFleet {
     this.#children.set(name, startChild('services/cli/main.ts', [kind], env));
   }
 
-  /** Starts a top over this cell. Resolves to an operator's client of it, once it has built an instance; close that. */
+  /** Starts a top over this cell. Resolves to an operator's client of it, once it has built an instance; the caller closes it. */
   async startTop(): Promise<Client> {
     for (const name of TOP_SERVICES) this.launch(name);
     const client = await connectClient({ url: this.credentials.brokerUrl('operator', this.brokerPort), cell: TOP });
@@ -220,7 +220,7 @@ export class TestFleet {
     this.#children.get(name)?.process.kill(signal);
   }
 
-  /** Waits until a process, or the tenant, has logged an event; with `after`, since it had said so much (`said`). */
+  /** Waits until a process, or the tenant, has logged an event; with `after`, a line after that many (`said`). */
   async hasLogged(name: string, event: string, after = 0): Promise<void> {
     const isIn = (line: string) => line.includes(`"event":"${event}"`);
     if (name === TENANT) {
@@ -229,7 +229,7 @@ export class TestFleet {
     await this.#children.get(name)?.says(`"event":"${event}"`, after);
   }
 
-  /** How much a process, or the tenant, has said so far. */
+  /** Log lines of a process, or of the tenant, so far. */
   said(name: string): number {
     if (name === TENANT) return this.tenantSaid.length;
     return this.#children.get(name)?.stdout().length ?? 0;
@@ -264,7 +264,7 @@ export class TestFleet {
     return uuids;
   }
 
-  /** Has the tenant ask for the end of instances; resolves once the broker has all requests. */
+  /** Terminates instances as the tenant; resolves once the broker has all requests. */
   async terminate(uuids: readonly string[]): Promise<void> {
     for (const uuid of uuids) this.#terminated.add(uuid);
     const casts = uuids.map((instanceUuid) =>
@@ -275,7 +275,7 @@ export class TestFleet {
     await Promise.all(casts);
   }
 
-  /** Expects nothing of these any more: the test has made somebody lose them. */
+  /** Forgets instances: the test has lost them on purpose. */
   forget(uuids: readonly string[]): void {
     for (const uuid of uuids) {
       this.#kept.delete(uuid);
@@ -375,7 +375,7 @@ export class TestFleet {
       if (state === 'active' && host !== undefined) this.#kept.set(uuid, host);
   }
 
-  /** Who holds what, as `consumer host`. */
+  /** Claims, as `consumer host`. */
   async claims(): Promise<string[]> {
     const { hosts, consumers } = await this.rows();
     const names = new Map(hosts.map(({ providerUuid, name }) => [providerUuid, name]));
@@ -384,7 +384,7 @@ export class TestFleet {
       .sort();
   }
 
-  /** What runs, as `instance host`, from the agents' own journals. */
+  /** Running instances, as `instance host`, from the agents' own journals. */
   runs(): string[] {
     return readdirSync(this.stateDir)
       .filter((name) => existsSync(join(this.stateDir, name, 'journal')))
@@ -397,7 +397,7 @@ export class TestFleet {
       .sort();
   }
 
-  /** Whether a host's agent has written down that an operator disabled it. */
+  /** True if a host's agent has persisted that an operator disabled it. */
   remembersDisabled(host: string): boolean {
     return existsSync(join(this.stateDir, host, 'journal', 'disabled.json'));
   }
@@ -417,7 +417,7 @@ export class TestFleet {
     return { hosts, providers, usages, consumers };
   }
 
-  /** Waits for a state of the world; what the condition answers instead of true is told when time runs out. */
+  /** Waits for a state of the fleet; an answer of the condition other than true is reported on timeout. */
   async eventually(what: string, condition: () => Promise<unknown>, timeoutMs = 120_000): Promise<void> {
     const untilMs = clock.now() + timeoutMs;
     let last: unknown;
@@ -453,7 +453,7 @@ export class TestFleet {
     return join(this.stateDir, 'record');
   }
 
-  /** Recorded decisions that come out otherwise when they are made again. */
+  /** Recorded decisions that differ when they are replayed. */
   async #decidedOtherwise(): Promise<readonly string[]> {
     if (!existsSync(this.#recordFolder)) return [];
     const found: string[] = [];
@@ -491,7 +491,7 @@ async function startCluster(count: number, options: RabbitmqOptions): Promise<Ra
   return brokers;
 }
 
-/** Sends again what the broker did not say that it has. */
+/** Repeats a message until the broker confirms it. */
 async function untilTaken(cast: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
@@ -503,7 +503,7 @@ async function untilTaken(cast: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Short times, so that what is lost is found while a test waits for it. */
+/** Short times, so that lost messages and instances are found while a test waits. */
 const QUICK: Readonly<Record<string, string>> = {
   BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '6000',
   BERTH_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '5000',

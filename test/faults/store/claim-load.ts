@@ -6,11 +6,11 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { aProvider, aWrite, claim, contentsOf } from '#libs/testing/placement/placement';
 import { violationsOf } from '#libs/testing/placement/placement-invariants';
 
-/** Claims that are made one after the other, eight at a time, whatever happens to the store. */
+/** Claims, one after the other, eight at a time, whatever happens to the store. */
 export class ClaimLoad {
-  /** The claim tokens of those that the store has answered, by consumer. */
+  /** Claim tokens that the store has answered, by consumer. */
   readonly answered = new Map<string, number>();
-  /** How often the store was away. */
+  /** Times that the store was away. */
   timesAway = 0;
   readonly #stopping = new AbortController();
   #workers: Promise<unknown> = Promise.resolve();
@@ -25,7 +25,7 @@ export class ClaimLoad {
     return load;
   }
 
-  /** Resolves once so many more were answered. */
+  /** Resolves after so many more answers. */
   async answers(count: number): Promise<void> {
     const target = this.answered.size + count;
     const isEnough = async () => {

@@ -10,7 +10,7 @@ import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { mustCommit } from '#libs/testing/placement/placement';
 import { TestFleet } from '../fleet/test-fleet';
 
-/* An instance that holds of its host, of a device below it and of a sharing provider beside it. */
+/* An instance that holds resources of its host, of a device below it and of a sharing provider beside it. */
 
 const HOST = 'agent-a-1';
 const [DEVICE, SHARE, AGGREGATE] = [randomUUID(), randomUUID(), randomUUID()] as const;
@@ -31,7 +31,7 @@ beforeEach(async () => {
     group,
   });
   await fleet.eventually('it is ACTIVE', async () => {
-    // A scheduler may decide before its mirror shows the providers: then another is asked for.
+    // A scheduler may decide before its mirror shows the providers: then another instance is requested.
     if ((await fleet.instances.get([uuid]))[0]?.state === 'error') uuid = randomUUID();
     const request = { requestId: uuid, requestSpec, count: 1, name: 'web', instanceUuids: [uuid] };
     await castTyped({ bus: fleet.tenant, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: uuid });
@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => fleet?.stop());
 
-/** A device of the host, and a provider that shares with it: as a client of the placement API makes them. */
+/** A device of the host, and a provider that shares with it, created as by a client of the placement API. */
 async function addProviders(): Promise<void> {
   const { placement } = fleet;
   const { hosts } = await fleet.rows();
@@ -66,7 +66,7 @@ async function addProviders(): Promise<void> {
   }
 }
 
-/** What of a consumer must come back. */
+/** The part of a consumer that must come back. */
 async function held() {
   const [consumer] = await fleet.placement.consumers([uuid]);
   return consumer && what(consumer);

@@ -27,7 +27,7 @@ async function open(appendOnly: boolean): Promise<void> {
     commandTimeoutMs: TIMEOUT_MS,
     connectionName: 'fault',
   });
-  // What was answered is on the disk.
+  // Answered writes are on disk.
   if (appendOnly) await client.run((redis) => redis.config('SET', 'appendfsync', 'always'));
   store = new RedisPlacementStore(client, { cell: 'c1', streamLength: 10_000 });
   mirror = await Mirror.open(store, { clock, random: systemRandom, log: silentLog });
@@ -39,7 +39,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** Goes on until it is done, as services do; counts how often the store was away. */
+/** Retries an operation until it is done, as services do; counts the times that the store was away. */
 async function untilDone<T>(operation: () => Promise<T>, onAway: () => void = () => {}): Promise<T> {
   for (;;) {
     try {

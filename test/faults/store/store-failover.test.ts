@@ -11,7 +11,7 @@ import { printFigure } from '../fleet/figures';
 import { TestFleet } from '../fleet/test-fleet';
 import { ClaimLoad } from './claim-load';
 
-/* A Redis with two replicas and three Sentinels: its primary is killed in the middle of work, and one of the replicas follows. */
+/* A Redis with two replicas and three Sentinels: its primary is killed under load, and a replica takes over. */
 
 const BUILDS = 20;
 
@@ -38,7 +38,7 @@ async function open(): Promise<PlacementStore> {
   return store;
 }
 
-/** Kills the primary; resolves when the Sentinels call another server so. */
+/** Kills the primary; resolves when the Sentinels have promoted another server. */
 async function killPrimary(): Promise<void> {
   const primary = await group.primary();
   await primary.kill('SIGKILL');
@@ -49,7 +49,7 @@ it('loses no claim that was answered before its primary was killed', async () =>
   const store = await open();
   const claims = await ClaimLoad.start(store);
   await claims.answers(500);
-  // What is written from here on is lost, and must not be answered.
+  // Writes from here on are lost, and must not be answered.
   await group.cutReplicasOff();
   await pass(500);
   await killPrimary();

@@ -27,16 +27,16 @@ import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/se
 import { ROOT, SOURCES_FILE } from '../../upgrade/fixtures';
 
 /*
- * Processes of the version before beside those of this one, on one broker and one store, with builds going on. The version
- * before is what wrote `previous-version.json` (`test/integration/store`): `previous-version.tar.gz` has the sources of its
- * services, without their tests (`npm run upgrade-fixtures`).
+ * Processes of the previous version beside those of this one, on one broker and one store, while builds go on. The previous version is the
+ * one that wrote `previous-version.json` (`test/integration/store`): `previous-version.tar.gz` has the sources of its services, without
+ * their tests (`npm run upgrade-fixtures`).
  */
 
 const KINDS = ['scheduler', 'conductor', 'compute-agent'] as const;
 type Kind = (typeof KINDS)[number];
 const HOSTS = 3;
 const ALL_HOSTS = { host: '', marker: '', limit: HOSTS };
-/** Requests are this far apart. */
+/** Time between requests. */
 const REQUEST_EVERY_MS = 150;
 const AT_REST = new Set(['active', 'deleted']);
 
@@ -102,7 +102,7 @@ function start(kind: Kind, root: string): Child {
   return child;
 }
 
-/** The new one runs before the old one ends; of an agent, of which there is one for each host, after. */
+/** The new process starts before the old one ends; an agent, of which each host has one, starts after. */
 async function upgrade(kind: Kind): Promise<void> {
   const old = running.get(kind);
   const endOld = async () => {
@@ -116,7 +116,7 @@ async function upgrade(kind: Kind): Promise<void> {
   if (kind !== 'compute-agent') await endOld();
 }
 
-/** Requests builds, and the end of every fifth, until the signal aborts; the instances that were asked for. */
+/** Requests builds, and terminates every fifth, until the signal aborts; resolves to the requested instances. */
 async function keepBuilding(signal: AbortSignal): Promise<string[]> {
   const uuids: string[] = [];
   while (!signal.aborted) {
@@ -133,7 +133,7 @@ async function keepBuilding(signal: AbortSignal): Promise<string[]> {
   return uuids;
 }
 
-/** What an instance that ended otherwise than ACTIVE or DELETED ended as; none when it did. */
+/** The end of an instance that is neither ACTIVE nor DELETED, for the failure message. */
 const problemOf = ({ uuid, state, fault, attempts }: Instance) =>
   AT_REST.has(state) ? [] : [{ uuid, state, fault, attempts }];
 

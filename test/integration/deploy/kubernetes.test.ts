@@ -81,7 +81,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What `kubectl apply -k` would apply. */
+/** The manifests that `kubectl apply -k` would apply. */
 function render(overlay: Overlay): Manifest[] {
   const kubectl = findBinary({ name: 'kubectl', folders: ['/usr/bin'], debianPackage: 'kubernetes-client' });
   const at = join(folder, 'kubernetes/overlays', overlay);

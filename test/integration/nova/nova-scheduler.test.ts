@@ -88,7 +88,7 @@ it('compares in shadow through a lens, where placement is not to be changed', as
   await shadow.says('"outcome":"neither"');
   const url = urlIn(shadow);
   const { outcomes } = (await (await fetch(`${url}/shadow`)).json()) as ShadowReport;
-  // Of a copy that is a poll old, or has what Nova claimed meanwhile, another of several equal hosts may be chosen.
+  // With a copy that is one poll old, or with Nova's later claims, another of several equal hosts may be chosen.
   expect([outcomes.neither, outcomes.same + outcomes.different]).toEqual([1, 4]);
   expect(outcomes.same).toBeGreaterThan(0);
 });

@@ -4,7 +4,7 @@ import type { Decision } from '../checker';
 import { HOSTS } from '../settings';
 import { confirmed, type Perform, pick, type World } from './common';
 
-/** What an operator's tools write on a host's provider, and no report of its agent may undo. */
+/** Written by an operator's tools on a host's provider; no report of its agent may undo it. */
 export const CUSTOM_TRAIT = 'CUSTOM_OPERATOR';
 export const AGGREGATE = 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa';
 
@@ -43,7 +43,7 @@ export function reserves(random: Random): Perform {
     const provider = checker.providerWithVcpus(host);
     const present = provider?.inventories.VCPU;
     if (provider === undefined || present === undefined) return;
-    // What others use counts as reserved in what it reads, and stays so in what it writes.
+    // Resources that others use read as reserved, and are written back as reserved.
     const reserved = present.reserved + (checker.decisions.get(provider.uuid)?.reserves ? 0 : 1);
     if (reserved > present.total) return;
     const inventories = { VCPU: { ...present, reserved } };

@@ -7,14 +7,14 @@ import { START_MS } from '../world/processes';
 import { confirmed, type Perform, pick, type World } from './common';
 import { conductorDies, noteAsked } from './operations';
 
-/** So long after the start of a run nothing is under way any more that was decided during a fault: hosts are drained again. */
+/** Drains after the faults, when no decision made during one is still under way. */
 const DRAINED_AGAIN_MS = [42_000, 50_000] as const;
-/** How long one instance may take. */
+/** The limit for one instance. */
 const TIMEOUT_MS = 9_000;
 
 /**
- * An operator drains a host, and perhaps stops half-way; it is back in service after a while, or stays out of it, and is drained once
- * more after all faults have ended.
+ * An operator drains a host, and may stop half-way. After a while the host is put back into service, or stays out of it and is drained
+ * again after all faults have ended.
  */
 export function drain(random: Random): Perform {
   const host = pick(random, HOSTS);
@@ -39,7 +39,7 @@ export function drain(random: Random): Perform {
   };
 }
 
-/** Others must have room for what is there. */
+/** The other hosts need capacity for the drained instances. */
 const MOST_DRAINED = 2;
 
 /** An operator puts a host into service, drained or not. */
@@ -60,7 +60,7 @@ async function drainFinally(world: World, host: string, parallel: number): Promi
   if (drained && operatedHosts.toDrain.has(host)) operatedHosts.drainEnded(host, { drained, versions });
 }
 
-/** Undefined when nobody answered, or there is no such host. */
+/** Undefined when the call failed, or there is no such host. */
 async function drainNow(
   world: World,
   host: string,
@@ -78,7 +78,7 @@ async function drainNow(
   return drained;
 }
 
-/** An operator's client of which the checker hears what it asks for. */
+/** An operator's client; the checker notes its calls. */
 function drainClient(world: World): DrainClient {
   const client = operatorOf(world);
   return {
@@ -88,7 +88,7 @@ function drainClient(world: World): DrainClient {
     moveInstances: (operation, moves, options) => {
       for (const { instanceUuid } of moves) {
         noteAsked(world.checker, instanceUuid, operation);
-        // What is stopped goes cold.
+        // A stopped instance is migrated cold.
         noteAsked(world.checker, instanceUuid, 'migrate');
       }
       return client.moveInstances(operation, moves, options);
@@ -100,7 +100,7 @@ function drainClient(world: World): DrainClient {
   };
 }
 
-/** The operator's hold on Berth. */
+/** The operator's client. */
 export function operatorOf({ fleet }: World): Client {
   const { bus, process } = fleet.member('operator');
   return new Client(bus, { clock: process.clock, random: process.random, timeoutMs: 2_000, retryForMs: 3_000 });

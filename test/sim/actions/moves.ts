@@ -32,7 +32,7 @@ export function move(random: Random): Perform {
     }
     dies(world);
     operate(world, instance, operation, operation !== 'resize', options);
-    // What comes late is of the version that was seen then.
+    // A late copy names the version of the first call.
     fleet.time.at(
       fleet.time.nowMs + copiesAfterMs,
       () => void call(world, projectId, uuid, operation, version, options),
@@ -49,14 +49,14 @@ export function move(random: Random): Perform {
   };
 }
 
-/** How long before its move an instance is stopped; undefined for one that is moved as it is. */
+/** The time for which an instance is stopped before its move; undefined when it is moved as it is. */
 function stopsBefore(random: Random): number | undefined {
   const isStopped = random.next() < 0.3;
   const afterMs = 300 + random.next() * 1_500;
   return isStopped ? afterMs : undefined;
 }
 
-/** Goes on with an instance as it is when its tenant has had it stopped for so long; at once if it is not to be stopped. */
+/** Calls back with an instance once its tenant has stopped it for so long; at once without a stop. */
 function afterStop(
   world: World,
   instance: Instance,
@@ -73,8 +73,8 @@ function afterStop(
 }
 
 /**
- * An operator has several instances moved together, running or stopped. Claimed at once, each is begun after a while, reverted, or left to
- * wait until its time is over; a conductor may die between the claims and the records, or later.
+ * An operator moves several instances together, running or stopped. They are claimed at once; each is then begun after a while, reverted,
+ * or left waiting until its time is over. A conductor may die between the claims and the records, or later.
  */
 export function moveTogether(random: Random): Perform {
   const operation = pick(random, ['migrate', 'live_migrate'] as const);
@@ -88,7 +88,7 @@ export function moveTogether(random: Random): Perform {
     dies(world);
     for (const uuid of uuids) {
       noteAsked(checker, uuid, operation);
-      // What is stopped goes cold.
+      // A stopped instance is migrated cold.
       noteAsked(checker, uuid, 'migrate');
     }
     const moves = uuids.map((instanceUuid) => ({ instanceUuid, targetHost: '' }));
@@ -113,7 +113,7 @@ export function moveTogether(random: Random): Perform {
   };
 }
 
-/** A tenant confirms, or reverts, what is moved. */
+/** A tenant confirms or reverts a move. */
 export function decide(random: Random): Perform {
   const place = random.next();
   const operation = pick(random, ['confirm', 'revert'] as const);
@@ -123,7 +123,7 @@ export function decide(random: Random): Perform {
   };
 }
 
-/** A tenant has an instance migrated, which is for operators; or resizes what is another's. */
+/** A tenant migrates an instance, which only operators may; or resizes one of another tenant. */
 export function moveForeign(random: Random): Perform {
   const place = random.next();
   const isOwn = random.next() < 0.5;
@@ -148,7 +148,7 @@ function optionsOf(random: Random, operation: InstanceOperation): Options {
   return random.next() < 0.3 ? { targetHost: host } : operation === 'migrate' ? { confirmAfterMs } : {};
 }
 
-/** In which an instance may be moved. */
+/** States in which an instance may be moved. */
 const AT_REST: readonly Instance['state'][] = ['active', 'stopped'];
 
 function inState({ checker }: World, place: number, wanted: readonly Instance['state'][]): Instance | undefined {

@@ -15,7 +15,7 @@ export function stop(random: Random): Perform {
   return once(random, 'stop');
 }
 
-/** Likewise starts one that is stopped, if there is any. */
+/** A tenant, or an operator, starts a stopped instance. */
 export function start(random: Random): Perform {
   return once(random, 'start');
 }
@@ -39,7 +39,7 @@ export function stopAndStart(random: Random): Perform {
         }
         dies(world);
         operate(world, instance, operation);
-        // What comes late is of the version that was seen then.
+        // A late copy names the version of the first call.
         const { uuid: copied, projectId, version } = instance;
         time.at(time.nowMs + 1_000 + pauseMs, () => void call(world, projectId, copied, operation, version));
       });
@@ -63,7 +63,7 @@ export function evacuate(random: Random): Perform {
   };
 }
 
-/** A host is dead for as long as it takes to evacuate all of it, and comes back with all that it ran. */
+/** A host is dead until all its instances are evacuated, and comes back with everything that it ran. */
 export function evacuateDead(random: Random): Perform {
   const agent = pick(random, AGENTS);
   const isSilentOnly = random.next() < 0.5;
@@ -80,16 +80,16 @@ export function evacuateDead(random: Random): Perform {
         if (isThere && BUILT_STATES.includes(latest.state)) operate(world, latest, 'evacuate', true);
       }
     };
-    // Until its lease has run out the host is taken for alive.
+    // Until its lease has run out the host counts as alive.
     for (const afterMs of [LEASE_MS - 4_000, LEASE_MS, LEASE_MS + 2_000]) {
       fleet.time.at(fleet.time.nowMs + afterMs, evacuateAll);
     }
   };
 }
 
-/** After all other faults have ended. */
+/** After the end of all other faults. */
 const AWAY_UNTIL_MS = 45_000;
-/** Longer than the lease of an agent. */
+/** Longer than an agent's lease. */
 const LEASE_MS = 13_000;
 const AGENTS = [...new Set(HOSTS.map(agentOf))];
 
@@ -107,7 +107,7 @@ export function forgetOperation(random: Random): Perform {
   };
 }
 
-/** A tenant stops what is another's. */
+/** A tenant stops an instance of another. */
 export function stopForeign(random: Random): Perform {
   const place = random.next();
   return (world) => {
@@ -162,7 +162,7 @@ export function unshelve(random: Random): Perform {
   return once(random, 'unshelve');
 }
 
-/** A conductor dies in the middle of it, before one of its messages to the broker or the store. */
+/** A conductor dies just before one of its next messages to the broker or the store. */
 export function conductorDies(random: Random): Perform {
   const who = pick(random, ['conductor-1', 'conductor-2']);
   const link = randomInt(random, 2);
@@ -188,7 +188,7 @@ const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
   revert: 'revert_resize',
 };
 
-/** By the version that is seen; what is answered is on record. */
+/** Operates on the version that is seen now; a call that is answered is on record. */
 export function operate(
   world: World,
   { uuid, projectId, version }: Instance,
@@ -200,24 +200,24 @@ export function operate(
   const began = noteAsked(checker, uuid, operation);
   const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version, options);
   void answered.then((after) => {
-    // What was so already, another call that is still under way may change.
+    // A state that did not change may still be changed by a concurrent call.
     const isWritten = after !== undefined && after.version > version;
     if (isWritten && checker.operating.get(uuid) === began) checker.operated.set(uuid, operation);
   });
 }
 
-/** Somebody who may asks for it: what was asked before may not be what it comes to. */
+/** Notes a permitted call: the outcome of earlier ones is no longer certain. */
 export function noteAsked(checker: World['checker'], uuid: string, operation: InstanceOperation): object {
   const began = {};
   checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
-  // What is built elsewhere comes up as it was.
+  // An evacuated instance keeps its power state.
   if (operation === 'evacuate') return began;
   checker.operated.delete(uuid);
   checker.operating.set(uuid, began);
   return began;
 }
 
-/** The tenant whose instance it is ends it, or an operator. */
+/** The instance's tenant, or an operator, terminates it. */
 export function terminateNow({ fleet, checker }: World, instanceUuid: string, isByOperator = false): void {
   const owner = checker.known.get(instanceUuid)?.latest.projectId;
   checker.terminated.add(instanceUuid);
@@ -227,7 +227,7 @@ export function terminateNow({ fleet, checker }: World, instanceUuid: string, is
   void confirmed(cast).then((isConfirmed) => isConfirmed && isThere && checker.terminating.add(instanceUuid));
 }
 
-/** Undefined when it was refused, or nobody answered. */
+/** Undefined when it was refused, or no answer came. */
 export async function call(
   { fleet }: World,
   who: string,

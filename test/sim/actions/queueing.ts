@@ -1,7 +1,7 @@
 import { type Admission, NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { type Random, randomInt } from '#libs/domain/random';
 
-/** How a request waits, gives way and ends: for seconds, so that all of it happens in a run. */
+/** Admission of a request: times are seconds, so that everything happens within a run. */
 export function anAdmission(random: Random): Admission {
   const priority = randomInt(random, 7) - 3;
   const waitForCapacityMs = 2_000 + Math.floor(random.next() * 18_000);
@@ -18,10 +18,10 @@ export function anAdmission(random: Random): Admission {
   };
 }
 
-/** By a number that is drawn anyway. */
+/** Chosen by a number that is drawn anyway. */
 const HELD: readonly Admission['alternatesHeld'][] = [undefined, 'leased', 'reserved'];
 
-/** Of one that may make room. */
+/** Admission of a possible victim. */
 export function ofACrowd(random: Random): Admission {
   const waitForCapacityMs = 10_000 + Math.floor(random.next() * 10_000);
   return {
@@ -32,7 +32,7 @@ export function ofACrowd(random: Random): Admission {
   };
 }
 
-/** Of one that takes the place of others. */
+/** Admission of a preemptor. */
 export function aPreemptor(random: Random): Admission {
   return { ...anAdmission(random), priority: 3 + randomInt(random, 3), mayPreempt: true };
 }

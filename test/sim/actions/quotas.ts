@@ -6,7 +6,7 @@ import { UNLIMITED } from '#libs/domain/quotas/quota';
 import { type Random, randomInt } from '#libs/domain/random';
 import { confirmed, type Perform, pick, type World } from './common';
 
-/** The tenant whose quota changes by itself; the other has one only as of a cohort. */
+/** The tenant whose quota changes alone; the other has one only within a cohort. */
 export const LIMITED_TENANT = 'tenant-b';
 const TENANTS = ['tenant-a', LIMITED_TENANT] as const;
 const COHORT = 'tenants';
@@ -17,7 +17,7 @@ export function limitsTenant(random: Random): Perform {
   return (world) => void setQuota(world, LIMITED_TENANT, { limits });
 }
 
-/** A tenant has one instance left, and asks for several at once, each by itself: `build` asks for one. */
+/** A tenant has one instance left of its quota, and requests several concurrently. `build` requests one. */
 export function lastOfQuota(build: (random: Random) => Perform): (random: Random) => Perform {
   return (random) => {
     const builds = Array.from({ length: 4 }, () => build(random));
@@ -30,8 +30,8 @@ export function lastOfQuota(build: (random: Random) => Perform): (random: Random
 }
 
 /**
- * Two tenants lend each other what they do not use, each perhaps not all of it, and may borrow so much or all; then both ask for
- * several at once. One may leave the others with what it has borrowed. `build` asks for a tenant.
+ * Two tenants lend each other their unused quota, perhaps not all of it, and may borrow a limited amount or everything; then both request
+ * several instances concurrently. One may leave the cohort while it is borrowing. `build` requests for a tenant.
  */
 export function lendEachOther(build: (random: Random, who: string) => Perform): (random: Random) => Perform {
   return (random) => {
@@ -52,11 +52,11 @@ export function lendEachOther(build: (random: Random, who: string) => Perform): 
 
 function termsOf(random: Random) {
   return {
-    /** Of its own, above what it holds. */
+    /** VCPUs of its own limit above its present use. */
     spare: randomInt(random, 4),
     borrowLimits: { VCPU: random.next() < 0.6 ? randomInt(random, 3) : UNLIMITED },
     lendLimits: { VCPU: random.next() < 0.3 ? randomInt(random, 3) : 1_000 },
-    /** The priority up to which what it has borrowed is taken back, whoever wants it. */
+    /** The highest priority of borrowed instances that the lender may reclaim. */
     gives: randomInt(random, 5),
   };
 }

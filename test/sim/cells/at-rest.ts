@@ -8,10 +8,10 @@ import type { CellsChecker } from './cells-checker';
 import { CELLS, type CellsWorld, cellOf, ZONE_OF } from './cells-world';
 
 const ENDS: readonly string[] = ['active', 'stopped', 'error', 'deleted'];
-/** What an operation ended as that no answer came to. */
+/** States of an operation that is still under way. */
 const IN_WORK: readonly string[] = ['scheduling', 'building', 'rebuilding', 'deleting', 'stopping', 'starting'];
 
-/** What cells were given ends there, though the top is away. */
+/** Instances of a cell come to rest there while the top is away. */
 export function checkWithoutTop(checker: CellsChecker): void {
   for (const cell of CELLS) {
     for (const { uuid, state } of checker.storeOf(cell).instances.values()) {
@@ -21,7 +21,7 @@ export function checkWithoutTop(checker: CellsChecker): void {
   }
 }
 
-/** What must be true once no fault has happened for a while and nobody asks for anything. */
+/** Invariants of cells and their top that have had neither faults nor requests for a while. */
 export async function checkAtRest(world: CellsWorld, checker: CellsChecker): Promise<void> {
   checkEnds(checker);
   for (const cell of CELLS) checkCell(world, checker, cell);
@@ -52,7 +52,7 @@ function checkEnds(checker: CellsChecker): void {
   }
 }
 
-/** In each cell an instance runs, is on record there, and holds its claim, or none of it. */
+/** In each cell an instance runs, is on record and holds its claim, or none of these. */
 function checkCell(world: CellsWorld, checker: CellsChecker, cell: string): void {
   const { instances, consumers } = checker.storeOf(cell);
   const machines = [...world.machines].filter(([name]) => cellOf(name) === cell).map(([, machine]) => machine);
@@ -75,7 +75,7 @@ function checkCell(world: CellsWorld, checker: CellsChecker, cell: string): void
   compare(claimed, [...uuidsOf('running'), ...uuidsOf('stopped')], 'claimed', 'there');
 }
 
-/** The top has each instance in the cell where it is, as it is there, and counts what it is. */
+/** The top's record of an instance equals that of its cell, and its claims count just those. */
 function checkTop(checker: CellsChecker): void {
   const { instances, consumers } = checker.storeOf(TOP);
   const live: string[] = [];
@@ -127,7 +127,7 @@ function checkGroups(checker: CellsChecker): void {
   }
 }
 
-/** Each member of a group that spreads over zones is in the zone that is on record, and is counted there. */
+/** Each member of a group that spreads over zones is in the zone on record, and is counted there. */
 function checkZones(checker: CellsChecker): void {
   const { instances, consumers } = checker.storeOf(TOP);
   for (const { uuid, state, host = '', cell, requestSpec } of instances.values()) {

@@ -7,7 +7,7 @@ import { QuotaWatch } from '../watches/quota-watch';
 import type { RunOf, Violation } from '../world/run';
 import { CELLS, type CellsWorld, cellOf } from './cells-world';
 
-/** What counts in its project's quota at the top. */
+/** True if the instance counts in its project's quota at the top. */
 const isCounted = ({ state }: Instance) => state !== 'deleted' && state !== 'error';
 
 export type CellsInvariant =
@@ -36,13 +36,13 @@ const OVER: readonly string[] = [
 ];
 const HEALTHY: readonly string[] = ['building', 'active', 'unknown'];
 
-/** What is known of one cell, or of the top. */
+/** Rows of one cell's store, or of the top's. */
 interface KnownStore {
   readonly instances: Map<string, Instance>;
   readonly consumers: Map<string, Consumer>;
 }
 
-/** What happens to it, and who watches. */
+/** A world and its checker. */
 export type CellsRun = RunOf<CellsWorld, CellsChecker>;
 export type Perform = (run: CellsRun) => void;
 
@@ -51,22 +51,22 @@ export class CellsChecker {
   violation: Violation | undefined;
   /** By cell, or `top`. */
   readonly stores: ReadonlyMap<string, KnownStore>;
-  /** Requests that the broker confirmed, by instance: of which cell, or of the top. */
+  /** The cell, or `top`, of each request that the broker confirmed, by instance. */
   readonly asked = new Map<string, string>();
-  /** By instance, where its client asked for it, confirmed or not. */
+  /** The cell, or `top`, that a client requested an instance from, confirmed or not. */
   readonly wanted = new Map<string, string>();
   readonly terminating = new Set<string>();
   readonly terminated = new Set<string>();
-  /** What was written before a store went back. */
+  /** Instances written before a store went back. */
   readonly forgiven = new Set<string>();
   readonly quotas = new QuotaWatch();
   /** The top is away until all other faults have been over for a while. */
   isTopAway = false;
-  /** What the top knew before its own store went back. */
+  /** Instances that the top knew before its own store went back. */
   readonly #forgottenByTop = new Set<string>();
-  /** Of each instance, the cells that the top ever wrote down for it. */
+  /** The cells that the top ever recorded for each instance. */
   readonly #given = new Map<string, Set<string>>();
-  /** What cells said is DELETED. */
+  /** Instances that a cell reported DELETED. */
   readonly #deletedInCell = new Set<string>();
 
   constructor(private readonly world: CellsWorld) {
@@ -87,7 +87,7 @@ export class CellsChecker {
     return this.stores.get(cell) as KnownStore;
   }
 
-  /** Whether the record of an instance, named first, may be lost. */
+  /** True if the record of the instance, the first word, may be lost. */
   isForgiven(one: string): boolean {
     return this.forgiven.has(one.split(' ')[0] ?? '');
   }
@@ -128,13 +128,13 @@ export class CellsChecker {
     }
   }
 
-  /** Whether somebody wanted it in this cell: its client there, or the top. */
+  /** An instance in a cell was requested there by a client, or by the top. */
   #checkCell(cell: string, uuid: string): void {
     if (this.wanted.get(uuid) === cell || this.#given.get(uuid)?.has(cell)) return;
     this.fail('nothing crosses between cells', `${uuid} of ${this.wanted.get(uuid)} comes to cell ${cell}`);
   }
 
-  /** Whether an instance is to run on a host of a cell, for all that is on record there and at the top. */
+  /** True if an instance should run on a host of a cell, by the records there and at the top. */
   #isHealthy(uuid: string, cell: string, host: string): boolean {
     const record = this.storeOf(cell).instances.get(uuid);
     if (record === undefined || this.forgiven.has(uuid) || this.terminating.has(uuid)) return false;
@@ -177,7 +177,7 @@ export class CellsChecker {
     if (before?.cell && name !== before.cell.name && !isMoved && !this.forgiven.has(uuid)) {
       this.fail('one cell each', `the top has ${uuid} in ${before.cell.name}, and then in ${name}`);
     }
-    // A slow cell may begin a build after it was DELETED at the top: that has to end, not to be reserved.
+    // A slow cell may begin a build after it was DELETED at the top: that is ended, not reserved.
     const isHandedOver = instance.cell?.isHandedOver && !before?.cell?.isHandedOver && before?.state !== 'deleted';
     if (
       isHandedOver &&

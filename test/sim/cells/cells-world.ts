@@ -23,7 +23,7 @@ export const CELLS = ['a', 'b'] as const;
 export type CellName = (typeof CELLS)[number];
 /** Hosts of both cells have the same names. */
 export const HOSTS = ['h1', 'h2'] as const;
-/** The zone of each host: one is of both cells. */
+/** The zone of each host; both cells have a host in z2. */
 export const ZONE_OF: Readonly<Record<string, string>> = { 'a-h1': 'z1', 'a-h2': 'z2', 'b-h1': 'z2', 'b-h2': 'z3' };
 const IN_CELL = ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor-2', ...HOSTS.map((host) => `agent-${host}`)];
 export const TOPS = ['top-scheduler-1', 'top-scheduler-2', 'top-conductor-1', 'top-conductor-2'];
@@ -32,18 +32,18 @@ export const TENANTS = ['tenant-a', 'tenant-b'] as const;
 export const OTHERS = [TOP, ...CELLS].flatMap((cell) => [...TENANTS, 'operator'].map((who) => `${cell}-${who}`));
 const VCPUS_PER_HOST = 4;
 
-/** Two cells, each with a store and a broker of its own, and their top, with those who use them. */
+/** Two cells, each with a store and a broker of its own, their top, and the clients of both. */
 export class CellsWorld extends Processes {
   readonly services = SERVICES;
-  /** Of the top and of each cell: names of one broker, and a store of its own. */
+  /** Servers of the top and of each cell: names on one broker, and a store each. */
   readonly servers: Readonly<Record<string, Servers>>;
-  /** Of each cell, by host. */
+  /** Machines by cell and host. */
   readonly machines: ReadonlyMap<string, Machine>;
   readonly observers: Readonly<Record<string, Bus>>;
   onMachineEvent: (event: MachineEvent) => void = () => {};
-  /** What operators said of cells. */
+  /** States of cells, as operators set them. */
   readonly #cellStates = memoryCellStore();
-  /** Of processes of the top, their connections to cells. */
+  /** Connections of the top's processes to cells. */
   readonly #cellBuses = new Map<Member, SimulatedBus[]>();
 
   constructor(seed: number) {
@@ -167,7 +167,7 @@ function kindOf(name: string): string {
   return name.split('-')[1] ?? '';
 }
 
-/** The broker's user of a process: that of its service in its own cell, wherever it connects to. */
+/** The broker's user of a process: its service in its own cell, for every connection. */
 function userOfProcess(name: string): string {
   const cell = cellOf(name);
   switch (kindOf(name)) {

@@ -44,7 +44,7 @@ const faults = faultsOf<CellsRun>({
   },
 });
 
-/** What can happen to cells and their top. */
+/** Kinds of actions on cells and their top. */
 const KINDS = {
   build: kind(1, 50, build),
   terminate: kind(1, 25, terminate),
@@ -65,7 +65,7 @@ const KINDS = {
   'schedulers die': kind(0.4, 6, schedulersDie),
   'summaries are stale': kind(0.4, 5, staleSummaries),
   ...usualFaults(faults),
-  // There are more processes.
+  // More often than elsewhere, as there are more processes.
   kill: kind(0.5, 12, faults.kill),
   'die in the middle': kind(0.6, 16, faults.dieInTheMiddle),
   'store away': kind(0.4, 8, faults.storeAway),
@@ -92,7 +92,7 @@ function storeGoesBack(random: Random): Perform {
   return ({ fleet, checker }) => void checker.storeGoesBackTo(cell, fleet.time.nowMs - byMs);
 }
 
-/** The store of a cell goes back while its hosts build what it forgets. */
+/** The store of a cell goes back while its hosts build instances that it then forgets. */
 function storeGoesBackInBuilds(random: Random): Perform {
   const cell = pick(random, CELLS);
   const builds = [buildInCell(random), build(random), buildMany(random)];

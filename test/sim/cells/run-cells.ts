@@ -8,7 +8,7 @@ import { CELLS, CellsWorld, OTHERS, SERVICES } from './cells-world';
 import { putIntoZones, TOP_AWAY_MS } from './operators';
 import { KIND_NAMES, planOf } from './plan';
 
-/** Cells, as the fleet's, and then the top compares what it knows with them; a top that was away needs that long after it is back. */
+/** The fleet's time, then a comparison by the top; a top that was away needs both after its return. */
 const QUIET_MS = 75_000;
 
 /** Two cells and their top. */
@@ -43,7 +43,7 @@ async function runCells({ seed, actionCount, kept, focus }: RunOptions): Promise
   if (checker.violation === undefined && checker.isTopAway) checkWithoutTop(checker);
   await runUntil(START_MS + HORIZON_MS + QUIET_MS);
   if (checker.violation === undefined) await checkAtRest(fleet, checker);
-  // What still waits for a signal would keep all of it in memory.
+  // Requests that still wait for a signal would keep all of it in memory.
   for (const { server } of Object.values(fleet.servers)) server.close();
   return resultOf({ fleet, checker }, plan);
 }

@@ -19,22 +19,22 @@ interface Wanted {
   readonly vcpus?: number;
   readonly group?: ServerGroup;
   readonly minCount?: number;
-  /** The top unless given. */
+  /** Default: the top. */
   readonly cell?: string;
   readonly tenant?: string;
 }
 
-/** A tenant of the fleet builds, through the top. */
+/** A tenant builds through the top. */
 export function build(random: Random): Perform {
   return wants(random, { count: 1 + randomInt(random, 2), vcpus: 1 + randomInt(random, 2) });
 }
 
-/** More at once than one cell takes. */
+/** More instances than one cell takes. */
 export function buildMany(random: Random): Perform {
   return wants(random, { count: 5 + randomInt(random, 4), vcpus: 2 });
 }
 
-/** Several of which so many must come to run. */
+/** Several instances, a minimum of which must become ACTIVE. */
 export function buildGang(random: Random): Perform {
   const count = 3 + randomInt(random, 4);
   return wants(random, { count, vcpus: 2, minCount: 2 + randomInt(random, count - 2) });
@@ -57,7 +57,7 @@ const OVER_ZONES: ServerGroup = {
   spread: { by: ZONE_KEY, maxSkew: 1 },
 };
 
-/** Two first members of a group, which two schedulers of the top place at the same time. */
+/** Two first members of a group, placed concurrently by two schedulers of the top. */
 export function beginGroup(random: Random): Perform {
   const tenant = pick(random, TENANTS);
   const group = { id: `${random.uuid()} affinity`, policy: 'affinity', maxPerHost: 1 } as const;
@@ -67,7 +67,7 @@ export function beginGroup(random: Random): Perform {
   };
 }
 
-/** A tenant of one cell, who knows of no top. */
+/** A tenant builds in one cell, past the top. */
 export function buildInCell(random: Random): Perform {
   return wants(random, { cell: pick(random, CELLS), vcpus: 1 + randomInt(random, 2) });
 }
@@ -110,7 +110,7 @@ export function terminateInCell(random: Random): Perform {
   };
 }
 
-/** A client changes its mind while a cell is chosen, or builds. */
+/** A client terminates its request while a cell is chosen, or builds. */
 export function buildAndTerminate(random: Random): Perform {
   const tenant = pick(random, TENANTS);
   const begin = wants(random, { tenant, vcpus: 1 });
@@ -137,7 +137,7 @@ export function moveToCell(random: Random): Perform {
   };
 }
 
-/** An operator stops members that count in zones, and moves them to the other cell, two at once. */
+/** An operator stops members that count in zones, and moves them to the other cell, two concurrently. */
 export function moveOverZones(random: Random): Perform {
   const place = random.next();
   const afterMs = 500 + random.next() * 1_500;
@@ -168,7 +168,7 @@ export function stopOrStart(random: Random): Perform {
   };
 }
 
-/** A tenant terminates what is another's, and asks for an instance in another's name, of the top or of a cell. */
+/** A tenant terminates an instance of another, and requests one in another's name, at the top or at a cell. */
 export function namesOthers(random: Random): Perform {
   const cell = pick(random, [TOP, ...CELLS]);
   const [tenant, other] = random.next() < 0.5 ? TENANTS : TENANTS.toReversed();
@@ -204,7 +204,7 @@ function terminateNow(
 ): void {
   checker.terminating.add(instanceUuid);
   const { bus } = fleet.member(`${cell}-${projectId}`);
-  // Of what is not there yet a termination says nothing.
+  // A termination of an unknown instance is a no-op.
   const isThere = checker.storeOf(cell).instances.has(instanceUuid);
   void confirmed(
     castTyped({ bus, queue: BUILD_REQUESTS }, terminateInstanceCodec, { instanceUuid, projectId: '' }),

@@ -9,7 +9,7 @@ import * as reservations from '../../../services/top-conductor/requests/reservat
 import * as requests from '../../../services/top-conductor/requests/take-requests';
 import { inWorld, type Mutant, mutant, mutants } from './mutant';
 
-/** What keeps cells apart, and their top true. */
+/** Mutants of the rules that keep cells apart, and the top's records true. */
 export const CELLS_MUTANTS: readonly Mutant[] = [
   inWorld(
     'cells',

@@ -6,7 +6,7 @@ import * as uncertain from '../../../services/conductor/reconcile/while-uncertai
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 import { withRule } from './reconcile-mutants';
 
-/** What conductors take for proof. */
+/** Mutants of the evidence that conductors accept. */
 export const EVIDENCE_MUTANTS: readonly Mutant[] = [
   mutants(
     'attempts-not-told-apart',

@@ -1,16 +1,16 @@
 import type { ActionKind } from '../plan';
 import type { WorldName } from '../world/run';
 
-/** Berth with one thing taken out: what keeps an invariant must be missed when it is gone. */
+/** Berth without one rule: the invariant that it keeps must then break. */
 export interface Mutant {
   readonly name: string;
-  /** What is taken out, in a few words. */
+  /** The rule that is removed, in a few words. */
   readonly without: string;
-  /** Takes it out; the returned function puts it back. */
+  /** Removes it; the returned function restores it. */
   readonly apply: () => () => void;
-  /** Kinds of actions that bring it out, for one that a general plan rarely shows: its seeds all have them, and more of them. */
+  /** Kinds of actions that reveal a mutant which a general plan rarely shows: its seeds contain them all, more often. */
   readonly focus?: readonly string[];
-  /** In which it shows; the fleet unless given. */
+  /** The world that shows it; default: the fleet. */
   readonly world?: WorldName;
 }
 
@@ -18,7 +18,7 @@ export function withFocus(on: Mutant, ...focus: readonly ActionKind[]): Mutant {
   return { ...on, focus };
 }
 
-/** One that another world than the fleet shows, with kinds of what happens there. */
+/** A mutant that another world than the fleet shows, with kinds of actions of that world. */
 export function inWorld(world: WorldName, on: Mutant, ...focus: readonly string[]): Mutant {
   return { ...on, world, focus };
 }
@@ -48,7 +48,7 @@ export function mutant<M extends object, K extends keyof M & string>(
   };
 }
 
-/** A mutant that takes out one thing which stands in several places. */
+/** A mutant that removes one rule from several places. */
 export function mutants(name: string, without: string, ...parts: readonly Mutant[]): Mutant {
   return {
     name,

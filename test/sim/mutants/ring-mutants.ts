@@ -21,7 +21,7 @@ import * as opening from '../../../services/compute-agent/pool/open-node';
 import * as rights from '../../../services/scheduler/nodes/pool-rights';
 import { inWorld, type Mutant, mutant, mutants } from './mutant';
 
-/** A session as any client has one: whoever opens one may order, for as long as it lives. */
+/** An unfenced session: any client that opens one may order for as long as it lives. */
 class UnfencedSession {
   readonly isMarkKept = true;
   #epoch = 0;
@@ -51,7 +51,7 @@ class UnfencedSession {
 }
 
 const unfenced = mutant('', '', fencing, 'FencedSession', () => UnfencedSession as never);
-/** Without the comparison, too: it mends most of what passes the fence. */
+/** Without the comparison, too, which repairs most orders that pass the fence. */
 const anyWrite = mutants(
   '',
   '',
@@ -65,7 +65,7 @@ const anyWrite = mutants(
   }),
 );
 
-/** What keeps nodes from having two managers, or none. */
+/** Mutants of the rules that give each node exactly one manager. */
 export const RING_MUTANTS: readonly Mutant[] = [
   inWorld('ring', { ...unfenced, name: 'controllers-take-any-order', without: 'the fence at the controller' }),
   inWorld(
@@ -81,7 +81,7 @@ export const RING_MUTANTS: readonly Mutant[] = [
       'claimed-late',
       'claiming a node as soon as it is held',
       mutant('', '', early, 'claimEarly', () => () => async () => {}),
-      // To look at its power claims it, too.
+      // A read of the power claims the node, too.
       mutant(
         '',
         '',

@@ -14,7 +14,7 @@ const perform: { readonly [K in Job['kind']]: (job: never) => Promise<Outcome[K]
   hunt: ({ mutant, actionCount }: HuntJob) => catchMutant(mutantOf(mutant), actionCount),
 };
 
-// What is thrown ends the thread, and the run with it.
+// An exception ends the thread, and the run with it.
 parentPort?.on('message', (job: Job) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
   void perform[job.kind](job as never).then((outcome) => parentPort?.postMessage(outcome));

@@ -7,16 +7,16 @@ import { classOf, NODE_NAMES, NODES } from './rack';
 import type { RingChecker } from './ring-checker';
 import type { RingWorld } from './ring-world';
 
-/** The states in which a node may rest. */
+/** States of a node at rest. */
 const RESTING: readonly string[] = ['available', 'active', 'rescue', 'maintenance', 'manageable', 'error'];
-/** And an instance. */
+/** States of an instance at rest. */
 const ENDS: readonly string[] = ['active', 'stopped', 'error', 'deleted'];
-/** The states in which a node may be given out, or is. */
+/** States in which a node's inventory is offered. */
 const OFFERED: readonly string[] = ['available', 'deploying', 'active', 'rescue'];
 const MARK = /\[berth (\d+)\]$/;
 const RING_SLACK = 0.1;
 
-/** Every node is held by one of the agents that are there, and by nobody else. */
+/** Every node is held by exactly one of the present agents. */
 export async function checkServed(world: RingWorld, checker: RingChecker): Promise<void> {
   const holders = await world.server.stores.placement.holders(NODE_NAMES);
   const live = liveAgents(world);
@@ -26,7 +26,7 @@ export async function checkServed(world: RingWorld, checker: RingChecker): Promi
   }
 }
 
-/** What must be true once no fault has happened for a while and nobody asks for anything. */
+/** Invariants of a pool that has had neither faults nor requests for a while. */
 export async function checkAtRest(world: RingWorld, checker: RingChecker): Promise<void> {
   await checkServed(world, checker);
   await checkMarks(world, checker);
@@ -43,8 +43,8 @@ function liveAgents(world: RingWorld): string[] {
 }
 
 /**
- * Each controller is claimed under the epoch by which its node is held: no order of anybody before is taken. Where a store
- * forgot who held it, the mark may be of him: the holder learns of it by its next order, and asks for a later epoch.
+ * Each controller is marked with the epoch by which its node is held, so that it takes no earlier order. Where a store forgot the holder,
+ * the mark may be of a later one: the holder learns of it by its next order, and asks for a later epoch.
  */
 async function checkMarks(world: RingWorld, checker: RingChecker): Promise<void> {
   const holders = await world.server.stores.placement.holders(NODE_NAMES);
@@ -57,7 +57,7 @@ async function checkMarks(world: RingWorld, checker: RingChecker): Promise<void>
   }
 }
 
-/** No agent keeps more than its share, and the slack, of what the ring names others for. */
+/** No agent keeps more than its share and the slack of nodes that the ring gives to others. */
 async function checkShares(world: RingWorld, checker: RingChecker): Promise<void> {
   const holders = await world.server.stores.placement.holders(NODE_NAMES);
   const live = liveAgents(world);
@@ -70,7 +70,7 @@ async function checkShares(world: RingWorld, checker: RingChecker): Promise<void
   }
 }
 
-/** Nodes rest, offer what they are, and have the instance that is on record, which holds them. */
+/** Nodes are at rest, offer the right inventory, and have the instance on record, which claims them. */
 async function checkNodes(world: RingWorld, checker: RingChecker): Promise<void> {
   const providers = new Map<string, Provider>();
   await world.server.stores.placement.snapshot((rows) => {
@@ -92,7 +92,7 @@ async function checkNodes(world: RingWorld, checker: RingChecker): Promise<void>
     const { uuid: providerUuid = '', inventories = {} } = providers.get(node) ?? {};
     const inventory = inventories[classOf(NODES[node] ?? '')];
     const offered = inventory === undefined ? 0 : inventory.total - inventory.reserved;
-    // What runs there without a claim, as its record or its claim is lost, counts as what others use.
+    // An instance without its record or its claim counts as external use.
     const claims = checker.consumers.get(instanceUuid)?.allocations ?? {};
     const isStray = checker.forgiven.has(instanceUuid) && claims[providerUuid] === undefined;
     const isGivenOut = OFFERED.includes(state) || instanceUuid !== '';
@@ -146,7 +146,7 @@ function checkInstances(checker: RingChecker): void {
   }
 }
 
-/** Reports come and go all the time: what counts is what stays. */
+/** Messages of periodic reports come and go: only those found in each look count. */
 const LOOKS = 8;
 const BETWEEN_LOOKS_MS = 130;
 

@@ -11,12 +11,12 @@ import type { Perform, RingRun } from './ring-checker';
 
 const ANSWER_MS = 2_000;
 const ORDER_MS = 8_000;
-/** So often an order that rests on nothing is done at the most: when it comes again, it is done again. */
+/** Most copies of an order without a basis; each of them takes effect. */
 const COPIES = 4;
-/** What may switch a node off. */
+/** Operations that may switch a node off. */
 const SWITCHING: readonly NodeOperation[] = ['power_off', 'reboot', 'rescue', 'unrescue'];
 
-/** An operator works on a node for a while. */
+/** A node is in maintenance for a while. */
 export function maintain(random: Random): Perform {
   return thereAndBack(random, 'maintain', 'unmaintain');
 }
@@ -25,7 +25,7 @@ export function rescue(random: Random): Perform {
   return thereAndBack(random, 'rescue', 'unrescue');
 }
 
-/** A node is taken out of service, and given back, which cleans it. */
+/** A node is taken out of service, and provided again, which cleans it. */
 export function manage(random: Random): Perform {
   return thereAndBack(random, 'manage', 'provide');
 }
@@ -41,7 +41,7 @@ export function power(random: Random): Perform {
   return (run) => void operate(run, node, verb);
 }
 
-/** An order to switch a node off is on its way while its agent stands still, or comes twice, when much has changed. */
+/** An order to switch a node off is delayed while its agent is paused, or arrives twice, after much has changed. */
 export function latePower(random: Random): Perform {
   const node = pick(random, NODE_NAMES);
   const verb = pick(random, ['power_off', 'reboot'] as const);
@@ -52,7 +52,7 @@ export function latePower(random: Random): Perform {
   };
 }
 
-/** Many nodes are worked on at once, so that few are left. */
+/** Maintenance of many nodes at the same time, so that few are left. */
 export function maintainMany(random: Random): Perform {
   const each = NODE_NAMES.filter(() => random.next() < 0.5).map(() => maintain(random));
   return (run) => {
@@ -60,7 +60,7 @@ export function maintainMany(random: Random): Perform {
   };
 }
 
-/** An order that rests on nothing: of a tool that looks at nothing before. */
+/** An order without a basis, as of a tool that reads nothing before. */
 export function carelessPower(random: Random): Perform {
   const host = pick(random, NODE_NAMES);
   const verb = pick(random, ['power_off', 'reboot'] as const);

@@ -18,7 +18,7 @@ const faults = faultsOf<RingRun>({
       fleet,
 });
 
-/** What can happen to a pool. */
+/** Kinds of actions on a pool. */
 const KINDS = {
   build: kind(1, 60, build),
   terminate: kind(1, 30, terminate),

@@ -23,7 +23,7 @@ import {
 import { pick } from '../actions/common';
 import { BOOT_MS, CONTROLLER_TIMEOUT_MS } from './settings';
 
-/** The nodes, with their classes. */
+/** The nodes and their classes. */
 export const NODES: Readonly<Record<string, string>> = {
   'node-1': 'GOLD',
   'node-2': 'GOLD',
@@ -39,17 +39,17 @@ export const NODE_NAMES = Object.keys(NODES);
 const ROOT = 'http://rack';
 const LOGIN = { user: 'berth', password: 'secret', timeoutMs: CONTROLLER_TIMEOUT_MS };
 
-/** An order that a controller took, who sent it, and under which epoch. */
+/** An order that a controller took, with its sender and its epoch. */
 export interface RackOrder {
   readonly node: string;
   readonly what: string;
   readonly by: string;
   readonly epoch: number;
-  /** As the node is before it. */
+  /** The node before the order. */
   readonly system: SimulatedSystem;
 }
 
-/** The nodes and their controllers, which speak Redfish across the links of agents. */
+/** The nodes and their controllers, which agents reach by Redfish over their links. */
 export class Rack {
   onOrder: (order: RackOrder) => void = () => {};
   /** Nodes whose controllers do not answer. */
@@ -57,10 +57,10 @@ export class Rack {
   /** Nodes whose controllers answer that something is wrong with them. */
   readonly broken = new Set<string>();
   readonly #controllers: SimulatedControllers;
-  /** Whose request is answered just now. */
+  /** The process whose request is being answered. */
   #asking = '';
 
-  /** True when the disk boots, whatever is set. */
+  /** True when the machine boots from its disk, whatever boot device is set. */
   readonly ignoresBootDevice: boolean;
   readonly #clock: Clock;
 
@@ -76,17 +76,17 @@ export class Rack {
     return this.#controllers.system(node);
   }
 
-  /** True when what a system booted from last has come up. */
+  /** True when the last boot of a system is done. */
   isUp(node: string): boolean {
     return this.#clock.elapsed() >= this.system(node).bootedAtMs;
   }
 
-  /** Controllers end sessions that are idle. */
+  /** Controllers end idle sessions. */
   expireSessions(): void {
     this.#controllers.expireSessions();
   }
 
-  /** The nodes as an agent reaches them. */
+  /** The nodes, as an agent reaches them over its link. */
   reachedBy(link: Link): PoolNodes {
     const services = redfishServices({ ...LOGIN, clock: link.process.clock, ask: this.#askOver(link) });
     return {
@@ -129,14 +129,14 @@ export class Rack {
     }
   }
 
-  /** A mark says its epoch itself. */
+  /** A mark names its epoch itself. */
   #onOrder({ node, what, context, tag = '' }: TakenOrder, system: SimulatedSystem): void {
     const epoch = Number(/\[berth (\d+)/.exec(tag)?.[1] ?? context.slice(context.lastIndexOf(' ')));
     this.onOrder({ node, what, by: this.#asking, epoch, system });
   }
 }
 
-/** What the rack's controllers are like: half of all racks are as the standard reads. Those whose fence is weaker are left out. */
+/** Draws the quirks of the rack's controllers: half of all racks follow the standard. Controllers with a weaker fence are left out. */
 function drawQuirks(random: Random): ControllerQuirks {
   if (random.next() < 0.5) return {};
   if (random.next() < 0.15) return { bootDevice: 'ignored' };

@@ -26,63 +26,63 @@ export type RingInvariant =
   | 'queues are empty at rest'
   | 'no defect';
 
-/** Attempts that are over, and what they made goes. */
+/** Outcomes of attempts that are over, and whose instances are destroyed. */
 const OVER: readonly string[] = ['failed', 'refused', 'timed_out', 'not_claimed', 'evacuated', 'rolled_back'];
-/** What runs on its node, and is to. A build that has failed is undone before anybody is told. */
+/** States of an instance that runs on its node. A failed build is undone before its failure is reported. */
 const RUNNING: readonly string[] = ['active', 'unknown'];
-/** What is wanted on its node. */
+/** States of an instance that belongs on its node. */
 const WANTED: readonly string[] = ['building', ...RUNNING];
-/** Of what a run can not know of its own node: no order is to fail for it. */
+/** Reasons in which an agent doubts its own hold on a node: no order may fail with them. */
 const DOUBTS: readonly string[] = ['epoch_unknown', 'epoch_superseded', 'not_surely_held'];
 const SWITCHED_OFF: readonly string[] = ['Reset ForceOff', 'Reset GracefulShutdown', 'Reset ForceRestart'];
 
-/** Work on a node, what it boots, and what the node is when that has come up. */
+/** Work on a node: its boot device, and the node's state once that has booted. */
 const WORK: Readonly<Partial<Record<NodeState, { readonly device: string; readonly end: NodeState }>>> = {
   deploying: { device: 'Pxe', end: 'active' },
   cleaning: { device: 'Utilities', end: 'available' },
 };
 
-/** What happens to it, and who watches. */
+/** A world and its checker. */
 export type RingRun = RunOf<RingWorld, RingChecker>;
 export type Perform = (run: RingRun) => void;
 
 /** Watches nodes and their controllers, and keeps the first violation. */
 export class RingChecker {
   violation: Violation | undefined;
-  /** What the store remembers of each node. */
+  /** The stored record of each node. */
   readonly nodes = new Map<string, NodeRecord>();
   readonly instances = new Map<string, Instance>();
   readonly consumers = new Map<string, Consumer>();
   readonly providers = new Map<string, Provider>();
   /** Requests that the broker confirmed, and their instances. */
   readonly asked = new Set<string>();
-  /** What somebody asked to terminate, whether the broker has it or not. */
+  /** Instances that a client asked to terminate, confirmed or not. */
   readonly terminating = new Set<string>();
   /** Terminations that the broker confirmed. */
   readonly terminated = new Set<string>();
-  /** What was written before a store went back. */
+  /** Instances written before a store went back. */
   readonly forgiven = new Set<string>();
-  /** What is on each node's disk. */
+  /** The instance on each node's disk. */
   readonly installed = new Map<string, string>();
-  /** What tenants asked to stop or start: it may be switched off. */
+  /** Instances that tenants asked to stop or start: they may be switched off. */
   readonly mayStop = new Set<string>();
-  /** Of each node, how often an operator may have it switched off yet. */
+  /** Times that an operator may yet have each node switched off. */
   readonly #switchings = new Map<string, number>();
-  /** Whether what is on a node's disk was begun since it lost its power, or was given back. */
+  /** Nodes whose build began after they last lost power or were given back. */
   readonly #isWhole = new Set<string>();
-  /** The epoch under which a node's power was cut while it was deployed: that build has failed, though its undoing may be lost. */
+  /** Epoch under which a node's power was cut while it was deployed: that build failed, though the record of it may be lost. */
   readonly #cutUnder = new Map<string, number>();
   #hasForgotten = false;
-  /** Nodes of which the store may have an older state than their managers: it went back, and was told nothing of them since. */
+  /** Nodes whose stored state may be older than their managers': the store went back, and was not written since. */
   readonly #older = new Set<string>();
   /** Amounts taken, by provider. */
   readonly #used = new Map<string, Resources>();
-  /** The latest epoch under which a node was ordered, and by whom. */
+  /** The latest epoch under which each node was ordered, and its sender. */
   readonly #managers = new Map<string, { readonly epoch: number; readonly by: string }>();
 
-  /** The latest epoch by which a node was claimed. */
+  /** The latest epoch by which each node was marked. */
   readonly #marks = new Map<string, { readonly epoch: number; readonly by: string }>();
-  /** How often a node had been booted when the work on it began. */
+  /** Boots of a node before its present work began. */
   readonly #bootsBefore = new Map<string, number>();
 
   constructor(private readonly world: RingWorld) {
@@ -97,12 +97,12 @@ export class RingChecker {
     world.server.onWrite = (_by, what, result) => this.#onWrite(what, result);
   }
 
-  /** Whether a store ever went back. */
+  /** True if a store ever went back. */
   get hasForgotten(): boolean {
     return this.#hasForgotten;
   }
 
-  /** Whether the record of an instance, named with its node, may be lost. */
+  /** True if the record of the instance, the first word, may be lost. */
   isForgiven(one: string): boolean {
     return this.forgiven.has(one.split(' ')[0] ?? '');
   }
@@ -111,7 +111,7 @@ export class RingChecker {
     this.violation ??= { invariant, message };
   }
 
-  /** The store goes back to a time, or to the beginning: what was written since may be lost. */
+  /** The store goes back to a time, or to the beginning: later writes may be lost. */
   async storeGoesBackTo(atMs: number): Promise<void> {
     for (const uuid of [...this.instances.keys(), ...this.asked]) this.forgiven.add(uuid);
     this.#hasForgotten = true;
@@ -127,17 +127,17 @@ export class RingChecker {
     });
   }
 
-  /** An operator may have a node switched off, once, or as often as copies of the order come. */
+  /** An operator may have a node switched off once, or once for each copy of the order. */
   maySwitch(node: string, times = 1): void {
     this.#switchings.set(node, (this.#switchings.get(node) ?? 0) + times);
   }
 
-  /** What is being built on a node has to begin anew. */
+  /** A build on the node has to begin anew. */
   losesPower(node: string): void {
     this.#isWhole.delete(node);
   }
 
-  /** Work that ends well has booted what it is for, and that has come up. */
+  /** Work that ended well has booted its device, and that has come up. */
   #checkBoot({ host, state }: NodeRecord, before: NodeRecord | undefined): void {
     const { boots } = this.world.rack.system(host);
     const isBegun = before !== undefined && before.state !== state && WORK[state] !== undefined;
@@ -153,7 +153,7 @@ export class RingChecker {
 
   #onOrder({ node, what, by, epoch, system }: RackOrder): void {
     this.world.note(node, `takes ${what} of ${by} under ${epoch}`);
-    // What is marked is not managed yet: orders of the one before may be on their way.
+    // A marked node is not managed yet: orders of its earlier manager may be under way.
     if (what === 'AssetTag') return this.#marked(node, by, epoch);
     const { epoch: latest = 0, by: manager = by } = this.#managers.get(node) ?? {};
     if (epoch < latest) {
@@ -172,7 +172,7 @@ export class RingChecker {
 
   #marked(node: string, by: string, epoch: number): void {
     const { epoch: latest = 0, by: manager = by } = this.#marks.get(node) ?? {};
-    // One that was new is marked again once its first record is written.
+    // A new node is marked again once its first record is written.
     const isLater = epoch > latest || (epoch === latest && by === manager);
     if (!isLater) this.fail('no node has two managers', `${node} is marked ${epoch} by ${by}, after ${latest}`);
     this.#marks.set(node, { epoch, by });
@@ -201,10 +201,10 @@ export class RingChecker {
       this.installed.delete(node);
     }
     if (device !== 'Pxe' || state !== 'deploying') return;
-    // Whoever begins a build does not cut the power and begin it again; the next manager may, after one whose build had failed.
+    // A manager does not restart its own build by a power cut; the next one may restart a failed build.
     const isUndone = (this.#cutUnder.get(node) ?? epoch) !== epoch;
     this.#cutUnder.delete(node);
-    // Where nothing has told how it boots, the next manager does not know what came up.
+    // Where boots are not reported, the next manager does not know what came up.
     const isSeen = this.nodes.get(node)?.tellsBoot === true;
     if (before === instanceUuid && this.#isWhole.has(node) && isHealthy && !isUndone && isSeen) {
       this.fail('nothing is built twice', `${instanceUuid} is built on ${node} again`);
@@ -218,7 +218,7 @@ export class RingChecker {
     this.#isWhole.add(node);
   }
 
-  /** Whether an instance is to run on a node, for all that is on record. */
+  /** True if an instance should run on a node, by its record. */
   #isWanted(uuid: string, node: string, states = WANTED): boolean {
     const instance = this.instances.get(uuid);
     if (instance === undefined || this.forgiven.has(uuid) || this.terminating.has(uuid)) return false;
@@ -255,7 +255,7 @@ export class RingChecker {
     for (const { providerUuid, used } of usages) this.#checkUsed(providerUuid, used, what.includes('by force'));
   }
 
-  /** A node that is worked on, or is in maintenance, has nothing to give; what it had given before stays. */
+  /** A busy node, or one in maintenance, gives nothing new; earlier claims stay. */
   #checkUsed(providerUuid: string, used: Resources, isForced: boolean): void {
     const { name = '', inventories = {} } = this.providers.get(providerUuid) ?? {};
     const isMore = Object.entries(used).some(([of, amount]) => amount > (this.#used.get(providerUuid)?.[of] ?? 0));

@@ -19,14 +19,14 @@ export const AGENTS = ['metal-1', 'metal-2', 'metal-3', 'metal-4'];
 export const SERVICES = ['scheduler-1', 'scheduler-2', 'conductor-1', 'conductor-2', ...AGENTS];
 export const OTHERS = ['tenant-a', 'tenant-b', 'operator'];
 
-/** A pool of nodes that agents share by the ring, with those who use it. */
+/** A pool of nodes that agents share by the ring, with its clients. */
 export class RingWorld extends Processes {
   readonly services = SERVICES;
   readonly broker: SimulatedBroker;
   readonly server: StoreServer;
   readonly observer: Bus;
   readonly rack: Rack;
-  /** Hears of what the store remembers of a node from now on. */
+  /** Called with each stored record of a node. */
   onNode: (record: NodeRecord, regression: string | undefined) => void = () => {};
 
   constructor(seed: number) {
@@ -41,12 +41,12 @@ export class RingWorld extends Processes {
 
   async start(): Promise<void> {
     await this.observer.declare(BUILD_REQUESTS);
-    // As when an agent is enrolled: services declare.
+    // Agents' queues exist from enrolment on; services declare them.
     for (const agent of AGENTS) await this.observer.declare(agentQueue(agent));
     for (const name of [...SERVICES, ...OTHERS]) this.launch(name);
   }
 
-  /** The agents that are there, or will be. */
+  /** Agents that run, or will again. */
   presentAgents(): string[] {
     return AGENTS.filter((name) => !this.isGone(name));
   }
@@ -84,7 +84,7 @@ export class RingWorld extends Processes {
     const latest = new Map<string, { readonly epoch: number; readonly updatedAtMs: number }>();
     placement.writeNode = async (node) => {
       const result = await write(node);
-      // What came late is left out.
+      // A late write changes nothing.
       const [content] = await placement.nodes([node.host]);
       if (content === undefined) return result;
       const record = nodeCodec.decode(Buffer.from(content, 'base64'));

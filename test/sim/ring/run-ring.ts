@@ -9,11 +9,11 @@ import { OTHERS, RingWorld, SERVICES } from './ring-world';
 import { LEASE_MS } from './settings';
 
 /**
- * After the last fault: the lease of who died then, and of the membership, two renewals of a ring and two rounds of asking. A
+ * Time after the last fault: the leases of agents that died then and of the membership, two renewals of a ring and two rounds of asking. A
  * node that two agents hand to each other takes that twice.
  */
 const SERVED_MS = 2 * LEASE_MS + 12_000;
-/** Builds have their time, and what failed at the last is built elsewhere, or cleaned. */
+/** Time for builds, and to rebuild or clean after late failures. */
 const QUIET_MS = 75_000;
 
 /** Agents that share nodes by a ring. */
@@ -35,7 +35,7 @@ async function runRing({ seed, actionCount, kept, focus }: RunOptions): Promise<
   if (checker.violation === undefined) await checkServed(fleet, checker);
   await runUntil(START_MS + HORIZON_MS + QUIET_MS);
   if (checker.violation === undefined) await checkAtRest(fleet, checker);
-  // What still waits for a signal would keep all of it in memory.
+  // Requests that still wait for a signal would keep all of it in memory.
   fleet.server.close();
   return resultOf({ fleet, checker }, plan);
 }

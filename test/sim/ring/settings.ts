@@ -33,11 +33,11 @@ export const AGENT = {
   BERTH_AGENT_DRAIN_TIMEOUT_MS: '1000',
 };
 
-/** How long a node is held without another accepted report. */
+/** The time that a node is held without another accepted report. */
 export const LEASE_MS = Number(AGENT.BERTH_AGENT_REPORT_INTERVAL_MS) * Number(AGENT.BERTH_AGENT_LEASE_REPORTS);
 
-/** How long a controller may take for an answer. */
+/** Timeout of a controller's answer. */
 export const CONTROLLER_TIMEOUT_MS = 2_000;
 
-/** How long a node takes to boot. */
+/** The time of a boot. */
 export const BOOT_MS = 900;

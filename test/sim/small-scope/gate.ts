@@ -1,6 +1,6 @@
 import { BerthError } from '#libs/domain/errors';
 
-/** What came of something: its result, or what was thrown. */
+/** The outcome of a step: its result, or its exception. */
 type Outcome = { readonly result: unknown } | { readonly thrown: unknown };
 
 interface Waiting {
@@ -10,27 +10,27 @@ interface Waiting {
   readonly settle: (outcome: Outcome) => void;
 }
 
-/** What a task has done so far and what came of it: where it stands. */
+/** The history of a task, which is its state. */
 interface Trace {
-  /** The steps that were chosen, in order. */
+  /** Steps chosen so far, in order. */
   readonly steps: { readonly name: string; readonly outcome: Outcome }[];
-  /** What it was answered at once, in order, by name. */
+  /** Answers that needed no choice, in order, by name. */
   readonly answers: Map<string, Outcome[]>;
-  /** All of it in words. */
+  /** The whole history in words. */
   readonly text: string[];
-  /** Of the answers, those that a repeated task gets again. */
+  /** Answers that a repeated task gets again. */
   repeated: Map<string, Outcome[]>;
 }
 
-/** What becomes of a step that is chosen: it is done; done, and its answer lost; or refused. */
+/** The fate of a chosen step: done; done, with its answer lost; or refused. */
 export type Fate = 'done' | 'lost' | 'refused';
 
-/** Holds each step of each task until somebody chooses it. */
+/** Holds each step of each task until the search chooses it. */
 export class Gate {
   #waiting: Waiting[] = [];
   readonly #traces = new Map<string, Trace>();
 
-  /** The steps that wait, by name. */
+  /** Names of the waiting steps. */
   get names(): string[] {
     return this.#waiting.map(({ name }) => name).sort();
   }
@@ -39,7 +39,7 @@ export class Gate {
     return [...this.#traces.keys()];
   }
 
-  /** Where each task stands, in words. */
+  /** The state of each task, in words. */
   get places(): readonly string[] {
     return [...this.#traces].map(([task, { text }]) => `${task}: ${text.join('; ')}`).sort();
   }
@@ -57,7 +57,7 @@ export class Gate {
     return this.#waiting.some((one) => one.task === task);
   }
 
-  /** Waits to be chosen, then does it. */
+  /** Waits to be chosen, then acts. */
   pass<T>(task: string, what: string, effect: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const nth = this.#waiting.filter((one) => one.task === task && one.name.startsWith(`${task}: ${what}`)).length;
@@ -68,7 +68,7 @@ export class Gate {
     });
   }
 
-  /** Does something without waiting; a task that is repeated gets the answer that it got. */
+  /** Acts without waiting; a repeated task gets its earlier answer. */
   async atOnce<T>(task: string, what: string, effect: () => Promise<T>): Promise<T> {
     const trace = this.#traces.get(task);
     const outcome = trace?.repeated.get(what)?.shift() ?? (await outcomeOf(effect));
@@ -80,14 +80,14 @@ export class Gate {
     return outcome.result as T;
   }
 
-  /** Does a step that waits. */
+  /** Does a waiting step. */
   async release(name: string, fate: Fate = 'done'): Promise<void> {
     const one = this.#take(name);
     const outcome = fate === 'refused' ? REFUSED : await outcomeOf(one.effect);
     this.#settle(one, fate === 'lost' ? LOST : outcome);
   }
 
-  /** Brings a task that was begun again to where it stood at another gate; what it does has no effect a second time. */
+  /** Brings a restarted task to the state that it had at another gate; its effects are not repeated. */
   async repeat(task: string, from: Gate, begin: () => Promise<void>): Promise<void> {
     const { steps, answers } = from.#traces.get(task) as Trace;
     this.begin(task);

@@ -28,15 +28,15 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** What else can happen in a run, once at any moment of it. */
+/** Limits of further events in a run. */
 export interface Bound {
-  /** So many builds may fail. */
+  /** Builds that may fail. */
   readonly failures: number;
-  /** The client may terminate so often. */
+  /** Times that the client may terminate. */
   readonly terminates: number;
 }
 
-/** Each of them does one thing after the other. */
+/** Conductors, each of which does one task at a time. */
 const CONDUCTORS = 2;
 const UUID = '00000000-0000-4000-8000-000000000001';
 const REQUEST_ID = '00000000-0000-4000-8000-000000000002';
@@ -44,7 +44,7 @@ const START_MS = 1_000_000;
 /** Longer than every deadline. */
 const LONG_MS = 10_000_000;
 const NO_BYTES = new Uint8Array();
-/** After the last message time passes so often: for the build, for its destruction, and to look again. */
+/** Times that the clock advances after the last message: for the build, for its destruction, and for an audit. */
 const MOST_LONG_TIMES = 3;
 const RESTING: readonly (string | undefined)[] = ['active', 'error', 'deleted'];
 
@@ -55,9 +55,9 @@ interface Queued extends OutgoingMessage {
 }
 
 /**
- * One instance, two hosts with room for it, one terminate that may come at any time, one build that may fail, and one
- * fault. The conductor's code and its stores are real; each message is taken, and each step of each task done, when it is
- * chosen. Hosts and the scheduler are a few lines that say what the real ones promise.
+ * One instance, two hosts with capacity for it, a terminate at any time, a build that may fail, and one fault. The conductor's code and its
+ * stores are real; the search chooses the next message and the next step of each task. Hosts and the scheduler are short models of what the
+ * real ones promise.
  */
 export class OneInstance implements SmallWorld {
   readonly #gate = new Gate();
@@ -67,7 +67,7 @@ export class OneInstance implements SmallWorld {
   readonly #inHand = new Map<string, Queued>();
   #nowMs = START_MS;
   #left: Bound & { faults: number };
-  /** How often time has passed since the last message. */
+  /** Times that the clock advanced since the last message. */
   #longTimes = 0;
   #record: Instance | undefined;
   #claim: Consumer | undefined;
@@ -99,7 +99,7 @@ export class OneInstance implements SmallWorld {
     return world;
   }
 
-  /** The stores and the hosts as they are; each task that is under way begins again and gets the answers that it got. */
+  /** Copies stores and hosts; each task under way begins again and gets its earlier answers. */
   async copy(): Promise<OneInstance> {
     const copy = new OneInstance(this.fault, this.#left);
     copy.#nowMs = this.#nowMs;
@@ -121,7 +121,7 @@ export class OneInstance implements SmallWorld {
 
   choices(): string[] {
     if (this.#problem !== undefined) return [];
-    // The end of a wait is no other than later or sooner.
+    // A wait that ends has no effect of its own.
     const [pause] = this.#gate.names.filter(isPause);
     if (pause !== undefined) return [pause];
     const usual = [
@@ -158,7 +158,7 @@ export class OneInstance implements SmallWorld {
       record,
       this.#claim && [this.#claim.allocations, this.#claim.claimToken],
       this.#hosts.map((host) => host.fingerprint()),
-      // Messages overtake one another.
+      // Messages may overtake one another.
       this.#queue.map(({ name, redelivered }) => `${name} ${redelivered}`).sort(),
       this.#gate.places,
       this.#gate.names,
@@ -208,12 +208,12 @@ export class OneInstance implements SmallWorld {
     }
   }
 
-  /** Steps that ask somebody. */
+  /** Steps that send a request. */
   #asking(): string[] {
     return this.#gate.names;
   }
 
-  /** Those that wait, and those that a conductor has in hand. */
+  /** Messages that wait, and those that a conductor has in hand. */
   #messages(): Queued[] {
     return [...this.#queue, ...this.#inHand.values()];
   }
@@ -222,7 +222,7 @@ export class OneInstance implements SmallWorld {
     return this.#queue.filter(({ queue }) => queue === BUILD_RESULTS.name);
   }
 
-  /** The answer to a step, or a report. */
+  /** Loses the answer to a step, or a report. */
   async #lose(what: string): Promise<void> {
     const lost = this.#reports().find(({ name }) => name === what);
     if (lost) this.#queue.splice(this.#queue.indexOf(lost), 1);
@@ -257,7 +257,7 @@ export class OneInstance implements SmallWorld {
     this.#queue.push({ name, queue, type, body, redelivered: false });
   }
 
-  /** Taken at once: what waits in the queue could as well be sent later. */
+  /** Taken at once: a later send covers the case that it waits in the queue. */
   #terminate(): Promise<void> {
     this.#left = { ...this.#left, terminates: this.#left.terminates - 1 };
     const body = terminateInstanceCodec.encode({ instanceUuid: UUID, projectId: '' });
@@ -274,7 +274,7 @@ export class OneInstance implements SmallWorld {
     this.#gate.begin(task);
     await this.#start(task);
     await settled();
-    // A message that was taken and of which nothing is done is as good as one that waits, but for what can go wrong with it.
+    // A message that was taken and not yet acted on equals one that waits, except for faults.
     const [first, ...others] = this.#gate.names.filter((step) => step.startsWith(`${task}: `));
     if (this.#faults().length === 0 && first !== undefined && others.length === 0) await this.#gate.release(first);
   }
@@ -284,25 +284,25 @@ export class OneInstance implements SmallWorld {
     if (message === undefined) return;
     this.#end(task);
     if (settlement.kind === 'requeue') this.#queue.push(again(message));
-    // A terminate that finds it ended is refused; nothing else may be.
+    // A terminate of an ended instance is refused; no other message may be.
     if (settlement.kind === 'drop' && settlement.error.code === 'internal') this.#problem = settlement.error.message;
   }
 
-  /** A conductor dies: what it had in hand is given to another. */
+  /** A conductor dies: its message is redelivered to another. */
   #die(task: string): void {
     const message = this.#inHand.get(task) as Queued;
     this.#end(task);
     this.#queue.push(again(message));
   }
 
-  /** Of those that run, no two have the same name; the same states have the same names. */
+  /** Names are unique among running tasks, and equal states give equal names. */
   #taskName(what: string): string {
     let nth = 1;
     while (this.#gate.tasks.includes(`${what} #${nth}`)) nth++;
     return `${what} #${nth}`;
   }
 
-  /** Starts a conductor for a task: for the message that it has in hand, or for what is done from time to time. */
+  /** Starts a conductor for a task: for the message in hand, or for a sweep or an audit. */
   async #start(task: string): Promise<void> {
     const { stores } = this.#recorded;
     const conductor: Task = await startTask({
@@ -325,14 +325,14 @@ export class OneInstance implements SmallWorld {
     this.#inHand.delete(task);
   }
 
-  /** Nothing else happens for long: conductors look at what is overdue, and compare claims with records. */
+  /** Nothing happens for long: conductors sweep overdue instances, and audit claims against records. */
   async #passTime(): Promise<void> {
     this.#nowMs += LONG_MS;
     this.#longTimes++;
     await this.#beginPeriodic('sweep');
   }
 
-  /** A host's report, if it does not agree with the store: what a scheduler makes of it. */
+  /** A host's report that does not agree with the store, as a scheduler handles it. */
   #reportOf(host: string): void {
     const { tracked } = this.#host(host);
     const isClaimed = this.#claim !== undefined && Object.keys(this.#claim.allocations).map(hostOf).includes(host);
@@ -356,7 +356,7 @@ export class OneInstance implements SmallWorld {
     await settled();
   }
 
-  /** What is done from time to time ends when nothing of it waits. An audit follows each sweep, and reports the last. */
+  /** A sweep or an audit ends when no step of it waits. An audit follows each sweep; reports follow the last one. */
   async #endPeriodic(): Promise<void> {
     for (const what of PERIODIC) {
       if (!this.#gate.tasks.includes(what) || this.#gate.isWaiting(what)) continue;
@@ -372,7 +372,7 @@ export class OneInstance implements SmallWorld {
     if (isWanted) this.#problem = `it is ACTIVE on ${host} and was destroyed there`;
   }
 
-  /** When nothing is left to happen, record, claim and hosts agree. */
+  /** With nothing left to happen, record, claim and hosts agree. */
   #checkRest(): void {
     const isOver = this.choices().every((choice) => choice === 'client terminates');
     if (this.#problem !== undefined || !isOver) return;
@@ -392,7 +392,7 @@ function isPause(name: string): boolean {
   return name.includes(PAUSE);
 }
 
-/** What is redelivered is told apart by its name. */
+/** A redelivered message has a name of its own. */
 function again(message: Queued): Queued {
   return { ...message, name: message.redelivered ? message.name : `${message.name}, again`, redelivered: true };
 }

@@ -1,25 +1,24 @@
 import type { OutgoingMessage } from '#libs/bus/port';
 import { type BuildOutcome, buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 
-/** What a host tells the world. */
+/** Reports of a host to the world. */
 export interface HostEvents {
-  /** It reports to the conductors how an attempt ended. */
+  /** Reports to the conductors how an attempt ended. */
   report(host: string, attempt: number, outcome: BuildOutcome): void;
-  /** What an attempt built, and ran, is destroyed as it was ordered. */
+  /** The workload of an attempt was destroyed as ordered. */
   destroyed(host: string, attempt: number): void;
 }
 
 /**
- * A host with its agent, in a few lines that say what the real one promises (`services/compute-agent/README.md`): an
- * attempt of an instance that is here becomes the newest, one that was destroyed is not built again, a newer one is not
- * destroyed by the order for an older.
+ * A host and its agent, as a short model of what the real one promises (`services/compute-agent/README.md`): an order for a present
+ * instance adopts the newer attempt; a destroyed attempt is not built again; an order for an older attempt does not destroy a newer one.
  */
 export class SmallHost {
   tracked: { attempt: number; state: 'building' | 'running' } | undefined;
   /** The newest attempt that was destroyed. */
   tombstone = 0;
   readonly orders: OutgoingMessage[] = [];
-  /** The order of the build that is under way: acknowledged at its end. */
+  /** The order of the build under way, acknowledged at its end. */
   #inHand: OutgoingMessage | undefined;
 
   constructor(
@@ -27,7 +26,7 @@ export class SmallHost {
     private readonly events: HostEvents,
   ) {}
 
-  /** The same host, in another world. */
+  /** The same host in another world. */
   copy(events: HostEvents): SmallHost {
     const copy = new SmallHost(this.name, events);
     copy.tracked = this.tracked && { ...this.tracked };
@@ -37,7 +36,7 @@ export class SmallHost {
     return copy;
   }
 
-  /** All that decides what it does from now on. */
+  /** The state that determines its behaviour. */
   fingerprint(): unknown {
     const bytes = (order: OutgoingMessage | undefined) => order && [...order.body];
     return [this.tracked, this.tombstone, this.orders.map(bytes), bytes(this.#inHand)];
@@ -49,7 +48,7 @@ export class SmallHost {
     else this.#takeBuild(order, nowMs);
   }
 
-  /** Its agent dies and starts again: what runs is found in its journal, what was half built is built anew. */
+  /** Its agent dies and starts again: it finds running instances in its journal, and restarts an unfinished build. */
   restart(): void {
     if (this.#inHand) this.orders.unshift(this.#inHand);
     this.#inHand = undefined;

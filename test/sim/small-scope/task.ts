@@ -15,23 +15,23 @@ import { PENDING_LEASE } from '../../../services/conductor/pending/keep-queue';
 import { startConductor } from '../../../services/conductor/start';
 import { KEY } from './small-scheduler';
 
-/** What a conductor of one task reaches of the world. */
+/** The view that a conductor of one task has of the world. */
 export interface TaskWorld {
   readonly stores: Stores;
   readonly now: () => number;
-  /** Does a step when it is chosen. */
+  /** Does a step once it is chosen. */
   readonly pass: <T>(what: string, effect: () => Promise<T>) => Promise<T>;
-  /** Does something now. */
+  /** Does a step at once. */
   readonly atOnce: <T>(what: string, effect: () => Promise<T>) => Promise<T>;
   readonly select: (body: Uint8Array) => Promise<Uint8Array>;
   readonly order: (host: string, message: OutgoingMessage) => void;
 }
 
-/** A conductor that does one task, each step of it when it is chosen. */
+/** A conductor that does one task, one chosen step at a time. */
 export interface Task {
-  /** Handles a message, by the queue that it came by. */
+  /** Handles a message from a queue. */
   handle(queue: string): CastHandler;
-  /** Does once what conductors do from time to time. */
+  /** Runs a periodic task once. */
   doPeriodically(what: Periodic): void;
 }
 
@@ -49,11 +49,11 @@ const SETTINGS = {
   BERTH_CONDUCTOR_RETENTION_MS: '31536000000',
 };
 const LONGEST_PAUSE_MS = 60_000;
-/** The step that is nothing but the end of a wait. */
+/** A step that only ends a wait. */
 export const PAUSE = 'goes on after a pause';
 const CONFIG = readConfig(conductorOptions, SETTINGS);
 
-/** Steps on which nothing depends that is looked at here, and reads of what does not change: done at once. */
+/** Steps that no invariant depends on, and reads of constant data: done at once. */
 const AT_ONCE: readonly string[] = ['hosts', 'takeDue', 'markPublished', 'forget', 'list', 'acquire', 'release'];
 
 /** Starts the real conductor with ports whose steps wait to be chosen. */
@@ -90,7 +90,7 @@ export async function startTask(world: TaskWorld): Promise<Task> {
   };
 }
 
-/** Nobody waits for capacity in a small world, and nobody keeps the queue. */
+/** The small world has no queue for capacity, and no keeper of it. */
 function withoutQueue(leases: LeaseStore): LeaseStore {
   return {
     acquire: async (name, holder, ttlMs) => (name === PENDING_LEASE ? undefined : leases.acquire(name, holder, ttlMs)),
@@ -100,7 +100,7 @@ function withoutQueue(leases: LeaseStore): LeaseStore {
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
-/** A store whose methods wait to be chosen, but for those that nothing depends on. */
+/** A store whose methods wait to be chosen, except those that no invariant depends on. */
 function gated<T extends object>(store: T, { pass, atOnce }: TaskWorld): T {
   return new Proxy(store, {
     get(_target, name) {
@@ -116,7 +116,7 @@ function gated<T extends object>(store: T, { pass, atOnce }: TaskWorld): T {
   });
 }
 
-/** Reads all at once, then gives it to who asked: what it does with it is steps of its own. */
+/** Reads everything at once, then passes it on: the receiver's actions are steps of their own. */
 async function scan(atOnce: TaskWorld['atOnce'], name: string, method: Method, args: readonly unknown[]) {
   const at = args.findIndex((one) => typeof one === 'function');
   const { chunks, result } = await atOnce(name, async () => {
@@ -128,7 +128,7 @@ async function scan(atOnce: TaskWorld['atOnce'], name: string, method: Method, a
   return result;
 }
 
-/** Undefined for what is done at once. */
+/** Undefined for methods that are done at once. */
 function stepName(method: string, [first]: readonly unknown[]): string | undefined {
   switch (method) {
     case 'commit': {
@@ -148,7 +148,7 @@ function stepName(method: string, [first]: readonly unknown[]): string | undefin
   }
 }
 
-/** Nobody has a quota here. */
+/** Projects have no quota here. */
 const NO_QUOTAS = listQuotasMethod.response.encode({ projects: [], defaultLimits: {} });
 
 function busOf(world: TaskWorld, handlers: Map<string, CastHandler>): Bus {

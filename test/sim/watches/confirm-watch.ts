@@ -1,15 +1,15 @@
 import type { Instance } from '#libs/domain/instance';
 
-/** The states in which a scheduler selects a first host. */
+/** States in which a scheduler selects a first host. */
 const SELECTING: readonly string[] = ['scheduling', 'pending'];
 
-/** What hosts said of claims about which they were asked. */
+/** Hosts' answers to the questions about claims. */
 export class ConfirmWatch {
-  /** By question. */
+  /** Open questions, by id. */
   readonly #asked = new Map<string, { readonly host: string; readonly instance: string }>();
   readonly #confirmed = new Set<string>();
 
-  /** Takes what was written at the store: a question, or an answer that was noted. */
+  /** Takes a write at the store: a question, or an answer. */
   onWrite(what: string, result: unknown): void {
     const [, asked = '', instance = '', id = ''] = /^asks (\S+) of (\S+), (\S+)$/.exec(what) ?? [];
     if (id !== '') this.#asked.set(id, { host: asked, instance });
@@ -20,7 +20,7 @@ export class ConfirmWatch {
     if (reason === '') this.#confirmed.add(`${about.instance} ${host}`);
   }
 
-  /** What is wrong about a record that is written now; undefined when nothing is. */
+  /** The violation in a record that is written now, if any. */
   onRecord({ uuid, state, host, admission }: Instance, before: Instance | undefined): string | undefined {
     if (!admission?.confirmsHost || state !== 'building' || !SELECTING.includes(before?.state ?? '')) return undefined;
     if (this.#confirmed.has(`${uuid} ${host}`)) return undefined;

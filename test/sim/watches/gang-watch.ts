@@ -1,12 +1,12 @@
 import type { Instance } from '#libs/domain/instance';
 
-/** What is known of the gangs of requests, from all that was ever written of their members. */
+/** History of gangs, from all versions of their members' records. */
 export class GangWatch {
-  /** By request. */
+  /** Members by request. */
   readonly #members = new Map<string, Map<string, Instance>>();
   readonly #wereActive = new Set<string>();
 
-  /** What is wrong about a record that is written now; undefined when nothing is. */
+  /** The violation in a record that is written now, if any. */
   onRecord(instance: Instance): string | undefined {
     const { uuid, requestId, gang, state, fault } = instance;
     if (gang === undefined) return undefined;
@@ -21,8 +21,8 @@ export class GangWatch {
   }
 
   /**
-   * Gangs whose members run at rest, though fewer than were to have ever been ACTIVE; but for those of which one was terminated
-   * or its record may be lost.
+   * Gangs with running members at rest, although fewer than the minimum were ever ACTIVE; except gangs with a terminated member, or one
+   * whose record may be lost.
    */
   unkept(isExcused: (uuid: string) => boolean): string[] {
     return [...this.#members].flatMap(([requestId, members]) => {

@@ -3,27 +3,27 @@ import type { Instance } from '#libs/domain/instance';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { agentOf } from '../settings';
 
-/** A drain that ended, of a host that nobody has put into service since. */
+/** A finished drain of a host that was not put into service since. */
 interface EndedDrain {
   readonly drained: readonly Drained[];
-  /** Of each instance, the last version of its record when it began. */
+  /** The version of each instance's record when the drain began. */
   readonly versions: ReadonlyMap<string, number>;
 }
 
-/** What operators did to hosts: drained them, or deleted them. */
+/** Operators' actions on hosts: drains and deletions. */
 export class HostWatch {
   /** Hosts that are out of service for good. */
   readonly toDrain = new Set<string>();
-  /** The last drain of each host after which nothing comes any more that was on its way. */
+  /** The last drain of each host that no message under way can undo. */
   readonly #drains = new Map<string, EndedDrain>();
-  /** Hosts that were deleted for good, whose agents' queues went with them. */
+  /** Hosts that were deleted for good, with their agents' queues. */
   readonly #gone = new Set<string>();
 
   drainEnded(host: string, drain: EndedDrain): void {
     this.#drains.set(host, drain);
   }
 
-  /** The store went back in time: what was deleted may be there again. */
+  /** The store went back: deleted hosts may be there again. */
   reset(): void {
     this.#gone.clear();
   }
@@ -32,20 +32,20 @@ export class HostWatch {
     this.#gone.add(host);
   }
 
-  /** With a host goes that it is out of service: what comes back of that name is in service, as a new host is. */
+  /** A deleted host is not out of service any more: a new host of that name is in service. */
   isDeleted(host: string): void {
     this.toDrain.delete(host);
     this.#drains.delete(host);
   }
 
-  /** An agent was started again: what was deleted of it becomes a host anew. */
+  /** An agent started again: its deleted hosts become hosts anew. */
   isBack(agent: string): void {
     for (const host of this.#gone) if (agentOf(host) === agent) this.#gone.delete(host);
   }
 
   /**
-   * What is wrong at rest: a drained host keeps what the drain did not name, or what it did not try to move; or gets new
-   * instances though nobody has put it into service.
+   * Violations at rest: a drained host keeps an instance that its drain did not name or did not try to move, or it gets new instances
+   * without being put into service.
    */
   wrongOfDrained(
     rows: readonly Rows[],
@@ -70,7 +70,7 @@ export class HostWatch {
     });
   }
 
-  /** What is left at rest of hosts that were deleted for good. */
+  /** Rows and queues at rest of hosts that were deleted for good. */
   leftOfDeleted(rows: readonly Rows[], instances: readonly Instance[], hasQueue: (host: string) => boolean): string[] {
     const providers = rows.flatMap((some) => some.providers ?? []);
     const hosts = rows.flatMap((some) => some.hosts ?? []);
@@ -93,9 +93,9 @@ export class HostWatch {
   }
 }
 
-/** What a drain moves. */
+/** States of instances that a drain moves. */
 const THERE: readonly Instance['state'][] = ['active', 'stopped', 'verify_resize'];
-/** Records of what a drain has tried to move are in one of these by then. */
+/** States that prove that a drain tried to move an instance. */
 const MOVED: readonly string[] = ['migrating', 'resize'];
-/** So says a drain of what it moved and what was back then. */
+/** A drain's words for an instance that it moved and that came back. */
 const CAME_BACK = 'it came back';

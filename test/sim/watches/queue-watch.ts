@@ -4,35 +4,35 @@ import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import type { History } from '#libs/simulation/history';
 
-/** Longer than whoever keeps the queue takes to know of one who waits. */
+/** Longer than the keeper of the queue takes to learn of a new entry. */
 const KNOWN_AFTER_MS = 8_000;
-/** Of those that are asked for; what ends later has been given its end by a clock that went ahead. */
+/** Longest time limit of a request; a later end was computed by a clock that ran ahead. */
 const LONGEST_LIMIT_MS = 12_000;
-/** Longer than sweeps take to find what is due, with what may hold them up after the last fault. */
+/** Longer than sweeps take to find a due instance, with the delays after the last fault. */
 const ENDED_AFTER_MS = 12_000;
 
-/** Whoever keeps the queue sleeps for so long before it gives turns again, in order: what is asked within this is of one round. */
+/** Pause of the keeper of the queue between rounds: requests within this time are of one round. */
 const ROUND_MS = 500;
 
-/** A scheduler may have decided by what it saw so long before. */
+/** The age of the state that a scheduler may have decided by. */
 const DECIDED_WITHIN_MS = 15_000;
 
-/** What else is known of the fleet. */
+/** Facts about the fleet that other watches keep. */
 interface FleetFacts {
   readonly latestOf: (uuid: string) => Instance | undefined;
-  /** When it was given what it holds. */
+  /** Time of its last claim. */
   readonly claimedAtMs: (uuid: string) => number | undefined;
-  /** Whether it was asked for by itself. */
+  /** True if it was the only instance of its request. */
   readonly isAlone: (uuid: string) => boolean;
-  /** Whether a project has held more than its own limits at some time since. */
+  /** True if the project exceeded its own limits at some time since. */
   readonly hasBorrowed: (projectId: string, sinceMs: number) => boolean;
-  /** Whether more was taken of a host than it has, at some time since. */
+  /** True if the host was above capacity at some time since. */
   readonly isOvercommitted: (host: string, sinceMs: number) => boolean;
 }
 
-/** Watches who waits, who makes room for whom, and what ends by its time limit. */
+/** Watches the queue, preemption and time limits. */
 export class QueueWatch {
-  /** Whom each instance was to have the place of, by what was ever on record. */
+  /** Victims of each preemptor, by all versions of its record. */
   readonly #victims = new Map<string, Set<string>>();
   readonly #waiting = new Map<string, { readonly record: Instance; readonly sinceMs: number }>();
 
@@ -42,7 +42,7 @@ export class QueueWatch {
     private readonly about: FleetFacts,
   ) {}
 
-  /** A version of a record; answers what is wrong with it. */
+  /** Takes a version of a record; the violation in it, if any. */
   take(record: Instance, nowMs: number): string | undefined {
     const { uuid, state, waiting } = record;
     const before = this.#waiting.get(uuid);
@@ -57,24 +57,24 @@ export class QueueWatch {
     return isChosenAnew ? this.#wronglyChosen(record, nowMs) : undefined;
   }
 
-  /** The store went back: who waits, and who was to make room, may be forgotten. */
+  /** The store went back: entries of the queue and victims may be forgotten. */
   reset(): void {
     this.#waiting.clear();
   }
 
-  /** Whether an instance is on its way out, and by whose word is on record. */
+  /** True if the instance is ending, and its record names the cause. */
   isEnded({ state, fault }: Instance): boolean {
     return state === 'preempting' || (['deleting', 'deleted'].includes(state) && isOwnReason(fault?.reason));
   }
 
-  /** Of what is at rest, what should not be any more. */
+  /** True for an instance at rest past its time limit. */
   isLate({ state, endsAtMs = Infinity }: Instance, nowMs: number): boolean {
     return BUILT_STATES.includes(state) && endsAtMs < nowMs - ENDED_AFTER_MS;
   }
 
   /**
-   * Whether one had its turn in the round in which another was served, before it, and was refused. What comes free in between is for
-   * whoever's turn it is then: nobody who gives turns knows of it before the scheduler that is asked.
+   * True if one was refused in the same round just before another was served. Capacity freed in between goes to the next in turn: the
+   * keeper of the queue learns of it no earlier than the scheduler that it asks.
    */
   #isJustRefused(refused: string, served: string): boolean {
     const answeredAtMs = (uuid: string) =>
@@ -83,17 +83,17 @@ export class QueueWatch {
     return betweenMs > 0 && betweenMs < ROUND_MS;
   }
 
-  /** When what its time limit ends next has come to its end; 0 for what is not to end for long. */
+  /** The time by which its time limit has ended it; 0 for a distant limit. */
   limitOverAtMs({ state, endsAtMs = Infinity }: Instance, nowMs: number): number {
     const isNext = BUILT_STATES.includes(state) && endsAtMs < nowMs + LONGEST_LIMIT_MS;
     return isNext ? endsAtMs + ENDED_AFTER_MS : 0;
   }
 
-  /** Nobody who asks for the same, and may take nobody's place, is served before one of a higher priority. */
+  /** Among equal requests without preemption, a higher priority is served first. */
   #overtaken({ uuid, admission, requestSpec, requestId }: Instance, nowMs: number): string | undefined {
     const { priority = 0, mayPreempt = false } = admission ?? {};
     if (mayPreempt) return undefined;
-    // One whose scheduler's answer was lost goes on with what it was given then.
+    // After a lost answer of the scheduler, an instance goes on with its earlier claim.
     const servedAtMs = this.about.claimedAtMs(uuid) ?? nowMs;
     for (const { record: other, sinceMs } of this.#waiting.values()) {
       const isAlike = !other.admission?.mayPreempt && Buffer.compare(other.requestSpec, requestSpec) === 0;
@@ -114,8 +114,8 @@ export class QueueWatch {
   }
 
   /**
-   * Of those who are to make room: none is protected, and all of them must go for what is to come. What is taken back is taken from
-   * projects that have borrowed.
+   * The violation in a choice of victims, if any: a victim is protected, or not needed; or a reclaim takes from a project that has not
+   * borrowed.
    */
   #wronglyChosen({ uuid, projectId, requestSpec, waiting }: Instance, nowMs: number): string | undefined {
     const { host = '', reclaims = false, victims = [] } = waiting?.preemption ?? {};
@@ -129,7 +129,7 @@ export class QueueWatch {
       const other = records.find((one) => one.projectId === projectId || !hasBorrowed(one.projectId, sinceMs));
       return other && `${uuid} takes back from ${other.uuid} of ${other.projectId}, which has not borrowed`;
     }
-    // By what each has: the least of them must go, too, as long as nothing else has changed on its host.
+    // By VCPUs: even the smallest victim is needed, as long as nothing else has changed on the host.
     const areThere = records.every((one) => one.host === host && one.migration === undefined);
     if (records.length < 2 || !areThere || !isAlone(uuid) || isOvercommitted(host, sinceMs)) return undefined;
     const amounts = records.map(vcpusOf);
@@ -149,7 +149,7 @@ export class QueueWatch {
     }
     if (fault?.reason !== 'preempted' && fault?.reason !== 'reclaimed') return undefined;
     const by = [...this.#victims].filter(([, victims]) => victims.has(uuid)).map(([preemptor]) => preemptor);
-    // A project is told the uuids of its own instances only.
+    // A fault names only instances of its own project.
     const isNamed = (one: string) => {
       const isOwn = this.about.latestOf(one)?.projectId === projectId;
       return fault.message.includes(isOwn ? one : 'an instance of another project');
@@ -169,7 +169,7 @@ export class QueueWatch {
 
 const ANSWER = 'answer SelectDestinationsRequest';
 
-/** Processes' clocks are the world's, less what the way to the store takes. */
+/** Difference of the processes' clocks to the world's: the way to the store. */
 const CLOCKS_MS = 1_500;
 
 function isOwnReason(reason: string | undefined): boolean {

@@ -3,37 +3,37 @@ import { addResources, type Resources } from '#libs/domain/inventory';
 import { countedOf, type Quota, UNLIMITED } from '#libs/domain/quotas/quota';
 import type { Change, ProjectUsage, Rows } from '#libs/placement/port/placement-store';
 
-/** Quotas and what projects hold, from all that is written. */
+/** Quotas and use of projects, from all writes. */
 export class QuotaWatch {
   readonly #quotas = new Map<string, Quota>();
   readonly #consumers = new Map<string, Consumer>();
-  /** When a project held more than a limit of its own last. */
+  /** Time at which each project last exceeded a limit of its own. */
   readonly #borrowedAtMs = new Map<string, number>();
 
-  /** What the consumers of a project hold. */
+  /** Resources that a project's consumers hold. */
   held(projectId: string): Resources {
     const own = [...this.#consumers.values()].filter((consumer) => consumer.projectId === projectId);
     return own.map(countedOf).reduce<Resources>(addResources, {});
   }
 
-  /** Whether a project has held more than a limit of its own at some time since. */
+  /** True if the project exceeded a limit of its own at some time since. */
   hasBorrowed(projectId: string, sinceMs: number): boolean {
     return this.#isBorrowing(projectId) || (this.#borrowedAtMs.get(projectId) ?? -Infinity) >= sinceMs;
   }
 
-  /** The store is another one, or went back. */
+  /** The store went back, or is another one. */
   reset(): void {
     this.#quotas.clear();
     this.#consumers.clear();
   }
 
-  /** Takes rows as they are. */
+  /** Loads rows. */
   load({ quotas = [], consumers = [] }: Rows): void {
     for (const quota of quotas) this.#quotas.set(quota.projectId, quota);
     for (const consumer of consumers) this.#consumers.set(consumer.uuid, consumer);
   }
 
-  /** Takes a change; which limits it exceeds that were not exceeded as much before, for people. */
+  /** Takes a change; the limits that it newly exceeds, in words. */
   take(change: Change, nowMs: number): readonly string[] {
     this.#noteBorrowing(nowMs);
     const projects = new Set([...this.#quotas.keys(), ...(change.quotas ?? []).map(({ projectId }) => projectId)]);
@@ -50,7 +50,7 @@ export class QuotaWatch {
     ];
   }
 
-  /** Projects of which the store counts something else than their consumers hold. */
+  /** Projects whose counted use differs from their consumers'. */
   miscounted(usages: readonly ProjectUsage[]): readonly string[] {
     const counted = new Map(usages.map(({ projectId, used }) => [projectId, used]));
     const projects = new Set([...counted.keys(), ...[...this.#consumers.values()].map(({ projectId }) => projectId)]);
@@ -60,7 +60,7 @@ export class QuotaWatch {
     });
   }
 
-  /** A project's own limits, with what it may borrow if it is in a cohort. */
+  /** A project's own limits, with its borrow limit in a cohort. */
   #exceededBy(projectId: string, before: Held, now: Held): string[] {
     const { limits = {}, borrowLimits = {}, cohort } = this.#quotas.get(projectId) ?? {};
     return Object.entries(limits).flatMap(([name, limit]) => {
@@ -72,7 +72,7 @@ export class QuotaWatch {
     });
   }
 
-  /** What the members of a cohort lend each other is no more than there is of it; what one does not lend is for it alone. */
+  /** Members of a cohort borrow no more than it has; a member's unlent part is its own. */
   #exceededTogether(cohort: string, before: Held, now: Held): string[] {
     const members = [...this.#quotas].filter(([, quota]) => quota.cohort === cohort);
     const classes = new Set(members.flatMap(([, { limits }]) => Object.keys(limits)));
@@ -104,5 +104,5 @@ export class QuotaWatch {
   }
 }
 
-/** By project. */
+/** Resources held, by project. */
 type Held = ReadonlyMap<string, Resources>;

@@ -2,34 +2,34 @@ import { type Attempt, type Instance, isAttemptOpen } from '#libs/domain/instanc
 import { EVACUATED } from '../../../services/conductor/lifecycle';
 import type { Machine } from '../machine';
 
-/** What a survivor's end is judged by. */
+/** Facts that decide whether a survivor may end. */
 export interface SurvivorViews {
   readonly machines: ReadonlyMap<string, Machine>;
   readonly latestOf: (uuid: string) => Instance | undefined;
-  /** True when somebody asked to terminate it, or it ends by its own terms. */
+  /** True when its client asked to terminate it, or its time limit or preemption ends it. */
   readonly isAskedToEnd: (uuid: string) => boolean;
-  /** True when anybody asked for an operation on it, by the state that the operation leads to. */
+  /** True when a client asked for an operation that leads to this state. */
   readonly isOperated: (uuid: string, state: Instance['state']) => boolean;
-  /** True when what runs there is kept, and shown to operators: nobody vouches for it any more. */
+  /** True when it is kept, and reported as a doubt. */
   readonly isInDoubt: (uuid: string, host: string) => boolean;
   /** True when another machine took its host over while it ran there. */
   readonly isTakenOver: (uuid: string, host: string) => boolean;
 }
 
 /**
- * What ran healthy before the store went back runs after it on the same host, unless somebody asked for its end. Judged by the
- * machines, not by records: what a record of before says, and what it gives up, is what a loss makes wrong.
+ * An instance that ran healthy before the store went back runs after it on the same host, unless a client asked for its end. The machines
+ * decide, not the records: those are what a loss makes wrong.
  */
 export class SurvivorWatch {
-  /** By instance and host: after how many losses it ran there. */
+  /** Losses of the store before each survivor ran, by instance and host. */
   readonly #survivors = new Map<string, number>();
-  /** Builds in progress, likewise: after how many losses each began. */
+  /** Losses of the store before each build in progress began. */
   readonly #begun = new Map<string, number>();
   #losses = 0;
 
   constructor(private readonly views: SurvivorViews) {}
 
-  /** The store has just gone back: the latest record of each instance is yet the one of before. */
+  /** The store has just gone back: the latest record of each instance is still the one from before. */
   storeWentBack(): void {
     this.#losses++;
     for (const machine of this.views.machines.values()) {
@@ -45,17 +45,17 @@ export class SurvivorWatch {
     this.#begun.set(`${uuid} on ${host}`, this.#losses);
   }
 
-  /** It stopped by itself, or with its machine. */
+  /** It exited, or its machine did. */
   isGone(uuid: string, host: string): void {
     this.#survivors.delete(`${uuid} on ${host}`);
   }
 
-  /** The agent of a host says what is not so. */
+  /** The agent of a host sends false reports. */
   isLiedAbout(host: string): void {
     for (const one of this.#survivors.keys()) if (one.endsWith(` on ${host}`)) this.#survivors.delete(one);
   }
 
-  /** What is wrong with the destruction of an instance on a host. */
+  /** The violation in the destruction of an instance on a host, if any. */
   wrongOfDestroyed(uuid: string, host: string): string | undefined {
     if (!this.#survivors.delete(`${uuid} on ${host}`) || this.#isExcused(uuid, host)) return undefined;
     const { state, host: recorded, attempts = [] } = this.views.latestOf(uuid) ?? {};
@@ -64,8 +64,8 @@ export class SurvivorWatch {
   }
 
   /**
-   * The violation when an instance begins to run on a host: a survivor that runs on another. A build that began before the loss is
-   * none of it: its agent stood still, and ends what timed out long ago (`checkOneHost` watches it).
+   * The violation when an instance begins to run on a host: a survivor that runs on another. A build from before the loss is exempt: its
+   * agent was paused and ends an attempt that timed out long ago (`checkOneHost` checks that).
    */
   wrongOfBuilt(uuid: string, host: string): string | undefined {
     const sinceLoss = this.#begun.get(`${uuid} on ${host}`) ?? this.#losses;
@@ -78,7 +78,7 @@ export class SurvivorWatch {
     return `${uuid} runs on ${other.name} since before the store went back, and is built on ${host}`;
   }
 
-  /** What is wrong at rest: a survivor whose record does not have it there, or which runs elsewhere besides. */
+  /** Violations at rest: survivors whose record does not name their host, or that also run elsewhere. */
   wrongAtRest(records: ReadonlyMap<string, Instance>, isPresent: (host: string) => boolean): string[] {
     return [...this.#survivors.keys()].flatMap((one) => {
       const [uuid = '', , host = ''] = one.split(' ');
@@ -105,13 +105,13 @@ export class SurvivorWatch {
     const { isAskedToEnd, isTakenOver, isOperated, latestOf } = this.views;
     if (isAskedToEnd(uuid) || isTakenOver(uuid, host)) return true;
     if (ENDING.some((state) => isOperated(uuid, state))) return true;
-    // Its turn to make room, or its host's to be evacuated, is judged by others.
+    // Other checks judge preemption and evacuation.
     return latestOf(uuid)?.attempts.some((one) => one.host === host && isEnded(one)) ?? false;
   }
 }
 
 const THERE: readonly Instance['state'][] = ['active', 'unknown', 'starting'];
-/** What leads somebody's operation to the end of what runs on a host. */
+/** States of operations that end the instance on its host. */
 const ENDING: readonly Instance['state'][] = ['stopping', 'rebuilding', 'shelving', 'resize'];
 const ENDED: readonly Attempt['outcome'][] = ['preempted', 'rolled_back', 'evacuated'];
 

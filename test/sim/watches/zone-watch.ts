@@ -5,19 +5,19 @@ import type { Instance } from '#libs/domain/instance';
 import type { Change } from '#libs/placement/port/placement-store';
 import { BAR } from '../settings';
 
-/** What a host was from some time on, until the next. */
+/** A host's place from a time on, until the next. */
 interface Place {
   readonly sinceMs: number;
   readonly zone: string;
   readonly tenants: readonly string[];
-  /** True when a taint or a declared filter keeps everybody out. */
+  /** True when a taint or a declared filter excludes every project. */
   readonly isBarred: boolean;
 }
 
-/** A decision may rest on what a scheduler cut off from the store knew; then it is not ready any more. */
+/** Age limit of a decision's basis: a scheduler cut off from the store for longer is not ready. */
 export const STALE_MS = 6_000;
 
-/** Where hosts are by their aggregates, and for whom, as it was written. */
+/** Zones and tenants of hosts by their aggregates, as written. */
 export class ZoneWatch {
   readonly #aggregates = new Map<string, Aggregate>();
   readonly #memberships = new Map<string, readonly string[]>();
@@ -37,14 +37,14 @@ export class ZoneWatch {
     }
   }
 
-  /** Whether a host lets a project in, as far as anybody may have known lately. */
+  /** True if the host accepted the project throughout the time that a decision may rest on. */
   letsIn(host: string, projectId: string, atMs: number): boolean {
     return this.#placesSince(host, atMs - STALE_MS).every(isFor(projectId));
   }
 
   /**
-   * What is wrong about a claim for an instance on a host, made now: its zone must have been the one that the instance wants, and its tenants
-   * must have let it in, at some time since somebody may have decided it.
+   * The violation in a claim that is made now, if any: at some time that the decision may rest on, the host must have been in the
+   * instance's zone, and its tenants must have included the project.
    */
   wrongOf({ uuid, projectId }: Consumer, host: string, { createdAtMs, requestSpec }: Instance): string | undefined {
     const possible = this.#placesSince(host, createdAtMs - STALE_MS);
@@ -59,7 +59,7 @@ export class ZoneWatch {
       : `${uuid} is of ${projectId}, ${host} is for ${possible.at(-1)?.tenants.join(', ')}`;
   }
 
-  /** What a host was at some time since then. */
+  /** Places of a host at any time since then. */
   #placesSince(host: string, fromMs: number): readonly Place[] {
     const places = this.#places.get(host) ?? [];
     return places.filter((_, n) => (places[n + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= fromMs);

@@ -1,6 +1,6 @@
 import { type Random, seededRandom, seedOf } from '#libs/domain/random';
 
-/** Something that happens to a world. */
+/** An action on a world. */
 export interface Action<W> {
   /** Its number in the plan of its seed, by which it is kept or left out. */
   readonly number: number;
@@ -10,13 +10,13 @@ export interface Action<W> {
   readonly perform: (world: W) => void;
 }
 
-/** A kind of what can happen. */
+/** A kind of action. */
 export interface Kind<W> {
-  /** In which share of the seeds it happens at all. */
+  /** The share of seeds that contain it. */
   readonly share: number;
-  /** How often then, compared with the others. */
+  /** Its frequency in those, relative to other kinds. */
   readonly weight: number;
-  /** What it is, made of randomness of its own. */
+  /** Draws one action from its own randomness. */
   readonly prepare: (random: Random) => Action<W>['perform'];
 }
 
@@ -24,7 +24,7 @@ export function kind<W>(share: number, weight: number, prepare: Kind<W>['prepare
   return { share, weight, prepare };
 }
 
-/** In this time everything happens. All has started by its beginning. */
+/** All actions begin within this time. All services are up by its start. */
 export const HORIZON_MS = 30_000;
 const START_UP_MS = 3_000;
 
@@ -62,7 +62,7 @@ export function drawPlan<W>(
 const FOCUS_FACTOR = 3;
 const BESIDE_FOCUS = 0.7;
 
-/** The kind at a place on the line that the weights make. */
+/** The kind at a place on the line of weights. */
 function drawn<W>(kinds: readonly [string, Kind<W>][], place: number): [string, Kind<W>] {
   let left = place;
   for (const one of kinds) {

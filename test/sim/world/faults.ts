@@ -5,28 +5,28 @@ import { pick } from '../actions/common';
 import { HORIZON_MS, kind } from './draw-plan';
 import { type Processes, type Servers, START_MS } from './processes';
 
-/** A world to which faults happen. */
+/** A world with faults. */
 export interface FaultyWorld {
   readonly fleet: Processes;
 }
 
 type Perform = (world: FaultyWorld) => void;
 
-/** What can go wrong with the processes of a world, with their links and with their servers. */
+/** The parts of a world that may fail: processes, links and servers. */
 export interface FaultyParts<W extends FaultyWorld> {
   readonly services: readonly string[];
-  /** Whose messages may be sent twice. */
+  /** Processes whose messages may be sent twice. */
   readonly senders: readonly string[];
-  /** Of each process, those that may break: the first ones. */
+  /** Links of each process that may break: the first ones. */
   readonly linkCount: number;
-  /** Of several brokers and stores, one. */
+  /** Draws one of several brokers and stores. */
   readonly serversOf: (random: Random) => (world: W) => Servers;
 }
 
-/** Nobody dies later: the lease of an agent is to run out, and its host to be heard again, before the fleet is to be at rest. */
+/** No kills later: the agent's lease must expire, and its host report again, before the fleet must be at rest. */
 const LAST_DEATH_MS = START_MS + HORIZON_MS + 20_000;
 
-/** Faults of any world, each made of randomness of its own. */
+/** Faults of any world, each from its own randomness. */
 export function faultsOf<W extends FaultyWorld>({ services, senders, linkCount, serversOf }: FaultyParts<W>) {
   const aLink = (random: Random) => {
     const who = pick(random, services);
@@ -61,7 +61,7 @@ export function faultsOf<W extends FaultyWorld>({ services, senders, linkCount, 
 
     pause: (random: Random): Perform => {
       const who = pick(random, services);
-      // Of a few, longer than any lease lasts.
+      // Some pauses outlast every lease.
       const forMs = 100 + random.next() * (random.next() < 0.3 ? 16_000 : 8_000);
       return ({ fleet }) => standStill(fleet, who, forMs);
     },
@@ -142,7 +142,7 @@ export function faultsOf<W extends FaultyWorld>({ services, senders, linkCount, 
       };
     },
 
-    /** A process reaches nothing for a while, and nothing reaches it: longer than leases last. */
+    /** A process is cut off both ways for longer than leases last. */
     blackHole: (random: Random): Perform => {
       const who = pick(random, services);
       const forMs = 4_000 + random.next() * 11_000;
@@ -153,7 +153,7 @@ export function faultsOf<W extends FaultyWorld>({ services, senders, linkCount, 
   };
 }
 
-/** Those that happen in every world, and how often. */
+/** Faults of every world, with their frequency. */
 export function usualFaults<W extends FaultyWorld>(faults: ReturnType<typeof faultsOf<W>>) {
   return {
     kill: kind<W>(0.5, 10, faults.kill),
@@ -169,7 +169,7 @@ export function usualFaults<W extends FaultyWorld>(faults: ReturnType<typeof fau
   };
 }
 
-/** By how much a store goes back: as to a replica that lags, or to an older snapshot that was put back. */
+/** The time by which a store goes back: as to a replica that lags, or to a restored snapshot. */
 export function byHowMuch(random: Random): number {
   return pick(random, [100, 1_000, 3_000, 20_000]) * random.next();
 }
@@ -183,7 +183,7 @@ export function takeStoreAway({ fleet }: FaultyWorld, { server }: Pick<Servers, 
   });
 }
 
-/** A process stands still for a while. */
+/** A process pauses for a while. */
 export function standStill(fleet: Processes, who: string, forMs: number): void {
   const { process } = fleet.member(who);
   fleet.note(who, `stands still for ${Math.round(forMs)} ms`);
@@ -191,10 +191,10 @@ export function standStill(fleet: Processes, who: string, forMs: number): void {
   fleet.later(forMs, () => process.resume());
 }
 
-/** After this long without a heartbeat both sides take a connection as broken. */
+/** Without a heartbeat for this long, both sides take a connection as broken. */
 const HEARTBEAT_MS = 5_000;
 
-/** Nothing passes on a link for a while, and neither side learns it before its heartbeats tell. */
+/** A link is silent for a while; its sides notice only by missed heartbeats. */
 export function cutFor({ fleet }: FaultyWorld, link: Link, forMs: number): void {
   if (link.isCut) return;
   link.cut();

@@ -19,12 +19,12 @@ export interface Request {
   readonly requestId: string;
   readonly uuidsIn: (world: World) => readonly string[];
   readonly requestSpec: Uint8Array;
-  /** Of a gang. */
+  /** The minimum of a gang. */
   readonly minCount?: number;
   readonly admission?: Admission | undefined;
 }
 
-/** A request for a small instance or several, in a group if one is given. */
+/** A request for one or more small instances, in a group if one is given. */
 export function requestIn(
   group: ServerGroup | undefined,
   who: string,
@@ -39,7 +39,7 @@ export function requestIn(
   return { who, requestId, uuidsIn, requestSpec: requestSpecCodec.encode(spec) };
 }
 
-/** Casts a build request as its tenant, and notes that it must end. */
+/** Sends a build request as its tenant, and notes that it must end. */
 export function send(
   world: World,
   { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0, admission }: Request,
