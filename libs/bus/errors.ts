@@ -1,6 +1,6 @@
 import { BerthError } from '../domain/errors';
 
-/* What the bus says when it does not take or keep a message: the same words from every adapter. */
+/* Errors of the bus for messages that it refuses or loses: the same from every adapter. */
 
 /** The error of a cast to a missing queue. */
 export function noSuchQueue(queue: string): BerthError {

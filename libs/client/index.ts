@@ -1,4 +1,4 @@
-/* What programs import as `berth/client`: see README.md. */
+/* The exports of `berth/client`: see README.md. */
 
 import { type ConnectOptions, connect as connectOwn } from './connect';
 import { type SpelledClient, spelling } from './nova-states';

@@ -1,6 +1,6 @@
 import { startChild } from '#libs/testing/servers/child';
 
-/* What only a real process shows. Everything else is tested in `program.test.ts`, without one. */
+/* Behaviour that only a real process shows. `program.test.ts` tests the rest without one. */
 
 it('ends with 130, and without a stack, when Ctrl-C comes in the middle', async () => {
   const demo = startChild('services/cli/main.ts', ['demo', '--builds', '50000']);

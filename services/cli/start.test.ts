@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CATALOGUE } from './catalogue';
 import { runLine } from './testing/run-line';
 
-/* What a command loads before it does anything: time that is waited for each time that it is typed. */
+/* Modules that a command loads before it acts: each invocation waits for them. */
 
 const ROOT = join(__dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'berth-start-'));
@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The packages and services that a command line loads: `amqplib`, `services/scheduler`. */
+/** Packages and services that a command line loads: `amqplib`, `services/scheduler`. */
 function loadedBy(...args: readonly string[]): Set<string> {
   const hooks = ['--require', join(ROOT, 'libs/testing/typescript.cjs'), '--require', printer];
   const berth = ['--conditions=berth-source', ...hooks, join(ROOT, 'services/cli/main.ts'), ...args];

@@ -1,7 +1,7 @@
 import type { Running } from '#libs/runtime/service';
 import { ConductorWorld } from './testing/conductor-world';
 
-/* What is evacuated without anybody asking, because its request says so. */
+/* Evacuation by rebuild policy, without an operator. */
 
 const AFTER_MS = 100_000;
 const SETTINGS = { BERTH_CONDUCTOR_REBUILD_AFTER_MS: String(AFTER_MS), BERTH_CONDUCTOR_REBUILD_PARALLEL: '2' };

@@ -1,4 +1,4 @@
-/* What others see of rehearsals. */
+/* The public interface of rehearsals. */
 
 export { domainsOf, findHosts, type WantedHosts } from './fork/find-hosts';
 export { decodeSnapshot, encodeSnapshot, type FleetSnapshot, takeSnapshot } from './fork/fleet-snapshot';

@@ -4,7 +4,7 @@ import { type FakeClock, fakeClock } from '#libs/testing/fake-clock';
 import { type EmbeddedFleet, startEmbedded } from '../../services/cli/embedded/fleet';
 import type { Bench, BenchContext, Results } from './harness';
 
-/* How often a build has to be retried because a host has less room than schedulers know. */
+/* Retries of builds because a host has less capacity than schedulers know. */
 
 /** Report settings of the hosts' agents. */
 const REPORTS = {

@@ -11,7 +11,7 @@ import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { ownVirtualHost } from '../shared-servers';
 
-/* What each shell completes on a real fleet, by the shell itself. */
+/* Completions of each shell on a real fleet, by the shell itself. */
 
 const BERTH = 'services/cli/main.ts';
 const folder = mkdtempSync(join(tmpdir(), 'berth-completion-'));

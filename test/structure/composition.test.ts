@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-/* What must be so of every service in deploy/docker-compose.yml. */
+/* Rules for every service in deploy/docker-compose.yml. */
 
 const DEPLOY = join(__dirname, '../../deploy');
 const text = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');

@@ -7,7 +7,7 @@ import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
 import { environment } from '#libs/runtime/system';
 
-/* What must be so of the image that deploy/Dockerfile makes. */
+/* Rules for the image that deploy/Dockerfile makes. */
 
 const stages = readFileSync(join(__dirname, '../../deploy/Dockerfile'), 'utf8').split(/^(?=FROM )/m);
 const image = stages.at(-1) ?? '';

@@ -10,7 +10,7 @@ import { runLine } from '../testing/run-line';
 import { createTerminal } from '../views/terminal';
 import { showAnswer } from './answer';
 
-/* What holds of every command that shows what there is. */
+/* Rules for every command that shows objects. */
 
 const VERBS = ['list', 'show', 'tree'];
 const SHOWING = ['usage', 'candidates', 'config', 'audit', 'build', 'explain'];

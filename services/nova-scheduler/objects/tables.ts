@@ -177,7 +177,7 @@ export const readRequestSpec = object({
 export type SpecObject = ReturnType<typeof readRequestSpec>;
 export type GroupObject = ReturnType<typeof readRequestGroup>;
 
-/* Of objects in fanouts few fields matter. */
+/* Objects in fanouts, of which few fields matter. */
 
 const readAggregate = object({
   name: 'Aggregate',

@@ -1,7 +1,7 @@
 import type { Api } from './api';
 import { aProvider, consumerBody, must } from './state';
 
-/* What is there before the fuzz begins, and the names by which its requests find it. */
+/* The state before the fuzz, and the names by which its requests find it. */
 
 const uuid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
 

@@ -2,7 +2,7 @@ import type { Answered } from './answered';
 import type { Api } from './api';
 import type { Client } from './client';
 
-/* What stories begin with. All of it goes through the API, as its clients would make it. */
+/* State that stories begin with. All of it goes through the API, as from its clients. */
 export interface ProviderGiven {
   readonly name?: string;
   readonly uuid?: string;
@@ -83,7 +83,7 @@ export async function must(answering: Promise<Answered>): Promise<Answered> {
   throw new Error(`a story can't begin: ${answered.status} ${answered.text}`);
 }
 
-/** The one error of an error document. */
+/** The error in an error document. */
 export interface ErrorTold {
   readonly status: number;
   readonly title: string;

@@ -7,11 +7,11 @@ import { histories, specs } from '../../scheduler/testing/arbitrary-fleet';
 import { aWorld, classified } from '../../scheduler/testing/world';
 import { CERTIFICATE_FORMAT, type RefusalCertificate, verifyRefusal } from './verify-refusal';
 
-/* What a scheduler certifies is what the rows say, and nothing that was altered is. */
+/* Certificates of a scheduler agree with the rows; altered ones do not. */
 
 const HOSTS = ['h0', 'h1', 'h2', 'h3'] as const;
 const UNEVEN = { VCPU: inventory(8, { maxUnit: 4 }), MEMORY_MB: inventory(8, { stepSize: 2 }) };
-/** Requests that are refused now and then, with all that a certificate may be about. */
+/** Requests that are sometimes refused, with everything that a certificate may name. */
 const asked = fc.record({
   spec: specs,
   VCPU: fc.integer({ min: 1, max: 12 }),
@@ -46,7 +46,7 @@ async function certify(
   return { certificate: { format: CERTIFICATE_FORMAT, madeAtMs: 1, request, refusals }, image };
 }
 
-/** Each makes something false of it; undefined where that is not possible. */
+/** Alterations that make a certificate false; undefined where that is not possible. */
 const ALTERATIONS: Readonly<
   Record<string, (refusals: readonly HostsRefused[]) => readonly HostsRefused[] | undefined>
 > = {

@@ -3,7 +3,7 @@ import { type Inventories, inventory } from '#libs/domain/inventory';
 import { mustCommit } from '#libs/testing/placement/placement';
 import { aWorld, hostsOf, uuidOfHost, type World } from '../testing/world';
 
-/* What extra specs ask, end to end: from the request to the claim, and to the reason why not. */
+/* Extra specs end to end: from the request to the claim, or to the reason of the refusal. */
 
 let world: World;
 beforeEach(() => {

@@ -15,7 +15,7 @@ import { environment } from '#libs/runtime/system';
 import { findBinary } from '#libs/testing/servers/find-binary';
 import { CATALOGUE } from '../../../services/cli/catalogue';
 
-/* What `npm pack` makes, in an empty folder as a stranger has it: installed, run, and under systemd's units. */
+/* The package of `npm pack` in an empty folder: installed, run, and under systemd's units. */
 
 const ROOT = join(__dirname, '../../..');
 const UNITS = join(ROOT, 'deploy/systemd');

@@ -15,7 +15,7 @@ import { Inbox } from '#libs/testing/bus/inbox';
 import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
 import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
 
-/* Whose word a message is, whatever a tenant does that RabbitMQ allows; and what each role must be able to do. */
+/* The sender of a message, whatever a tenant does that RabbitMQ allows; and the rights that each role needs. */
 
 const A = { kind: 'project', projectId: 'a' };
 const TYPE = aMessage('').type;
