@@ -2,7 +2,7 @@ import { instanceEventCodec } from '../contracts/instance';
 import { instanceEvent } from '../contracts/instance-view';
 import { instanceTopic } from '../contracts/queues';
 import { BerthError } from '../domain/errors';
-import type { Instance } from '../domain/instance';
+import type { InstanceRow } from '../domain/instance';
 import type { Log } from '../runtime/log';
 import type { Bus } from './port';
 
@@ -13,7 +13,7 @@ import type { Bus } from './port';
  *
  * @throws BerthError like `Bus.publish`, when it may succeed later.
  */
-export async function publishVersion(bus: Bus, version: Instance, log: Log): Promise<void> {
+export async function publishVersion(bus: Bus, version: InstanceRow, log: Log): Promise<void> {
   const topic = instanceTopic(version.state, version.projectId, version.uuid);
   const body = instanceEventCodec.encode(instanceEvent(version));
   try {

@@ -1,11 +1,11 @@
 import { BerthError } from '../domain/errors';
-import type { Instance } from '../domain/instance';
+import type { InstanceRow } from '../domain/instance';
 import type { WaitingView } from './admission';
 import type { InstanceEvent, InstanceView, MigrationView } from './instance';
 import { requestSpecCodec } from './request-spec';
 
 /** An instance as clients see it. */
-export function instanceView(instance: Instance): InstanceView {
+export function instanceView(instance: InstanceRow): InstanceView {
   const { uuid, requestId, name, projectId, userId, state, attempts, createdAtMs, updatedAtMs, version } = instance;
   return {
     uuid,
@@ -30,7 +30,7 @@ export function instanceView(instance: Instance): InstanceView {
   };
 }
 
-function waitingView({ waiting }: Instance): WaitingView | undefined {
+function waitingView({ waiting }: InstanceRow): WaitingView | undefined {
   if (waiting === undefined) return undefined;
   const { sinceMs, untilMs, waitsFor, preemption } = waiting;
   const by = {
@@ -42,14 +42,14 @@ function waitingView({ waiting }: Instance): WaitingView | undefined {
   return { sinceMs, untilMs, waitsFor, place: 0, expectedAtMs: 0, ...by };
 }
 
-function migrationView({ migration }: Instance): MigrationView | undefined {
+function migrationView({ migration }: InstanceRow): MigrationView | undefined {
   if (migration === undefined) return undefined;
   const { uuid, kind, phase, plan, source, destination, confirmAtMs = 0 } = migration;
   return { uuid, kind, phase, plan, sourceHost: source.host, destHost: destination.host, confirmAtMs };
 }
 
 /** A version of an instance as listeners hear of it. */
-export function instanceEvent(instance: Instance): InstanceEvent {
+export function instanceEvent(instance: InstanceRow): InstanceEvent {
   const {
     uuid: instanceUuid,
     requestId,
@@ -76,6 +76,6 @@ export function instanceEvent(instance: Instance): InstanceEvent {
 }
 
 /** Why an instance is as it is, as an error. */
-export function faultError({ fault }: Pick<Instance, 'fault'>): BerthError | undefined {
+export function faultError({ fault }: Pick<InstanceRow, 'fault'>): BerthError | undefined {
   return fault && new BerthError('failed_precondition', fault.reason, fault.message);
 }

@@ -1,4 +1,4 @@
-import type { Instance } from '../domain/instance';
+import type { Instance, Pending, Unplaced } from '../domain/instance';
 import type { Random } from '../domain/random';
 import type { EncodedRequestSpec } from './codec';
 import type { BuildRequest } from './conductor';
@@ -9,7 +9,7 @@ export interface NewInstancesOptions extends Pick<Instance, 'projectId' | 'userI
   readonly requestSpec: EncodedRequestSpec;
   readonly nowMs: number;
   /** In which state they begin, and when they are to be looked after. */
-  readonly begin: Pick<Instance, 'state' | 'dueAtMs' | 'waiting'>;
+  readonly begin: Pick<Pending, 'state' | 'dueAtMs' | 'waiting'> | Pick<Unplaced, 'state' | 'dueAtMs'>;
 }
 
 /** The first versions of the instances that a request asks for. */

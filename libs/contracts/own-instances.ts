@@ -1,5 +1,5 @@
 import { BerthError } from '../domain/errors';
-import type { Instance } from '../domain/instance';
+import type { InstanceRow } from '../domain/instance';
 import { type Identity, requireProject, speaksForProject } from './identity';
 import type { ListInstancesRequest } from './instance';
 
@@ -9,12 +9,12 @@ import type { ListInstancesRequest } from './instance';
  * @param projectId  whose it is, as the sender says; '' when it does not say it
  * @throws BerthError `not_found / no_such_instance`; `permission_denied / wrong_project`.
  */
-export function requireOwnInstance(
-  record: Instance | undefined,
+export function requireOwnInstance<Row extends InstanceRow>(
+  record: Row | undefined,
   uuid: string,
   sender: Identity,
   projectId = '',
-): Instance {
+): Row {
   const isHidden = sender.kind === 'project' && record !== undefined && record.projectId !== sender.projectId;
   if (record === undefined || isHidden)
     throw new BerthError('not_found', 'no_such_instance', `there is no instance ${uuid}`);
@@ -28,7 +28,7 @@ export function requireOwnInstance(
  *
  * @throws BerthError `already_exists / request_exists`.
  */
-export function requireOwnRequest(requestId: string, instances: readonly Instance[], projectId: string): void {
+export function requireOwnRequest(requestId: string, instances: readonly InstanceRow[], projectId: string): void {
   if (instances.every((instance) => instance.projectId === projectId)) return;
   const message = `request id ${requestId} is taken; choose another id`;
   throw new BerthError('already_exists', 'request_exists', message);

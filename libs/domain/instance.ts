@@ -204,8 +204,11 @@ export interface Attempt {
   readonly endedAtMs: number | undefined;
 }
 
-/** The record of an instance: desired state and attempts. `version` rises with each write and guards the next. */
-export interface Instance {
+/**
+ * The record of an instance as stored, by a cell or by the top of a fleet: desired state and attempts. `version` rises
+ * with each write and guards the next. In a cell it is an {@link Instance}.
+ */
+export interface InstanceRow {
   readonly uuid: string;
   readonly requestId: string;
   readonly name: string;
@@ -255,6 +258,62 @@ export interface Instance {
   readonly updatedAtMs: number;
 }
 
+/** The record of an instance in its cell, by state: a field stands where a state always has it, or never. */
+export type Instance = Unplaced | Pending | Building | Displaced | Built | Moving | Ending;
+
+/** On no host. What was shelved remembers the token of its last claim. */
+export interface Unplaced extends InstanceRow {
+  readonly state: 'scheduling' | 'shelved_offloaded' | 'unshelving';
+  readonly host: undefined;
+  readonly waiting?: undefined;
+  readonly migration?: undefined;
+}
+
+/** Waits for capacity and holds nothing. */
+export interface Pending extends InstanceRow {
+  readonly state: 'pending';
+  readonly host: undefined;
+  readonly waiting: Waiting;
+  readonly migration?: undefined;
+}
+
+/** On its host: built or being built there, or to be given up by it. */
+interface Placed extends InstanceRow {
+  readonly host: string;
+  readonly waiting?: undefined;
+}
+
+/** Between two attempts `host` is that of the last. */
+export interface Building extends Placed {
+  readonly state: 'building';
+  readonly claimToken: number;
+  readonly migration?: undefined;
+}
+
+/** To be given up by its host, for another host, another instance, or none. */
+export interface Displaced extends Placed {
+  readonly state: 'rebuilding' | 'preempting' | 'shelving';
+  readonly migration?: undefined;
+}
+
+/** After a move it keeps `migration` until the source is gone. */
+export interface Built extends Placed {
+  readonly state: 'active' | 'unknown' | 'stopping' | 'stopped' | 'starting';
+}
+
+/** In a move. */
+export interface Moving extends Placed {
+  readonly state: 'resize' | 'migrating' | 'verify_resize' | 'revert_resize';
+  readonly claimToken: number;
+  readonly migration: Migration;
+}
+
+/** At its end, or on the way there. */
+export interface Ending extends InstanceRow {
+  readonly state: 'undoing' | 'error' | 'deleting' | 'deleted';
+  readonly waiting?: undefined;
+}
+
 /** The cell that the top placed an instance in, and the top's progress with it. */
 export interface CellOfInstance {
   readonly name: string;
@@ -267,7 +326,7 @@ export interface CellOfInstance {
   /** True while the top tells the cell to terminate it, until the cell confirms. */
   readonly isEnding: boolean;
   /** The fault to end with in `error`, when the client did not ask for the end. */
-  readonly endedBy?: Instance['fault'] | undefined;
+  readonly endedBy?: InstanceRow['fault'] | undefined;
   /** Id of its request in the cell, when it differs from the record's: it arrived by a move. */
   readonly requestId?: string | undefined;
   readonly move?: CellMove | undefined;
@@ -303,7 +362,7 @@ export interface CellMove {
   readonly isHandedOver: boolean;
   readonly startedAtMs: number;
   /** Why it is undone. */
-  readonly fault?: Instance['fault'] | undefined;
+  readonly fault?: InstanceRow['fault'] | undefined;
 }
 
 /** The gang rule of a request: at least `minCount` of `count` become ACTIVE, or none runs. */
@@ -313,12 +372,12 @@ export interface Gang {
 }
 
 /** The number of the present attempt; 0 before the first. */
-export function attemptNumber({ attempts }: Pick<Instance, 'attempts'>): number {
+export function attemptNumber({ attempts }: Pick<InstanceRow, 'attempts'>): number {
   return attempts.at(-1)?.number ?? 0;
 }
 
 /** True when it was ACTIVE on some host, whatever happened since. */
-export function hasBeenActive({ attempts }: Pick<Instance, 'attempts'>): boolean {
+export function hasBeenActive({ attempts }: Pick<InstanceRow, 'attempts'>): boolean {
   return attempts.some(({ outcome }) => BEEN_ACTIVE.includes(outcome));
 }
 
@@ -326,17 +385,17 @@ export function hasBeenActive({ attempts }: Pick<Instance, 'attempts'>): boolean
 const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted', 'shelved', 'moved', 'reverted'];
 
 /** The power state to build or move an instance with: its former one, if it was built before. */
-export function powerStateToBuild({ formerState }: Pick<Instance, 'formerState'>): PowerState {
+export function powerStateToBuild({ formerState }: Pick<InstanceRow, 'formerState'>): PowerState {
   return formerState === 'stopping' || formerState === 'stopped' ? 'shutdown' : 'running';
 }
 
 /** True while it is evacuated from a dead host to another. */
-export function isBuiltElsewhere({ state, formerState }: Instance): boolean {
+export function isBuiltElsewhere({ state, formerState }: InstanceRow): boolean {
   const isUnshelved = formerState === 'shelved_offloaded';
   return state === 'rebuilding' || (state === 'building' && formerState !== undefined && !isUnshelved);
 }
 
 /** True while a host builds the instance: its last attempt has no outcome yet. */
-export function isAttemptOpen({ state, attempts }: Instance): boolean {
+export function isAttemptOpen({ state, attempts }: InstanceRow): boolean {
   return state === 'building' && attempts.at(-1)?.outcome === 'building';
 }

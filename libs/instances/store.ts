@@ -1,5 +1,5 @@
 import { BerthError } from '../domain/errors';
-import type { Instance, InstanceState } from '../domain/instance';
+import type { Instance, InstanceRow, InstanceState } from '../domain/instance';
 import type { DoubtStore } from './doubts';
 
 /**
@@ -12,7 +12,7 @@ import type { DoubtStore } from './doubts';
  * finds it there. It costs a second copy of what is on its way, and that events may come twice. (Transactional outbox;
  * Richardson, "Microservices Patterns", 3.2.7.)
  */
-export interface InstanceStore extends DoubtStore {
+export interface InstanceStore<Row extends InstanceRow = Instance> extends DoubtStore {
   /**
    * Stores all, or none when the request id is known; answers with the instances stored for the request, in order. Those
    * that were created are in the outbox.
@@ -26,12 +26,12 @@ export interface InstanceStore extends DoubtStore {
    */
   create(
     requestId: string,
-    instances: readonly Instance[],
+    instances: readonly Row[],
     terms?: CreateTerms,
-  ): Promise<{ readonly created: boolean; readonly instances: Instance[] }>;
+  ): Promise<{ readonly created: boolean; readonly instances: Row[] }>;
 
   /** Missing ones are left out. */
-  get(uuids: readonly string[]): Promise<Instance[]>;
+  get(uuids: readonly string[]): Promise<Row[]>;
 
   /**
    * Writes the record if the stored version is `next.version - 1`. The state machine is the caller's to keep
@@ -39,7 +39,7 @@ export interface InstanceStore extends DoubtStore {
    *
    * @param guards  what must be so in the same commit
    */
-  update(next: Instance, guards?: UpdateGuards): Promise<UpdateResult>;
+  update(next: Row, guards?: UpdateGuards): Promise<UpdateResult<Row>>;
 
   /** The events of an instance up to this version are published: takes them out of the outbox, with or before the next write. */
   markPublished(uuid: string, version: number): Promise<void>;
@@ -48,7 +48,7 @@ export interface InstanceStore extends DoubtStore {
    * Instances that have been in the outbox for `minAgeMs` or more by the store's clock, in chunks: for each its versions,
    * oldest first, as `versionOf` makes them. Answers what the whole outbox held.
    */
-  scanOutbox(minAgeMs: number, onRows: (rows: readonly (readonly Instance[])[]) => Promise<void>): Promise<OutboxSize>;
+  scanOutbox(minAgeMs: number, onRows: (rows: readonly (readonly Row[])[]) => Promise<void>): Promise<OutboxSize>;
 
   /** Counts PENDING instances, of all projects or of one, without reading them. */
   countPending(projectId?: string): Promise<number>;
@@ -63,7 +63,7 @@ export interface InstanceStore extends DoubtStore {
   pendingUuids(limit: number): Promise<string[]>;
 
   /** By uuid, after `marker`, at most `limit` that match. */
-  list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Instance[]>;
+  list(filter: InstanceFilter, marker: string | undefined, limit: number): Promise<Row[]>;
 
   /** Hosts that instances are on, in order, after `marker`, at most `limit`, without reading the instances. */
   hosts(marker: string, limit: number): Promise<string[]>;
@@ -72,13 +72,13 @@ export interface InstanceStore extends DoubtStore {
    * Instances whose `dueAtMs` has come, longest due first, then by uuid. Each is due again `leaseMs` from now, so that only one
    * conductor gets it at a time; the record itself is not written.
    */
-  takeDue(nowMs: number, leaseMs: number, limit: number): Promise<Instance[]>;
+  takeDue(nowMs: number, leaseMs: number, limit: number): Promise<Row[]>;
 
   /** Instances that are due next, soonest first, then by uuid; nothing of them changes. */
-  nextDue(afterMs: number, limit: number): Promise<Instance[]>;
+  nextDue(afterMs: number, limit: number): Promise<Row[]>;
 
   /** Every instance, in chunks, for the audit. */
-  scan(onRows: (rows: readonly Instance[]) => Promise<void>): Promise<void>;
+  scan(onRows: (rows: readonly Row[]) => Promise<void>): Promise<void>;
 
   /**
    * Forgets instances that were deleted, or ended in error and are not due, last written before `beforeMs`, and
@@ -105,7 +105,7 @@ export interface KeptEnded {
   readonly untilMs: number;
 }
 
-export function isKept({ createdAtMs }: Instance, beforeMs: number, kept: KeptEnded | undefined): boolean {
+export function isKept({ createdAtMs }: InstanceRow, beforeMs: number, kept: KeptEnded | undefined): boolean {
   return kept !== undefined && createdAtMs <= kept.createdUpToMs && beforeMs <= kept.untilMs;
 }
 
@@ -124,13 +124,13 @@ export interface Fence {
   readonly epoch: number;
 }
 
-export interface UpdateResult {
+export interface UpdateResult<Row extends InstanceRow> {
   readonly updated: boolean;
-  readonly instance: Instance | undefined;
+  readonly instance: Row | undefined;
   /** It is as it was, because its fence is down. */
   readonly isUnfenced?: boolean;
   /** When it was updated: the versions in the outbox, oldest first, `instance` the last. */
-  readonly unpublished: readonly Instance[];
+  readonly unpublished: readonly Row[];
 }
 
 export interface OutboxSize {
@@ -150,7 +150,7 @@ export const MAX_OUTBOX = 100_000;
 export const MAX_RECORDS_OF_PROJECT = 200_000;
 
 /** A version as the outbox keeps it: all that an event says. */
-export function versionOf(instance: Instance): Instance {
+export function versionOf<Row extends InstanceRow>(instance: Row): Row {
   return {
     ...instance,
     requestSpec: NO_BYTES,
@@ -173,7 +173,7 @@ export interface InstanceFilter {
 }
 
 /** True if an instance passes a filter. */
-export function matches(filter: InstanceFilter, instance: Instance): boolean {
+export function matches(filter: InstanceFilter, instance: InstanceRow): boolean {
   return (
     (filter.requestId === undefined || filter.requestId === instance.requestId) &&
     (filter.projectId === undefined || filter.projectId === instance.projectId) &&

@@ -3,7 +3,7 @@ import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor'
 import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import { MAX_SCHEDULING_MS } from '#libs/domain/instance';
+import { type Instance, MAX_SCHEDULING_MS } from '#libs/domain/instance';
 import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
@@ -263,7 +263,7 @@ it('takes no claim from an instance with which another conductor went on meanwhi
     claimToken: undefined,
     dueAtMs: world.clock.now(),
     version: 1,
-  } as const;
+  } as Instance;
   if (conductor) await reconcileLoop(conductor, [lookAt(asReadBefore, { kind: 'nothing' })]);
   expect([await world.claims(), await world.only()]).toEqual([claims, present]);
 });

@@ -47,7 +47,8 @@ export async function writeRecord(
   fence?: Fence,
 ): Promise<WriteResult> {
   const changed = { ...record, ...change, version: record.version + 1, updatedAtMs: c.clock.now() };
-  const next = { ...changed, dueAtMs: changed.dueAtMs ?? endByLimitMs(changed) };
+  // A change of state brings what the next state has; the simulation checks each write (`misfits`).
+  const next = { ...changed, dueAtMs: changed.dueAtMs ?? endByLimitMs(changed) } as Instance;
   if (!canTransition(record.state, next.state)) throw badTransition(record.uuid, record.state, next.state);
   const guards = { fence, storedAtMs: record.updatedAtMs };
   const { updated, instance, unpublished, isUnfenced } = await c.instances.update(next, guards);
@@ -70,7 +71,7 @@ export async function writeRecord(
 }
 
 /** Where nothing else is awaited, its time limit is. */
-function endByLimitMs({ state, endsAtMs }: Instance): number | undefined {
+function endByLimitMs({ state, endsAtMs }: Pick<Instance, 'state' | 'endsAtMs'>): number | undefined {
   return LIMITED.includes(state) ? endsAtMs : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { HostDiscrepancy } from '#libs/contracts/compute';
 import type { RunningInstance } from '#libs/contracts/stats';
-import type { Attempt, Instance } from '#libs/domain/instance';
+import type { Attempt, Instance, InstanceRow } from '#libs/domain/instance';
 import { MIGRATION_CONSUMER, migrationUuidOf } from '#libs/domain/moves/migration';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Running } from '#libs/runtime/service';
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 /** The store goes on from a copy that has this record. */
-async function restored(fields: Partial<Instance> = {}, settings: Record<string, string> = {}): Promise<void> {
+async function restored(fields: Partial<InstanceRow> = {}, settings: Record<string, string> = {}): Promise<void> {
   const nowMs = world.clock.now();
   const times = { createdAtMs: nowMs, updatedAtMs: nowMs, dueAtMs: nowMs + 1 };
   const requestSpec = anEncodedSpec({ resources: { VCPU: 1 } });
@@ -204,7 +204,7 @@ it('is not given up while its host builds it, or has orders from before', async 
 });
 
 /** Its host is dead, and was not heard since the store lost writes. */
-async function buildingOnDeadHost(fields: Partial<Instance> = {}): Promise<void> {
+async function buildingOnDeadHost(fields: Partial<InstanceRow> = {}): Promise<void> {
   await restored({ ...BUILDING, ...fields });
   await world.hearInFull('h2');
   await world.setUp('h1', false);

@@ -1,5 +1,6 @@
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import type { Running } from '#libs/runtime/service';
+import { nextVersion } from '#libs/testing/instances/instance';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import type { ConductorDeps } from './context';
 import { ConductorWorld } from './testing/conductor-world';
@@ -234,7 +235,7 @@ describe('a cold migration', () => {
     await world.clock.advance(60_000);
     expect(await world.claims()).toHaveLength(2);
     const record = await world.only();
-    await world.instances.update({ ...record, state: 'active', migration: undefined, version: record.version + 1 });
+    await world.instances.update(nextVersion(record, { state: 'active', migration: undefined }));
     await world.clock.advance(60_000);
     expect(await world.claims()).toEqual([`${uuid} h2`]);
   });

@@ -27,8 +27,8 @@ it('rejects, and leaves no other rejection behind, when a step fails while a sch
   await world.clock.advance(100);
   const [one, other] = (await world.all()) as [Instance, Instance];
   const looks = [
-    lookAt({ ...one, state: 'scheduling', dueAtMs: 0 }, { kind: 'nothing' }),
-    lookAt({ ...other, state: 'error' }, { kind: 'interrupted' }),
+    lookAt({ ...one, state: 'scheduling', dueAtMs: 0 } as Instance, { kind: 'nothing' }),
+    lookAt({ ...other, state: 'error' } as Instance, { kind: 'interrupted' }),
   ];
   const unhandled: unknown[] = [];
   const hear = (reason: unknown) => unhandled.push(reason);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BUILT_STATES, canTransition, FIRST_STATES, type InstanceState } from '#libs/domain/instance';
+import { BUILT_STATES, canTransition, FIRST_STATES, type Instance, type InstanceState } from '#libs/domain/instance';
 import { reconcile } from './reconcile';
 import { isChanging } from './reconcile/power';
 import type { Step } from './step';
@@ -149,7 +149,7 @@ it('does not take what goes on in place for arrived, or for stopped, before it r
   const inPlace = ({ record }: Case) => {
     const { host, migration } = record ?? {};
     if (!record || !host || !migration) return undefined;
-    return { ...record, migration: { ...migration, source: { ...migration.source, host } } };
+    return { ...record, migration: { ...migration, source: { ...migration.source, host } } } as Instance;
   };
   const isOnItsWay = ({ state, phase, attempt, hasHost }: Case) =>
     hasHost &&

@@ -1,4 +1,5 @@
 import type { Running } from '#libs/runtime/service';
+import { nextVersion } from '#libs/testing/instances/instance';
 import { ConductorWorld } from './testing/conductor-world';
 
 let world: ConductorWorld;
@@ -65,7 +66,7 @@ it('does not say that it stops what was something else for a moment, and is as b
   const record = await world.only();
   const update = world.instances.update.bind(world.instances);
   jest.spyOn(world.instances, 'update').mockImplementationOnce(async (next) => {
-    await update({ ...record, state: 'starting', version: record.version + 1 });
+    await update(nextVersion(record, { state: 'starting' }));
     const refused = await update(next);
     await update({ ...record, version: record.version + 2 });
     return refused;
@@ -158,7 +159,7 @@ it.each([
 it('is ACTIVE by the report of its build, whatever its host said before, when its record no longer waits for that', async () => {
   const uuid = await built();
   const record = await world.only();
-  await world.instances.update({ ...record, state: 'unknown', activeAt: undefined, version: record.version + 1 });
+  await world.instances.update(nextVersion(record, { state: 'unknown', activeAt: undefined }));
   const before = { ...world.discrepancy('h1', { present: [] }), ...world.nextPosition('h1') };
   const report = { instanceUuid: uuid, host: 'h1', attempt: 1, claimToken: record.claimToken ?? 0, alternates: [] };
   await world.sendReport({ ...report, outcome: 'active', reason: '', message: '', ...world.nextPosition('h1') });

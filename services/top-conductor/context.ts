@@ -1,6 +1,7 @@
 import type { HoldRetry } from '#libs/bus/hold-message';
 import type { Bus } from '#libs/bus/port';
 import type { CellLink } from '#libs/cells/cell-link';
+import type { InstanceRow } from '#libs/domain/instance';
 import type { FlavorStore } from '#libs/instances/flavor-store';
 import type { InstanceStore, LeaseStore } from '#libs/instances/store';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -14,7 +15,7 @@ export interface TopConductorDeps extends RuntimeDeps {
   /** The top's bus. */
   readonly bus: Bus;
   /** Instances with their cells, and their states there. */
-  readonly instances: InstanceStore;
+  readonly instances: InstanceStore<InstanceRow>;
   readonly leases: LeaseStore;
   /** The fleet's flavors; cells have others besides, which requests to the top can't name. */
   readonly flavors: FlavorStore;

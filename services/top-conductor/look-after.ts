@@ -1,6 +1,6 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { groupBy } from '#libs/runtime/group-by';
 import { doubtUnnamedCells, forgottenBy } from './cells/doubts';
 import { endInCell } from './cells/end-in-cell';
@@ -37,7 +37,7 @@ async function lookAfterDue(t: TopConductor): Promise<void> {
 }
 
 /** Instances of one request. */
-async function lookAfter(t: TopConductor, records: readonly Instance[]): Promise<void> {
+async function lookAfter(t: TopConductor, records: readonly InstanceRow[]): Promise<void> {
   const owing = records.filter(owesGang);
   if (owing.length > 0) await settleGang(t, owing[0]?.requestId ?? '');
   const others = records.filter((record) => !owing.includes(record));
@@ -58,7 +58,7 @@ async function lookAfter(t: TopConductor, records: readonly Instance[]): Promise
   ]);
 }
 
-async function lookAfterInCell(t: TopConductor, name: string, there: readonly Instance[]): Promise<void> {
+async function lookAfterInCell(t: TopConductor, name: string, there: readonly InstanceRow[]): Promise<void> {
   try {
     const unknown = await askCell(t, name, there);
     await Promise.all(unknown.map((record) => forgottenBy(t, record)));

@@ -5,7 +5,7 @@ import { isForOperators, operateInstanceMethod } from '#libs/contracts/operation
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { requireFlavor } from '#libs/fleet-settings/serve-flavors';
@@ -66,7 +66,7 @@ async function withFlavor(t: TopConductor, to: RequestSpec): Promise<RequestSpec
 async function reserveMore(
   t: TopConductor,
   { operation, resizeTo }: Pick<OperateInstanceRequest, 'operation' | 'resizeTo'>,
-  record: Instance,
+  record: InstanceRow,
 ): Promise<void> {
   let reserved: Reserved = { kind: 'reserved' };
   if (operation === 'unshelve') reserved = await reserveAgain(t, record);
@@ -87,7 +87,7 @@ async function reserveMore(
 async function reserveAsBefore(
   t: TopConductor,
   { operation }: OperateInstanceRequest,
-  record: Instance,
+  record: InstanceRow,
 ): Promise<void> {
   if (operation !== 'unshelve' && operation !== 'resize') return;
   await (isCounted(record) ? reserveRunning(t, record) : release(t, [record]));

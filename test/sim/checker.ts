@@ -20,6 +20,7 @@ import { TakeOvers } from './take-overs';
 import { ConfirmWatch } from './watches/confirm-watch';
 import { GangWatch } from './watches/gang-watch';
 import { HostWatch } from './watches/host-watch';
+import { misfits } from './watches/misfits';
 import { QueueWatch } from './watches/queue-watch';
 import { QuotaWatch } from './watches/quota-watch';
 import { SurvivorWatch } from './watches/survivor-watch';
@@ -54,6 +55,7 @@ export type Invariant =
   | 'what operators did to hosts is done'
   | 'nothing grows without bound'
   | 'nobody acts for another'
+  | 'a record has what its state has'
   | 'nobody is told of another'
   | 'events are complete'
   | 'mirrors equal the store'
@@ -405,6 +407,8 @@ export class Checker {
   #onRecord(instance: Instance, writtenAtMs: number): void {
     const { uuid, version, state } = instance;
     const before = this.known.get(uuid)?.latest;
+    const unfit = misfits(instance).join(', ');
+    if (unfit !== '') this.fail('a record has what its state has', `${uuid} is ${state} and has ${unfit}`);
     if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
     // A move that goes back may find nothing at its source.

@@ -1,6 +1,6 @@
-import { hasBeenActive, type Instance } from '../instance';
+import { hasBeenActive, type InstanceRow } from '../instance';
 
-type Fault = NonNullable<Instance['fault']>;
+type Fault = NonNullable<InstanceRow['fault']>;
 
 /** The fault of the members of a failed gang. Built members may be destroyed only with this fault on record. */
 export const GANG_FAILED = 'gang_failed';
@@ -19,7 +19,7 @@ const HALF_A_CHARACTER = /[\ud800-\udbff]$/;
  * been ACTIVE it never becomes true. The cost: a member that was ACTIVE and is lost before the others are built counts
  * as built; a member that its client terminates counts neither way.
  */
-export function gangFault(members: readonly Instance[]): Fault | undefined {
+export function gangFault(members: readonly InstanceRow[]): Fault | undefined {
   const gang = members.find((member) => member.gang)?.gang;
   if (gang === undefined) return undefined;
   const told = members.find(({ fault }) => fault?.reason === GANG_FAILED);
@@ -33,7 +33,7 @@ export function gangFault(members: readonly Instance[]): Fault | undefined {
 }
 
 /** True when a member ended for good before it was ACTIVE, except by its client's or its gang's decision. */
-export function hasFailed(member: Instance): boolean {
+export function hasFailed(member: InstanceRow): boolean {
   const { state, fault } = member;
   const hasEnded = state === 'error' || state === 'deleting' || state === 'deleted';
   return hasEnded && fault !== undefined && !hasBeenActive(member);

@@ -72,7 +72,7 @@ export function fromRecord(record: string): Instance {
     version: Number(version),
     createdAtMs: body.createdAtMs,
     updatedAtMs: Number(updatedAtMs),
-  };
+  } as Instance;
 }
 
 /** A record's request spec: base64, or its reference. */

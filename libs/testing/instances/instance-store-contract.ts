@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Instance } from '../../domain/instance';
+import type { Instance, InstanceRow } from '../../domain/instance';
 import { type Migration, migrationUuidOf } from '../../domain/moves/migration';
 import { NO_ADMISSION } from '../../domain/queueing/admission';
 import type { InstanceStore } from '../../instances/store';
@@ -16,14 +16,14 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
 
     afterEach(() => store.close());
 
-    const createOne = async (fields: Partial<Instance> = {}): Promise<Instance> => {
+    const createOne = async (fields: Partial<InstanceRow> = {}): Promise<Instance> => {
       const instance = anInstance(fields);
       await store.create(instance.requestId, [instance]);
       return instance;
     };
 
     describe('who waits', () => {
-      const pending = (fields: Partial<Instance> = {}) => createOne({ state: 'pending', dueAtMs: 1_000, ...fields });
+      const pending = (fields: Partial<InstanceRow> = {}) => createOne({ state: 'pending', dueAtMs: 1_000, ...fields });
 
       it('counts and names those who are pending, from the first write to the last', async () => {
         expect(await store.countPending()).toBe(0);
@@ -542,13 +542,13 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
     });
 
     describe('forget', () => {
-      const end = async (instance: Instance, fields: Partial<Instance> = {}) => {
+      const end = async (instance: Instance, fields: Partial<InstanceRow> = {}) => {
         const gone = nextVersion(instance, { state: 'deleted', updatedAtMs: 1, ...fields });
         await store.update(gone);
         await store.markPublished(gone.uuid, gone.version);
         return gone;
       };
-      const deleted = async (updatedAtMs: number, fields: Partial<Instance> = {}) =>
+      const deleted = async (updatedAtMs: number, fields: Partial<InstanceRow> = {}) =>
         end(await createOne(fields), { host: 'h1', updatedAtMs });
 
       it('forgets deleted instances that were last written before a time', async () => {
@@ -563,7 +563,7 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
       });
 
       it('forgets what ended in error, unless something of it is due or it was taken up again', async () => {
-        const inError = async (fields: Partial<Instance>) => {
+        const inError = async (fields: Partial<InstanceRow>) => {
           const failed = nextVersion(await createOne(), { state: 'error', updatedAtMs: 1_000, ...fields });
           await store.update(failed);
           await store.markPublished(failed.uuid, failed.version);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Instance } from '../../domain/instance';
+import type { Instance, InstanceRow } from '../../domain/instance';
 
 /** An instance right after its request was stored; `fields` override the defaults. */
-export function anInstance(fields: Partial<Instance> = {}): Instance {
+export function anInstance(fields: Partial<InstanceRow> = {}): Instance {
   return {
     uuid: randomUUID(),
     requestId: randomUUID(),
@@ -24,10 +24,10 @@ export function anInstance(fields: Partial<Instance> = {}): Instance {
     createdAtMs: 1_700_000_000_000,
     updatedAtMs: 1_700_000_000_000,
     ...fields,
-  };
+  } as Instance;
 }
 
 /** The next version of an instance. */
-export function nextVersion(instance: Instance, fields: Partial<Instance>): Instance {
-  return { ...instance, ...fields, version: instance.version + 1 };
+export function nextVersion(instance: Instance, fields: Partial<InstanceRow>): Instance {
+  return { ...instance, ...fields, version: instance.version + 1 } as Instance;
 }

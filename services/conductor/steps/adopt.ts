@@ -5,7 +5,6 @@ import type { Conductor } from '../conductor';
 import { createRecords, evacuated, leftActive, NO_BYTES, writeRecord } from '../lifecycle';
 import { readLostWrites } from '../lost-writes';
 import type { ReconcileInput, RunningAt } from '../observation';
-import { isChanging } from '../reconcile/power';
 import { after } from './after';
 import { claimSealed, sealedFor } from './claims';
 import { noteDoubt } from './note-doubt';
@@ -27,7 +26,7 @@ export async function adopt(c: Conductor, look: ReconcileInput, seen: RunningAt)
     endedAtMs: nowMs,
   };
   // An operation asked for on its host is still to be done.
-  const asked = older && isChanging(older.state) ? older : undefined;
+  const asked = older?.state === 'stopping' || older?.state === 'starting' ? older : undefined;
   const isShown = instance.allocationRequest.length > 0;
   const active = {
     state: asked?.state ?? (instance.powerState === 'shutdown' ? 'stopped' : 'active'),

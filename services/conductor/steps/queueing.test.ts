@@ -1,3 +1,4 @@
+import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
 import { lookAt } from '../observation';
 import { ConductorWorld } from '../testing/conductor-world';
@@ -16,7 +17,7 @@ it('leaves alone what was claimed since, when its host says again that it has ma
   const present = await world.only();
   const { uuid, claimToken = 0, version } = present;
   // As it was read before another conductor requeued it, and its turn came.
-  const before = { ...present, state: 'preempting', claimToken: claimToken - 1, version: version - 1 } as const;
+  const before = { ...present, state: 'preempting', claimToken: claimToken - 1, version: version - 1 } as Instance;
   const after = await recordRequeued(parts as Conductor, lookAt(before, { kind: 'interrupted' }), before);
   expect(after?.record).toMatchObject({ state: 'active' });
   expect(await world.claims()).toEqual([`${uuid} h1`]);

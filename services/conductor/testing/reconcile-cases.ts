@@ -362,7 +362,7 @@ function aRecord(
     version: 3,
     createdAtMs: 0,
     updatedAtMs: 0,
-  };
+  } as Instance;
 }
 
 function isOver(stage: Stage): stage is 'went_back' | '' {

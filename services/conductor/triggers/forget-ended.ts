@@ -42,14 +42,14 @@ export async function destroyBeforeForgetting(c: Conductor, records: readonly In
   const kept = keptAfterLoss(lost, c.config.retentionMs);
   const left = ended
     .filter((record) => !isKept(record, beforeMs, kept))
-    .flatMap((record) => Array.from(leftOn(record), ([host, number]) => ({ ...record, host, number })));
+    .flatMap((record) => Array.from(leftOn(record), ([host, attempt]) => ({ record, host, attempt })));
   if (left.length === 0) return;
   const hosts = await c.placement.hosts([...new Set(left.map(({ host }) => host))]);
   const alive = new Set(hosts.filter(({ up }) => up).map(({ name }) => name));
-  for (const { number, ...record } of left.filter(({ host }) => !alive.has(host))) {
-    await orderDestroyed(c, record, { attempt: number, claimToken: 0 });
+  for (const { record, host, attempt } of left.filter((one) => !alive.has(one.host))) {
+    await orderDestroyed(c, record, { host, attempt, claimToken: 0 });
     const mayBeLater = record.state === 'deleted' && record.createdAtMs <= lost.upToMs;
-    if (mayBeLater) await orderDestroyed(c, record, { attempt: 0, claimToken: lost.beforeToken - 1 });
+    if (mayBeLater) await orderDestroyed(c, record, { host, attempt: 0, claimToken: lost.beforeToken - 1 });
   }
 }
 
@@ -61,7 +61,7 @@ export async function destroyBeforeDeletion(c: Conductor, host: string): Promise
   await c.instances.scan(async (records) => {
     for (const record of records) {
       const attempt = leftOn(record).get(host);
-      if (attempt !== undefined) await orderDestroyed(c, { ...record, host }, { attempt, claimToken: 0 });
+      if (attempt !== undefined) await orderDestroyed(c, record, { host, attempt, claimToken: 0 });
     }
   });
 }
@@ -69,11 +69,10 @@ export async function destroyBeforeDeletion(c: Conductor, host: string): Promise
 /** Up to an attempt, or a claim. */
 async function orderDestroyed(
   c: Conductor,
-  record: Instance & { readonly host: string },
-  upTo: { readonly attempt: number; readonly claimToken: number },
+  record: Instance,
+  upTo: { readonly host: string; readonly attempt: number; readonly claimToken: number },
 ): Promise<void> {
-  const { uuid, host } = record;
-  await orderDestroy(c, uuid, { kind: 'destroy', host, ...upTo, reports: false }, record).catch((thrown: unknown) => {
+  await orderDestroy(c, record.uuid, { kind: 'destroy', ...upTo, reports: false }, record).catch((thrown: unknown) => {
     // One full queue is no reason to forget nothing any more.
     if (BerthError.from(thrown).code !== 'resource_exhausted') throw thrown;
   });

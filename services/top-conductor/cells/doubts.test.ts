@@ -1,5 +1,5 @@
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { chosen, refusedBy, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 /** An instance that cell a reported ACTIVE, at version 7. */
-async function activeInA(): Promise<Instance> {
+async function activeInA(): Promise<InstanceRow> {
   await world.request();
   await world.a.says(await world.only(), { version: 7 });
   await world.clock.advance(0);

@@ -1,9 +1,9 @@
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import { changeRecord } from '../records';
 
 /** States without a claim that anything runs: a doubt changes nothing about them. */
-const WITHOUT_DOUBT: readonly Instance['state'][] = ['error', 'deleting', 'deleted'];
+const WITHOUT_DOUBT: readonly InstanceRow['state'][] = ['error', 'deleting', 'deleted'];
 
 /**
  * Handles a cell's report that it does not know an instance. If the top is ending it, that is its end; if the cell
@@ -15,7 +15,7 @@ const WITHOUT_DOUBT: readonly Instance['state'][] = ['error', 'deleting', 'delet
  * numbers anew. The cost: an instance that the cell ended and forgot, while the top was away longer than the cell
  * remembers, has to be ended by hand.
  */
-export async function forgottenBy(t: TopConductor, { uuid }: Instance): Promise<void> {
+export async function forgottenBy(t: TopConductor, { uuid }: InstanceRow): Promise<void> {
   await changeRecord(t, uuid, (record) => {
     const { state, cell } = record;
     // An instance to be ended before its cell was told of it may stay unknown there.
@@ -37,7 +37,7 @@ export async function forgottenBy(t: TopConductor, { uuid }: Instance): Promise<
 
 /** Doubts instances in cells that this top's setting does not name, or no longer names: no reports of them arrive. */
 export async function doubtUnnamedCells(t: TopConductor): Promise<void> {
-  const unheard: Instance[] = [];
+  const unheard: InstanceRow[] = [];
   await t.instances.scan(async (rows) => {
     unheard.push(...rows.filter(({ cell }) => cell !== undefined && !t.links.has(cell.name)));
   });
@@ -50,7 +50,7 @@ export async function doubtUnnamedCells(t: TopConductor): Promise<void> {
   }
 }
 
-function inDoubt(record: Instance, fault: NonNullable<Instance['fault']>) {
+function inDoubt(record: InstanceRow, fault: NonNullable<InstanceRow['fault']>) {
   const { state, cell } = record;
   if (cell === undefined || cell.move || WITHOUT_DOUBT.includes(state)) return undefined;
   if (state === 'unknown' && cell.version === 0 && record.fault?.reason === fault.reason) return undefined;

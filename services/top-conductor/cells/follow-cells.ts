@@ -12,7 +12,7 @@ import { MAX_PAGE } from '#libs/contracts/limits';
 import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { BerthError } from '#libs/domain/errors';
-import type { CellOfInstance, Instance } from '#libs/domain/instance';
+import type { CellOfInstance, InstanceRow } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { TopConductor } from '../context';
 import { changeByNews, concernsMove } from '../moves/take-news';
@@ -96,7 +96,7 @@ async function mirror(t: TopConductor, name: string, news: Told, by: 'event' | '
   if (news.requestSpec) await reserveAsOnRecord(t, [changed.uuid]);
 }
 
-function tellsMore(t: TopConductor, record: Instance, news: Told, by: 'event' | 'list' | 'reread'): boolean {
+function tellsMore(t: TopConductor, record: InstanceRow, news: Told, by: 'event' | 'list' | 'reread'): boolean {
   const known = record.cell?.version ?? 0;
   if (by === 'reread') return !isAsTold(record, news);
   const isAwaited = by === 'list' && news.version === known && record.dueAtMs !== undefined;
@@ -134,7 +134,7 @@ function shown({ isEnding, endedBy }: CellOfInstance, news: Pick<Told, 'state' |
   return { state, fault: fault && { reason: fault.reason, message: fault.message } };
 }
 
-function isAsTold({ state, cell }: Instance, news: Pick<Told, 'state' | 'fault' | 'version'>): boolean {
+function isAsTold({ state, cell }: InstanceRow, news: Pick<Told, 'state' | 'fault' | 'version'>): boolean {
   return cell !== undefined && cell.version === news.version && shown(cell, news).state === state;
 }
 
@@ -145,9 +145,9 @@ function isAsTold({ state, cell }: Instance, news: Pick<Told, 'state' | 'fault' 
 async function refused(t: TopConductor, name: string, { requestId, error }: { requestId: string; error: BerthError }) {
   if (requestId === '') return;
   const fault = { reason: error.reason, message: error.message };
-  const isRefused = (record: Instance) =>
+  const isRefused = (record: InstanceRow) =>
     record.state === 'scheduling' && record.cell?.name === name && requestIn(record) === requestId;
-  const members: Instance[] = [];
+  const members: InstanceRow[] = [];
   for (let marker: string | undefined; ; ) {
     const waiting = await t.instances.list({ state: 'scheduling' }, marker, MAX_PAGE);
     members.push(...waiting.filter(isRefused));
@@ -173,8 +173,8 @@ export async function viewIn(t: TopConductor, name: string, instanceUuid: string
 export async function askCell(
   t: TopConductor,
   name: string,
-  records: readonly Instance[],
-): Promise<readonly Instance[]> {
+  records: readonly InstanceRow[],
+): Promise<readonly InstanceRow[]> {
   const [first] = records;
   if (first === undefined) return [];
   const request = { ...EVERY, requestId: requestIn(first), marker: '', limit: MAX_PAGE };
@@ -244,7 +244,7 @@ async function compareWithList(t: TopConductor, name: string): Promise<Heard> {
 async function findMissing(t: TopConductor, heard: readonly Heard[]): Promise<void> {
   if (heard.length === 0) return;
   const byCell = new Map(heard.map((one) => [one.name, one]));
-  const missing: Instance[] = [];
+  const missing: InstanceRow[] = [];
   await t.instances.scan(async (rows) => {
     for (const record of rows) {
       const { uuid, state, cell, updatedAtMs } = record;

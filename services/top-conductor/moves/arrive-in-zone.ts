@@ -1,6 +1,6 @@
 import type { InstanceView } from '#libs/contracts/instance';
 import type { Consumer } from '#libs/domain/consumer';
-import type { CellMove, Instance } from '#libs/domain/instance';
+import type { CellMove, InstanceRow } from '#libs/domain/instance';
 import { viewIn } from '../cells/follow-cells';
 import type { TopConductor } from '../context';
 import { changeRecord } from '../records';
@@ -28,7 +28,7 @@ export const GROUP_IS_UNEVEN = 'group_is_uneven';
  */
 export async function arriveInZone(
   t: TopConductor,
-  { uuid, version }: Instance,
+  { uuid, version }: InstanceRow,
   there: InstanceView,
 ): Promise<boolean> {
   const [held] = await t.placement.consumers([uuid]);
@@ -54,7 +54,7 @@ export async function arriveInZone(
  *
  * @returns true if there may be more to do now
  */
-export async function keepPlace(t: TopConductor, { uuid, version, cell }: Instance): Promise<boolean> {
+export async function keepPlace(t: TopConductor, { uuid, version, cell }: InstanceRow): Promise<boolean> {
   const [held] = await t.placement.consumers([uuid]);
   const there = cell?.move && isCountedThere(held, cell.move) ? await viewIn(t, cell.move.to, uuid) : undefined;
   const [record] = await t.instances.get([uuid]);
@@ -68,7 +68,7 @@ function isCountedThere(held: Consumer | undefined, { to, zone }: CellMove): boo
   return held?.groupHost === to && held.groupDomain?.domain === zone;
 }
 
-async function writeArrival(t: TopConductor, { uuid, version }: Instance, there: InstanceView): Promise<true> {
+async function writeArrival(t: TopConductor, { uuid, version }: InstanceRow, there: InstanceView): Promise<true> {
   await changeRecord(t, uuid, (record) => {
     if (record.version !== version || record.cell?.move === undefined) return undefined;
     return arrived(t, record.cell, record.cell.move, there);

@@ -1,11 +1,11 @@
-import type { CellMove, Instance } from '#libs/domain/instance';
+import type { CellMove, InstanceRow } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import { changeRecord } from '../records';
 
 /** Returns true if the record was changed: another conductor may be further. */
 export async function changeMove(
   t: TopConductor,
-  { uuid, version }: Instance,
+  { uuid, version }: InstanceRow,
   change: Partial<CellMove>,
 ): Promise<boolean> {
   let isChanged = false;

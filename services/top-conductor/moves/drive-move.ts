@@ -5,7 +5,7 @@ import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { type Destination, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import type { CellMove, CellOfInstance, Instance } from '#libs/domain/instance';
+import type { CellMove, CellOfInstance, InstanceRow } from '#libs/domain/instance';
 import { isOverZones } from '#libs/domain/server-group';
 import { busOfCell } from '../cells/bus-of-cell';
 import { endIn } from '../cells/end-in-cell';
@@ -50,7 +50,7 @@ export async function driveMove(t: TopConductor, uuid: string): Promise<void> {
 }
 
 /** Returns true if there may be more to do now. */
-async function step(t: TopConductor, record: Instance, cell: CellOfInstance, move: CellMove): Promise<boolean> {
+async function step(t: TopConductor, record: InstanceRow, cell: CellOfInstance, move: CellMove): Promise<boolean> {
   const isLate = t.clock.now() - move.startedAtMs > t.config.moveTimeoutMs;
   const timedOut = { reason: 'move_timed_out', message: `not ACTIVE in cell ${move.to} in time` };
   switch (move.phase) {
@@ -99,7 +99,7 @@ function sourceChanged({ name }: CellOfInstance, { source }: CellMove) {
 }
 
 /** A repeated selection gets the same answer: the claim has no record there yet. */
-async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: Instance, { id, to, zone }: CellMove) {
+async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: InstanceRow, { id, to, zone }: CellMove) {
   const choosesZone = zone === undefined && isOverZones(groupOf({ requestSpec }));
   const about = {
     requestId: id,
@@ -124,7 +124,7 @@ async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: In
 async function operateIn(
   t: TopConductor,
   cell: string,
-  { uuid: instanceUuid, version }: Instance,
+  { uuid: instanceUuid, version }: InstanceRow,
   operation: InstanceOperation,
 ): Promise<boolean> {
   const request = { instanceUuid, operation, version: 0 };
@@ -140,7 +140,7 @@ async function operateIn(
  * handover proves nothing: the cell may be building, and its own claim may use the capacity. The move then waits for
  * the cell's report, with a fault, or times out.
  */
-async function buildThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
+async function buildThere(t: TopConductor, record: InstanceRow, move: CellMove): Promise<boolean> {
   const { destinations, fault } = await selectThere(t, record, move);
   if (destinations.length === 0) {
     if (!move.isHandedOver) return changeMove(t, record, { phase: 'undoing', fault });
@@ -160,19 +160,19 @@ async function buildThere(t: TopConductor, record: Instance, move: CellMove): Pr
   return false;
 }
 
-function requestOf(t: TopConductor, record: Instance, { id, zone }: CellMove, destinations: readonly Destination[]) {
+function requestOf(t: TopConductor, record: InstanceRow, { id, zone }: CellMove, destinations: readonly Destination[]) {
   const { uuid, name, requestSpec, admission } = record;
   const about = { requestId: id, requestSpec: specForMove(requestSpec, zone), count: 1, name, instanceUuids: [uuid] };
   return { ...about, publishedAtMs: t.clock.now(), minCount: 0, admission, destinations };
 }
 
 /** An instance that was handed over and never known there is handed over again. */
-async function lookThere(t: TopConductor, record: Instance, move: CellMove): Promise<boolean> {
+async function lookThere(t: TopConductor, record: InstanceRow, move: CellMove): Promise<boolean> {
   const isKnown = await askOne(t, move.to, record.uuid);
   return !isKnown && move.version === 0 && buildThere(t, record, move);
 }
 
-async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, move: CellMove): Promise<boolean> {
+async function undo(t: TopConductor, record: InstanceRow, cell: CellOfInstance, move: CellMove): Promise<boolean> {
   if (move.zone !== undefined && !move.isKept && !cell.isEnding) return keepPlace(t, record);
   if (move.isHandedOver && move.target !== 'deleted') {
     await endIn(t, move.to, record);
@@ -194,7 +194,7 @@ async function undo(t: TopConductor, record: Instance, cell: CellOfInstance, mov
  * been wiped, with the instance still running: it stays stopped at its source until that cell reports it, with any
  * version, or somebody ends it.
  */
-async function doubtTarget(t: TopConductor, { uuid, version }: Instance, { to }: CellMove): Promise<false> {
+async function doubtTarget(t: TopConductor, { uuid, version }: InstanceRow, { to }: CellMove): Promise<false> {
   await changeRecord(t, uuid, (record) => {
     const { cell } = record;
     // A report meanwhile takes precedence.
@@ -210,7 +210,7 @@ async function doubtTarget(t: TopConductor, { uuid, version }: Instance, { to }:
 }
 
 /** It stays in its old cell, in its state there. */
-async function endMove(t: TopConductor, { uuid, version }: Instance, fault: Instance['fault']): Promise<false> {
+async function endMove(t: TopConductor, { uuid, version }: InstanceRow, fault: InstanceRow['fault']): Promise<false> {
   await changeRecord(t, uuid, (record) => {
     if (record.version !== version || record.cell?.move === undefined) return undefined;
     const { move, ...cell } = record.cell;
@@ -223,7 +223,7 @@ async function endMove(t: TopConductor, { uuid, version }: Instance, fault: Inst
 }
 
 /** Ends the copy in the cell that it came from, until that cell confirms it gone. */
-export async function settleLeft(t: TopConductor, record: Instance): Promise<void> {
+export async function settleLeft(t: TopConductor, record: InstanceRow): Promise<void> {
   const { left } = record.cell ?? {};
   if (left === undefined || left.isGone) return;
   try {

@@ -1,7 +1,7 @@
 import type { Client } from '#libs/client/client';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { SelectDestinationsRequest } from '#libs/contracts/selection';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { groupOf } from '../requests/reservations';
 import { chosenInZones, refusedBy, TopWorld } from '../testing/top-world';
 
@@ -16,7 +16,7 @@ let client: Client;
 /** The scheduler's zones for new members, and for moved ones. */
 let zoneOfNew: string;
 let zoneOfMoved: string;
-let mover: Instance;
+let mover: InstanceRow;
 
 beforeEach(async () => {
   world = new TopWorld();
@@ -57,7 +57,7 @@ function cellView(name: string) {
 }
 
 /** A member that a scheduler sends to a zone. */
-async function memberIn(zone: string): Promise<Instance> {
+async function memberIn(zone: string): Promise<InstanceRow> {
   zoneOfNew = zone;
   const requestId = await world.request(1, WEB);
   await world.clock.advance(0);

@@ -1,11 +1,11 @@
 import type { Client } from '#libs/client/client';
 import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { chosen, refusedBy, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
 let client: Client;
-let instance: Instance;
+let instance: InstanceRow;
 
 beforeEach(async () => {
   world = new TopWorld();

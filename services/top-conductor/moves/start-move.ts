@@ -2,7 +2,7 @@ import { instanceView } from '#libs/contracts/instance-view';
 import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/operations';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { isOfOneCell, isOverZones } from '#libs/domain/server-group';
 import type { TopConductor } from '../context';
 import { changeRecord } from '../records';
@@ -18,7 +18,7 @@ import { driveMove } from './drive-move';
 export async function startMove(
   t: TopConductor,
   { operation, targetCell = '', targetHost = '' }: OperateInstanceRequest,
-  record: Instance,
+  record: InstanceRow,
 ): Promise<OperateInstanceResponse> {
   if (operation !== 'migrate') throw invalidArgument('not_for_this', 'target_cell is of a migration', 'target_cell');
   if (targetHost !== '') throw invalidArgument('not_for_this', 'another cell chooses the host itself', 'target_host');
@@ -44,9 +44,9 @@ export async function startMove(
   return { instance: instanceView(changed) };
 }
 
-const MOVABLE: readonly Instance['state'][] = ['active', 'stopped'];
+const MOVABLE: readonly InstanceRow['state'][] = ['active', 'stopped'];
 
-function requireMovable({ uuid, state, cell, requestSpec }: Instance, to: string): void {
+function requireMovable({ uuid, state, cell, requestSpec }: InstanceRow, to: string): void {
   const refuse = (reason: string, message: string) => {
     throw new BerthError('failed_precondition', reason, `instance ${uuid} ${message}`);
   };
@@ -62,7 +62,7 @@ function requireMovable({ uuid, state, cell, requestSpec }: Instance, to: string
   if (sameHost.length > 0) refuse('bound_to_cell', 'asks to be on the host of another instance of its cell');
 }
 
-function changedMeanwhile({ uuid }: Instance): BerthError {
+function changedMeanwhile({ uuid }: InstanceRow): BerthError {
   return new BerthError(
     'failed_precondition',
     'instance_changed',

@@ -1,5 +1,5 @@
 import type { InstanceEvent } from '#libs/contracts/instance';
-import type { CellMove, CellOfInstance, Instance } from '#libs/domain/instance';
+import type { CellMove, CellOfInstance, InstanceRow } from '#libs/domain/instance';
 import type { TopConductor } from '../context';
 import type { RecordChange } from '../records';
 
@@ -12,7 +12,7 @@ export function concernsMove({ move, left }: CellOfInstance, cell: string): bool
 }
 
 /** The change to the record of a moving or moved instance by a report of its own cell, or of the other one. */
-export function changeByNews(t: TopConductor, record: Instance, name: string, news: News): RecordChange | undefined {
+export function changeByNews(t: TopConductor, record: InstanceRow, name: string, news: News): RecordChange | undefined {
   const { cell } = record;
   if (cell === undefined) return undefined;
   if (cell.move === undefined) return leftBehind(t, cell, news);

@@ -3,7 +3,7 @@ import { callMethod } from '#libs/bus/typed-calls';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { type SelectDestinationsResponse, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import { type Instance, MAX_SCHEDULING_MS, NOT_SCHEDULED } from '#libs/domain/instance';
+import { type InstanceRow, MAX_SCHEDULING_MS, NOT_SCHEDULED } from '#libs/domain/instance';
 import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';
 import { isOverZones } from '#libs/domain/server-group';
 import { groupBy } from '#libs/runtime/group-by';
@@ -30,14 +30,14 @@ import { specForCell } from './spec-for-cell';
  * Meanwhile they are not due, so that no other conductor handles them (`givingMs`). Every step is idempotent; a failed
  * one is retried when the records are due again.
  */
-export async function giveToCell(t: TopConductor, records: readonly Instance[]): Promise<void> {
+export async function giveToCell(t: TopConductor, records: readonly InstanceRow[]): Promise<void> {
   const waiting = records.filter((record) => !isGiven(record));
   const parts = groupBy(waiting, ({ cell }) => cell && JSON.stringify([cell.name, cell.zone, cell.requestId]));
   for (const open of parts.values()) await give(t, open, open[0]?.cell);
 }
 
 /** @param decided  the recorded cell, and zone, of all of them */
-async function give(t: TopConductor, open: readonly Instance[], decided: Place | undefined): Promise<void> {
+async function give(t: TopConductor, open: readonly InstanceRow[], decided: Place | undefined): Promise<void> {
   const [first] = open;
   if (first === undefined) return;
   let choosesZones = false;
@@ -84,7 +84,7 @@ async function give(t: TopConductor, open: readonly Instance[], decided: Place |
  * Two conductors may have chosen zones for the same instances at once: one has recorded its choice, and the other may
  * have reserved other places since, or none. Each checks after its last write, so that the later one sees the record.
  */
-async function countAsOnRecord(t: TopConductor, open: readonly Instance[]): Promise<void> {
+async function countAsOnRecord(t: TopConductor, open: readonly InstanceRow[]): Promise<void> {
   const uuids = open.map(({ uuid }) => uuid);
   await reserveAsOnRecord(t, uuids).catch((err: unknown) =>
     t.log.debug({ event: 'places_kept', err, request_id: open[0]?.requestId }, 'places in zones are counted later'),
@@ -92,7 +92,7 @@ async function countAsOnRecord(t: TopConductor, open: readonly Instance[]): Prom
 }
 
 /** Members of a gang that are in a cell already: the gang was divided. */
-async function membersElsewhere(t: TopConductor, open: readonly Instance[]): Promise<readonly Instance[]> {
+async function membersElsewhere(t: TopConductor, open: readonly InstanceRow[]): Promise<readonly InstanceRow[]> {
   const [first] = open;
   if (first?.gang === undefined) return [];
   const own = new Set(open.map(({ uuid }) => uuid));
@@ -105,7 +105,7 @@ async function membersElsewhere(t: TopConductor, open: readonly Instance[]): Pro
  */
 async function handOverAcross(
   t: TopConductor,
-  open: readonly Instance[],
+  open: readonly InstanceRow[],
   { destinations, noValidHost }: SelectDestinationsResponse,
   hasOthers: boolean,
 ): Promise<void> {
@@ -129,10 +129,14 @@ async function handOverAcross(
 }
 
 /** None of them is reserved. Instances that may wait do so until others of the project end. */
-async function refuseAbove(t: TopConductor, open: readonly Instance[], excess: readonly QuotaExcess[]): Promise<void> {
+async function refuseAbove(
+  t: TopConductor,
+  open: readonly InstanceRow[],
+  excess: readonly QuotaExcess[],
+): Promise<void> {
   const fault = { reason: 'quota_exceeded', message: sentenceOf(excess) };
   t.measured.requests.inc({ outcome: 'quota_exceeded' });
-  const mayWait = (record: Instance) => t.clock.now() < waitsUntilMs(record);
+  const mayWait = (record: InstanceRow) => t.clock.now() < waitsUntilMs(record);
   await noteFaults(t, open.filter(mayWait), fault);
   const others = open.filter((record) => !mayWait(record));
   await fail(t, others, fault);
@@ -140,8 +144,8 @@ async function refuseAbove(t: TopConductor, open: readonly Instance[], excess: r
 
 async function selectFor(
   t: TopConductor,
-  open: readonly Instance[],
-  { requestId, requestSpec, admission, gang }: Instance,
+  open: readonly InstanceRow[],
+  { requestId, requestSpec, admission, gang }: InstanceRow,
   { decided, elsewhere, minRevision }: { decided: Place | undefined; elsewhere: number; minRevision: number },
 ): Promise<SelectDestinationsResponse> {
   const request = {
@@ -167,7 +171,7 @@ async function selectFor(
  * members may be on their way, for as long as a choice takes, and such a group waits for capacity here, since a cell
  * sees only its own zones.
  */
-function mayChangeSoon(t: TopConductor, record: Instance, response: SelectDestinationsResponse): boolean {
+function mayChangeSoon(t: TopConductor, record: InstanceRow, response: SelectDestinationsResponse): boolean {
   const ageMs = t.clock.now() - record.createdAtMs;
   if (isRefusedBy(response, 'cell_reachable') && ageMs < t.config.schedulingTimeoutMs) return true;
   if (!isOverZones(groupOf(record))) return false;
@@ -175,7 +179,7 @@ function mayChangeSoon(t: TopConductor, record: Instance, response: SelectDestin
 }
 
 /** End of its wait for capacity; its creation time if it does not wait. */
-function waitsUntilMs({ createdAtMs, admission }: Instance): number {
+function waitsUntilMs({ createdAtMs, admission }: InstanceRow): number {
   return createdAtMs + (admission?.waitForCapacityMs ?? 0);
 }
 
@@ -183,7 +187,7 @@ function isRefusedBy({ noValidHost }: SelectDestinationsResponse, by: 'cell_reac
   return noValidHost?.filters.some(({ filter }) => filter === by) ?? false;
 }
 
-async function noteFaults(t: TopConductor, open: readonly Instance[], fault: NonNullable<Instance['fault']>) {
+async function noteFaults(t: TopConductor, open: readonly InstanceRow[], fault: NonNullable<InstanceRow['fault']>) {
   await Promise.all(open.map((record) => noteFault(t, record, fault)));
 }
 
@@ -191,7 +195,7 @@ async function noteFaults(t: TopConductor, open: readonly Instance[], fault: Non
  * Fails instances of one request that no cell takes, all of them without a cell or in the recorded one. An instance for
  * which another conductor has chosen a cell meanwhile is left alone.
  */
-function fail(t: TopConductor, asked: readonly Instance[], fault: NonNullable<Instance['fault']>): Promise<void> {
+function fail(t: TopConductor, asked: readonly InstanceRow[], fault: NonNullable<InstanceRow['fault']>): Promise<void> {
   const decided = asked[0]?.cell?.name;
   return failAtTop(t, asked, fault, (record) => !isGiven(record) && record.cell?.name === decided);
 }

@@ -1,5 +1,5 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { groupKey } from '#libs/domain/server-group';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { silentLog } from '#libs/runtime/log';
@@ -22,7 +22,7 @@ afterEach(() => world.close());
 
 const of = (id: string) => ({ group: { id, policy: undefined, maxPerHost: 0 } }) as const;
 
-async function request(id: string): Promise<Instance | undefined> {
+async function request(id: string): Promise<InstanceRow | undefined> {
   const requestId = await world.request(1, of(id));
   return (await world.instances.list({ requestId }, undefined, 1))[0];
 }

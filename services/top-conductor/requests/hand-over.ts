@@ -3,7 +3,7 @@ import { giveBack } from '#libs/cells/give-back';
 import { buildRequestCodec } from '#libs/contracts/conductor';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { Destination } from '#libs/contracts/selection';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { busOfCell, requireNamed } from '../cells/bus-of-cell';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, noteFault, requestIn } from '../records';
@@ -28,7 +28,11 @@ interface Handover {
  *
  * @throws BerthError `unavailable / cell_unreachable`.
  */
-export async function handOver(t: TopConductor, open: readonly Instance[], { cell, ...how }: Handover): Promise<void> {
+export async function handOver(
+  t: TopConductor,
+  open: readonly InstanceRow[],
+  { cell, ...how }: Handover,
+): Promise<void> {
   requireNamed(t, cell);
   if (how.zone === undefined && (await isElsewhere(t, open, cell))) return goElsewhere(t, open, { cell, ...how });
   const given = await chooseCell(t, open, { name: cell, zone: how.zone }, await requestIdIn(t, open, cell));
@@ -65,7 +69,7 @@ export async function handOver(t: TopConductor, open: readonly Instance[], { cel
 }
 
 /** True when their group is bound to one cell, and in another. */
-async function isElsewhere(t: TopConductor, open: readonly Instance[], cell: string): Promise<boolean> {
+async function isElsewhere(t: TopConductor, open: readonly InstanceRow[], cell: string): Promise<boolean> {
   if (!open.some(groupOf)) return false;
   return (await reserve(t, open, () => ({ name: cell }))).kind === 'elsewhere';
 }
@@ -73,7 +77,7 @@ async function isElsewhere(t: TopConductor, open: readonly Instance[], cell: str
 /** Members of their group are in another cell by now: the selection here is released, and they go there. */
 async function goElsewhere(
   t: TopConductor,
-  open: readonly Instance[],
+  open: readonly InstanceRow[],
   { cell, destinations }: Handover,
 ): Promise<void> {
   const message = `members of its group have come to another cell than ${cell}: asks there`;
@@ -85,7 +89,7 @@ async function goElsewhere(
  * The id of their request in a cell. A cell takes a request id once: if it has had other instances of the request,
  * which a dead conductor separated from these, these come with a new id.
  */
-async function requestIdIn(t: TopConductor, open: readonly Instance[], cell: string): Promise<string> {
+async function requestIdIn(t: TopConductor, open: readonly InstanceRow[], cell: string): Promise<string> {
   const [first] = open;
   if (first === undefined) return '';
   const own = new Set(open.map(({ uuid }) => uuid));
@@ -98,10 +102,10 @@ async function requestIdIn(t: TopConductor, open: readonly Instance[], cell: str
 /** Records the cell; returns the instances that are in this cell, and zone, afterwards. */
 async function chooseCell(
   t: TopConductor,
-  open: readonly Instance[],
+  open: readonly InstanceRow[],
   { name, zone }: Place,
   requestId: string,
-): Promise<Instance[]> {
+): Promise<InstanceRow[]> {
   const isThere = (cell: Place) => cell.name === name && cell.zone === zone;
   const chosen = await Promise.all(
     open.map(({ uuid }) =>
@@ -119,5 +123,7 @@ async function chooseCell(
       }),
     ),
   );
-  return chosen.filter((record) => record?.state === 'scheduling' && record.cell && isThere(record.cell)) as Instance[];
+  return chosen.filter(
+    (record) => record?.state === 'scheduling' && record.cell && isThere(record.cell),
+  ) as InstanceRow[];
 }

@@ -1,5 +1,5 @@
 import type { Client } from '#libs/client/client';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { chosen, refusedBy, TopWorld } from '../testing/top-world';
@@ -18,7 +18,7 @@ afterEach(() => world.close());
 const vcpu = (amount: number) => ({ resources: { VCPU: amount } });
 
 /** An instance with this many VCPUs, reported by cell a. */
-async function inA(amount: number): Promise<Instance> {
+async function inA(amount: number): Promise<InstanceRow> {
   const requestId = await world.request(1, vcpu(amount));
   const [instance] = await world.instances.list({ requestId }, undefined, 1);
   if (!instance) throw new Error('there is no instance');

@@ -2,7 +2,7 @@ import { internedSpecs } from '#libs/contracts/interned-specs';
 import type { Consumer } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { addResources, inventory, MAX_AMOUNT, type Resources } from '#libs/domain/inventory';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { NamedGroup } from '#libs/domain/server-group';
@@ -36,8 +36,8 @@ export type Reserved =
  */
 export function reserve(
   t: TopConductor,
-  records: readonly Instance[],
-  placeOf: (record: Instance) => Place | undefined = onRecord,
+  records: readonly InstanceRow[],
+  placeOf: (record: InstanceRow) => Place | undefined = onRecord,
 ): Promise<Reserved> {
   const writes = records.map((record) => writeOf(record, takenBy(record.requestSpec), placeOf(record)));
   return commitReservation(t, writes, 'within_quota');
@@ -47,7 +47,7 @@ export function reserve(
  * Reserves an instance's resources during a resize: the larger of both sizes of each class. Returns the outcome like
  * `reserve`.
  */
-export function reserveForResize(t: TopConductor, record: Instance, requestSpec: Uint8Array): Promise<Reserved> {
+export function reserveForResize(t: TopConductor, record: InstanceRow, requestSpec: Uint8Array): Promise<Reserved> {
   const [now, then] = [takenBy(record.requestSpec), takenBy(requestSpec)];
   const names = [...new Set([...Object.keys(now), ...Object.keys(then)])];
   const most = Object.fromEntries(names.map((name) => [name, Math.max(now[name] ?? 0, then[name] ?? 0)]));
@@ -55,7 +55,7 @@ export function reserveForResize(t: TopConductor, record: Instance, requestSpec:
 }
 
 /** Reserves a running instance's resources whatever the quota. */
-export async function reserveRunning(t: TopConductor, record: Instance): Promise<void> {
+export async function reserveRunning(t: TopConductor, record: InstanceRow): Promise<void> {
   await commitReservation(t, [writeOf(record)], 'forced');
 }
 
@@ -67,7 +67,7 @@ export async function reserveRunning(t: TopConductor, record: Instance): Promise
  */
 export function reserveMove(
   t: TopConductor,
-  record: Instance,
+  record: InstanceRow,
   held: Consumer | undefined,
   place: Place | undefined,
 ): Promise<Reserved> {
@@ -93,12 +93,12 @@ export async function reserveAsOnRecord(t: TopConductor, uuids: readonly string[
 }
 
 /** The server group of an instance. */
-export function groupOf({ requestSpec }: Pick<Instance, 'requestSpec'>): NamedGroup | undefined {
+export function groupOf({ requestSpec }: Pick<InstanceRow, 'requestSpec'>): NamedGroup | undefined {
   return readSpec(requestSpec).group;
 }
 
 /** Releases the reservations of instances, if any. */
-export async function release(t: TopConductor, records: readonly Pick<Instance, 'uuid' | 'projectId' | 'userId'>[]) {
+export async function release(t: TopConductor, records: readonly Pick<InstanceRow, 'uuid' | 'projectId' | 'userId'>[]) {
   if (records.length > 0)
     await commitReservation(
       t,
@@ -108,12 +108,12 @@ export async function release(t: TopConductor, records: readonly Pick<Instance, 
 }
 
 /** True when an instance counts: not once it has ended, nor while it is shelved. */
-export function isCounted({ state }: Pick<Instance, 'state'>): boolean {
+export function isCounted({ state }: Pick<InstanceRow, 'state'>): boolean {
   return state !== 'deleted' && state !== 'error' && state !== 'shelved_offloaded';
 }
 
 /** True during a resize, which reserves the larger of both sizes. */
-export function isMoving({ state }: Pick<Instance, 'state'>): boolean {
+export function isMoving({ state }: Pick<InstanceRow, 'state'>): boolean {
   return state === 'resize' || state === 'verify_resize' || state === 'revert_resize';
 }
 
@@ -149,7 +149,7 @@ export async function settleReservations(t: TopConductor, beforeMs: number): Pro
 /**
  * Custom classes unknown to the top are not counted: such reservations are rewritten needlessly until it knows them.
  */
-function isReserved(record: Instance, held: Consumer | undefined): boolean {
+function isReserved(record: InstanceRow, held: Consumer | undefined): boolean {
   const member = membershipIn(record.cell, groupOf(record));
   if (held?.groupHost !== member?.host || held?.groupDomain?.domain !== member?.spread?.domain) return false;
   const has = held?.allocations[FLEET_PROVIDER] ?? {};
@@ -167,18 +167,22 @@ function takenBy(encoded: Uint8Array): Resources {
   return readSpec(encoded).takes;
 }
 
-function onRecord({ cell }: Instance): Place | undefined {
+function onRecord({ cell }: InstanceRow): Place | undefined {
   return cell;
 }
 
-function writeOf(record: Instance, resources = takenBy(record.requestSpec), place = onRecord(record)): ConsumerWrite {
+function writeOf(
+  record: InstanceRow,
+  resources = takenBy(record.requestSpec),
+  place = onRecord(record),
+): ConsumerWrite {
   const write = consumerOf(record, { [FLEET_PROVIDER]: resources });
   const group = membershipIn(place, groupOf(record));
   return group ? { ...write, group } : write;
 }
 
 function consumerOf(
-  { uuid, projectId, userId }: Pick<Instance, 'uuid' | 'projectId' | 'userId'>,
+  { uuid, projectId, userId }: Pick<InstanceRow, 'uuid' | 'projectId' | 'userId'>,
   allocations: ConsumerWrite['allocations'],
 ): ConsumerWrite {
   const who = { uuid, projectId, userId, consumerType: 'INSTANCE', owner: 'conductor' } as const;

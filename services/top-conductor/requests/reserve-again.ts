@@ -7,7 +7,7 @@ import { cellRequestOf } from '#libs/domain/cells/rank-cells';
 import { zonesFor } from '#libs/domain/cells/spread-zones';
 import { BerthError } from '#libs/domain/errors';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { isOverZones } from '#libs/domain/server-group';
 import type { TopConductor } from '../context';
 import { groupOf, type Reserved, reserve } from './reservations';
@@ -21,7 +21,7 @@ const CALL_TIMEOUT_MS = 5_000;
  * @throws BerthError `unavailable` while no scheduler of the top answers; `failed_precondition / no_such_zone` when its
  *   cell has lost that zone: without instances, a zone may be renamed.
  */
-export async function reserveAgain(t: TopConductor, record: Instance): Promise<Reserved> {
+export async function reserveAgain(t: TopConductor, record: InstanceRow): Promise<Reserved> {
   const { cell } = record;
   if (cell?.zone === undefined || !isOverZones(groupOf(record))) return reserve(t, [record]);
   const { name, zone } = cell;
@@ -36,11 +36,11 @@ export async function reserveAgain(t: TopConductor, record: Instance): Promise<R
 }
 
 /** The zones that a group is balanced over, from the cells' present summaries. @throws BerthError `unavailable`. */
-export async function zonesOpenTo(t: TopConductor, record: Instance): Promise<readonly string[]> {
+export async function zonesOpenTo(t: TopConductor, record: InstanceRow): Promise<readonly string[]> {
   return zonesIn(await cellsOfFleet(t), record);
 }
 
-function zonesIn(cells: readonly CellView[], { requestSpec }: Instance): readonly string[] {
+function zonesIn(cells: readonly CellView[], { requestSpec }: InstanceRow): readonly string[] {
   const spec = resolveSpec(requestSpecCodec.decode(requestSpec), 'request_spec');
   return zonesFor(cellRequestOf(spec), cells);
 }

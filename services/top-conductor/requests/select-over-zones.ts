@@ -1,7 +1,7 @@
 import { giveBack } from '#libs/cells/give-back';
 import type { Destination, SelectDestinationsResponse } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { groupBy } from '#libs/runtime/group-by';
 import { busOfCell } from '../cells/bus-of-cell';
 import type { TopConductor } from '../context';
@@ -25,7 +25,7 @@ const MAX_TRIES = 8;
  */
 export async function selectOverZones(
   t: TopConductor,
-  open: readonly Instance[],
+  open: readonly InstanceRow[],
   ask: (minRevision: number) => Promise<SelectDestinationsResponse>,
 ): Promise<SelectDestinationsResponse> {
   let claimed: readonly Destination[] = [];
@@ -45,7 +45,7 @@ export async function selectOverZones(
 /** Counts the members in their zones, in the order of selection: each leaves the group even. */
 async function holdPlaces(
   t: TopConductor,
-  open: readonly Instance[],
+  open: readonly InstanceRow[],
   { destinations, zones }: SelectDestinationsResponse,
 ): Promise<boolean> {
   const records = new Map(open.map((record) => [record.uuid, record]));

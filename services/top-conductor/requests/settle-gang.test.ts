@@ -1,5 +1,5 @@
 import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { chosen, chosenAcross, type ScriptedCell, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
@@ -13,18 +13,18 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-async function membersIn(cell: string): Promise<Instance[]> {
+async function membersIn(cell: string): Promise<InstanceRow[]> {
   return (await world.all()).filter((one) => one.cell?.name === cell);
 }
 
-async function fails(cell: ScriptedCell, instance: Instance | undefined): Promise<void> {
+async function fails(cell: ScriptedCell, instance: InstanceRow | undefined): Promise<void> {
   if (!instance) throw new Error('there is no instance');
   const fault = new BerthError('failed_precondition', 'hosts_exhausted', 'no host left');
   await cell.says(instance, { state: 'error', fault });
   await world.clock.advance(0);
 }
 
-const statesOf = (instances: readonly Instance[]) => instances.map(({ state }) => state).sort();
+const statesOf = (instances: readonly InstanceRow[]) => instances.map(({ state }) => state).sort();
 
 it('a request that was divided goes to its cells in parts', async () => {
   await world.request(4);

@@ -1,17 +1,17 @@
 import { MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
-import { hasBeenActive, type Instance } from '#libs/domain/instance';
+import { hasBeenActive, type InstanceRow } from '#libs/domain/instance';
 import { GANG_FAILED, gangFault } from '#libs/domain/queueing/gang';
 import { endInCell } from '../cells/end-in-cell';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, type RecordChange, requestIn } from '../records';
 
 /** All recorded instances of a request. */
-export function membersOf(t: TopConductor, requestId: string): Promise<Instance[]> {
+export function membersOf(t: TopConductor, requestId: string): Promise<InstanceRow[]> {
   return t.instances.list({ requestId }, undefined, MAX_INSTANCES_PER_REQUEST);
 }
 
 /** True while the effect of its failure on its gang is undecided. */
-export function owesGang(record: Pick<Instance, 'state' | 'gang' | 'fault' | 'attempts'>): boolean {
+export function owesGang(record: Pick<InstanceRow, 'state' | 'gang' | 'fault' | 'attempts'>): boolean {
   const { state, gang, fault } = record;
   return state === 'error' && gang !== undefined && fault?.reason !== GANG_FAILED && !hasBeenActive(record);
 }
@@ -41,11 +41,11 @@ export async function settleGang(t: TopConductor, requestId: string): Promise<vo
 /** Ends instances of one request in ERROR, as far as their states allow, and then settles their gang, once. */
 export async function failAtTop(
   t: TopConductor,
-  instances: readonly Pick<Instance, 'uuid'>[],
-  fault: NonNullable<Instance['fault']>,
-  mayFail: (record: Instance) => boolean,
+  instances: readonly Pick<InstanceRow, 'uuid'>[],
+  fault: NonNullable<InstanceRow['fault']>,
+  mayFail: (record: InstanceRow) => boolean,
 ): Promise<void> {
-  const fail = (record: Instance): RecordChange | undefined => {
+  const fail = (record: InstanceRow): RecordChange | undefined => {
     if (!mayFail(record)) return undefined;
     const failed = { ...record, state: 'error', fault } as const;
     return { state: 'error', fault, dueAtMs: owesGang(failed) ? t.clock.now() + t.config.syncIntervalMs : undefined };
@@ -55,9 +55,13 @@ export async function failAtTop(
   if (owing) await settleGang(t, owing.requestId);
 }
 
-const ENDED: readonly Instance['state'][] = ['error', 'deleting', 'deleted'];
+const ENDED: readonly InstanceRow['state'][] = ['error', 'deleting', 'deleted'];
 
-async function endWith(t: TopConductor, { uuid }: Instance, fault: NonNullable<Instance['fault']>): Promise<void> {
+async function endWith(
+  t: TopConductor,
+  { uuid }: InstanceRow,
+  fault: NonNullable<InstanceRow['fault']>,
+): Promise<void> {
   const changed = await changeRecord(t, uuid, ({ state, cell }) => {
     if (ENDED.includes(state)) return undefined;
     if (cell === undefined) return { state: 'error', fault, dueAtMs: undefined };

@@ -7,7 +7,7 @@ import { type Identity, nameOf, requireProject } from '#libs/contracts/identity'
 import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-instances';
 import { BerthError, isRetryable } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
 import { endInCell } from '../cells/end-in-cell';
 import type { TopConductor } from '../context';
@@ -109,7 +109,7 @@ async function onTerminate(t: TopConductor, { body, identity }: IncomingMessage)
 }
 
 /** Errors as in `requireOwnInstance`. */
-export async function ownRecord(t: TopConductor, uuid: string, sender: Identity, projectId = ''): Promise<Instance> {
+export async function ownRecord(t: TopConductor, uuid: string, sender: Identity, projectId = ''): Promise<InstanceRow> {
   const [record] = await t.instances.get([uuid]);
   return requireOwnInstance(record, uuid, sender, projectId);
 }

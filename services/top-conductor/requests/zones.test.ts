@@ -1,7 +1,7 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { SelectDestinationsRequest } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import { hasBeenActive, type Instance } from '#libs/domain/instance';
+import { hasBeenActive, type InstanceRow } from '#libs/domain/instance';
 import { chosen, chosenInZones, refusedBy, TopWorld } from '../testing/top-world';
 
 /* Server groups that spread over the zones of all cells. */
@@ -49,14 +49,14 @@ async function counted(): Promise<string[]> {
   return consumers.flatMap(({ groupDomain }) => groupDomain?.domain ?? []).sort();
 }
 
-async function requestOne(fields = {}): Promise<Instance> {
+async function requestOne(fields = {}): Promise<InstanceRow> {
   const requestId = await world.request(1, WEB, fields);
   const [one] = await world.instances.list({ requestId }, undefined, 1);
   if (!one) throw new Error('there is no instance');
   return one;
 }
 
-const recordOf = async ({ uuid }: Instance) => (await world.instances.get([uuid]))[0];
+const recordOf = async ({ uuid }: InstanceRow) => (await world.instances.get([uuid]))[0];
 
 it('each zone is a request of its own to its cell, which is told the zone, and members are counted at the top', async () => {
   await world.request(4, WEB);

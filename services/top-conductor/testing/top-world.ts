@@ -30,13 +30,14 @@ import {
   selectDestinationsMethod,
 } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { InstanceRow } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { memoryFlavorStore } from '#libs/instances/memory/flavor-store';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
+import type { InstanceStore } from '#libs/instances/store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
 import { readConfig } from '#libs/runtime/config';
 import { silentLog } from '#libs/runtime/log';
@@ -48,7 +49,7 @@ import { topConductorOptions } from '../options';
 import { startTopConductor } from '../start';
 
 /** The subject of a cell's report. */
-type Said = Pick<Instance, 'uuid' | 'requestId' | 'projectId' | 'userId' | 'requestSpec'>;
+type Said = Pick<InstanceRow, 'uuid' | 'requestId' | 'projectId' | 'userId' | 'requestSpec'>;
 
 /** A scripted cell: the messages it got, and the reports it sends. */
 export class ScriptedCell {
@@ -158,7 +159,7 @@ export class ScriptedCell {
 export class TopWorld {
   readonly clock = fakeClock();
   readonly random = seededRandom(3);
-  readonly instances = memoryInstanceStore(this.clock);
+  readonly instances: InstanceStore<InstanceRow> = memoryInstanceStore(this.clock);
   readonly leases = memoryLeaseStore(this.clock);
   readonly flavors = memoryFlavorStore(this.clock);
   readonly placement = new MemoryPlacementStore();
@@ -276,12 +277,12 @@ export class TopWorld {
     return usages.find(({ projectId }) => projectId === 'project-1')?.used ?? {};
   }
 
-  async all(): Promise<Instance[]> {
+  async all(): Promise<InstanceRow[]> {
     return this.instances.list({}, undefined, 1_000);
   }
 
   /** The only instance. */
-  async only(): Promise<Instance> {
+  async only(): Promise<InstanceRow> {
     const [instance] = await this.all();
     if (!instance) throw new Error('there is no instance');
     return instance;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
-import { canTransition, INSTANCE_STATES, type Instance } from '#libs/domain/instance';
+import { canTransition, INSTANCE_STATES, type InstanceRow } from '#libs/domain/instance';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { redisInstanceStore } from '#libs/instances/redis/instance-store';
 import type { InstanceStore } from '#libs/instances/store';
@@ -54,7 +54,7 @@ const filter = fc.record(
 );
 
 /** One step, or several writes in one turn. */
-type Step = (store: InstanceStore) => Promise<unknown>;
+type Step = (store: InstanceStore<InstanceRow>) => Promise<unknown>;
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc
     .tuple(
@@ -118,13 +118,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         store.markPublished(one, version),
   ),
   fc.constant<Step>(async (store) => {
-    const all: (readonly Instance[])[] = [];
+    const all: (readonly InstanceRow[])[] = [];
     const { instanceCount } = await store.scanOutbox(0, async (rows) => void all.push(...rows));
     return { instanceCount, all: all.toSorted(([a], [b]) => ((a?.uuid ?? '') < (b?.uuid ?? '') ? -1 : 1)) };
   }),
   fc.constant<Step>((store) => store.get(UUIDS)),
   fc.constant<Step>(async (store) => {
-    const all: Instance[] = [];
+    const all: InstanceRow[] = [];
     await store.scan(async (rows) => void all.push(...rows));
     return all.sort((a, b) => (a.uuid < b.uuid ? -1 : 1));
   }),
@@ -140,7 +140,7 @@ it('answers as the memory store does, whatever happens in whatever order', async
   );
 });
 
-async function outcome(one: Step, store: InstanceStore): Promise<unknown> {
+async function outcome(one: Step, store: InstanceStore<InstanceRow>): Promise<unknown> {
   try {
     return await one(store);
   } catch (thrown) {
