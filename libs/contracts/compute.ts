@@ -104,6 +104,9 @@ export const buildReportCodec = message(
 export type BuildReport = PlainOf<typeof buildReportCodec>;
 export type BuildOutcome = BuildReport['outcome'];
 
+/** Reason of a refused order: it is of an earlier epoch of its host. It was not judged, and is given again if it is still wanted. */
+export const EARLIER_EPOCH = 'earlier_epoch';
+
 /** An instance as an agent reported it. */
 const running = message(berth.scheduler.v1.RunningInstance, {
   ...runningFields,

@@ -156,6 +156,41 @@ it('runs where it went back to when that host is back, though the order to go on
   expect([world.stopped.size, world.harmed]).toEqual([0, []]);
 });
 
+it('stops what the host that it went back to can not run, and says why', async () => {
+  await restOf('arriving', 'both');
+  const { attempts, claimToken = 0 } = await world.only();
+  const order = world.orders.at(-1);
+  if (!order) throw new Error('nobody was ordered');
+  await world.report({ ...order, host: 'h1', attempt: attempts.at(-1)?.number ?? 0, claimToken }, 'failed');
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state: 'stopped', host: 'h1', fault: { reason: 'not_started' } });
+});
+
+it.each([
+  ['at once, when the store knows the epoch', 0, 0],
+  ['when it is overdue, until the store knows the epoch', 2, 12_000],
+])('orders its source again that refuses an order of an earlier epoch: %s', async (_when, epoch, waitMs) => {
+  await operate('migrate');
+  const arrived = world.orders.at(-1);
+  world.heedsDestroy = false;
+  await operate('revert');
+  world.behaviour.set('h1', 'is silent');
+  if (arrived) await world.report(arrived, 'destroyed');
+  world.running.get(uuid)?.delete('h2');
+  await world.clock.advance(1);
+  const order = world.orders.at(-1);
+  if (!order?.arrival?.inPlace) throw new Error('its source was not ordered');
+  world.behaviour.delete('h1');
+  const { instanceUuid, host, attempt, claimToken, alternates } = order;
+  const refused = { outcome: 'refused', reason: 'earlier_epoch', message: '' } as const;
+  await world.sendReport({ instanceUuid, host, attempt, claimToken, alternates, epoch, position: 99, ...refused });
+  await world.clock.advance(1);
+  expect((await world.only()).state).toBe(epoch === 0 ? 'active' : 'revert_resize');
+  await world.clock.advance(waitMs);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', migration: undefined });
+  expect([world.runs(), world.stopped.size, world.harmed]).toEqual([[`${uuid} h1`], 0, []]);
+});
+
 it('destroys nothing that lives for a host that is down: neither by a revert, nor by a confirmation', async () => {
   await operate('migrate');
   die('h1');

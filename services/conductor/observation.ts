@@ -119,6 +119,8 @@ export type Observation =
       /** For `destroyed`: the later claim by which the instance is there all the same, or 0 when it is not. */
       readonly keptClaimToken: number;
       readonly why: string;
+      /** Refused unjudged, as the order was of an earlier epoch of the host than this report. */
+      readonly isOutdated?: boolean;
       /** The message may have been worked on before. */
       readonly isRepeated: boolean;
     }

@@ -196,13 +196,13 @@ it('does with what a host shows of a move the same before and after a deadline, 
   expect(stepsWhere(true)).toEqual(stepsWhere(false));
 });
 
-it('runs what it keeps of an earlier attempt on a host that was dead when it went back there', () => {
+it('has what it keeps of an earlier attempt go on on a host that was dead when it went back there', () => {
   const words = 'is stopped on its host, by an earlier attempt';
   const back = cases.filter(
     ({ phase, attempt, hasHost }) => phase === 'went_back' && attempt === 'concluded' && hasHost,
   );
   const steps = new Set(back.filter((one) => one.observation === words).map((one) => JSON.stringify(stepOf(one))));
-  expect([...steps]).toEqual([JSON.stringify({ kind: 'set_power_state', powerState: 'running', isFirst: false })]);
+  expect([...steps]).toEqual([JSON.stringify({ kind: 'order_return' })]);
 });
 
 it('has an instance lost only by its host, in a report after one that did not have it either', () => {

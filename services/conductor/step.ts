@@ -57,7 +57,15 @@ export type Step =
   /** Record the attempt at its destination, order it there. */
   | { readonly kind: 'dispatch_arrival'; readonly handover: Uint8Array }
   /** Order its destination, or its source where it goes back: agents know the attempt. Again: only one that is not silent. */
-  | { readonly kind: 'order_arrival'; readonly isAgain?: boolean; readonly finding?: Finding }
+  | {
+      readonly kind: 'order_arrival';
+      readonly isAgain?: boolean;
+      /** The host refused the order of an earlier epoch than this: it is ordered again once the store knows this one. */
+      readonly sinceEpoch?: number;
+      readonly finding?: Finding;
+    }
+  /** Its move is over, and the host that it went back to was dead: order that host again to go on with it. */
+  | { readonly kind: 'order_return' }
   /** It is at its destination, running if it was so before. */
   | { readonly kind: 'record_arrived'; readonly at: HostPosition }
   /** See that the migration holds what its source keeps. */

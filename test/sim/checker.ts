@@ -463,8 +463,10 @@ export class Checker {
       if (GIVEN_UP.includes(outcome) || state === 'preempting')
         this.#givenUp.add(`${uuid} on ${host}, attempt ${number}`);
     }
-    for (const { name, running } of this.fleet.machines.values()) {
-      if (running.has(uuid) && this.#takeOvers.isFenced(name)) this.#leftOnDead.add(`${uuid} on ${name}`);
+    for (const { name, running, building } of this.fleet.machines.values()) {
+      // A machine builds on while its agent stands still.
+      const isThere = running.has(uuid) || building.has(uuid);
+      if (isThere && this.#takeOvers.isFenced(name)) this.#leftOnDead.add(`${uuid} on ${name}`);
     }
     const known = this.known.get(uuid) ?? { states: new Map(), told: [], latest: instance };
     known.states.set(version, state);

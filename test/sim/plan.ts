@@ -31,7 +31,7 @@ import {
   replaceMachine,
   sourceLosesCopy,
 } from './actions/machines';
-import { decide, move, moveForeign, moveTogether } from './actions/moves';
+import { decide, move, moveForeign, moveTogether, returnIsEvacuated } from './actions/moves';
 import {
   evacuate,
   evacuateDead,
@@ -174,6 +174,8 @@ const KINDS = {
   'source loses its copy': kind(0.25, 4, sourceLosesCopy(move)),
   // By focus only: its restarts would hide other faults.
   'orders outlive their instances': kind(0, 6, ordersOutliveInstances),
+  // By focus only, too: both its hosts are away for most of what it takes.
+  'return is evacuated': kind(0, 6, returnIsEvacuated),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;

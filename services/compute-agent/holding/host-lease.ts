@@ -8,6 +8,11 @@ export function isLoss(reason: string): reason is LossReason {
   return reason === 'epoch_unknown' || reason === 'epoch_superseded';
 }
 
+/** True for an order of an epoch before the host's present one. 0 is unknown to its sender. */
+export function isOfEarlierEpoch(ordered: number, present: number): boolean {
+  return ordered !== 0 && ordered < present;
+}
+
 /**
  * This run's lease of one host: its epoch, and its end without another accepted report. It also numbers the agent's
  * statements about the host.

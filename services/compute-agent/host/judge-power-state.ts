@@ -1,6 +1,7 @@
 import type { SetPowerState } from '#libs/contracts/power';
 import { isAfter } from '#libs/domain/host-position';
 import type { PowerState } from '#libs/domain/instance';
+import { isOfEarlierEpoch } from '../holding/host-lease';
 import type { TrackedInstance } from './tracked-instance';
 
 /**
@@ -28,7 +29,7 @@ export function judgePowerState(
 ): PowerJudgement {
   if (!tracked || !isKept(tracked) || !isAbout(order, tracked)) return 'ignore';
   if (powerStateOf(tracked) === order.powerState) return 'report';
-  if (isLate(order, tracked) || isOfEarlierEpoch(order, epoch)) return 'report';
+  if (isLate(order, tracked) || isOfEarlierEpoch(order.restsOnEpoch || order.epoch, epoch)) return 'report';
   return order.powerState === 'shutdown' ? 'stop' : 'start';
 }
 
@@ -48,9 +49,4 @@ function isAbout({ attempt, claimToken }: SetPowerState, tracked: TrackedInstanc
 function isLate({ restsOnEpoch, restsOnPosition }: SetPowerState, { poweredAt }: TrackedInstance): boolean {
   if (restsOnEpoch === 0 || poweredAt === undefined) return false;
   return isAfter(poweredAt, { epoch: restsOnEpoch, position: restsOnPosition });
-}
-
-function isOfEarlierEpoch({ restsOnEpoch, epoch: knownEpoch }: SetPowerState, epoch: number): boolean {
-  const givenFor = restsOnEpoch || knownEpoch;
-  return givenFor !== 0 && givenFor < epoch;
 }

@@ -70,6 +70,18 @@ it('goes on with what was handed over when it comes back, by the new attempt, an
   expect(await arrive({ attempt: 3, claimToken: 9, arrival: IN_PLACE })).toBe('3 active');
 });
 
+it('does not go on by an order of an earlier epoch, and says so: its host may have been evacuated since', async () => {
+  world.holders.set('h1', { epoch: 4, run: 'the run before', untilMs: 0 });
+  await startWithOne();
+  await handOver();
+  const arrival = { attempt: 3, claimToken: 9, arrival: IN_PLACE };
+  expect(await arrive({ ...arrival, epoch: 4 })).toBe('3 refused earlier_epoch');
+  expect(await world.driver?.list()).toEqual([]);
+  expect(await arrive({ ...arrival, epoch: 5 })).toBe('3 active');
+  expect(await arrive({ ...arrival, epoch: 4 })).toBe('3 active');
+  expect(await world.driver?.list()).toHaveLength(1);
+});
+
 it('keeps, stopped, what goes on here and is not to run: resized or not, and asked again', async () => {
   await startWithOne();
   const { providerUuid = '' } = world.stats.items.at(-1) ?? {};

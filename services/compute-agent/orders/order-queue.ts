@@ -8,7 +8,7 @@ import { agentQueue } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { PowerState } from '#libs/domain/instance';
-import type { HostLease } from '../holding/host-lease';
+import { type HostLease, isOfEarlierEpoch } from '../holding/host-lease';
 import { decodeBuildOrder } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { answerHost } from './answer-host';
@@ -266,7 +266,7 @@ function isLeft({ isOthers, lease }: CarriedHost): boolean {
 
 /** True when a shared node has had another manager since the order was given. A destroy is valid under any manager. */
 function isOfEarlierManager({ isOthers, lease }: CarriedHost, type: string, { epoch }: Order): boolean {
-  return isOthers !== undefined && type !== destroyInstanceCodec.type && epoch !== 0 && epoch < lease.epoch;
+  return isOthers !== undefined && type !== destroyInstanceCodec.type && isOfEarlierEpoch(epoch, lease.epoch);
 }
 
 /** Identifies an order across requeues. */

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
+import { EARLIER_EPOCH } from '#libs/contracts/compute';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
+import { isOfEarlierEpoch } from '../holding/host-lease';
 import { builtState, instanceToBuild, trackedInstance } from '../host/build-order';
 import { type Host, refreshExternalUsage } from '../host/host';
 import { type Judgement, judgeRoom } from '../host/instance-claim';
@@ -16,6 +18,9 @@ import { refuseBuild } from './refuse-build';
  * Completes a move of an instance that is already here: at the source after a revert, or on the host of an in-place
  * resize. It gets the new attempt first and runs then, so that orders and reports of earlier attempts are late, and so
  * that an instance which can't start is kept, stopped; like one that is to stay stopped.
+ *
+ * An order of an earlier epoch is refused: the host may have been evacuated while it waited, and the order to destroy the instance
+ * waits behind it. The conductor gives it again if it is still wanted.
  */
 export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise<Settlement> {
   return host.locks.run(order.instanceUuid, async () => {
@@ -31,10 +36,16 @@ export async function takeArrivalInPlace(host: Host, order: BuildOrder): Promise
     }
     if (tracked.attempt === order.attempt && !tracked.isArriving)
       return reportBuild(host, order, resultOf(order, tracked));
+    if (isOfEarlierEpoch(order.epoch, host.lease.epoch)) return refuse(host, order, OF_EARLIER_EPOCH);
     const refusal = roomWithout(host, order, tracked);
     return refusal.kind === 'refuse' ? refuse(host, order, refusal) : goOn(host, order, tracked);
   });
 }
+
+const OF_EARLIER_EPOCH = {
+  reason: EARLIER_EPOCH,
+  message: 'the order to go on is of an earlier epoch of the host, and has to be given again',
+};
 
 const NOT_HERE = { reason: 'not_here', message: 'the instance that is to go on here is not here' };
 

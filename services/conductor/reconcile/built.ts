@@ -1,6 +1,6 @@
 import { isAfter } from '#libs/domain/host-position';
 import type { Instance } from '#libs/domain/instance';
-import { isLaterWhereItBelongs, isOfPresentAttempt, isWhereItBelongs } from '../evidence';
+import { isLaterWhereItBelongs, isOfPresentAttempt, isOfPresentBuild, isWhereItBelongs } from '../evidence';
 import type { Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { confirming } from './moves';
@@ -35,7 +35,8 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
       return powerReported(record, observed);
     case 'reported':
       if (!isOfPresentAttempt(record, observed)) return lateReport(record, observed);
-      return observed.outcome === 'lost' ? recordLost(record, observed.why) : builtLater(record, observed);
+      if (observed.outcome === 'lost') return recordLost(record, observed.why);
+      return notReturned(record, observed) ?? builtLater(record, observed);
     case 'missing':
       return observed.host === record.host ? missing(record, observed) : none('at rest');
     case 'running':
@@ -68,22 +69,33 @@ function running(record: Instance, observed: RunningAt): Step {
   // Later orders must name that attempt: the host takes none about an earlier one.
   if (isLaterWhereItBelongs(record, observed)) return adopt(observed);
   if (!isWhereItBelongs(record, observed)) return adoptOrElsewhere(record, observed);
-  if (isYetToGoOn(record, observed)) return { kind: 'set_power_state', powerState: 'running', isFirst: false };
+  if (isYetToGoOn(record, observed)) return { kind: 'order_return' };
   const seen = powerSeen(record, observed);
   if (seen) return seen;
   return claimedWhereItRuns(record, observed);
 }
 
 /**
- * It went back to a host that was dead, which has said nothing of the present attempt: what it keeps there of an earlier one is to run. (The
- * order to go on with it waits there, or was lost.)
+ * It went back to a host that was dead, which has said nothing of the present attempt: what it keeps there of an earlier one is to go
+ * on, with what it holds now. (The order to do so is of an earlier epoch, or was lost.)
  */
-function isYetToGoOn(
-  { state, activeAt, attempts }: Instance,
-  { instance: { attempt, powerState } }: RunningAt,
-): boolean {
+function isYetToGoOn(record: Instance, { instance: { attempt, powerState } }: RunningAt): boolean {
+  const { attempts } = record;
   const isOfEarlier = attempts.length > 0 && attempt > 0 && attempt < (attempts.at(-1)?.number ?? 0);
-  return state === 'unknown' && activeAt === undefined && isOfEarlier && powerState === 'shutdown';
+  return isReturnUnheard(record) && isOfEarlier && powerState === 'shutdown';
+}
+
+function isReturnUnheard({ state, activeAt }: Instance): boolean {
+  return (state === 'unknown' || state === 'stopped') && activeAt === undefined;
+}
+
+/** The host that it went back to does not go on with it: it is kept there, stopped; or it was ordered by an earlier epoch. */
+function notReturned(record: Instance, report: Reported): Step | undefined {
+  const { outcome, at, why, isOutdated } = report;
+  if (!isReturnUnheard(record) || !isOfPresentBuild(record, report)) return undefined;
+  if (isOutdated) return { kind: 'order_return' };
+  const isKept = outcome === 'failed' || outcome === 'refused';
+  return isKept ? { kind: 'record_stopped', at, fault: { reason: 'not_started', message: why } } : undefined;
 }
 
 /** The report of its host does not have it. */

@@ -97,7 +97,8 @@ function arriving(record: Moving, observed: Observation, nowMs: number): Step {
     case 'interrupted':
       return { kind: 'order_arrival' };
     case 'reported':
-      return isOfPresentBuild(record, observed) ? arrival(observed) : lateReport(record, observed);
+      if (!isOfPresentBuild(record, observed)) return lateReport(record, observed);
+      return observed.isOutdated ? orderSince(observed) : arrival(observed);
     case 'order_refused':
       return goBack('order_refused', observed.reason);
     case 'host_down':
@@ -261,7 +262,8 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
       return isHostDown(observed) ? sourceIsDown(record) : wait(record);
     case 'reported':
       if (isLaterThere(record, observed) && isKept(observed)) return returned(record, observed);
-      return isOfPresentBuild(record, observed) ? returned(record, observed) : lateReport(record, observed);
+      if (!isOfPresentBuild(record, observed)) return lateReport(record, observed);
+      return observed.isOutdated ? orderSince(observed) : returned(record, observed);
     case 'running': {
       const { at, host, instance } = observed;
       const build = { host, ...instance };
@@ -282,6 +284,11 @@ function sourceIsDown({ migration: { source } }: Moving): Step {
 }
 
 const ORDER_AGAIN: Step = { kind: 'order_arrival', isAgain: true };
+
+/** Its agent was restarted, or its host evacuated, while the order waited. */
+function orderSince({ at }: Reported): Step {
+  return { kind: 'order_arrival', isAgain: true, sinceEpoch: at.epoch };
+}
 
 /**
  * It goes on there by an attempt, or by a claim, that the store has forgotten: its agent answers by that, and takes no order that is

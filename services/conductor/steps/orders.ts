@@ -76,15 +76,29 @@ export async function orderBuild(
 export async function orderArrival(
   c: Conductor,
   record: Moving,
-  { isReturn, isAgain = false }: { readonly isReturn: boolean; readonly isAgain?: boolean | undefined },
+  { isReturn, isAgain = false, sinceEpoch = 0 }: ArrivalOrder,
 ): Promise<Extract<Observation, { kind: 'order_refused' | 'host_down' }> | undefined> {
   const { source, destination, handover } = record.migration;
-  const { isDown } = await addressOf(c, record.host ?? '');
+  const { isDown, epoch } = await addressOf(c, record.host ?? '');
+  // It would be refused once more; when it is overdue it is ordered again.
+  if (epoch < sinceEpoch) return undefined;
   // Orders of a silent host expire: they are not sent twice.
   if (isAgain && isDown) return { kind: 'host_down' };
   const inPlace = isReturn || source.host === destination.host;
   const refused = await orderBuild(c, record, undefined, { inPlace, handover: inPlace ? NO_BYTES : bytesOf(handover) });
   return refused ?? (isDown ? { kind: 'host_down' } : undefined);
+}
+
+interface ArrivalOrder {
+  readonly isReturn: boolean;
+  readonly isAgain?: boolean;
+  readonly sinceEpoch?: number;
+}
+
+/** Orders a host that was dead when an instance went back there to go on with it, as what it rests as. */
+export async function orderReturn(c: Conductor, record: Instance): Promise<void> {
+  const formerState = record.state === 'stopped' ? 'stopped' : undefined;
+  await orderBuild(c, { ...record, formerState }, undefined, { inPlace: true, handover: NO_BYTES });
 }
 
 /** Orders the source of a move to stop an instance and to hand it over; as `orderPowerState`. */

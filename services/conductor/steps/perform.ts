@@ -24,7 +24,7 @@ import { releaseMigration } from './moves/migration-claims';
 import { isMoveStep, type MoveStep, performMove } from './moves/moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
-import { type OrderDetails, orderBuild, orderDestroy, orderPowerState } from './orders';
+import { type OrderDetails, orderBuild, orderDestroy, orderPowerState, orderReturn } from './orders';
 import { recordPending, recordPreempting, recordRequeued } from './queueing';
 import { closeRecord, recordDeleting, recordError, recordUndoing } from './record-end';
 import { recordShelved } from './record-shelved';
@@ -100,6 +100,10 @@ const ON_RECORD: { readonly [K in RecordStep['kind']]: Perform<Extract<RecordSte
   },
   async set_power_state(c, _look, record, step) {
     await orderPowerState(c, record, step);
+    return undefined;
+  },
+  async order_return(c, _look, record) {
+    await orderReturn(c, record);
     return undefined;
   },
   async record_stopped(c, look, record, { at: activeAt, fault }) {

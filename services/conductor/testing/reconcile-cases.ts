@@ -163,6 +163,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['order refused', { kind: 'order_refused', reason: 'queue_full' }],
   ['attempt superseded', { kind: 'superseded', host: HOST, attempt: PRESENT }],
   ...(['active', 'failed', 'refused', 'lost', 'destroyed'] as const).flatMap(reports),
+  ['refused, as the order was of an earlier epoch', { ...reportOf('refused'), isOutdated: true }],
   ['destroyed, but there by a later claim', { ...reportOf('destroyed'), keptClaimToken: TOKEN + 1 }],
   ['lost before it was active', { ...reportOf('lost'), at: BEFORE }],
   ['runs on its host without a claim', RUNNING],

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from '#libs/bus/port';
-import { buildReportCodec } from '#libs/contracts/compute';
+import { buildReportCodec, EARLIER_EPOCH } from '#libs/contracts/compute';
 import { requireReporter } from '#libs/placement/holders';
 import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
@@ -29,7 +29,8 @@ export async function onBuildReport(
   const record = await readRecord(c, uuid);
   const why = message === '' ? reason : `${reason}: ${message}`;
   const at = { epoch, position };
-  const what = { outcome, keptClaimToken, why, isRepeated } as const;
+  const isOutdated = outcome === 'refused' && reason === EARLIER_EPOCH;
+  const what = { outcome, keptClaimToken, why, isRepeated, isOutdated } as const;
   const observed = { kind: 'reported', host, attempt, claimToken, at, ...what } as const;
   await reconcileLoop(c, [{ uuid, record, holds: UNREAD, observed }]);
 }

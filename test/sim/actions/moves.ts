@@ -6,8 +6,9 @@ import type { Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import { agentOf, HOSTS } from '../settings';
+import { standStill } from '../world/faults';
 import { confirmed, type Perform, pick, type World } from './common';
-import { call, conductorDies, noteAsked, operate } from './operations';
+import { call, conductorDies, evacuateAllOf, noteAsked, operate } from './operations';
 
 type Options = Pick<OperateInstanceRequest, 'resizeTo' | 'targetHost' | 'confirmAfterMs'>;
 
@@ -120,6 +121,40 @@ export function decide(random: Random): Perform {
   return (world) => {
     const instance = inState(world, place, ['verify_resize']);
     if (instance) operate(world, instance, operation);
+  };
+}
+
+/** How often it is seen whether a move is on its way. */
+const LOOK_MS = 40;
+
+/**
+ * Both hosts of a move die while it is on its way, so that it goes back to its source, whose order waits there. The source is evacuated
+ * meanwhile; it comes back with that order, and with what it kept.
+ */
+export function returnIsEvacuated(random: Random): Perform {
+  const place = random.next();
+  const evacuatedAfterMs = 10_000 + random.next() * 6_000;
+  const backAfterMs = evacuatedAfterMs + 1_000 + random.next() * 4_000;
+  return (world) => {
+    const { fleet, checker } = world;
+    const { uuid } = inState(world, place, ['active']) ?? {};
+    const latestOf = () => checker.known.get(uuid ?? '')?.latest;
+    const moved = latestOf();
+    if (moved === undefined) return;
+    operate(world, moved, 'migrate', true);
+    const lookOn = (times: number): void => {
+      const { migration, state } = latestOf() ?? {};
+      if (migration?.phase !== 'arriving' || state !== 'resize') {
+        if (times > 0) fleet.later(LOOK_MS, () => lookOn(times - 1));
+        return;
+      }
+      const [source, destination] = [agentOf(migration.source.host), agentOf(migration.destination.host)];
+      if (source === destination) return;
+      for (const agent of [source, destination]) standStill(fleet, agent, backAfterMs);
+      fleet.later(evacuatedAfterMs, () => evacuateAllOf(world, source));
+      fleet.later((evacuatedAfterMs + backAfterMs) / 2, () => evacuateAllOf(world, source));
+    };
+    lookOn(50);
   };
 }
 

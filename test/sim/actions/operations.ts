@@ -70,21 +70,26 @@ export function evacuateDead(random: Random): Perform {
   const dies = conductorDies(random);
   const backAfterMs = LEASE_MS + 3_000 + random.next() * 12_000;
   return (world) => {
-    const { fleet, checker } = world;
+    const { fleet } = world;
     if (isSilentOnly) standStill(fleet, agent, backAfterMs);
     else fleet.sendAway(agent, AWAY_UNTIL_MS + backAfterMs / 4);
     const evacuateAll = () => {
       dies(world);
-      for (const { latest } of checker.known.values()) {
-        const isThere = latest.host !== undefined && agentOf(latest.host) === agent;
-        if (isThere && BUILT_STATES.includes(latest.state)) operate(world, latest, 'evacuate', true);
-      }
+      evacuateAllOf(world, agent);
     };
     // Until its lease has run out the host counts as alive.
     for (const afterMs of [LEASE_MS - 4_000, LEASE_MS, LEASE_MS + 2_000]) {
       fleet.time.at(fleet.time.nowMs + afterMs, evacuateAll);
     }
   };
+}
+
+/** An operator has all evacuated that is on hosts of an agent. */
+export function evacuateAllOf(world: World, agent: string): void {
+  for (const { latest } of world.checker.known.values()) {
+    const isThere = latest.host !== undefined && agentOf(latest.host) === agent;
+    if (isThere && BUILT_STATES.includes(latest.state)) operate(world, latest, 'evacuate', true);
+  }
 }
 
 /** After the end of all other faults. */

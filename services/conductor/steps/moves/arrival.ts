@@ -3,6 +3,7 @@ import type { Conductor } from '../../conductor';
 import { attemptOn, MAX_ATTEMPTS_KEPT } from '../../lifecycle';
 import type { ReconcileInput } from '../../observation';
 import { isReturnOrdered, type Moving } from '../../reconcile/moves';
+import type { Step } from '../../step';
 import { orderArrival } from '../orders';
 
 /** A new attempt on a host. */
@@ -19,8 +20,8 @@ export async function order(
   c: Conductor,
   look: ReconcileInput,
   record: Moving,
-  isAgain?: boolean,
+  again: Pick<Extract<Step, { kind: 'order_arrival' }>, 'isAgain' | 'sinceEpoch'> = {},
 ): Promise<ReconcileInput | undefined> {
-  const refused = await orderArrival(c, record, { isReturn: isReturnOrdered(record), isAgain });
+  const refused = await orderArrival(c, record, { isReturn: isReturnOrdered(record), ...again });
   return refused && { ...look, record, observed: refused };
 }

@@ -88,7 +88,7 @@ const ON_MOVING: { readonly [K in MovingStep['kind']]: PerformMove<Extract<Movin
     return undefined;
   },
   dispatch_arrival: ({ c, look, moving }, { handover }) => dispatchArrival(c, look, moving, handover),
-  order_arrival: ({ c, look, moving }, { isAgain }) => order(c, look, moving, isAgain),
+  order_arrival: ({ c, look, moving }, step) => order(c, look, moving, step),
   record_arrived: ({ c, look, moving }, { at }) => recordArrived(c, look, moving, at),
   async hold_source({ c, moving }) {
     await holdSource(c, moving);
