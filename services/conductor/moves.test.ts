@@ -608,3 +608,13 @@ it.each(['placement', 'instances', 'bus'] as const)(
     }
   },
 );
+
+it('runs on by its new size, and says why, when its host does not take the old one again', async () => {
+  const uuid = await anActive();
+  await operate(uuid, 'resize', toVcpus(2));
+  expect(await world.only()).toMatchObject({ state: 'verify_resize', host: 'h1' });
+  world.behaviour.set('h1', 'refuses');
+  await operate(uuid, 'revert');
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', fault: { reason: 'not_resized' } });
+  expect([world.stopped.size, world.destroys]).toEqual([0, []]);
+});

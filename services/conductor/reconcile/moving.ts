@@ -310,10 +310,12 @@ function returned(record: Moving, { outcome, at, why, attempt }: Reported): Step
   switch (outcome) {
     case 'active':
       return { kind: 'record_returned', at, attempt, isStopped: isKeptStopped(record) };
-    // A refusal takes nothing from its host: what is kept there stays. Two reports that lack it end it.
     case 'failed':
-    case 'refused':
       return { kind: 'record_returned', at, attempt, isStopped: true, why };
+    // A refusal takes nothing from its host: what is kept there stays, and what was resized there runs on by its destination's size.
+    // Two reports that lack it end it.
+    case 'refused':
+      return { kind: 'record_returned', at, attempt, isStopped: !isInPlace(record) || isKeptStopped(record), why };
     default: {
       const message = `${migration.source.host}, from which it was to be moved, does not have it any more: ${why}`;
       return recordError({ reason: 'instance_lost', message }, undefined, []);

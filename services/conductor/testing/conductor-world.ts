@@ -406,6 +406,7 @@ export class ConductorWorld {
     this.orders.push(order);
     if (order.arrival?.inPlace) {
       if (this.behaviour.get(host) === 'is silent') return;
+      if (this.behaviour.get(host) === 'refuses') return this.report(order, 'refused');
       const isHere = this.running.get(instanceUuid)?.has(host) ?? false;
       if (isHere && order.powerState !== 'shutdown') this.stopped.delete(`${instanceUuid} ${host}`);
       return this.report(order, isHere ? 'active' : 'refused');

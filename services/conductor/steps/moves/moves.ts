@@ -2,7 +2,7 @@ import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instanc
 import { bytesOf, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
 import type { Conductor } from '../../conductor';
 import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../../lifecycle';
-import type { Observation, ReconcileInput } from '../../observation';
+import type { Fault, Observation, ReconcileInput } from '../../observation';
 import { isKeptStopped, type Moving } from '../../reconcile/moves';
 import { isChanging } from '../../reconcile/power';
 import type { Step } from '../../step';
@@ -147,7 +147,7 @@ const ON_MOVING: { readonly [K in MovingStep['kind']]: PerformMove<Extract<Movin
     return [await giveBack(c, look, moving), mates].flat().filter((one) => one !== undefined);
   },
   record_returned({ c, moving, write }, { at, attempt, isStopped, why }) {
-    const fault = moving.fault ?? (why === undefined ? undefined : { reason: 'not_started', message: why });
+    const fault = moving.fault ?? (why === undefined ? undefined : notReturned(why, isStopped));
     return write({
       state: isStopped ? 'stopped' : 'active',
       formerState: undefined,
@@ -162,6 +162,11 @@ const ON_MOVING: { readonly [K in MovingStep['kind']]: PerformMove<Extract<Movin
     });
   },
 };
+
+/** Why its source does not run it as before: stopped there, or running by the size that it was resized to. */
+function notReturned(message: string, isStopped: boolean): Fault {
+  return isStopped ? { reason: 'not_started', message } : { reason: 'not_resized', message };
+}
 
 /** Which hosts of a move are silent; one that is gone counts as that. */
 export async function readEnds(c: Conductor, { migration: { source, destination } }: Moving) {
