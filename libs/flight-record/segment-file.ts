@@ -34,7 +34,7 @@ export class SegmentFile {
     );
   }
 
-  /** A new file for its owner alone. Failures of it, and of each write, are told, once at least, and never thrown. */
+  /** A new file for its owner alone. Failures to open, write and close it are told, never thrown. */
   static create(path: string, onFailure: (error: Error) => void): SegmentFile {
     return new SegmentFile(path, onFailure);
   }
@@ -59,7 +59,7 @@ export class SegmentFile {
 
   async close(): Promise<void> {
     await this.#writing;
-    await this.#file?.close();
+    await this.#file?.close().catch((thrown: Error) => this.onFailure(thrown));
   }
 }
 

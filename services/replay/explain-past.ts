@@ -67,8 +67,7 @@ export async function explainPast(
   const { replay, entry } = positioned;
   try {
     const request = replay.requestOf(entry);
-    const { config, nowMs: _ } = replay.scene;
-    const now = reconstruct(request, entry, replay.scene.with(config));
+    const now = reconstruct(request, entry, replay.scene.with(replay.scene.config));
     const instead = changes.length === 0 ? undefined : otherwise(positioned, changes);
     const choice = { decidedAtMs: entry.attempt.nowMs, was: entry.outcome, instead: instead?.outcome ?? entry.outcome };
     const regret = await regretOf(folder, choice, horizon);

@@ -68,12 +68,15 @@ export interface Positioned {
  */
 export async function positionAt({ segment, index }: FoundDecision, isWhole: boolean): Promise<Positioned> {
   const replay = await Replay.open(entriesOf(segment));
+  const hasChanged = new BerthError('not_found', 'no_such_decision', `${segment.path} has changed`);
+  if (!replay) throw hasChanged;
   let n = 0;
-  for (const entry of replay?.decisions() ?? []) {
-    if (replay && n++ === index) return { replay, entry };
-    if (isWhole) replay?.again(entry);
+  for (const entry of replay.decisions()) {
+    if (n++ === index) return { replay, entry };
+    if (isWhole) replay.again(entry);
   }
-  throw new BerthError('not_found', 'no_such_decision', `${segment.path} has changed`);
+  await replay.close();
+  throw hasChanged;
 }
 
 /** The check of one segment. */
@@ -92,14 +95,18 @@ const MOST_DIFFERENT = 20;
 export async function* verifyRecord(folder: string): AsyncGenerator<Verified> {
   for (const segment of segmentsOf(folder)) {
     const replay = await Replay.open(entriesOf(segment));
-    const different: Replayed[] = [];
-    let count = 0;
-    for (const entry of replay?.decisions() ?? []) {
-      const again = replay?.again(entry);
-      count += 1;
-      if (again?.isSame === false && different.length < MOST_DIFFERENT) different.push(again);
-    }
-    await replay?.close();
-    yield { segment, about: replay?.segment, count, different };
+    yield replay ? await verifySegment(segment, replay) : { segment, about: undefined, count: 0, different: [] };
   }
+}
+
+async function verifySegment(segment: Segment, replay: Replay): Promise<Verified> {
+  const different: Replayed[] = [];
+  let count = 0;
+  for (const entry of replay.decisions()) {
+    const again = replay.again(entry);
+    count += 1;
+    if (!again.isSame && different.length < MOST_DIFFERENT) different.push(again);
+  }
+  await replay.close();
+  return { segment, about: replay.segment, count, different };
 }

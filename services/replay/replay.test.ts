@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync, truncateSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inventory } from '#libs/domain/inventory';
@@ -169,3 +169,34 @@ it('exports a record under other names that decides alike, and imports it', asyn
   }
   await expect(importRecord(segment?.path ?? '', other)).rejects.toMatchObject({ reason: 'unreadable_file' });
 });
+
+it('closes its files when the folder is gone, and records again once it is back', async () => {
+  const recorder = await scheduler.record(folder, 1);
+  await world.clock.advance(10);
+  while (openFiles().length === 0) await new Promise(setImmediate);
+  rmSync(folder, { recursive: true });
+  for (let n = 0; openFiles().length > 0 && n < 2_000; n++) {
+    await scheduler.select(vcpus(100));
+    await world.clock.advance(1);
+  }
+  expect(openFiles()).toEqual([]);
+
+  mkdirSync(folder);
+  await world.clock.advance(60_010);
+  await scheduler.select(vcpus(2));
+  await recorder.close();
+
+  expect(await verified()).toMatchObject([{ count: 1, different: [] }]);
+});
+
+/** Files of the folder that this process has open. */
+function openFiles(): readonly string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.startsWith(folder) ? [path] : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -27,7 +27,6 @@ interface ScenePartsAt {
   readonly fleet: Fleet;
   readonly stream: (changes: readonly Change[]) => void;
   readonly pricing: RecordedPrices;
-  readonly nowMs: number;
 }
 
 /** A scheduler's mirror, fleet, prices and settings at one moment of a record. */
@@ -35,7 +34,6 @@ export class Scene {
   readonly parts: DecideParts;
   readonly #claims = new Map<number, PendingClaim>();
   readonly #classes = new Map<string, ReturnType<typeof equivalenceClassOf>>();
-  #nowMs: number;
 
   readonly config: SchedulerConfig;
   readonly mirror: Mirror;
@@ -43,16 +41,13 @@ export class Scene {
   private readonly stream: (changes: readonly Change[]) => void;
   private readonly pricing: RecordedPrices;
 
-  private constructor({ config, mirror, fleet, stream, pricing, nowMs }: ScenePartsAt) {
+  private constructor({ config, mirror, fleet, stream, pricing }: ScenePartsAt) {
     this.config = config;
     this.mirror = mirror;
     this.fleet = fleet;
     this.stream = stream;
     this.pricing = pricing;
-    const settings = selectSettings(config);
-    const { rank: rankHosts } = new KeptRanks(settings, pricing, config.rankedHosts);
-    this.parts = { fleet, pricing, rankHosts, settings, keepsSelected: () => false };
-    this.#nowMs = nowMs;
+    this.parts = decideParts(config, { fleet, pricing, keepsSelected: () => false });
   }
 
   /** At the `ready` entry of a segment. */
@@ -64,30 +59,22 @@ export class Scene {
     const fleet = new Fleet(mirror, config, ready.places);
     const pricing = new RecordedPrices();
     pricing.set(ready.prices);
-    const scene = new Scene({ config, mirror, fleet, stream, pricing, nowMs: ready.nowMs });
+    const scene = new Scene({ config, mirror, fleet, stream, pricing });
     for (const [id, claim] of ready.pending) scene.#claims.set(id, claim);
     fleet.count([...scene.#claims.values()]);
     fleet.snapshot(ready.nowMs);
     return scene;
   }
 
-  /** The time of the last entry that has one, in milliseconds. */
-  get nowMs(): number {
-    return this.#nowMs;
-  }
-
   take(entry: Exclude<FlightEntry, DecideEntry>): void {
-    if (entry.kind === 'read') {
-      this.#nowMs = entry.nowMs;
-      this.fleet.snapshot(entry.nowMs);
-    } else if (entry.kind === 'hold') this.#hold(entry);
+    if (entry.kind === 'read') this.fleet.snapshot(entry.nowMs);
+    else if (entry.kind === 'hold') this.#hold(entry);
     else if (entry.kind === 'settle') this.#settle(entry.ids);
     else if (entry.kind === 'prices') this.pricing.set(entry.prices);
     else show(entry, this.mirror, this.stream);
   }
 
   decide(request: SelectRequest, attempt: Parameters<typeof decide>[1]): Decision {
-    this.#nowMs = attempt.nowMs;
     return decide(request, attempt, this.parts);
   }
 
@@ -103,9 +90,7 @@ export class Scene {
   with(config: SchedulerConfig): DecideParts {
     const fleet = new Fleet(this.mirror, config, this.fleet.places());
     fleet.count([...this.#claims.values()]);
-    const settings = selectSettings(config);
-    const { rank: rankHosts } = new KeptRanks(settings, this.pricing, config.rankedHosts);
-    return { fleet, pricing: this.pricing, rankHosts, settings, keepsSelected: () => true };
+    return decideParts(config, { fleet, pricing: this.pricing, keepsSelected: () => true });
   }
 
   async close(): Promise<void> {
@@ -125,6 +110,14 @@ export class Scene {
     for (const id of ids) this.#claims.delete(id);
     this.fleet.settle(settled);
   }
+}
+
+type PartsOfFleet = Pick<DecideParts, 'fleet' | 'pricing' | 'keepsSelected'>;
+
+function decideParts(config: SchedulerConfig, parts: PartsOfFleet): DecideParts {
+  const settings = selectSettings(config);
+  const { rank: rankHosts } = new KeptRanks(settings, parts.pricing, config.rankedHosts);
+  return { ...parts, rankHosts, settings };
 }
 
 /** Prices as they were recorded. */

@@ -56,7 +56,6 @@ export class FlightRecorder implements DecisionRecorder {
   #claimIds = new WeakMap<PendingClaim, number>();
   #lastClaimId = 0;
   #cancelTimer = () => {};
-  #isClosed = false;
 
   private constructor(private readonly deps: RecorderDeps) {}
 
@@ -70,10 +69,17 @@ export class FlightRecorder implements DecisionRecorder {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.deps.mirror.onInput(undefined);
+    await this.#end();
+  }
+
+  /** Ends both segments; one that fails meanwhile is the recorder's no more. */
+  async #end(): Promise<void> {
+    const ended = [this.#current, this.#next];
     this.#cancelTimer();
-    await Promise.all([this.#current?.close(), this.#next?.close()]);
+    this.#current = undefined;
+    this.#next = undefined;
+    await Promise.all(ended.map((segment) => segment?.close()));
   }
 
   decided: DecisionRecorder['decided'] = (request, { asIf: _asIf, ...attempt }, decision, pricing) => {
@@ -170,15 +176,12 @@ export class FlightRecorder implements DecisionRecorder {
     });
   }
 
-  /** Ends a segment that can't be written, and begins another later. */
+  /** Ends segments of which one can't be written, and begins another later. */
   #fail(segment: OpenSegment, error: Error): void {
-    if (this.#isClosed || (this.#current !== segment && this.#next !== segment)) return;
-    this.#cancelTimer();
-    this.#current = undefined;
-    this.#next = undefined;
+    if (this.#current !== segment && this.#next !== segment) return;
+    void this.#end();
     const { log, clock } = this.deps;
     log.warn({ event: 'flight_record_failed', reason: error.message }, `decisions are not recorded: ${error.message}`);
-    void segment.close();
     this.#cancelTimer = clock.after(RETRY_MS, () => this.#begin());
   }
 }
