@@ -269,7 +269,7 @@ export interface Unplaced extends InstanceRow {
   readonly migration?: undefined;
 }
 
-/** Waits for capacity and holds nothing. */
+/** Waits for capacity, and holds nothing. */
 export interface Pending extends InstanceRow {
   readonly state: 'pending';
   readonly host: undefined;
@@ -301,10 +301,9 @@ export interface Built extends Placed {
   readonly state: 'active' | 'unknown' | 'stopping' | 'stopped' | 'starting';
 }
 
-/** In a move. */
+/** On a move. What can't be given back to its source leaves it without a claim. */
 export interface Moving extends Placed {
   readonly state: 'resize' | 'migrating' | 'verify_resize' | 'revert_resize';
-  readonly claimToken: number;
   readonly migration: Migration;
 }
 

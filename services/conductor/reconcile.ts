@@ -1,18 +1,21 @@
 import type { HostPosition } from '#libs/domain/host-position';
 import {
   BUILT_STATES,
+  type Building,
+  type Ending,
   type Instance,
   type InstanceState,
   isAttemptOpen,
   MAX_SCHEDULING_MS,
   NOT_SCHEDULED,
   powerStateToBuild,
+  type Unplaced,
 } from '#libs/domain/instance';
 import { type Build, isOfAnother, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
 import { gangFailed, owesGang } from './reconcile/gang';
-import { groupGoesBack, isByState, isMoveWish, isMoving, moveAsked } from './reconcile/moves';
+import { groupGoesBack, isMoveWish, moveAsked } from './reconcile/moves';
 import { arrived, moving, reverting } from './reconcile/moving';
 import { mayWait, pending, recordPending } from './reconcile/pending';
 import { preempted, preempting } from './reconcile/preempting';
@@ -61,14 +64,13 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'group_goes_back') return groupGoesBack(record, observed);
   // Somebody else has it elsewhere by now, on a host that nobody has fenced.
   if (observed.kind === 'evacuate_requested' && observed.host !== (record.host ?? '')) return none('not on its host');
-  if (observed.kind === 'evacuate_requested' && isMoving(record)) return evacuateRequested(record);
+  if (observed.kind === 'evacuate_requested' && record.migration) return evacuateRequested(record);
   if (observed.kind === 'unshelve_requested' && record.state !== 'shelved_offloaded') return none('not shelved');
   const isOnItsWay = record.state === 'resize' || record.state === 'migrating';
   const isAnswer = observed.kind === 'power_reported' && (isOnItsWay || record.migration?.awaitsSource);
   const isEvacuated = observed.kind === 'evacuate_requested' && isAttemptOpen(record);
   const isOfBuilt = BUILT_STATES.includes(record.state) || isAnswer || isEvacuated;
   if (isAboutBuilt(observed) && !isOfBuilt) return none('not on its host');
-  if (!isByState(record)) return none('at rest');
   switch (record.state) {
     case 'scheduling':
       return scheduling(record, observed, nowMs);
@@ -128,7 +130,7 @@ function withoutRecord(holds: Holds, observed: Observation): Step {
   }
 }
 
-function scheduling(record: Instance, observed: Observation, nowMs: number): Step {
+function scheduling(record: Unplaced, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'accepted':
     case 'interrupted':
@@ -153,7 +155,7 @@ function scheduling(record: Instance, observed: Observation, nowMs: number): Ste
 }
 
 /** A host works on the present attempt. */
-function building(record: Instance, observed: Observation, nowMs: number): Step {
+function building(record: Building, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'reported':
       return isOfPresentBuild(record, observed) ? reportOfBuild(record, observed) : lateReport(record, observed);
@@ -187,11 +189,11 @@ function building(record: Instance, observed: Observation, nowMs: number): Step 
 }
 
 /** The present attempt is concluded and the next host is not claimed: whoever looks goes on. */
-function betweenHosts(record: Instance, observed: Observation): Step {
+function betweenHosts(record: Building, observed: Observation): Step {
   switch (observed.kind) {
     case 'claimed':
       // By that claim it was tried meanwhile, without success.
-      if (observed.target.claimToken <= (record.claimToken ?? 0)) return { kind: 'claim_next_host' };
+      if (observed.target.claimToken <= record.claimToken) return { kind: 'claim_next_host' };
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
       // A shelved instance stays shelved: it lost nothing.
@@ -202,7 +204,7 @@ function betweenHosts(record: Instance, observed: Observation): Step {
       return { kind: 'select_destinations' };
     case 'superseded': {
       const { host, attempt } = observed;
-      return { kind: 'destroy', host, attempt, claimToken: record.claimToken ?? 0, reports: false };
+      return { kind: 'destroy', host, attempt, claimToken: record.claimToken, reports: false };
     }
     case 'terminate_requested':
       return { kind: 'record_deleting' };
@@ -219,7 +221,7 @@ function betweenHosts(record: Instance, observed: Observation): Step {
   }
 }
 
-function inError(record: Instance, holds: Holds, observed: Observation): Step {
+function inError(record: Ending, holds: Holds, observed: Observation): Step {
   switch (observed.kind) {
     case 'interrupted':
       // Nothing rests with a claim: whoever recorded the error may have died before it was released.
@@ -240,7 +242,7 @@ function inError(record: Instance, holds: Holds, observed: Observation): Step {
  * The host destroys it first, then its claim is released: nothing else is placed where it still runs. A host that is
  * silent owes it: the order waits in its queue, and when it reports the instance it is told again.
  */
-function deleting(record: Instance, observed: Observation, nowMs: number): Step {
+function deleting(record: Ending, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'reported':
       if (observed.outcome === 'active') return destroyTerminated(observed);
@@ -265,7 +267,7 @@ function deleting(record: Instance, observed: Observation, nowMs: number): Step 
   }
 }
 
-function destroyOrClose(record: Instance, nowMs: number): Step {
+function destroyOrClose(record: Ending, nowMs: number): Step {
   if (record.host === undefined) return { kind: 'close_record', isConfirmed: true };
   if (isOverdue(record, nowMs)) return { kind: 'close_record', isConfirmed: false };
   return { kind: 'destroy', host: record.host, attempt: 0, claimToken: record.claimToken ?? 0, reports: true };
@@ -297,7 +299,7 @@ function atItsEnd(holds: Holds, observed: Observation): Step {
   }
 }
 
-function reportOfBuild(record: Instance, report: Reported): Step {
+function reportOfBuild(record: Building, report: Reported): Step {
   switch (report.outcome) {
     case 'active':
       return builtNow(record, report.at);
@@ -312,7 +314,7 @@ function reportOfBuild(record: Instance, report: Reported): Step {
 }
 
 /** It comes up as it was. An agent of an older version runs what it builds, so the host is told to stop it in any case. */
-function builtNow(record: Instance, at: HostPosition, finding?: Finding): Step {
+function builtNow(record: Building, at: HostPosition, finding?: Finding): Step {
   const kind = powerStateToBuild(record) === 'shutdown' ? 'record_built_to_stop' : 'record_active';
   return { kind, at, ...(finding && { finding }) };
 }
@@ -349,7 +351,7 @@ function destroyTerminated({ host, attempt, claimToken }: Build): Step {
   return { kind: 'destroy', host, attempt, claimToken, reports: false, finding: 'destroyed' };
 }
 
-function concludeTimedOut({ dueAtMs, attempts }: Instance): Step {
+function concludeTimedOut({ dueAtMs, attempts }: Building): Step {
   const limitMs = (dueAtMs ?? 0) - (attempts.at(-1)?.startedAtMs ?? 0);
   return { kind: 'conclude_attempt', outcome: 'timed_out', why: `no answer within ${limitMs} ms` };
 }

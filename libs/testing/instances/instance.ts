@@ -23,11 +23,17 @@ export function anInstance(fields: Partial<InstanceRow> = {}): Instance {
     version: 1,
     createdAtMs: 1_700_000_000_000,
     updatedAtMs: 1_700_000_000_000,
+    ...ofState(fields),
     ...fields,
   } as Instance;
 }
 
 /** The next version of an instance. */
 export function nextVersion(instance: Instance, fields: Partial<InstanceRow>): Instance {
-  return { ...instance, ...fields, version: instance.version + 1 } as Instance;
+  return { ...instance, ...ofState(fields), ...fields, version: instance.version + 1 } as Instance;
+}
+
+/** The least that a pending instance has. */
+function ofState({ state }: Partial<InstanceRow>): Partial<InstanceRow> {
+  return state === 'pending' ? { waiting: { sinceMs: 0, untilMs: 0, waitsFor: [] } } : {};
 }

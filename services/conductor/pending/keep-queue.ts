@@ -1,7 +1,7 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { sleep } from '#libs/domain/clock';
 import { BerthError, isRetryable } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import type { Pending } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
 import { type Fault, lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
@@ -174,12 +174,11 @@ class QueueKeeper {
 
   async #turnOf(request: WaitingRequest, shape: Shape): Promise<'is making room' | 'tried'> {
     const { c } = this;
-    const records = await this.#recordsOf(request);
-    const pending = records.filter((record) => record.state === 'pending');
+    const pending = await this.#pendingOf(request);
     const uncertain = await c.hearing.uncertainAmong(c, pending);
     const waiting = pending.filter(({ uuid }) => !uncertain.has(uuid));
     if (waiting.length === 0) return 'tried';
-    const preemptor = waiting.find((record) => record.waiting?.preemption !== undefined);
+    const preemptor = waiting.find((record) => record.waiting.preemption !== undefined);
     if (preemptor && !(await preempt(c, preemptor))) return 'is making room';
     c.measured.pendingTries.inc();
     const observed = { kind: 'capacity_changed', revision: this.#watch.revision } as const;
@@ -188,11 +187,11 @@ class QueueKeeper {
       waiting.map((record) => lookAt(record, observed)),
     ).catch((thrown: unknown) => this.#failed(request, BerthError.from(thrown)));
     shape.triedAtMs = c.clock.elapsed();
-    const [still] = (await this.#recordsOf(request)).filter(({ state }) => state === 'pending');
+    const [still] = await this.#pendingOf(request);
     // Whoever was to make room, and has, leaves it to be tried again.
     if (still === undefined || preemptor) return 'tried';
     shape.isOpen = false;
-    shape.waitsFor = still.waiting?.waitsFor ?? [];
+    shape.waitsFor = still.waiting.waitsFor;
     shape.fault = still.fault;
     return 'tried';
   }
@@ -208,18 +207,19 @@ class QueueKeeper {
   async #tell(request: WaitingRequest, { fault, waitsFor }: Shape): Promise<number> {
     if (fault === undefined || waitsFor.length === 0) return 0;
     const observed = { kind: 'no_host', fault, waitsFor, passedOver: [] } as const;
-    const untold = await this.#recordsOf(request);
+    const untold = await this.#pendingOf(request);
     await reconcileLoop(
       this.c,
-      untold.filter(({ state }) => state === 'pending').map((record) => lookAt(record, observed)),
+      untold.map((record) => lookAt(record, observed)),
     );
-    await this.#recordsOf(request);
+    await this.#pendingOf(request);
     return 1;
   }
 
-  async #recordsOf({ uuids }: WaitingRequest): Promise<Instance[]> {
+  /** Those of a request that still wait. */
+  async #pendingOf({ uuids }: WaitingRequest): Promise<Pending[]> {
     const records = await this.c.instances.get(uuids);
     for (const record of records) this.c.pending.note(record);
-    return records;
+    return records.filter((record) => record.state === 'pending');
   }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '#libs/domain/clock';
-import type { Instance } from '#libs/domain/instance';
+import type { Instance, Pending } from '#libs/domain/instance';
 import { inQueueOrder } from '#libs/domain/queueing/queue-order';
 import { projectShare } from '#libs/domain/quotas/project-share';
 import type { InstanceStore } from '#libs/instances/store';
@@ -32,7 +32,7 @@ const MAX_ENDING = 500;
  * megabytes at ten thousand; so only their uuids are read, and the records of new ones.
  */
 export class PendingQueue {
-  readonly #records = new Map<string, Instance>();
+  readonly #records = new Map<string, Pending>();
   /** By project, when its last instance left the queue: the order of turns. */
   readonly #served = new Map<string, number>();
   #servedCount = 0;
@@ -133,8 +133,8 @@ export class PendingQueue {
   }
 }
 
-function requestOf([, records]: [requestId: string, ofOne: readonly Instance[]]): WaitingRequest {
-  const [{ requestId, projectId, createdAtMs, admission, requestSpec }] = records as [Instance, ...Instance[]];
+function requestOf([, records]: [requestId: string, ofOne: readonly Pending[]]): WaitingRequest {
+  const [{ requestId, projectId, createdAtMs, admission, requestSpec }] = records as [Pending, ...Pending[]];
   const { priority = 0, mayPreempt = false } = admission ?? {};
   const spec = Buffer.from(requestSpec).toString('latin1');
   return {
@@ -145,7 +145,7 @@ function requestOf([, records]: [requestId: string, ofOne: readonly Instance[]])
     shape: `${records.length} ${mayPreempt ? priority : 'waits'} ${spec}`,
     requestSpec,
     uuids: records.map(({ uuid }) => uuid).sort(),
-    isTold: records.every(({ waiting }) => (waiting?.waitsFor.length ?? 0) > 0),
-    preempts: records.some(({ waiting }) => waiting?.preemption !== undefined),
+    isTold: records.every(({ waiting }) => waiting.waitsFor.length > 0),
+    preempts: records.some(({ waiting }) => waiting.preemption !== undefined),
   };
 }

@@ -1,5 +1,5 @@
 import { isOverBudget } from '#libs/domain/grouping/disruption-budget';
-import type { Instance } from '#libs/domain/instance';
+import type { Instance, Pending } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
 import { lookAt } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
@@ -19,9 +19,9 @@ const GONE: readonly Instance['state'][] = ['scheduling', 'pending', 'error', 'd
  */
 export async function preempt(
   c: Conductor,
-  { uuid: instanceUuid, projectId, admission, waiting }: Instance,
+  { uuid: instanceUuid, projectId, admission, waiting }: Pending,
 ): Promise<boolean> {
-  const reclaims = waiting?.preemption?.reclaims ?? false;
+  const reclaims = waiting.preemption?.reclaims ?? false;
   const observed = {
     kind: 'preempted',
     instanceUuid,
@@ -29,7 +29,7 @@ export async function preempt(
     priority: admission?.priority ?? 0,
     reclaims,
   } as const;
-  const victims = waiting?.preemption?.victims ?? [];
+  const victims = waiting.preemption?.victims ?? [];
   const staying = (await c.instances.get(victims)).filter(({ state }) => ![...LEAVING, ...GONE].includes(state));
   const inOrder = victims.flatMap((uuid) => staying.find((record) => record.uuid === uuid) ?? []);
   try {

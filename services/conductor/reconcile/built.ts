@@ -1,5 +1,5 @@
 import { isAfter } from '#libs/domain/host-position';
-import type { Instance } from '#libs/domain/instance';
+import type { Built, Instance, Moving } from '#libs/domain/instance';
 import { isLaterWhereItBelongs, isOfPresentAttempt, isOfPresentBuild, isWhereItBelongs } from '../evidence';
 import type { Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
@@ -21,7 +21,7 @@ import {
 import { shelveRequested } from './shelving';
 
 /** On its host: ACTIVE, `unknown` while the host is silent, stopped, or on its way between them. */
-export function built(record: Instance, holds: Holds, observed: Observation, nowMs: number): Step {
+export function built(record: Built, holds: Holds, observed: Observation, nowMs: number): Step {
   const afterMove = confirming(record, observed, nowMs);
   if (afterMove) return afterMove;
   switch (observed.kind) {
@@ -57,7 +57,7 @@ export function built(record: Instance, holds: Holds, observed: Observation, now
 }
 
 /** Its host built it by its present attempt, later than what is known: what the host said in between, and comes after this, is older. */
-function builtLater({ state, activeAt }: Instance, { outcome, at }: Reported): Step {
+function builtLater({ state, activeAt }: Built, { outcome, at }: Reported): Step {
   // Agents of an older version have no epoch: what they say has no order.
   const isLater = at.epoch > 0 && isAfter(at, activeAt);
   const isNews = state === 'unknown' || (state === 'stopped' && activeAt !== undefined);
@@ -65,7 +65,7 @@ function builtLater({ state, activeAt }: Instance, { outcome, at }: Reported): S
 }
 
 /** A host's report has it there. */
-function running(record: Instance, observed: RunningAt): Step {
+function running(record: Built, observed: RunningAt): Step {
   // Later orders must name that attempt: the host takes none about an earlier one.
   if (isLaterWhereItBelongs(record, observed)) return adopt(observed);
   if (!isWhereItBelongs(record, observed)) return adoptOrElsewhere(record, observed);
@@ -79,7 +79,7 @@ function running(record: Instance, observed: RunningAt): Step {
  * It went back to a host that was dead, which has said nothing of the present attempt: what it keeps there of an earlier one is to go
  * on, with what it holds now. (The order to do so is of an earlier epoch, or was lost.)
  */
-function isYetToGoOn(record: Instance, { instance: { attempt, powerState } }: RunningAt): boolean {
+function isYetToGoOn(record: Built, { instance: { attempt, powerState } }: RunningAt): boolean {
   const { attempts } = record;
   const isOfEarlier = attempts.length > 0 && attempt > 0 && attempt < (attempts.at(-1)?.number ?? 0);
   return isReturnUnheard(record) && isOfEarlier && powerState === 'shutdown';
@@ -100,7 +100,7 @@ function notReturned(record: Instance, report: Reported): Step | undefined {
 
 /** The report of its host does not have it. */
 export function missing(
-  record: Instance,
+  record: Built | Moving,
   { at: { epoch }, sequence }: Extract<Observation, { kind: 'missing' }>,
 ): Step {
   const missingIn = { epoch, sequence };
@@ -115,7 +115,7 @@ export function missing(
 }
 
 /** An instance on its host whose record and claim have been as they are for a while. */
-export function audited(record: Instance, holds: Holds): Step {
+export function audited(record: Built | Moving, holds: Holds): Step {
   const claimAgain = (replaces: number | undefined) =>
     ({ kind: 'claim_again', replaces, at: undefined, finding: 'claimed_again' }) as const;
   switch (holds.kind) {
@@ -131,6 +131,6 @@ export function audited(record: Instance, holds: Holds): Step {
 }
 
 /** A scheduler's seal says what it holds: it can be claimed again. */
-function isVouched({ allocationRequest }: Instance): boolean {
+function isVouched({ allocationRequest }: Built | Moving): boolean {
   return allocationRequest.length > 0;
 }

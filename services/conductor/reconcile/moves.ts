@@ -1,30 +1,15 @@
-import { type Instance, type InstanceState, powerStateToBuild } from '#libs/domain/instance';
-import type { Migration, MigrationKind } from '#libs/domain/moves/migration';
+import { type Built, type Instance, type Moving, powerStateToBuild } from '#libs/domain/instance';
+import type { MigrationKind } from '#libs/domain/moves/migration';
 import type { Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { isChanging } from './power';
 import { isOverdue, none } from './shared-steps';
 
-/** A record that is on a move. */
-export type Moving = Instance & { readonly migration: Migration };
-
 export function isMoving(record: Instance): record is Moving {
-  return record.migration !== undefined;
+  return (MOVE_STATES as readonly string[]).includes(record.state);
 }
 
-const MOVE_STATES = ['resize', 'migrating', 'verify_resize', 'revert_resize'] as const;
-
-type MoveState = (typeof MOVE_STATES)[number];
-
-/** A record by its state: in a state of a move it is on one. */
-export type ByState =
-  | (Moving & { readonly state: MoveState })
-  | (Instance & { readonly state: Exclude<InstanceState, MoveState> });
-
-/** False for a record that cannot be: no code writes it. */
-export function isByState(record: Instance): record is ByState {
-  return isMoving(record) || !(MOVE_STATES as readonly InstanceState[]).includes(record.state);
-}
+const MOVE_STATES: readonly Moving['state'][] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
 /** A client, or an operator, wants a move, or to end one. */
 export type MoveWish = Extract<Observation, { kind: (typeof MOVE_WISHES)[number] }>;
@@ -79,7 +64,7 @@ export function isYetToLeave({ state, migration }: Instance, host: string): bool
 /** A stopped instance is not moved live. A claim that is not known yet can't pass to a migration. */
 function isFree(record: Instance, kind: MigrationKind): boolean {
   const isAtRest = record.state === 'active' || (record.state === 'stopped' && kind !== 'live_migrate');
-  return isAtRest && !isMoving(record) && record.claimToken !== undefined;
+  return isAtRest && record.migration === undefined && record.claimToken !== undefined;
 }
 
 /** True for an instance stopped before its move: it is kept stopped, wherever it goes. */
@@ -99,11 +84,12 @@ const CANCELLED = { reason: 'move_cancelled', message: 'the move was reverted be
  * finds the order when it is back. While its new host stops or starts it, deadlines are about that; what is said of the source
  * counts all the same, for that host may never answer.
  */
-export function confirming(record: Instance, observed: Observation, nowMs: number): Step | undefined {
-  if (!isMoving(record)) return undefined;
-  const { host, attempt, claimToken } = record.migration.source;
+export function confirming(record: Built, observed: Observation, nowMs: number): Step | undefined {
+  const { state, migration } = record;
+  if (migration === undefined) return undefined;
+  const { host, attempt, claimToken } = migration.source;
   // Resized in place, it is one copy, and nothing is left of what it was.
-  const isOneCopy = host === record.migration.destination.host;
+  const isOneCopy = host === migration.destination.host;
   const destroy = isOneCopy
     ? ({ kind: 'finish_move', isConfirmed: true } as const)
     : ({ kind: 'destroy', host, attempt, claimToken, reports: true } as const);
@@ -118,12 +104,11 @@ export function confirming(record: Instance, observed: Observation, nowMs: numbe
     case 'host_down':
       return { kind: 'finish_move', isConfirmed: false };
     case 'interrupted':
-      return isChanging(record.state) ? undefined : destroy;
+      return isChanging(state) ? undefined : destroy;
     case 'nothing':
-      return isOverdue(record, nowMs) && !isChanging(record.state) ? destroy : undefined;
+      return isOverdue(record, nowMs) && !isChanging(state) ? destroy : undefined;
     case 'audited': {
       // The instance's state follows its host's.
-      const { state } = record;
       const isAsItsHost = state === 'active' ? observed.hostIs !== 'down' : observed.hostIs !== 'up';
       return isAsItsHost || state === 'stopped' ? destroy : undefined;
     }

@@ -1,9 +1,9 @@
-import { attemptNumber, type Instance } from '#libs/domain/instance';
+import { attemptNumber, type Moving } from '#libs/domain/instance';
 import { type Build, isLaterWhereItBelongs, isOfPresentBuild, isOfPresentPlace, isWhereItBelongs } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { audited, missing } from './built';
-import { isAtSource, isKeptStopped, isReturnOrdered, type Moving } from './moves';
+import { isAtSource, isKeptStopped, isReturnOrdered } from './moves';
 import { isNews } from './power';
 import {
   adopt,
@@ -324,7 +324,7 @@ function returned(record: Moving, { outcome, at, why, attempt }: Reported): Step
 }
 
 /** Observations that say nothing about the move's progress. */
-function elsewhere(record: Instance, observed: Observation): Step {
+function elsewhere(record: Moving, observed: Observation): Step {
   switch (observed.kind) {
     case 'reported':
       return lateReport(record, observed);

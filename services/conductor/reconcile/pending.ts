@@ -1,4 +1,4 @@
-import type { Instance } from '#libs/domain/instance';
+import type { Instance, Pending } from '#libs/domain/instance';
 import type { Waiting } from '#libs/domain/queueing/admission';
 import type { NoHost, Observation } from '../observation';
 import type { Step } from '../step';
@@ -8,12 +8,7 @@ import { adoptOrElsewhere, isOverdue, lateReport, recordError, wait } from './sh
  * It waits for capacity and holds nothing. Whoever keeps the queue says when it is its turn; a scheduler is asked then, and
  * what it answers is news only when something else is lacking than before.
  */
-export function pending(
-  record: Instance,
-  holds: { readonly kind: string },
-  observed: Observation,
-  nowMs: number,
-): Step {
+export function pending(record: Pending, holds: { readonly kind: string }, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'capacity_changed':
       return { kind: 'select_destinations' };
@@ -47,19 +42,19 @@ export function recordPending({ fault, waitsFor = [], preemption }: NoHost): Ste
   return { kind: 'record_pending', fault, waitsFor, preemption };
 }
 
-function stillNoHost(record: Instance, observed: NoHost, nowMs: number): Step {
+function stillNoHost(record: Pending, observed: NoHost, nowMs: number): Step {
   if (!mayWait(record, observed)) return recordError(observed.fault, undefined, observed.passedOver);
   if (isOverdue(record, nowMs)) return recordError(waitedInVain(record), undefined, []);
   return isAsBefore(record.waiting, observed) ? wait(record) : recordPending(observed);
 }
 
-function isAsBefore(waiting: Waiting | undefined, { waitsFor = [], preemption }: NoHost): boolean {
-  if (waiting?.preemption !== undefined || preemption !== undefined) return false;
-  return waiting?.waitsFor.join(' ') === waitsFor.join(' ');
+function isAsBefore(waiting: Waiting, { waitsFor = [], preemption }: NoHost): boolean {
+  if (waiting.preemption !== undefined || preemption !== undefined) return false;
+  return waiting.waitsFor.join(' ') === waitsFor.join(' ');
 }
 
-function waitedInVain({ fault, waiting }: Instance) {
-  const seconds = waiting === undefined ? 0 : Math.round((waiting.untilMs - waiting.sinceMs) / 1_000);
+function waitedInVain({ fault, waiting }: Pending) {
+  const seconds = Math.round((waiting.untilMs - waiting.sinceMs) / 1_000);
   const lacking = fault === undefined ? '' : `: ${fault.message}`;
   return { reason: fault?.reason ?? 'no_valid_host', message: `waited ${seconds} s for capacity${lacking}` };
 }

@@ -1,4 +1,4 @@
-import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { BUILT_STATES, type Displaced, type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { isOfPresentAttempt } from '../evidence';
 import type { Observation, PreemptedBy } from '../observation';
 import type { Step } from '../step';
@@ -29,7 +29,7 @@ export function preempted(
 }
 
 /** Its host is to destroy it and to say so: its claim is released only then, and it is PENDING again. */
-export function preempting(record: Instance, observed: Observation, nowMs: number): Step {
+export function preempting(record: Displaced, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'reported': {
       const isGone = observed.outcome === 'destroyed' || observed.outcome === 'lost';
@@ -48,11 +48,11 @@ export function preempting(record: Instance, observed: Observation, nowMs: numbe
     case 'interrupted':
       return destroyAndReport(record);
     case 'host_down':
-      return { kind: 'fence_host', host: record.host ?? '' };
+      return { kind: 'fence_host', host: record.host };
     case 'host_fenced':
       return { kind: 'record_requeued' };
     case 'audited':
-      return observed.hostIs === 'down' ? { kind: 'fence_host', host: record.host ?? '' } : wait(record);
+      return observed.hostIs === 'down' ? { kind: 'fence_host', host: record.host } : wait(record);
     case 'missing':
       return wait(record);
     default:

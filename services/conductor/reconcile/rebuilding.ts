@@ -1,4 +1,4 @@
-import { BUILT_STATES, type Instance } from '#libs/domain/instance';
+import { BUILT_STATES, type Displaced, type Instance } from '#libs/domain/instance';
 import type { Observation } from '../observation';
 import type { Step } from '../step';
 import { adopt, isOverdue, lateReport, none, runsElsewhere, wait } from './shared-steps';
@@ -17,7 +17,7 @@ export function evacuateRequested({ state, migration }: Instance): Step {
  * Its host was fenced, and a scheduler is asked for another, whose claim takes the place of the old one. Until there is one the
  * attempt on the old host is not given up: without any, the instance stays where it was.
  */
-export function rebuilding(record: Instance, observed: Observation, nowMs: number): Step {
+export function rebuilding(record: Displaced, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'accepted':
     case 'interrupted':

@@ -1,5 +1,5 @@
 import { isAfter, type MissedReport } from '#libs/domain/host-position';
-import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import { type Attempt, attemptNumber, type Displaced, type Instance } from '#libs/domain/instance';
 import { isGivenUp } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Doubt, NoneReason, Step } from '../step';
@@ -107,8 +107,8 @@ export function destroyKept({ outcome, host, keptClaimToken }: Reported): Step |
 }
 
 /** Its host is to end what it has of it, and to say so. */
-export function destroyAndReport(record: Instance): Extract<Step, { kind: 'destroy' }> {
-  const { host = '', claimToken = 0 } = record;
+export function destroyAndReport(record: Displaced): Extract<Step, { kind: 'destroy' }> {
+  const { host, claimToken = 0 } = record;
   return { kind: 'destroy', host, attempt: attemptNumber(record), claimToken, reports: true };
 }
 

@@ -1,4 +1,4 @@
-import type { Instance } from '#libs/domain/instance';
+import type { Built, Displaced, Unplaced } from '#libs/domain/instance';
 import { isOfPresentAttempt } from '../evidence';
 import type { Holds, Observation } from '../observation';
 import type { Step } from '../step';
@@ -21,7 +21,7 @@ import {
  */
 
 /** A client wants its host to give it up. Not while it is moved, nor while its host is silent. */
-export function shelveRequested({ state, migration }: Instance): Step {
+export function shelveRequested({ state, migration }: Built): Step {
   const isFree = (state === 'active' || state === 'stopped') && migration === undefined;
   return isFree ? { kind: 'record_shelving' } : none('at rest');
 }
@@ -30,7 +30,7 @@ export function shelveRequested({ state, migration }: Instance): Step {
  * Its host was told, and is told again until it says that nothing is left. Until then it holds its claim. A host that is dead is fenced,
  * and finds the order when it is back.
  */
-export function shelving(record: Instance, observed: Observation, nowMs: number): Step {
+export function shelving(record: Displaced, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'interrupted':
       return destroyAndReport(record);
@@ -42,11 +42,11 @@ export function shelving(record: Instance, observed: Observation, nowMs: number)
     case 'host_gone':
       return { kind: 'record_shelved' };
     case 'host_down':
-      return { kind: 'fence_host', host: record.host ?? '' };
+      return { kind: 'fence_host', host: record.host };
     case 'host_fenced':
       return { kind: 'record_shelved' };
     case 'audited':
-      return observed.hostIs === 'down' ? { kind: 'fence_host', host: record.host ?? '' } : wait(record);
+      return observed.hostIs === 'down' ? { kind: 'fence_host', host: record.host } : wait(record);
     case 'terminate_requested':
       return { kind: 'record_deleting' };
     case 'running':
@@ -57,7 +57,7 @@ export function shelving(record: Instance, observed: Observation, nowMs: number)
 }
 
 /** SHELVED_OFFLOADED: on no host, and holds nothing. */
-export function shelved(record: Instance, holds: Holds, observed: Observation, nowMs: number): Step {
+export function shelved(record: Unplaced, holds: Holds, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'unshelve_requested':
       return { kind: 'record_unshelving' };
@@ -78,7 +78,7 @@ export function shelved(record: Instance, holds: Holds, observed: Observation, n
 }
 
 /** A scheduler is asked for a host. */
-export function unshelving(record: Instance, observed: Observation, nowMs: number): Step {
+export function unshelving(record: Unplaced, observed: Observation, nowMs: number): Step {
   switch (observed.kind) {
     case 'accepted':
     case 'interrupted':

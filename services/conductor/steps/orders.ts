@@ -5,13 +5,12 @@ import { setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue } from '#libs/contracts/queues';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import { attemptNumber, type Instance, powerStateToBuild } from '#libs/domain/instance';
+import { attemptNumber, type Instance, type Moving, powerStateToBuild } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from '../conductor';
 import { NO_BYTES } from '../lifecycle';
 import type { Observation } from '../observation';
-import type { Moving } from '../reconcile/moves';
 import type { Step } from '../step';
 import { openRequest } from './claims';
 
@@ -79,7 +78,7 @@ export async function orderArrival(
   { isReturn, isAgain = false, sinceEpoch = 0 }: ArrivalOrder,
 ): Promise<Extract<Observation, { kind: 'order_refused' | 'host_down' }> | undefined> {
   const { source, destination, handover } = record.migration;
-  const { isDown, epoch } = await addressOf(c, record.host ?? '');
+  const { isDown, epoch } = await addressOf(c, record.host);
   // It would be refused once more; when it is overdue it is ordered again.
   if (epoch < sinceEpoch) return undefined;
   // Orders of a silent host expire: they are not sent twice.

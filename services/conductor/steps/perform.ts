@@ -1,6 +1,6 @@
 import { alternatesCodec } from '#libs/contracts/selection';
 import type { HostPosition, MissedReport } from '#libs/domain/host-position';
-import { attemptNumber, BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
+import { attemptNumber, BUILT_STATES, type Displaced, type Instance, isAttemptOpen } from '#libs/domain/instance';
 import { blameHosts } from '../alternates/blame-hosts';
 import type { Conductor } from '../conductor';
 import {
@@ -160,7 +160,7 @@ function holding(look: ReconcileInput, claimToken: number): ReconcileInput {
 /** Records the attempt, then sends the order, so that a crash between the two is found by the record's deadline. */
 async function dispatchBuild(c: Conductor, look: ReconcileInput, record: Instance, target: ClaimedHost) {
   // An instance given up by this write runs on, if its host is back.
-  const fenced = record.state === 'rebuilding' ? await fenceOf(c, record.host ?? '') : undefined;
+  const fenced = record.state === 'rebuilding' ? await fenceOf(c, record.host) : undefined;
   if (fenced && 'fault' in fenced) {
     const observed = { kind: 'no_host', ...fenced, passedOver: [] } as const;
     return { ...look, observed };
@@ -212,8 +212,8 @@ function asRebuilding(record: Instance): RecordChange {
 }
 
 /** Waits in the queue of the dead host, before all that it is ordered once it is back. Should it be lost, reports show the copy. */
-async function destroyWhenBack(c: Conductor, record: Instance): Promise<void> {
-  const { uuid, host = '', claimToken = 0 } = record;
+async function destroyWhenBack(c: Conductor, record: Displaced): Promise<void> {
+  const { uuid, host, claimToken = 0 } = record;
   const attempt = attemptNumber(record);
   await orderDestroy(c, uuid, { kind: 'destroy', host, attempt, claimToken, reports: false }, record);
 }

@@ -36,7 +36,7 @@ async function writePending(
 ): Promise<ReconcileInput | undefined> {
   const isNew = record.state !== 'pending';
   const nowMs = c.clock.now();
-  const { sinceMs, untilMs } = record.waiting ?? waitFrom(record, nowMs);
+  const { sinceMs, untilMs } = record.state === 'pending' ? record.waiting : waitFrom(record, nowMs);
   // The preempted may need all of its time to leave; a host that never answers is not waited for without end.
   const toGoMs = 2 * c.config.destroyTimeoutMs;
   const mostMs = waitFrom(record, sinceMs).untilMs + toGoMs;

@@ -5,7 +5,7 @@ import { claimMovesMethod } from '#libs/contracts/moves';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Destination, type SelectDestinationsResponse, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
-import { hasBeenActive, type Instance } from '#libs/domain/instance';
+import { hasBeenActive, type Instance, type Moving } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import type { Preemption } from '#libs/domain/queueing/admission';
 import { hasFailed } from '#libs/domain/queueing/gang';
@@ -14,7 +14,7 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupBy } from '#libs/runtime/group-by';
 import type { ConductorContext } from '../context';
 import type { ClaimedHost, Observation } from '../observation';
-import { isMoving, type Moving } from '../reconcile/moves';
+import { isMoving } from '../reconcile/moves';
 import { callScheduler } from './call-scheduler';
 import { fenceOf, releaseFence } from './fence-host';
 import { affinityGroupOf } from './moves/affinity-mates';
@@ -90,7 +90,7 @@ function leavingGroupOf(c: ConductorContext, record: Instance): string | undefin
 const SELECTED_TOGETHER: readonly Instance['state'][] = ['scheduling', 'pending'];
 
 /** Records by the request that they came with: each has a spec of its own. */
-export function groupByRequest(records: readonly Instance[]): [requestId: string, ofOne: Instance[]][] {
+export function groupByRequest<R extends Instance>(records: readonly R[]): [requestId: string, ofOne: R[]][] {
   return [...groupBy(records, ({ requestId }) => requestId)];
 }
 
@@ -101,7 +101,7 @@ async function selectForRequest(
 ): Promise<(uuid: string) => Observation> {
   const [first] = records as [Instance, ...Instance[]];
   const ask = () => askScheduler(c, records, minRevision);
-  return first.state === 'rebuilding' ? whileFenced(c, first.host ?? '', ask) : ask();
+  return first.state === 'rebuilding' ? whileFenced(c, first.host, ask) : ask();
 }
 
 async function askScheduler(
@@ -169,8 +169,7 @@ function moveOf({ migration: { uuid: migrationUuid, source } }: Moving) {
 function wantedOf(record: Instance): EncodedRequestSpec {
   if (isMoving(record)) return wantedByMove(record);
   const { state, host, requestSpec } = record;
-  const had =
-    state === 'building' ? triedBy(record).map((one) => one.host) : state === 'rebuilding' && host ? [host] : [];
+  const had = state === 'building' ? triedBy(record).map((one) => one.host) : state === 'rebuilding' ? [host] : [];
   const hasRun = hasBeenActive(record) && !SELECTED_TOGETHER.includes(state);
   if (had.length === 0 && !hasRun) return requestSpec;
   const spec = requestSpecCodec.decode(requestSpec);

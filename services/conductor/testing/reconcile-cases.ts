@@ -358,6 +358,7 @@ function aRecord(
     missingIn: isMissing ? MISSING_IN : undefined,
     formerState: former === '' ? undefined : former,
     ...(isOver(phase) ? {} : { migration: aMigration(phase) }),
+    waiting: state === 'pending' ? { sinceMs: 0, untilMs: dueAtMs, waitsFor: [] } : undefined,
     dueAtMs: DEADLINES.includes(state) || owesGang || !isOver(phase) ? dueAtMs : undefined,
     ...(owesGang ? { gang: { minCount: 2, count: 2 } } : {}),
     version: 3,

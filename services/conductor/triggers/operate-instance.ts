@@ -11,7 +11,6 @@ import { shownTo } from '../lists/list-instances';
 import { requireCertain } from '../losses/require-certain';
 import { evacuationOf, lookAt, type Observation } from '../observation';
 import { reconcile } from '../reconcile';
-import { isMoving } from '../reconcile/moves';
 import { isDoneWhileUncertain } from '../reconcile/while-uncertain';
 import { reconcileLoop } from '../reconcile-loop';
 import { declareDead } from '../steps/fence-host';
@@ -137,11 +136,10 @@ async function throughMove(
   wish: Observation,
 ): Promise<Observation> {
   const { uuid, migration } = record;
-  const isThere = migration?.phase === 'arriving' || migration?.phase === 'arrived';
-  if (!isThere || !isMoving(record)) return wish;
+  if (migration?.phase !== 'arriving' && migration?.phase !== 'arrived') return wish;
   const [source, destination] = [migration.source.host, migration.destination.host];
   if (source === destination) return wish;
-  const { isSourceDown, isDestinationDown } = await readEnds(c, record);
+  const { isSourceDown, isDestinationDown } = await readEnds(c, migration);
   const refuse = (host: string, kept: string, hint: string) => {
     const message = `instance ${uuid}: host ${host} is down, and what ${kept} has is all there is; ${hint}`;
     return new BerthError('failed_precondition', 'host_down', message, { details: { host } });

@@ -18,7 +18,7 @@ interface Fields {
 const UNPLACED: Fields = { has: [], lacks: ['host', 'waiting', 'migration'] };
 const DISPLACED: Fields = { has: ['host'], lacks: ['waiting', 'migration'] };
 const BUILT: Fields = { has: ['host'], lacks: ['waiting'] };
-const MOVING: Fields = { has: ['host', 'claimToken', 'migration'], lacks: ['waiting'] };
+const MOVING: Fields = { has: ['host', 'migration'], lacks: ['waiting'] };
 const ENDING: Fields = { has: [], lacks: ['waiting'] };
 
 const FIELDS: Readonly<Record<InstanceRow['state'], Fields>> = {

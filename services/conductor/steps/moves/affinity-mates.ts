@@ -1,9 +1,9 @@
-import type { Instance } from '#libs/domain/instance';
+import type { Instance, Moving } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import { groupKey } from '#libs/domain/server-group';
 import type { ConductorContext } from '../../context';
 import { lookAt, type ReconcileInput } from '../../observation';
-import { isYetToLeave, type Moving } from '../../reconcile/moves';
+import { isYetToLeave } from '../../reconcile/moves';
 import { openRequest } from '../claims';
 
 type Placed = Pick<Instance, 'uuid' | 'projectId' | 'host' | 'allocationRequest'>;

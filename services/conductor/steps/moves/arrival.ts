@@ -1,8 +1,8 @@
-import type { Instance } from '#libs/domain/instance';
+import type { Instance, Moving } from '#libs/domain/instance';
 import type { Conductor } from '../../conductor';
 import { attemptOn, MAX_ATTEMPTS_KEPT } from '../../lifecycle';
 import type { ReconcileInput } from '../../observation';
-import { isReturnOrdered, type Moving } from '../../reconcile/moves';
+import { isReturnOrdered } from '../../reconcile/moves';
 import type { Step } from '../../step';
 import { orderArrival } from '../orders';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isClaimOf } from '#libs/domain/consumer';
-import { attemptNumber, type Instance } from '#libs/domain/instance';
+import { attemptNumber, type Instance, type Moving } from '#libs/domain/instance';
 import { heldTogether, keptForMove } from '#libs/domain/moves/kept-for-move';
 import { bytesOf, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import type { ConsumerGuard, ConsumerWrite } from '#libs/placement/port/placement-store';
@@ -9,7 +9,6 @@ import { claimWrite } from '#libs/placement/sealed/claim-write';
 import type { Conductor } from '../../conductor';
 import { readRecord, writeRecord } from '../../lifecycle';
 import type { ReconcileInput } from '../../observation';
-import type { Moving } from '../../reconcile/moves';
 import { after } from '../after';
 import { openRequest, release } from '../claims';
 import { noteDoubt } from '../note-doubt';

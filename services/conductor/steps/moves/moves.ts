@@ -1,9 +1,9 @@
-import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import { type Attempt, attemptNumber, type Instance, type Moving } from '#libs/domain/instance';
 import { bytesOf, type Migration, migrationUuidOf, textOf } from '#libs/domain/moves/migration';
 import type { Conductor } from '../../conductor';
 import { concludeAttempt, NO_BYTES, type RecordChange, writeRecord } from '../../lifecycle';
 import type { Fault, Observation, ReconcileInput } from '../../observation';
-import { isKeptStopped, type Moving } from '../../reconcile/moves';
+import { isKeptStopped, isMoving } from '../../reconcile/moves';
 import { isChanging } from '../../reconcile/power';
 import type { Step } from '../../step';
 import { after } from '../after';
@@ -46,18 +46,18 @@ export function isMoveStep(step: Step): step is MoveStep {
 /** Does one step of a move and answers with what to look at next, as `perform`. */
 export async function performMove(c: Conductor, look: ReconcileInput, record: Instance, step: MoveStep): Promise<Next> {
   if (step.kind === 'record_move' || step.kind === 'record_move_claimed') return recordMove(c, look, record, step);
-  const { migration } = record;
-  if (migration === undefined) return undefined;
+  if (step.kind === 'finish_move') return finishMove(c, look, record, step);
+  if (!isMoving(record)) return undefined;
   const write = async (change: RecordChange, observed?: Observation) =>
     after(look, await writeRecord(c, record, change), observed);
-  const on: OnMoving = { c, look, moving: { ...record, migration }, write };
+  const on: OnMoving = { c, look, moving: record, write };
   return (ON_MOVING[step.kind] as PerformMove<MovingStep>)(on, step);
 }
 
 type Next = ReconcileInput | readonly ReconcileInput[] | undefined;
 
-/** Steps of a move that has begun. */
-type MovingStep = Exclude<MoveStep, { kind: 'record_move' | 'record_move_claimed' }>;
+/** Steps on the way. */
+type MovingStep = Exclude<MoveStep, { kind: 'record_move' | 'record_move_claimed' | 'finish_move' }>;
 
 interface OnMoving {
   readonly c: Conductor;
@@ -107,11 +107,6 @@ const ON_MOVING: { readonly [K in MovingStep['kind']]: PerformMove<Extract<Movin
       { kind: 'interrupted' },
     );
   },
-  async finish_move({ c, look, moving, write }, { isConfirmed }) {
-    if (!isConfirmed) await noteDoubt(c, look, 'destroy_owed', 'its source did not say that it is destroyed');
-    await releaseMigration(c, moving);
-    return write({ migration: undefined, dueAtMs: isChanging(moving.state) ? moving.dueAtMs : undefined });
-  },
   record_source_missing: ({ moving: { migration }, write }, { missingIn }) =>
     write({ migration: { ...migration, missingIn } }),
   async record_reverting({ c, look, moving, write }, { isDoubtful, asksSource, fault }) {
@@ -123,7 +118,7 @@ const ON_MOVING: { readonly [K in MovingStep['kind']]: PerformMove<Extract<Movin
   },
   ask_source: ({ c, look, moving }, { isOverdue }) => askSource(c, look, moving, isOverdue),
   async confirm_when_up({ c, look, moving, write }) {
-    const ends = await readEnds(c, moving);
+    const ends = await readEnds(c, moving.migration);
     if (!ends.isDestinationDown) return { ...look, observed: { kind: 'confirm_requested' } };
     if (!ends.isSourceDown) return { ...look, observed: { kind: 'host_down' } };
     return write({ dueAtMs: c.clock.now() + c.config.schedulingTimeoutMs });
@@ -168,8 +163,21 @@ function notReturned(message: string, isStopped: boolean): Fault {
   return isStopped ? { reason: 'not_started', message } : { reason: 'not_resized', message };
 }
 
+/** It rests on its host again, and nothing is left at its source. */
+async function finishMove(
+  c: Conductor,
+  look: ReconcileInput,
+  record: Instance,
+  { isConfirmed }: Extract<MoveStep, { kind: 'finish_move' }>,
+): Promise<ReconcileInput | undefined> {
+  if (!isConfirmed) await noteDoubt(c, look, 'destroy_owed', 'its source did not say that it is destroyed');
+  await releaseMigration(c, record);
+  const dueAtMs = isChanging(record.state) ? record.dueAtMs : undefined;
+  return after(look, await writeRecord(c, record, { migration: undefined, dueAtMs }), undefined);
+}
+
 /** Which hosts of a move are silent; one that is gone counts as that. */
-export async function readEnds(c: Conductor, { migration: { source, destination } }: Moving) {
+export async function readEnds(c: Conductor, { source, destination }: Migration) {
   const hosts = await c.placement.hosts([source.host, destination.host]);
   const isDown = (name: string) => hosts.find((host) => host.name === name)?.up !== true;
   return { isSourceDown: isDown(source.host), isDestinationDown: isDown(destination.host) };
@@ -179,7 +187,7 @@ export async function readEnds(c: Conductor, { migration: { source, destination 
 async function isOnlyAtDestination(c: Conductor, record: Moving): Promise<boolean> {
   const startedAtMs = record.attempts.at(-1)?.startedAtMs ?? 0;
   if (c.clock.now() - startedAtMs > ARRIVAL_TIMES * c.config.buildTimeoutMs) return false;
-  const { isSourceDown, isDestinationDown } = await readEnds(c, record);
+  const { isSourceDown, isDestinationDown } = await readEnds(c, record.migration);
   return isSourceDown && !isDestinationDown;
 }
 
@@ -335,7 +343,7 @@ async function askSource(
   record: Moving,
   isOverdue: boolean,
 ): Promise<ReconcileInput | readonly ReconcileInput[] | undefined> {
-  const { isSourceDown, isDestinationDown } = await readEnds(c, record);
+  const { isSourceDown, isDestinationDown } = await readEnds(c, record.migration);
   if (isDestinationDown) return recordReverting(c, look, record, record.fault);
   if (isSourceDown || isOverdue) return recordStaying(c, look, record);
   await orderAnswer(c, record);
