@@ -58,7 +58,7 @@ class ClientTest(unittest.TestCase):
         self.client.terminate(event.instance_uuid, wait=True, timeout=30)
 
     def operate(self, client, one, operation, expected, **options):
-        # Of the move before something may be left, of which no event tells the end.
+        # An earlier move may still be finishing, without an event.
         while client.instance(one).HasField("migration") and operation not in ("confirm", "revert"):
             time.sleep(0.05)
         done = client.operate_and_wait(one, operation, timeout=60, **options)
@@ -72,7 +72,7 @@ class ClientTest(unittest.TestCase):
             self.assertEqual(self.operate(self.client, one, operation, expected).host, event.host)
         self.operate(self.client, one, "shelve", "SHELVED_OFFLOADED")
         self.operate(self.client, one, "unshelve", "ACTIVE")
-        # What it was in between is not waited for: it is what it is now.
+        # Earlier states don't count: wait looks at the present one.
         with self.assertRaises(NotSettled):
             self.client.wait(one, ("STOPPED",), timeout=1)
         self.client.terminate(one, wait=True, timeout=30)

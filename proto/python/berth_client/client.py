@@ -75,7 +75,7 @@ class Client:
     def __init__(self, url, timeout=10, retry_for=30):
         self._connection = Connection(url, timeout, retry_for)
         self._retry_for = retry_for
-        # What `build` has asked for: its request, and until when no conductor may have it yet. Oldest first.
+        # Requests of `build`, with the time until which a conductor may not have them yet. Oldest first.
         self._asked = {}
         user = self._connection.user
         self.project = user.removeprefix("project.") if self._connection.is_tenant else None
@@ -161,7 +161,7 @@ class Client:
         request = conductor.OperateInstanceRequest(
             instance_uuid=instance_uuid,
             operation=f"INSTANCE_OPERATION_{operation.upper()}",
-            # Of what is seen now: a copy of the call that comes late changes nothing.
+            # The version seen now, so that a late copy of the call changes nothing.
             version=seen.version,
             resize_to=to,
             target_host=target_host,
