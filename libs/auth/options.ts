@@ -8,12 +8,12 @@ export const authOptions = {
     env: 'BERTH_PLACEMENT_AUTH',
     default: 'noauth',
     values: ['noauth', 'tokens', 'keystone'],
-    help: 'Who says who sends a request: the request itself (noauth, for development), a file of tokens, or Keystone.',
+    help: "Source of a sender's identity: the request itself (noauth, for development), a file of tokens, or Keystone.",
   }),
   noauthAnywhere: booleanOption({
     env: 'BERTH_PLACEMENT_NOAUTH_ANYWHERE',
     default: false,
-    help: 'Lets noauth listen beyond loopback: whoever reaches the port can then do everything.',
+    help: 'Lets noauth listen beyond loopback: anyone who reaches the port can then do everything.',
   }),
   tokensFile: stringOption({
     env: 'BERTH_PLACEMENT_TOKENS_FILE',
@@ -26,26 +26,26 @@ export const authOptions = {
     default: 1_000,
     min: 0,
     max: 600_000,
-    help: 'How long a change of the file of tokens may go unnoticed.',
+    help: 'Interval of checking the file of tokens for changes.',
   }),
   keystoneUrl: stringOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_URL',
     default: '',
     pattern: URL_PATTERN,
     range: 'http://... or https://...',
-    help: 'Where Keystone answers this service (keystone), with or without /v3 at its end.',
+    help: "Keystone's URL for this service (keystone), with or without /v3 at its end.",
   }),
   keystonePublicUrl: stringOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_PUBLIC_URL',
     default: '',
     pattern: URL_PATTERN,
     range: 'http://... or https://...',
-    help: 'Where clients without a good token are sent to (WWW-Authenticate); unset, the URL that this service uses.',
+    help: "Keystone's URL for clients without a valid token (WWW-Authenticate); by default that of this service.",
   }),
   keystoneUsername: stringOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_USERNAME',
     default: 'placement',
-    help: 'The user by which this service asks Keystone about tokens; it needs the role service or admin.',
+    help: 'The user as whom this service validates tokens with Keystone; it needs the role service or admin.',
   }),
   keystonePassword: stringOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_PASSWORD',
@@ -73,14 +73,14 @@ export const authOptions = {
     default: 300_000,
     min: 0,
     max: 3_600_000,
-    help: 'How long a good token is believed without asking again, but never beyond its expiry; a revoked one counts so long.',
+    help: 'Time for which a valid token is cached, at most until its expiry; a revoked one stays valid for as long.',
   }),
   keystoneRefusedCacheMs: durationOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_REFUSED_CACHE_MS',
     default: 10_000,
     min: 0,
     max: 600_000,
-    help: 'How long a token that Keystone refused, or refused credentials of this service, are refused without asking again.',
+    help: "Time for which a refused token, or this service's own refused credentials, are cached.",
   }),
   keystoneCachedTokens: intOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_CACHED_TOKENS',
@@ -88,7 +88,7 @@ export const authOptions = {
     min: 1,
     max: 1_000_000,
     unit: 'tokens',
-    help: 'Tokens that are remembered, good and refused ones each; the one used least recent is forgotten.',
+    help: 'Limit of cached tokens, for valid and refused ones each; the least recently used goes first.',
   }),
   keystoneMaxValidations: intOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_MAX_VALIDATIONS',
@@ -96,14 +96,14 @@ export const authOptions = {
     min: 1,
     max: 100_000,
     unit: 'tokens',
-    help: 'Tokens that may be with Keystone at once; requests with further ones are answered 503.',
+    help: 'Limit of concurrent token validations by Keystone; further requests are answered 503.',
   }),
   keystoneTimeoutMs: durationOption({
     env: 'BERTH_PLACEMENT_KEYSTONE_TIMEOUT_MS',
     default: 5_000,
     min: 50,
     max: 60_000,
-    help: 'How long Keystone may take over one call before the request is answered 503.',
+    help: 'Time limit of a call to Keystone; then the request is answered 503.',
   }),
 } as const;
 

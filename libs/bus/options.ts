@@ -10,7 +10,7 @@ export const busOptions = {
     min: 1,
     max: 10_000,
     unit: 'messages',
-    help: 'Messages that one consumer handles at once, where the service does not say otherwise.',
+    help: 'Messages that one consumer handles at once, unless the service has its own limit.',
   }),
   publishWindow: intOption({
     env: 'BERTH_BUS_PUBLISH_WINDOW',
@@ -55,7 +55,7 @@ export const busOptions = {
     default: 30_000,
     min: 100,
     max: 3_600_000,
-    help: 'Time limit of reaching the broker at the start of a process; for berth up, of the store too.',
+    help: 'Time limit of connecting to the broker at the start of a process; for berth up, to the store, too.',
   }),
   reconnectDelayMs: durationOption({
     env: 'BERTH_BUS_RECONNECT_DELAY_MS',
@@ -70,7 +70,7 @@ export const busOptions = {
     min: 1,
     max: 3_600,
     unit: 's',
-    help: 'The beat by which a dead connection is noticed, after two of them; a heartbeat in the URL goes first.',
+    help: 'Heartbeat interval; after two missed ones a connection counts as dead. A heartbeat in the URL takes precedence.',
   }),
   drainTimeoutMs: durationOption({
     env: 'BERTH_BUS_DRAIN_TIMEOUT_MS',

@@ -9,7 +9,7 @@ export const topOptions = {
     default: 'cell1',
     range: 'NAME or NAME=amqp://..., with commas between',
     secret: true,
-    help: 'The cells of the fleet, and where the broker of each is that has one of its own.',
+    help: "The cells of the fleet, with the broker's URL for a cell that has its own.",
   }),
 } as const;
 

@@ -9,7 +9,7 @@ export function usageOptions(prefix: string) {
       min: 1,
       max: 3_660,
       unit: 'days',
-      help: 'For how long it is remembered what projects held on each day (usage --since).',
+      help: "Days for which the projects' daily usage is kept (usage --since).",
     }),
     usageRecords: intOption({
       env: `${prefix}_USAGE_RECORDS`,
@@ -17,14 +17,14 @@ export function usageOptions(prefix: string) {
       min: 0,
       max: 3_000,
       unit: 'records',
-      help: 'How many ended holdings of each project usage is told by instance of; older ones are summed up by user and flavor.',
+      help: 'Ended allocations per project whose usage is kept by instance; older ones are summed up by user and flavor.',
     }),
     usageIntervalMs: durationOption({
       env: `${prefix}_USAGE_INTERVAL_MS`,
       default: 60_000,
       min: 100,
       max: 3_600_000,
-      help: 'How often a scheduler settles what projects held, and compares what they hold with their consumers.',
+      help: "Interval of accounting the projects' usage, and of comparing it with their consumers.",
     }),
   } as const;
 }

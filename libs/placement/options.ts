@@ -10,7 +10,7 @@ export const placementOptions = {
     default: 5_000,
     min: 100,
     max: 60_000,
-    help: 'How long the store may be silent before its connection counts as dead and operations fail.',
+    help: "Time limit of the store's silence; then its connection counts as dead and operations fail.",
   }),
   storeReplicas: intOption({
     env: 'BERTH_STORE_REPLICAS',
@@ -18,7 +18,7 @@ export const placementOptions = {
     min: 0,
     max: 8,
     unit: 'replicas',
-    help: 'How many replicas of the store must have a write before it counts as done; 0 does not wait for them.',
+    help: 'Replicas of the store that must have a write before it counts as done; 0 does not wait for them.',
   }),
   storeStreamLength: intOption({
     env: 'BERTH_STORE_STREAM_LENGTH',
@@ -26,7 +26,7 @@ export const placementOptions = {
     min: 1_000,
     max: 10_000_000,
     unit: 'changes',
-    help: 'About how many changes the store keeps for mirrors to catch up; one that is further behind takes a snapshot.',
+    help: 'Approximate number of changes that the store keeps for mirrors to catch up; a mirror further behind takes a snapshot.',
   }),
 } as const;
 

@@ -27,7 +27,7 @@ export const addressOptions = {
     default: DEFAULT_CELL,
     pattern: CELL_NAME,
     range: '1 to 40 letters, digits, _ -',
-    help: "The cell: a store's keys, a broker's queues, and who shares them. Commands that ask the top of a fleet say top.",
+    help: 'The cell, which prefixes keys of the store and queues of the broker: processes of one cell share them. Commands for the top of a fleet use top.',
   }),
 } as const;
 
@@ -64,7 +64,7 @@ export const processOptions = {
     default: `${hostname().split('.')[0] ?? 'host'}-${process.pid}`,
     pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
     range: 'letters, digits, . _ -',
-    help: 'Names this process among others of its kind, in logs, metrics and leases.',
+    help: 'Name of this process in logs, metrics and leases.',
   }),
   shutdownTimeoutMs: durationOption({
     env: 'BERTH_SHUTDOWN_TIMEOUT_MS',

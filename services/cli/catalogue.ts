@@ -44,7 +44,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'terminate',
-        description: 'Destroy instances and release what they hold.',
+        description: 'Destroy instances and release their claims.',
         load: async (context) =>
           (await import('#services/cli/commands/instance/terminate')).terminateCommand(context, 'terminate'),
       },
@@ -60,13 +60,13 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'verify-refusal',
-        description: 'Check a certificate of "no valid host" by the rows of the store alone, without the filters.',
+        description: 'Check a certificate of "no valid host" against the rows of the store, without the filters.',
         load: async (context) =>
           (await import('#services/cli/commands/build/verify-refusal')).verifyRefusalCommand(context),
       },
       {
         name: 'record',
-        description: 'Verify, export and import what schedulers recorded of their decisions (explain --at).',
+        description: "Verify, export and import the schedulers' records of their decisions (explain --at).",
         load: async (context) => (await import('#services/cli/commands/record/record')).recordCommand(context),
       },
       {
@@ -76,7 +76,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'group',
-        description: 'Server groups, for build --group: which instances belong together, or apart.',
+        description: 'Server groups, for build --group: instances to place together, or apart.',
         load: async (context) => (await import('#services/cli/commands/grouping/group')).groupCommand(context),
       },
       {
@@ -86,7 +86,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'events',
-        description: 'Follow what happens to instances, from now until Ctrl-C.',
+        description: 'Follow the events of instances until Ctrl-C.',
         load: async (context) => (await import('#services/cli/commands/instance/events')).eventsCommand(context),
       },
     ],
@@ -96,12 +96,12 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
     commands: [
       {
         name: 'provider',
-        description: 'See resource providers: their trees, what they have, how full they are.',
+        description: 'Show resource providers: their trees, inventories and usage.',
         load: async (context) => (await import('#services/cli/commands/provider/provider')).providerCommand(context),
       },
       {
         name: 'candidates',
-        description: 'List allocation candidates: which providers could take a request together. Nothing is claimed.',
+        description: 'List allocation candidates: sets of providers that can take a request. Nothing is claimed.',
         load: async (context) =>
           (await import('#services/cli/commands/provider/candidates')).candidatesCommand(context),
       },
@@ -113,7 +113,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'usage',
-        description: 'Sum up what a project holds, by type of consumer, or the usage of a provider.',
+        description: 'Show the usage of a project, by type of consumer, or of a provider.',
         load: async (context) => (await import('#services/cli/commands/provider/usage')).usageCommand(context),
       },
     ],
@@ -149,28 +149,27 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'aggregate',
-        description: 'Groups of hosts and facts about them: zones, racks, tenants, weights.',
+        description: 'Groups of hosts, with metadata: zones, racks, tenants, weights.',
         load: async (context) => (await import('#services/cli/commands/grouping/aggregate')).aggregateCommand(context),
       },
       {
         name: 'quota',
-        description: 'Limit what projects hold, by resource class and instances; every claim checks it.',
+        description: 'Limits of projects, by resource class and instances; every claim checks them.',
         load: async (context) => (await import('#services/cli/commands/quota')).quotaCommand(context),
       },
       {
         name: 'capacity',
-        description: 'Say how many more hosts would serve what waits.',
+        description: 'Estimate how many more hosts would serve waiting instances.',
         load: async (context) => (await import('#services/cli/commands/host/capacity')).capacityCommand(context),
       },
       {
         name: 'rehearse',
-        description:
-          'Rehearse an operation on a fork of the fleet: how long, what moves, what is refused. Changes nothing.',
+        description: 'Rehearse an operation on a copy of the fleet: duration, moves, refusals. Changes nothing.',
         load: async (context) => (await import('#services/cli/commands/rehearse/rehearse')).rehearseCommand(context),
       },
       {
         name: 'audit',
-        description: 'Show what is in doubt: since when, by whose report, and what can be done.',
+        description: 'List doubts, which Berth does not act on: their age, source and possible actions.',
         load: async (context) => (await import('#services/cli/commands/audit')).auditCommand(context),
       },
       {
@@ -205,7 +204,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'config',
-        description: 'List every setting: default, range, unit, help, and what it is now. Secrets are hidden.',
+        description: 'List every setting: default, range, unit, help and present value. Secrets are hidden.',
         load: async (context) => (await import('#services/cli/commands/service/config')).configCommand(context),
       },
       {
@@ -215,7 +214,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'completion',
-        description: 'Print a completion script of a shell: commands, flags, hosts and instances.',
+        description: 'Print a completion script for a shell: commands, flags, hosts and instances.',
         load: async (context) =>
           (await import('#services/cli/commands/completion/completion')).completionCommand(context),
       },
@@ -243,7 +242,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
     commands: [
       {
         name: 'scheduler',
-        description: 'Run a scheduler: finds a host for each instance, claims it, and says why when there is none.',
+        description: 'Run a scheduler: finds a host for each instance and claims it, or explains why there is none.',
         load: async (context) => runs(context, (await import('#services/scheduler/main')).scheduler),
       },
       {
@@ -255,7 +254,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       {
         name: 'compute-agent',
         description:
-          'Run a compute agent: builds instances on its host (or on many fake hosts) and reports what it has.',
+          'Run a compute agent: builds instances on its host (or on many fake hosts) and reports its resources.',
         load: async (context) => runs(context, (await import('#services/compute-agent/main')).computeAgent),
       },
       {
@@ -284,7 +283,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       {
         name: 'top-conductor',
         description:
-          'Run a conductor of the top: takes build requests for the fleet, gives each to a cell, follows what becomes of it.',
+          'Run a conductor of the top: takes build requests for the fleet, gives each to a cell, tracks it there.',
         load: async (context) => runs(context, (await import('#services/top-conductor/main')).topConductor),
       },
     ],

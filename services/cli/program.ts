@@ -42,7 +42,7 @@ async function createProgram(context: Context, args: readonly string[]): Promise
     .description('Berth places workloads on hosts: a placement and scheduling service.')
     .version(berthVersion(), '-V, --version', 'print the version')
     .option('--context <name>', "use the settings of this context: 'berth context --help'")
-    .option('--no-pager', 'print long answers as they are, instead of by $PAGER')
+    .option('--no-pager', 'print long answers directly instead of through $PAGER')
     .addHelpText('after', "\nStart with 'berth demo'. Each command's --help has examples and exit codes.");
   const named = args.find((arg) => !arg.startsWith('-'));
   for (const { heading, commands } of CATALOGUE) {

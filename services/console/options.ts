@@ -36,12 +36,12 @@ export const consoleOptions = {
   proxies: listOption({
     env: 'BERTH_CONSOLE_PROXIES',
     default: [],
-    help: 'Addresses or networks of proxies before the console, such as 10.0.0.0/8: what they say of the sender is believed.',
+    help: 'Addresses or networks of proxies in front of the console, such as 10.0.0.0/8, whose forwarding headers are trusted.',
   }),
   secureCookies: booleanOption({
     env: 'BERTH_CONSOLE_SECURE_COOKIES',
     default: false,
-    help: 'Marks cookies Secure although the console serves HTTP: for a proxy before it that serves HTTPS.',
+    help: 'Marks cookies Secure although the console serves HTTP: for a proxy in front of it that serves HTTPS.',
   }),
   actRoles: listOption({
     env: 'BERTH_CONSOLE_ACT_ROLES',
@@ -58,7 +58,7 @@ export const consoleOptions = {
     default: 10_000,
     min: 100,
     max: 600_000,
-    help: 'Between two points of the history that the console keeps while it runs.',
+    help: 'Interval of the points of history that the console keeps while it runs.',
   }),
   historyPoints: intOption({
     env: 'BERTH_CONSOLE_HISTORY_POINTS',

@@ -44,7 +44,7 @@ export const novaOptions = {
   topic: stringOption({
     env: 'BERTH_NOVA_TOPIC',
     default: 'scheduler',
-    help: 'The topic of the scheduler. Another one is for trying beside the stock scheduler.',
+    help: 'The topic of the scheduler. Use another one to try Berth beside the stock scheduler.',
   }),
   host: stringOption({
     env: 'BERTH_NOVA_HOST',
@@ -67,7 +67,7 @@ export const novaOptions = {
     default: 30_000,
     min: 100,
     max: 600_000,
-    help: "How long a shadow waits for the stock scheduler's claim.",
+    help: "Time for which a shadow waits for the stock scheduler's claim.",
   }),
   shadowKept: intOption({
     env: 'BERTH_NOVA_SHADOW_KEPT',
@@ -75,7 +75,7 @@ export const novaOptions = {
     min: 0,
     max: 100_000,
     unit: 'instances',
-    help: 'How many of the last differences a shadow keeps for its report, about 1 kB each.',
+    help: 'Number of recent differences that a shadow keeps for its report, about 1 kB each.',
   }),
   fallbackTopic: stringOption({
     env: 'BERTH_NOVA_FALLBACK_TOPIC',
@@ -88,7 +88,7 @@ export const novaOptions = {
     min: 1,
     max: 1_000,
     unit: 'calls',
-    help: 'Calls that are worked on at once.',
+    help: 'Calls handled at once.',
   }),
   maxMessageBytes: intOption({
     env: 'BERTH_NOVA_MAX_MESSAGE_BYTES',
@@ -125,7 +125,7 @@ export const novaOptions = {
     default: '',
     pattern: HTTP_URL,
     range: 'http://... or https://...',
-    help: "Keystone, for a token with which Nova's API is asked.",
+    help: "Keystone's URL, for a token for Nova's API.",
   }),
   keystoneUsername: stringOption({
     env: 'BERTH_NOVA_KEYSTONE_USERNAME',
@@ -158,26 +158,26 @@ export const novaOptions = {
     default: 10_000,
     min: 50,
     max: 60_000,
-    help: 'How long Keystone may take over one call.',
+    help: 'Time limit of a call to Keystone.',
   }),
   keystoneRefusedCacheMs: durationOption({
     env: 'BERTH_NOVA_KEYSTONE_REFUSED_CACHE_MS',
     default: 10_000,
     min: 0,
     max: 600_000,
-    help: 'How long refused credentials are not sent again, because Keystone may lock the user out.',
+    help: 'Time for which refused credentials are not sent again: Keystone may lock the user out.',
   }),
   apiTimeoutMs: durationOption({
     env: 'BERTH_NOVA_API_TIMEOUT_MS',
     default: 60_000,
     min: 100,
     max: 600_000,
-    help: "How long Nova's API may take over one kind of facts, all pages together.",
+    help: "Time limit of reading one kind of facts from Nova's API, all pages together.",
   }),
   cells: listOption({
     env: 'BERTH_NOVA_CELLS',
     default: [],
-    help: "Cells of hosts, which Nova's API does not tell but its database does (nova-manage cell_v2 list_cells): UUID for all hosts, or UUID=HOST and UUID=PREFIX*, the first that matches.",
+    help: "Cells of hosts, which only Nova's database has (nova-manage cell_v2 list_cells): UUID for all hosts, or UUID=HOST and UUID=PREFIX*, the first that matches.",
   }),
   placementUrl: stringOption({
     env: 'BERTH_NOVA_PLACEMENT_URL',
@@ -197,7 +197,7 @@ export const novaOptions = {
     default: 30_000,
     min: 100,
     max: 600_000,
-    help: 'How long that Placement may take over one request.',
+    help: 'Time limit of a request to that Placement.',
   }),
   databaseUrl: stringOption({
     env: 'BERTH_NOVA_DATABASE_URL',
@@ -207,29 +207,29 @@ export const novaOptions = {
     secret: true,
     help: "Nova's API database, for cells, NUMA nodes and PCI devices; cells are found through it. Its user needs SELECT only, there and in the cells' databases, and the package mysql2.",
   }),
-  servicesIntervalMs: interval('SERVICES', 5_000, 'How often services are read: up, down, disabled.'),
-  nodesIntervalMs: interval('NODES', 30_000, 'How often compute nodes are read.'),
+  servicesIntervalMs: interval('SERVICES', 5_000, 'Interval of reading services: up, down, disabled.'),
+  nodesIntervalMs: interval('NODES', 30_000, 'Interval of reading compute nodes.'),
   aggregatesIntervalMs: interval(
     'AGGREGATES',
     30_000,
-    'How often host aggregates are read; changes come by fanout, too.',
+    'Interval of reading host aggregates; changes also arrive by fanout.',
   ),
   instancesIntervalMs: interval(
     'INSTANCES',
     600_000,
-    'How often instances by host are read, which is much work for Nova; changes come by fanout and by allocations. 0: once.',
+    'Interval of reading instances by host, which is much work for Nova; changes also arrive by fanout and allocations. 0: once.',
   ),
   hardwareIntervalMs: interval(
     'HARDWARE',
     10_000,
-    "How often the cells' databases are read: nodes that changed. It happens before each request that needs hardware, too.",
+    "Interval of reading changed nodes from the cells' databases; also read before each request that needs hardware.",
   ),
   factsMaxAgeMs: durationOption({
     env: 'BERTH_NOVA_FACTS_MAX_AGE_MS',
     default: 120_000,
     min: 1_000,
     max: 86_400_000,
-    help: "Decisions on services or nodes that were read longer ago say so, in the log and in a fault's reason.",
+    help: "Age of services or nodes above which decisions mention it, in the log and in a fault's reason.",
   }),
   release: intOption({
     env: 'BERTH_NOVA_RELEASE',
@@ -237,7 +237,7 @@ export const novaOptions = {
     min: 26,
     max: 33,
     unit: 'major release',
-    help: 'The oldest Nova on compute nodes: traits that it does not report are not asked for.',
+    help: 'The oldest Nova release on compute nodes: traits that it does not report are not required.',
   }),
   filters: listOption({
     env: 'BERTH_NOVA_FILTERS',
@@ -263,12 +263,12 @@ export const novaOptions = {
   imageIsolationNamespace: stringOption({
     env: 'BERTH_NOVA_IMAGE_ISOLATION_NAMESPACE',
     default: '',
-    help: 'For AggregateImagePropertiesIsolation: the part of the names that counts, empty for all (aggregate_image_properties_isolation_namespace).',
+    help: 'For AggregateImagePropertiesIsolation: namespace of the names that are compared, empty for all (aggregate_image_properties_isolation_namespace).',
   }),
   imageIsolationSeparator: stringOption({
     env: 'BERTH_NOVA_IMAGE_ISOLATION_SEPARATOR',
     default: '.',
-    help: 'For AggregateImagePropertiesIsolation: what stands between namespace and name (aggregate_image_properties_isolation_separator).',
+    help: 'For AggregateImagePropertiesIsolation: separator of namespace and name (aggregate_image_properties_isolation_separator).',
   }),
   maxInstancesPerHost: intOption({
     env: 'BERTH_NOVA_MAX_INSTANCES_PER_HOST',
@@ -289,7 +289,7 @@ export const novaOptions = {
   defaultAvailabilityZone: stringOption({
     env: 'BERTH_NOVA_DEFAULT_AVAILABILITY_ZONE',
     default: 'nova',
-    help: 'The zone of hosts that no aggregate puts into one (default_availability_zone).',
+    help: 'The zone of hosts without one in any aggregate (default_availability_zone).',
   }),
   hostSubsetSize: intOption({
     env: 'BERTH_NOVA_HOST_SUBSET_SIZE',
@@ -297,7 +297,7 @@ export const novaOptions = {
     min: 1,
     max: 1_000,
     unit: 'hosts',
-    help: 'Of how many of the best hosts one is drawn (host_subset_size).',
+    help: 'Number of the best hosts of which one is drawn (host_subset_size).',
   }),
   shuffleBestSameWeighedHosts: booleanOption({
     env: 'BERTH_NOVA_SHUFFLE_BEST_SAME_WEIGHED_HOSTS',
@@ -315,7 +315,7 @@ export const novaOptions = {
     min: 1_000,
     max: 10_000_000,
     unit: 'steps',
-    help: 'How long one request is searched for, in providers tried: about half a second for the default. Hosts found until then are used.',
+    help: 'Limit of the search for one request, in providers tried: about half a second for the default. Hosts found so far are used.',
   }),
   maxRequestGroups: intOption({
     env: 'BERTH_NOVA_MAX_REQUEST_GROUPS',
@@ -339,7 +339,7 @@ export const novaOptions = {
     min: 0,
     max: 1_000_000,
     unit: 'decisions',
-    help: "How many of the last decisions the store keeps for explain --instance, those of Berth's schedulers among them: BERTH_SCHEDULER_KEPT_DECISIONS.",
+    help: "Number of recent decisions that the store keeps for explain --instance, including those of Berth's schedulers: as BERTH_SCHEDULER_KEPT_DECISIONS.",
   }),
   claimAttempts: intOption({
     env: 'BERTH_NOVA_CLAIM_ATTEMPTS',
@@ -347,19 +347,19 @@ export const novaOptions = {
     min: 1,
     max: 1_000,
     unit: 'decisions',
-    help: 'How often a request is decided again when others took the hosts first.',
+    help: 'Limit of repeated decisions when other requests took the hosts first.',
   }),
   catchUpMs: durationOption({
     env: 'BERTH_NOVA_CATCH_UP_MS',
     default: 5_000,
     min: 10,
     max: 60_000,
-    help: 'How long a decision waits until it sees what a refused claim ran into.',
+    help: 'Time limit of waiting until the mirror has the change that refused a claim.',
   }),
   fallbackPcpuQuery: booleanOption({
     env: 'BERTH_NOVA_FALLBACK_PCPU_QUERY',
     default: true,
-    help: 'Whether pinned processors may be VCPU of hosts that report no PCPU (not disable_fallback_pcpu_query).',
+    help: 'Lets pinned processors be VCPU on hosts without PCPU (not disable_fallback_pcpu_query).',
   }),
   limitTenantsToPlacementAggregate: booleanOption({
     env: 'BERTH_NOVA_LIMIT_TENANTS_TO_PLACEMENT_AGGREGATE',

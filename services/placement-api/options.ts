@@ -35,7 +35,7 @@ export const placementApiOptions = {
   trustedProxies: listOption({
     env: 'BERTH_PLACEMENT_TRUSTED_PROXIES',
     default: [],
-    help: 'Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host are believed.',
+    help: 'Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host are trusted.',
   }),
   tlsCertFile: stringOption({
     env: 'BERTH_PLACEMENT_TLS_CERT_FILE',
@@ -90,7 +90,7 @@ export const placementApiOptions = {
     default: 600_000,
     min: 1_000,
     max: 86_400_000,
-    help: 'How long an allocation candidate may be claimed by its id (Berth-Candidate-Ids).',
+    help: 'Time for which an allocation candidate may be claimed by its id (Berth-Candidate-Ids).',
   }),
   maxKeptCandidates: intOption({
     env: 'BERTH_PLACEMENT_MAX_KEPT_CANDIDATES',

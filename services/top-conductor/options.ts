@@ -18,7 +18,7 @@ export const topConductorOptions = {
     default: 60_000,
     min: 100,
     max: 900_000,
-    help: "How long a request is tried while the top's store is away, before it goes to the end of its queue.",
+    help: "Time for which a request is retried while the top's store is away; then it goes to the end of its queue.",
   }),
   numAlternates: intOption({
     env: 'BERTH_TOP_CONDUCTOR_ALTERNATES',

@@ -41,7 +41,7 @@ export const topSchedulerOptions = {
     min: 1,
     max: 10_000,
     unit: 'requests',
-    help: 'Requests that one top scheduler has in hand at once.',
+    help: 'Limit of the requests that one top scheduler handles at once.',
   }),
 } as const;
 

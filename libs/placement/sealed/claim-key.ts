@@ -19,7 +19,7 @@ export const claimTtlOption = durationOption({
   default: 86_400_000,
   min: 60_000,
   max: 2_592_000_000,
-  help: 'How long an alternate may be claimed after it was selected; later, destinations are selected again.',
+  help: 'Time for which an alternate may be claimed after its selection; later, destinations are selected again.',
 });
 
 /** The keys of a cell, so that what one cell has sealed can't be claimed in another, though their hosts have equal uuids. */

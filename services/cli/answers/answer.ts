@@ -33,7 +33,7 @@ export function answerCommand(name: string) {
 /** Adds the flags of an answer to a command with others. */
 export function addAnswerFlags<Args extends unknown[], Flags extends OptionValues>(command: Command<Args, Flags>) {
   return command
-    .addOption(new Option('-o, --output <form>', 'how').choices(FORMS).default('table' as const))
+    .addOption(new Option('-o, --output <form>', 'output format').choices(FORMS).default('table' as const))
     .option('--json', 'print one JSON value: --output json', false);
 }
 

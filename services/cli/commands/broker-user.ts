@@ -51,7 +51,7 @@ export function agentCommand(context: Context): CommandUnknownOpts {
 /** `berth project credentials`: a tenant's user on the broker. */
 export function projectCommand(context: Context): CommandUnknownOpts {
   const credentials = new Command('credentials')
-    .argument('<project>', 'the project that it may act for')
+    .argument('<project>', 'the project that the user acts for')
     .option('--revoke', 'remove the user instead, and close its connections', false)
     .option('--json', 'print one JSON value', false);
   addSettingFlags(credentials, brokerSettings).action((projectId, flags) =>

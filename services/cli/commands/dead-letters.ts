@@ -47,9 +47,7 @@ function listCommand(context: Context): CommandUnknownOpts {
 
 function requeueCommand(context: Context): CommandUnknownOpts {
   const command = new Command('requeue')
-    .description(
-      'Send dead letters to the queues they came from, after what was wrong has been mended. Those that expired stay.',
-    )
+    .description('Send dead letters back to their queues, once the cause is repaired. Expired ones stay.')
     .option('--id <message>', 'only this message')
     .option('--reason <reason>', 'only those with this reason')
     .option('--limit <n>', 'look at no more than this many', wholeFrom(1), 100)

@@ -27,7 +27,7 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     .option('--failure-rate <share>', 'share of build attempts that fail, 0 to 1', share, 0.1)
     .option('--schedulers <n>', 'schedulers', wholeFrom(1), 2)
     .option('--conductors <n>', 'conductors', wholeFrom(1), 2)
-    .option('--seed <n>', 'the same seed asks for the same builds', wholeFrom(0), 1)
+    .option('--seed <n>', 'random seed: equal seeds request equal builds', wholeFrom(0), 1)
     .option('--console', 'build and terminate until Ctrl-C, with a console at a printed address', false)
     .option('--json', 'print the outcome as one JSON value, on the last line', false)
     .addOption(

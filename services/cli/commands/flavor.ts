@@ -24,7 +24,7 @@ export const flavorCommand = noun('flavor', [
         .option('--disk-gb <n>', 'disk, GiB', amount)
         .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass))
         .addOption(repeatable('--extra-spec <key=value>', 'an extra spec, as in Nova', keyAndValue))
-        .option('--description <text>', 'for people', ''),
+        .option('--description <text>', 'description', ''),
     call(client, flags, name) {
       const { extraSpec, description } = flags;
       const content = { description, resources: resourcesOf(flags), extraSpecs: Object.fromEntries(extraSpec) };
@@ -79,7 +79,7 @@ export const flavorCommand = noun('flavor', [
       command
         .argument('<name>', 'flavor', flavorName)
         .addOption(repeatable('--extra-spec <key=value>', 'an extra spec, as in Nova', keyAndValue))
-        .option('--description <text>', 'for people'),
+        .option('--description <text>', 'description'),
     async call(client, { extraSpec, description }, name) {
       if (extraSpec.length === 0 && description === undefined) {
         throw usageError('there is nothing to set', 'say --extra-spec key=value or --description');

@@ -27,7 +27,7 @@ const listing = {
 
 function showCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show')
-    .description("Show a project's limits and what it holds; a tenant's own unless another is named.")
+    .description("Show a project's limits and use; a tenant's own by default.")
     .option('--project <id>', 'of this project');
   useClient(context, command, (client, flags) => {
     const projectId = flags.project ?? ownProject(context, command);
@@ -53,7 +53,7 @@ function showCommand(context: Context): CommandUnknownOpts {
 
 function listCommand(context: Context): CommandUnknownOpts {
   const command = listingCommand('list', listing)
-    .description('List the limits of projects and what they hold, and the default limits.')
+    .description('List the limits and use of projects, and the default limits.')
     .option('--project <id>', 'of this project only');
   useClient(context, command, (client, flags) =>
     showAnswer(context, flags, async () => {
@@ -84,11 +84,11 @@ const setCommand = changes({
         repeatable('--limit <CLASS=N>', 'a limit on a resource class or on instances; -1 is none', limitOfClass),
       )
       .addOption(
-        repeatable('--borrow-limit <CLASS=N>', 'how far above its limit it may go in its cohort', borrowOfClass),
+        repeatable('--borrow-limit <CLASS=N>', 'how much it may borrow from its cohort above its limit', borrowOfClass),
       )
-      .addOption(repeatable('--lend-limit <CLASS=N>', 'how much of its limit it lends in its cohort', borrowOfClass))
-      .option('--cohort <name>', 'the projects with which it lends and borrows')
-      .option('--no-cohort', 'leaves its cohort'),
+      .addOption(repeatable('--lend-limit <CLASS=N>', 'how much of its limit it lends to its cohort', borrowOfClass))
+      .option('--cohort <name>', 'a cohort, whose projects lend each other unused quota')
+      .option('--no-cohort', 'leave its cohort'),
   async call(client, flags) {
     const { project, default: isDefault, limit, borrowLimit, lendLimit, cohort } = flags;
     const projectId = subjectOf(project, isDefault);
@@ -120,7 +120,7 @@ const setCommand = changes({
 
 const unsetCommand = changes({
   name: 'unset',
-  does: "Take limits away, so that the default's hold; without a class, all of them.",
+  does: 'Remove limits, so that the defaults apply; without a class, all of them.',
   takes: (command: Command) => addSubject(command).argument('[classes...]', 'resource classes, or instances'),
   call: async (client, { project, default: isDefault }, classes) =>
     client.unsetQuota(subjectOf(project, isDefault), classes),
@@ -134,7 +134,7 @@ export const quotaCommand = noun('quota', [showCommand, listCommand, setCommand,
 function addSubject<Args extends unknown[]>(command: Command<Args>) {
   return command
     .option('--project <id>', 'of this project')
-    .option('--default', 'of all projects that have none', false);
+    .option('--default', 'the default, for projects without a limit', false);
 }
 
 /** @throws BerthError `invalid_argument / usage` unless exactly one of the two is given. */

@@ -31,22 +31,26 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
     .addOption(repeatable('--empty <host>', 'move every instance off this host', (text) => text))
     .option('--empty-rack <rack>', 'move every instance off this rack (as --empty-in rack=RACK)')
     .addOption(
-      repeatable('--empty-in <NAME=VALUE>', 'move every instance off the hosts whose aggregates say so', keyAndValue),
+      repeatable(
+        '--empty-in <NAME=VALUE>',
+        'move every instance off the hosts of aggregates with this metadata',
+        keyAndValue,
+      ),
     )
-    .addOption(repeatable('--admit <CLASS=N>', 'make room on one host for a request of this size', amountOfClass))
-    .option('--admit-flavor <name>', 'for one of this flavor, instead of amounts', flavorName)
-    .addOption(repeatable('--admit-trait <NAME>', 'that request needs this trait', traitName))
-    .option('--admit-zone <name>', 'and this availability zone')
-    .option('--admit-project <id>', 'and is of this project', 'default')
-    .option('--even-out', 'bring the fullest and the emptiest hosts closer', false)
+    .addOption(repeatable('--admit <CLASS=N>', 'free capacity on one host for a request of this size', amountOfClass))
+    .option('--admit-flavor <name>', 'free capacity for this flavor, instead of amounts', flavorName)
+    .addOption(repeatable('--admit-trait <NAME>', 'a trait that the request needs', traitName))
+    .option('--admit-zone <name>', 'the availability zone that it needs')
+    .option('--admit-project <id>', 'the project of the request', 'default')
+    .option('--even-out', 'even out the use of the fullest and the emptiest hosts', false)
     .option(
       '--defragment <moves>',
-      'make room for more instances of the present sizes, with at most this many moves',
+      'free capacity for more instances of the present sizes, with at most this many moves',
       amount,
     )
     .option('--cold', 'stop, move and start instead of moving live; undoing a failed plan succeeds more often', false)
     .option('--parallel <n>', 'instances to move at once', amount, 4)
-    .option('--timeout <seconds>', 'how long one move may take', amount, 600)
+    .option('--timeout <seconds>', 'time limit for one move', amount, 600)
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, options) => {
     const { plan: isPlan, apply: isApply, undo: isUndo, cold, parallel, timeout, json } = options;

@@ -23,8 +23,8 @@ const PRINTED_LINES = 60;
 export function topCommand(context: Context): CommandUnknownOpts {
   const command = new Command('top')
     .addOption(new Option('--sort <by>', 'how hosts are sorted').choices(SORTINGS).default('use' as const))
-    .option('--interval <seconds>', 'between two looks', wholeFrom(1), 2)
-    .option('--once', 'print once and end, as it does without a terminal', false);
+    .option('--interval <seconds>', 'seconds between updates', wholeFrom(1), 2)
+    .option('--once', 'print once and end; the default without a terminal', false);
   useClient(context, command, async (client, { sort, interval, once }) => {
     if (once || !context.terminal.screen) {
       const moment = { hosts: await client.hosts(), events: [], windowMs: WINDOW_MS };

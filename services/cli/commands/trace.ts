@@ -37,10 +37,10 @@ function replayCommand(context: Context): CommandUnknownOpts {
     .argument('<file>', '.csv or .csv.gz with vmId, tenantId, cores, ram, starttime, endtime (in days)')
     .option(
       '--hosts <n>',
-      "fake hosts; when not given, a tenth more than the trace's peak fills without gaps, which may not be enough",
+      "fake hosts; by default a tenth more than the trace's peak needs without gaps, which may not be enough",
       wholeFrom(1),
     )
-    .option('--shape <cores/ram>', "what each fake host has, in the trace's units", coresAndRam, {
+    .option('--shape <cores/ram>', "size of each fake host, in the trace's units", coresAndRam, {
       cores: 9600,
       ram: 2250,
     })

@@ -57,14 +57,14 @@ export const importOptions = {
     default: 2_000,
     min: 100,
     max: 3_600_000,
-    help: 'With --follow: pause between two readings of what changed at the source.',
+    help: "With --follow: pause between two reads of the source's changes.",
   }),
   sweepMs: durationOption({
     env: 'BERTH_IMPORT_SWEEP_MS',
     default: 60_000,
     min: 1_000,
     max: 86_400_000,
-    help: 'With --follow: time in which the allocations of all providers are compared once, changed or not; deletions that change no generation are seen then.',
+    help: 'With --follow: time in which the allocations of all providers are compared once, changed or not: it finds deletions that change no generation.',
   }),
   rate: intOption({
     env: 'BERTH_IMPORT_RATE',
@@ -72,6 +72,6 @@ export const importOptions = {
     min: 1,
     max: 10_000,
     unit: 'requests/s',
-    help: 'The most requests a second to each side; a Placement that serves a cloud meanwhile wants few.',
+    help: 'Limit of requests a second to each side; keep it low for a Placement that serves a cloud meanwhile.',
   }),
 } as const;

@@ -43,8 +43,8 @@ export function listingCommand<T>(name: string, { sorts = {} }: Pick<Listing<T>,
   const by = new Option('--sort-by <what>', "age: the youngest first; else in the service's order");
   return answerCommand(name)
     .addOption(by.choices(['name', ...Object.keys(sorts)]))
-    .option('--reverse', 'the other way round', false)
-    .option('--watch', 'again every two seconds, until Ctrl-C', false);
+    .option('--reverse', 'reverse the order', false)
+    .option('--watch', 'repeat every two seconds, until Ctrl-C', false);
 }
 
 /** Reads items and shows them in the form of the flags, once or repeatedly; returns the last ones. */

@@ -16,7 +16,7 @@ export const buildApiOptions = {
     min: 1,
     max: 10_000,
     unit: 'requests',
-    help: "One project's part of them.",
+    help: "One project's share of that limit.",
   }),
   maxEventStreams: intOption({
     env: 'BERTH_PLACEMENT_MAX_EVENT_STREAMS',
@@ -32,14 +32,14 @@ export const buildApiOptions = {
     min: 1,
     max: 10_000,
     unit: 'streams',
-    help: "One project's part of them.",
+    help: "One project's share of that limit.",
   }),
   acceptTimeoutMs: durationOption({
     env: 'BERTH_PLACEMENT_ACCEPT_TIMEOUT_MS',
     default: 5_000,
     min: 10,
     max: 60_000,
-    help: 'How long a build waits for a conductor to record or refuse it; then it is answered as queued.',
+    help: "Time limit of a conductor's answer to a build; then it is answered as queued.",
   }),
 } as const;
 

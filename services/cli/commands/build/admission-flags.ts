@@ -7,10 +7,10 @@ import { usageError } from '../../failure';
 /** Adds the flags for waiting, preemption and lifetime of a request. */
 export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
-    .optionsGroup('When there is no room, and for how long:')
+    .optionsGroup('Waiting, preemption and lifetime:')
     .option('--wait-for-capacity <time>', 'wait, PENDING, instead of ending in ERROR; such as 10m', duration)
-    .option('--priority <n>', `who comes first, from -${MAX_PRIORITY} to ${MAX_PRIORITY}; 0 if not given`, asPriority)
-    .option('--preempt', 'while it waits, replace instances of a lower priority', false)
+    .option('--priority <n>', `-${MAX_PRIORITY} to ${MAX_PRIORITY}, higher is served first; default 0`, asPriority)
+    .option('--preempt', 'while it waits, preempt instances of lower priority', false)
     .option('--protect', 'never preempt it', false)
     .option('--requeue', 'when preempted, wait again instead of ending', false)
     .option('--time-limit <time>', 'terminate it this long after it is ACTIVE, such as 1h', duration)
@@ -23,7 +23,7 @@ export function addAdmissionFlags<A extends unknown[], O extends OptionValues>(c
     .addOption(
       new Option(
         '--confirm <whom>',
-        'ask the host before it is selected: one that refuses or is silent costs the next host, not an attempt',
+        'ask the host before it is selected; after a refusal or silence the next host is asked',
       ).choices(['host'] as const),
     );
 }

@@ -16,13 +16,13 @@ import { ended, requested } from './show-outcome';
 /** `berth build`: requests instances; with --wait, prints their outcome. */
 export function buildCommand(context: Context): CommandUnknownOpts {
   const asking = addAdmissionFlags(addRequestFlags(new Command('build')))
-    .optionsGroup('How many, and what to wait for:')
+    .optionsGroup('Count, name and waiting:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
     .option('--min-count <n>', 'a gang: at least this many of --count become ACTIVE, or none stays', amount)
-    .option('--name <name>', 'for people; with --count they are called name-1, name-2, ...', 'instance')
+    .option('--name <name>', 'name; with --count: name-1, name-2, ...', 'instance')
     .addOption(repeatable('--host <name>', 'only on this host', hostName))
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
-    .option('--timeout <seconds>', 'how long --wait waits', amount, 300);
+    .option('--timeout <seconds>', 'time limit of --wait', amount, 300);
   const command = addAnswerFlags(asking);
   addSettingFlags(command, clientSettings).action(async (flags) => {
     const { host, count, minCount, name, wait, timeout } = flags;

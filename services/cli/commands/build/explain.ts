@@ -26,26 +26,18 @@ import { showDiagnosis, showHosts, showRoomCosts, showZones } from './show-expla
 /** `berth explain`: a decision as a dry run, with the reasons of every refusal. */
 export function explainCommand(context: Context): CommandUnknownOpts {
   const asking = addRequestFlags(new Command('explain'))
-    .optionsGroup('What to explain:')
-    .option('--instance <instance>', `instead of a request: why this instance is where it is; ${NAMED}`)
-    .option(
-      '--request <id>',
-      "instead: what was decided last for a request, Nova's by its req-... among them",
-      requestId,
-    )
-    .option('--host <name>', 'why, or why not, this host', '')
+    .optionsGroup('Subject:')
+    .option('--instance <instance>', `the placement of this instance instead of a request; ${NAMED}`)
+    .option('--request <id>', "the last decision for this request instead; also Nova's, by req-...", requestId)
+    .option('--host <name>', 'explain this host only', '')
     .option('--limit <n>', 'best hosts to list', amount, 10)
-    .option('--priority <n>', 'with --preempt: its priority', asPriority, 0)
-    .option('--preempt', 'when no host fits: the instances that it would replace', false)
-    .option('--certificate <file>', 'when no host fits: write why each is refused, for berth verify-refusal')
+    .option('--priority <n>', 'its priority, with --preempt', asPriority, 0)
+    .option('--preempt', 'if no host fits: the instances that it would preempt', false)
+    .option('--certificate <file>', 'if no host fits: write the reason for each host, for berth verify-refusal')
     .optionsGroup('From a record of decisions (berth record):')
-    .option(
-      '--at <moment>',
-      'with --instance or --request: the last decision by this time or revision, made again',
-      moment,
-    )
+    .option('--at <moment>', 'with --instance or --request: replay the last decision by this time or revision', moment)
     .addOption(repeatable('--with <change>', `and how it would have been: ${WHAT_IF_FORMS}`, (text) => text))
-    .option('--horizon <n>', 'with --with: look at so many later decisions', amount, 10_000);
+    .option('--horizon <n>', 'with --with: number of later decisions to replay', amount, 10_000);
   const command = addAnswerFlags(asking);
   const settings = { ...RECORD_SETTINGS, tables: { ...clientSettings.tables, ...RECORD_TABLES } };
   addSettingFlags(command, settings).action(async (flags) => {

@@ -17,7 +17,7 @@ const IMAGE_PROPERTIES: readonly string[] = ['hw_architecture', 'img_hv_type', '
 /** Adds the flags of a request spec, for `build` and `explain`. */
 export function addRequestFlags(command: Command) {
   return command
-    .optionsGroup('What each instance needs:')
+    .optionsGroup('Requirements of each instance:')
     .option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName)
     .option('--vcpu <n>', 'virtual CPUs', amount)
     .option('--memory-mb <n>', 'memory, MiB', amount)
@@ -36,23 +36,25 @@ export function addRequestFlags(command: Command) {
     .addOption(
       repeatable(
         '--extra-spec <key=value>',
-        'as of a flavor: trait:NAME=required, hw:cpu_policy=dedicated',
+        'an extra spec, as in a flavor: trait:NAME=required, hw:cpu_policy=dedicated',
         keyAndValue,
       ),
     )
-    .optionsGroup('What it needs of single providers (NUMA nodes, devices, bandwidth):')
+    .optionsGroup('Requirements of single providers (NUMA nodes, devices, bandwidth):')
     .addOption(
       repeatable(
         '--request-group <NAME:KEY=VALUE,...>',
-        'met by one provider alone; keys: resources, required, forbidden, member_of, in_tree',
+        'requirements of a single provider; keys: resources, required, forbidden, member_of, in_tree',
         parseRequestGroup,
       ),
     )
     .option('--isolate-groups', 'no two request groups from the same provider', false)
     .addOption(repeatable('--same-subtree <NAME,...>', 'request groups below one ancestor', (text) => text.split(',')))
     .addOption(repeatable('--root-trait <NAME>', "a trait of the host's root provider", traitName))
-    .addOption(repeatable('--forbid-root-trait <NAME>', 'one that the root must not have', traitName))
-    .optionsGroup('Where it goes, relative to others:')
+    .addOption(
+      repeatable('--forbid-root-trait <NAME>', "a trait that the host's root provider must not have", traitName),
+    )
+    .optionsGroup('Placement relative to others:')
     .option(
       '--group <NAME:POLICY>',
       `server group: the NAME of a stored one, or with a policy: ${GROUP_POLICIES.join(', ')}`,
@@ -60,16 +62,18 @@ export function addRequestFlags(command: Command) {
     )
     .addOption(repeatable('--same-host <instance>', 'on a host of one of these instances', String))
     .addOption(repeatable('--different-host <instance>', 'on a host of none of these instances', String))
-    .optionsGroup('What it would like (weighs, never refuses):')
+    .optionsGroup('Preferences (weighed, never a refusal):')
     .addOption(repeatable('--prefer-trait <NAME>', 'a trait the host should have', traitName))
-    .addOption(repeatable('--prefer-resource <CLASS=N>', 'claimed as well where the host has it', amountOfClass))
-    .optionsGroup('What becomes of it:')
     .addOption(
-      new Option('--rebuild <policy>', 'when its host is dead: never, or evacuate it by itself')
+      repeatable('--prefer-resource <CLASS=N>', 'an amount that is claimed where the host has it', amountOfClass),
+    )
+    .optionsGroup('After the death of its host:')
+    .addOption(
+      new Option('--rebuild <policy>', 'never rebuild it, or evacuate it automatically')
         .choices(REBUILD_POLICIES)
         .default('never' as const),
     )
-    .optionsGroup('Whose it is:')
+    .optionsGroup('Owner:')
     .option('--project <id>', 'project; for a tenant its own, else default')
     .option('--user <id>', 'user', 'default');
 }

@@ -21,7 +21,7 @@ export function cellCommand(outside: Context): CommandUnknownOpts {
 
 const ofCells = noun('cell', [
   lists({
-    does: 'List the cells of the fleet, with what the top knows of each.',
+    does: "List the cells of the fleet, with the top's summary of each.",
     listing: ({ terminal }: Context): Listing<CellView> => ({
       nameOf: ({ name }) => name,
       whenNone: 'no cells',
@@ -54,12 +54,12 @@ const ofCells = noun('cell', [
     },
     examples: [['berth cell show b', 'what the top knows of it, and how old that is']],
   }),
-  stateVerb('disable', 'disabled', 'Give a cell no new builds; what runs there stays.', [
+  stateVerb('disable', 'disabled', 'Block new builds in a cell; running instances stay.', [
     'berth cell disable b --reason "new store"',
     'the top gives it none; its own clients still can',
   ]),
   drainCellCommand,
-  stateVerb('enable', 'enabled', 'Give a cell new builds again.', ['berth cell enable b', 'back in service']),
+  stateVerb('enable', 'enabled', 'Let a cell get new builds again.', ['berth cell enable b', 'back in service']),
 ]);
 
 function stateVerb(name: string, state: CellState, does: string, example: readonly [string, string]) {
@@ -67,7 +67,7 @@ function stateVerb(name: string, state: CellState, does: string, example: readon
     name,
     does,
     takes: (command: Command) =>
-      command.argument('<cell>', 'cell').option('--reason <text>', 'why, for other operators', ''),
+      command.argument('<cell>', 'cell').option('--reason <text>', 'the reason, for other operators', ''),
     call: (client, { reason }, cell) => client.setCellState(cell, state, reason),
     plain,
     print: ({ terminal }, cell) => terminal.print(`${cell.name} is ${showState(terminal, cell)}`),

@@ -14,9 +14,9 @@ export function drainCellCommand(context: Context): CommandUnknownOpts {
     )
     .argument('<cell>', 'cell')
     .option('--parallel <n>', 'instances to move at once', amount, 4)
-    .option('--timeout <seconds>', 'how long one instance may take to go to a cell', amount, 600)
+    .option('--timeout <seconds>', 'time limit for moving one instance to a cell', amount, 600)
     .option('--no-move', 'leave its instances where they are')
-    .option('--reason <text>', 'why, for other operators', '')
+    .option('--reason <text>', 'the reason, for other operators', '')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { parallel, timeout, move, reason, json }, cell) => {
     if (!move) {

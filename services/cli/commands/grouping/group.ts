@@ -24,21 +24,22 @@ export const groupCommand = noun('group', [
       command
         .argument('<name>', 'group', groupName)
         .addOption(
-          new Option('--policy <policy>', 'where members go; with --spread soft-anti-affinity if not given').choices(
-            GROUP_POLICIES,
-          ),
+          new Option(
+            '--policy <policy>',
+            'the placement of members; with --spread the default is soft-anti-affinity',
+          ).choices(GROUP_POLICIES),
         )
         .option('--max-per-host <n>', 'members of an anti-affinity group on one host (max_server_per_host)', amount, 1)
         .option(
           '--spread <name>',
-          'evenly over zones (zone), or the values of another name in metadata of aggregates (rack)',
+          'spread members evenly over zones (zone), or over the values of another metadata key of aggregates (rack)',
         )
+        .option('--max-skew <n>', 'largest difference of members between zones or racks; default 1', amount)
         .option(
-          '--max-skew <n>',
-          'how many more members one zone or rack may have than another; 1 if not given',
-          amount,
+          '--count-unavailable',
+          'also count zones or racks whose hosts are all down or disabled: members wait for them',
+          false,
         )
-        .option('--count-unavailable', 'wait for zones or racks whose hosts are all down or disabled', false)
         .option('--min-available <n>', 'members that drains and preemption leave available, or a percentage')
         .option('--max-unavailable <n>', 'members that may be unavailable when they interrupt one, or a percentage')
         .addOption(repeatable('--property <key=value>', 'metadata', keyAndValue))

@@ -16,7 +16,7 @@ const MOST_WAITING = 10_000;
 /** `berth capacity wanted` */
 export function capacityCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('wanted').description(
-    'Say how many more hosts, of the shapes that there are, would serve what waits for capacity. For operators.',
+    'Estimate how many more hosts, of the present shapes, would serve instances that wait for capacity. For operators.',
   );
   useClient(context, command, (client, flags) =>
     showAnswer(context, flags, async () => {

@@ -12,10 +12,10 @@ import { amount } from '../number-flags';
 export function drainCommand(context: Context): CommandUnknownOpts {
   const command = new Command('drain')
     .description('Block new instances on hosts and move their instances away, live where the driver can, else cold.')
-    .argument('<host...>', 'hosts, one after the other; none of them gets instances of another')
+    .argument('<host...>', "hosts, drained one after the other; none of them takes another's instances")
     .option('--parallel <n>', 'instances to move at once', amount, 4)
-    .option('--timeout <seconds>', 'how long one instance may take', amount, 600)
-    .option('--reason <text>', 'why; the host shows it to other operators', 'drained')
+    .option('--timeout <seconds>', 'time limit for one instance', amount, 600)
+    .option('--reason <text>', 'the reason, shown with the host', 'drained')
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { parallel, timeout, reason, json }, hosts) => {
     const { clock, interrupted: signal } = context;

@@ -54,8 +54,7 @@ export const hostCommand = noun('host', [
   changesEach({
     name: 'disable',
     does: 'Block new instances on hosts; running instances stay.',
-    takes: (command: Command) =>
-      hosts(command).option('--reason <text>', 'why; the host shows it to other operators', ''),
+    takes: (command: Command) => hosts(command).option('--reason <text>', 'the reason, shown with the host', ''),
     call: (client, { reason }, host: string) => client.setHostEnabled(host, false, reason),
     print: printStatus,
     examples: [['berth host disable host-7 host-8 --reason "new disk"', 'both out of service']],

@@ -17,7 +17,7 @@ import { repeatable } from '../repeatable-flag';
 export function resizeCommand(context: Context): CommandUnknownOpts {
   const command = base(
     'resize',
-    'Give an instance other resources, on its host or another, running or stopped; then confirm or revert.',
+    'Resize a running or stopped instance, on its host or another; then confirm or revert.',
   )
     .option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName)
     .option('--vcpu <n>', 'virtual CPUs', amount)
@@ -52,7 +52,7 @@ export function resizeCommand(context: Context): CommandUnknownOpts {
 
 /** `berth instance migrate`: stops the instance and starts it on another host. For operators. */
 export function migrateCommand(context: Context): CommandUnknownOpts {
-  const purpose = 'Stop an instance, and start it on another host; what is STOPPED stays so. Then confirm or revert.';
+  const purpose = 'Stop an instance and start it on another host; a STOPPED one stays so. Then confirm or revert.';
   const command = base('migrate', purpose)
     .option('--host <name>', 'the target host; any when not given', hostName)
     .option('--to-cell <name>', 'to another cell, where it is built anew, without its disks; asks the top: --cell top')
@@ -73,7 +73,7 @@ export function migrateCommand(context: Context): CommandUnknownOpts {
 
 /** `berth instance live-migrate`: moves it while it runs, if the driver can. */
 export function liveMigrateCommand(context: Context): CommandUnknownOpts {
-  const purpose = 'Move an ACTIVE instance to another host while it runs, where the drivers of both can.';
+  const purpose = 'Move an ACTIVE instance to another host while it runs, if the drivers of both can.';
   const command = base('live-migrate', purpose).option(
     '--host <name>',
     'the target host; any when not given',
@@ -87,7 +87,7 @@ export function liveMigrateCommand(context: Context): CommandUnknownOpts {
 
 /** `berth instance confirm`: completes a move; its source destroys the old copy. */
 export function confirmCommand(context: Context): CommandUnknownOpts {
-  const command = base('confirm', 'Keep an instance that was resized or migrated; what its source kept of it goes.');
+  const command = base('confirm', 'Confirm a resize or migration; its source removes the instance.');
   useClient(context, command, (client, flags, named) => run(context, client, { named, operation: 'confirm' }, flags));
   return addHelp(command, [
     [`berth instance confirm web-3 --wait`, 'ACTIVE, or STOPPED if it was; the old claim is free'],
@@ -96,10 +96,7 @@ export function confirmCommand(context: Context): CommandUnknownOpts {
 
 /** `berth instance revert`: undoes a move, arrived or under way. */
 export function revertCommand(context: Context): CommandUnknownOpts {
-  const command = base(
-    'revert',
-    'Take an instance that was resized or migrated, or is on its way, back to its source.',
-  );
+  const command = base('revert', 'Return a resized or migrated instance, or one on its way, to its source.');
   useClient(context, command, (client, flags, named) => run(context, client, { named, operation: 'revert' }, flags));
   return addHelp(command, [[`berth instance revert web-3 --wait`, 'where and as it was']]);
 }
@@ -109,7 +106,7 @@ function base(name: string, purpose: string) {
     .description(purpose)
     .argument('<instance>', NAMED)
     .option('--wait', 'wait until it is done', false)
-    .option('--timeout <seconds>', 'how long --wait waits', amount, 300)
+    .option('--timeout <seconds>', 'time limit of --wait', amount, 300)
     .option('--json', 'print one JSON value', false);
 }
 

@@ -12,31 +12,32 @@ import { amount } from '../number-flags';
 
 /** `berth instance stop`: it keeps its host and its claim there. */
 export function stopCommand(context: Context): CommandUnknownOpts {
-  const purpose = 'Stop an instance. It stays on its host and holds what it held.';
+  const purpose = 'Stop an instance. It stays on its host and keeps its claim.';
   return operateCommand(context, 'stop', purpose, 'stop one and see it stopped');
 }
 
 /** `berth instance start`: starts a stopped instance where it is. */
 export function startCommand(context: Context): CommandUnknownOpts {
-  const purpose = 'Start an instance that was stopped, where it is.';
+  const purpose = 'Start a stopped instance on its host.';
   return operateCommand(context, 'start', purpose, 'start it again and see it run');
 }
 
 /** `berth instance evacuate`: builds it on another host when its own is dead. For operators. */
 export function evacuateCommand(context: Context): CommandUnknownOpts {
-  const purpose = 'Build an instance on another host, when its own is dead: its agent lost its lease, and is fenced.';
+  const purpose =
+    'Build an instance on another host when its own is dead: its agent has lost its lease, and is fenced.';
   return operateCommand(context, 'evacuate', purpose, 'see it run elsewhere');
 }
 
 /** `berth instance shelve`: releases its host and its claim; its record is kept. */
 export function shelveCommand(context: Context): CommandUnknownOpts {
-  const purpose = 'Give up the host of an instance and all that it holds there; unshelve selects a host anew.';
+  const purpose = 'Remove an instance and its claim from its host; unshelve selects a host anew.';
   return operateCommand(context, 'shelve', purpose, 'see its host freed');
 }
 
 /** `berth instance unshelve`: builds it on a newly selected host. */
 export function unshelveCommand(context: Context): CommandUnknownOpts {
-  const purpose = 'Build a shelved instance on a host that is selected anew.';
+  const purpose = 'Build a shelved instance on a newly selected host.';
   return operateCommand(context, 'unshelve', purpose, 'see it run again');
 }
 
@@ -53,7 +54,7 @@ function operateCommand(
     .description(purpose)
     .argument('<instance...>', NAMED)
     .option('--wait', 'wait until it is done', false)
-    .option('--timeout <seconds>', 'how long --wait waits', amount, 120)
+    .option('--timeout <seconds>', 'time limit of --wait', amount, 120)
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { wait, timeout, json }, named) => {
     const operate = async (uuid: string) => {

@@ -8,7 +8,7 @@ import { oneMeant } from '../../client/meant';
 
 /** `berth instance adopt`: makes a record for an instance that runs without one, on an operator's word. */
 export const adoptCommand = settleCommand('adopt', {
-  purpose: 'Take over an instance that runs on a host and has no record: make one, and claim what it uses.',
+  purpose: 'Create a record for an instance that runs on a host without one, and claim its resources.',
   done: 'is adopted',
   example: 'it is ours after all',
 });
@@ -18,7 +18,7 @@ export const adoptCommand = settleCommand('adopt', {
  * operator's word.
  */
 export const destroyCommand = settleCommand('destroy', {
-  purpose: 'Destroy an instance on a host where no record has it. One that has its record there is for terminate.',
+  purpose: 'Destroy an instance on a host where its record does not place it; otherwise use terminate.',
   done: 'will be destroyed',
   example: 'nobody wants it there',
 });
@@ -33,7 +33,7 @@ function settleCommand(
     takes: (command: Command) =>
       command
         .argument('<instance>', 'its UUID, or the beginning of that')
-        .requiredOption('--host <name>', 'where it runs'),
+        .requiredOption('--host <name>', 'the host that runs it'),
     async call(client, { host }, named) {
       const instanceUuid = await meantDoubt(client, named);
       await client.settleDoubt({ instanceUuid, host, action });

@@ -12,7 +12,7 @@ export function terminateCommand(context: Context, name: 'terminate' | 'delete')
   const command = new Command(name)
     .argument('<instance...>', NAMED)
     .option('--wait', 'wait until each is gone', false)
-    .option('--timeout <seconds>', 'how long --wait waits', amount, 120)
+    .option('--timeout <seconds>', 'time limit of --wait', amount, 120)
     .option('--json', 'print one JSON value', false);
   useClient(context, command, async (client, { wait, timeout, json }, named) => {
     const uuids = await meantInstances(client, named);

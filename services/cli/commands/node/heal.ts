@@ -20,7 +20,7 @@ export function healCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('heal')
     .description(
-      'Have instances hold the class of their node, instead of its processors, memory and disk. They run on.',
+      'Let instances hold the resource class of their node instead of its processors, memory and disk. They run on.',
     )
     .argument('[nodes...]', 'nodes; all with an instance unless given')
     .option('--json', 'print one JSON value', false);

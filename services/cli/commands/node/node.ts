@@ -63,7 +63,7 @@ export const nodeCommand = noun('node', [
     name: 'enroll',
     does: 'Manage a node of the inventory: Berth cleans it, then places instances on it.',
     takes: (command: Command) =>
-      ofNode(command).option('--manageable', 'stop there: do not clean it, and place no instances on it', false),
+      ofNode(command).option('--manageable', 'manage it only: do not clean it, and place no instances on it', false),
     async call(client, { manageable }, name) {
       const [present] = await client.nodes(name);
       const managed = present?.state === 'manageable' ? present : await client.operateNode(name, { verb: 'manage' });
@@ -75,13 +75,13 @@ export const nodeCommand = noun('node', [
     ...shown,
     name: 'maintain',
     does: 'Take a node out of service at once; an instance on it stays.',
-    takes: (command: Command) => ofNode(command).option('--reason <text>', 'why, for other operators', ''),
+    takes: (command: Command) => ofNode(command).option('--reason <text>', 'the reason, for other operators', ''),
     call: (client, { reason }, name) => client.operateNode(name, { verb: 'maintain', reason }),
     examples: [['berth node maintain node-17 --reason "new disk"', 'no new instance from now on']],
   }),
-  ordering('unmaintain', 'End the maintenance of a node: it is what it was before.'),
-  ordering('clean', 'Remove what is on a node that has no instance.'),
-  ordering('rescue', 'Boot a node with an instance from the network, to mend it.'),
+  ordering('unmaintain', 'End the maintenance of a node: it returns to its earlier state.'),
+  ordering('clean', 'Remove all data from a node without an instance.'),
+  ordering('rescue', 'Boot a node with an instance from the network, to repair it.'),
   ordering('unrescue', 'Boot a node in rescue from its disk again.'),
   changes({
     ...shown,

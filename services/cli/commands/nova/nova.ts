@@ -22,7 +22,7 @@ const DEFAULT_LIMIT = 20;
 function reportCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('report')
     .description(
-      'Compare the choices of a shadow and of the scheduler that answers: how often they agree, and why not.',
+      'Compare the choices of a shadow and of the scheduler that answers: the rate of agreement, and the reason of each difference.',
     )
     .option('--limit <n>', 'differences to list, the newest first; 0 for none', amount, DEFAULT_LIMIT);
   addSettingFlags(command, novaSettings).action(async (flags) => {

@@ -31,8 +31,8 @@ function importCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('import')
     .description('Copy everything from another placement API, and compare both.')
     .option('--dry-run', 'compare only, write nothing', false)
-    .option('--delete-extra', 'delete what only the destination has', false)
-    .option('--follow', 'go on until Ctrl-C: keep the destination what the source is', false);
+    .option('--delete-extra', 'delete rows that only the destination has', false)
+    .option('--follow', 'keep the destination equal to the source, until Ctrl-C', false);
   addSettingFlags(command, SETTINGS).action(async () => {
     const flags = command.opts();
     if (flags.follow && (flags.dryRun || flags.json))

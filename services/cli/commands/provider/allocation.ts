@@ -21,8 +21,8 @@ export function allocationCommand(context: Context): CommandUnknownOpts {
 
 function showCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show')
-    .description('Show what one consumer holds.')
-    .argument('<consumer>', 'its UUID: that of the instance', (text) => requireUuid(text, 'consumer'));
+    .description('Show the allocations of one consumer.')
+    .argument('<consumer>', 'UUID of the consumer, such as an instance', (text) => requireUuid(text, 'consumer'));
   const read = async (client: PlacementClient, uuid: string): Promise<Answer> => {
     const consumer = await client.allocationsOf(uuid);
     if (Object.keys(consumer.allocations).length === 0) {

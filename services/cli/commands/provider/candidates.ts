@@ -18,7 +18,7 @@ import { countByCondition } from './condition-counts';
 
 /** `berth candidates`: allocation candidates for a request, from the placement API. */
 export function candidatesCommand(context: Context): CommandUnknownOpts {
-  const plain = answerCommand('candidates').optionsGroup('What is asked for:');
+  const plain = answerCommand('candidates').optionsGroup('Request:');
   const command = addFilterFlags(plain)
     .option('--root-required <TRAIT,...>', "traits of the tree's root, !TRAIT without", String)
     .optionsGroup('Request groups, each met by one provider:')
@@ -39,7 +39,7 @@ export function candidatesCommand(context: Context): CommandUnknownOpts {
       repeatable('--same-subtree <NAME,...>', 'groups below one ancestor, itself one of their providers', String),
     )
     .optionsGroup('Options:')
-    .option('--ids', 'give each an id, by which a client of the placement API may claim it once', false)
+    .option('--ids', 'give each an id by which a client of the placement API may claim it once', false)
     .option('--limit <n>', 'list at most this many candidates', amount, 10);
   usePlacement(context, command, async (client, flags) => {
     const {

@@ -19,7 +19,7 @@ const CONSUMERS_SHOWN = 20;
 /** `berth provider show` */
 export function providerShowCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('show')
-    .description('Show one provider: inventories, traits, aggregates, and who holds what of it.')
+    .description('Show one provider: inventories, traits, aggregates and allocations.')
     .argument('<provider>', 'its UUID or name');
   usePlacement(context, command, (client, flags, uuidOrName) =>
     showAnswer(context, flags, async () => {

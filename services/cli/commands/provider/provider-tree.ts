@@ -16,7 +16,7 @@ const SHARES = 'MISC_SHARES_VIA_AGGREGATE';
 /** `berth provider tree` */
 export function providerTreeCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('tree')
-    .description('Draw trees of providers, and how full each provider is.')
+    .description('Draw trees of providers, with the usage of each.')
     .argument('[provider]', 'UUID or name of any provider of the tree; all trees when not given')
     .option('--limit <n>', 'list at most this many trees', amount, 20);
   usePlacement(context, command, (client, flags, uuidOrName) =>

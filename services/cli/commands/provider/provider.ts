@@ -31,7 +31,7 @@ const listing = {
 
 function listCommand(context: Context): CommandUnknownOpts {
   const named = listingCommand('list', listing)
-    .description('List resource providers, and how full they are.')
+    .description('List resource providers and their usage.')
     .optionsGroup('Only those:')
     .option('--name <name>', 'with exactly this name');
   const command = addFilterFlags(named)

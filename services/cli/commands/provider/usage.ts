@@ -22,21 +22,21 @@ const HINT = 'berth usage --project ID, or berth usage --provider UUID|NAME';
 export function usageCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('usage')
     .option('--project <id>', 'of this project')
-    .option('--user <id>', 'only what this user of the project holds')
+    .option('--user <id>', 'only consumers of this user of the project')
     .option('--type <TYPE>', 'only consumers of this type, such as INSTANCE; all sums them into one')
     .option('--provider <UUID|NAME>', 'of this provider, instead of a project')
     .option(
       '--since <day>',
-      'instead, what projects held on each day since then, in unit-seconds: a day (UTC), or 7d',
+      'usage of projects on each day since then instead, in unit-seconds: a day (UTC), or 7d',
       sinceDay,
     )
-    .option('--until <day>', 'with --since: up to this day (UTC), which counts', lastDay)
+    .option('--until <day>', 'with --since: up to and including this day (UTC)', lastDay)
     .option(
       '--csv',
       'with --since: as CSV for billing, a row for each project, day and class, in seconds and hours',
       false,
     )
-    .option('--by <names>', 'with --since: shared out by user, flavor or instance, or several: user,flavor', sharedBy)
+    .option('--by <names>', 'with --since: split by user, flavor or instance, or several: user,flavor', sharedBy)
     .option('--total', 'with --since: all days in one', false);
   addSettingFlags(command, { tables: { client: { busUrl: clientOptions.busUrl } } });
   usePlacement(context, command, async (client, flags) => {

@@ -19,7 +19,7 @@ export function recordCommand(context: Context): CommandUnknownOpts {
 function verifyCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('verify')
-    .description('Make every recorded decision again and compare it with what was decided.')
+    .description('Replay every recorded decision and compare the outcome.')
     .option('--json', 'print one JSON value', false);
   addSettingFlags(command, RECORD_SETTINGS).action(async ({ json }) => {
     const all = [];
@@ -51,15 +51,11 @@ function verifyCommand(context: Context): CommandUnknownOpts {
 
 function exportCommand(context: Context): CommandUnknownOpts {
   const command = new Command('export')
-    .description('Write the record of a time into one file, for a report that carries its own proof.')
-    .argument('<file>', 'written for its owner alone')
+    .description('Write the record of a period into one file, as evidence for a report.')
+    .argument('<file>', 'the file to write, readable by its owner only')
     .option('--since <time>', 'from this time on, as 2026-11-28T12:00:00Z', time, 0)
     .option('--until <time>', 'up to this time', time, Number.POSITIVE_INFINITY)
-    .option(
-      '--anonymize',
-      'with other names and uuids in place of those of hosts, projects, users and instances',
-      false,
-    );
+    .option('--anonymize', 'replace the names and UUIDs of hosts, projects, users and instances', false);
   addSettingFlags(command, RECORD_SETTINGS).action(async (file, { since, until, anonymize }) => {
     const options = { sinceMs: since, untilMs: until, anonymize };
     const count = await exportRecord(recordFolderOf(context, command), file, options);
@@ -74,7 +70,7 @@ function exportCommand(context: Context): CommandUnknownOpts {
 function importCommand(context: Context): CommandUnknownOpts {
   const command = new Command('import')
     .description('Unpack an exported record into a folder, for berth explain --at and berth record verify.')
-    .argument('<file>', 'of someone you trust: it is read by the same Node functions that wrote it');
+    .argument('<file>', 'the file, from someone you trust: it is read by the same Node functions that wrote it');
   addSettingFlags(command, RECORD_SETTINGS).action(async (file) => {
     const folder = recordFolderOf(context, command);
     context.terminal.print(`${counted(await importRecord(file, folder), 'segment')} in ${folder}`);

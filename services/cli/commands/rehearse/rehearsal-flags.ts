@@ -18,7 +18,7 @@ export function hostsCommand(name: string, purpose: string) {
   return new Command(name)
     .description(purpose)
     .argument('[host...]', 'hosts')
-    .addOption(repeatable('--in <NAME=VALUE>', 'hosts whose aggregates say so, as rack=r12', keyAndValue))
+    .addOption(repeatable('--in <NAME=VALUE>', 'hosts of aggregates with this metadata, as rack=r12', keyAndValue))
     .option('--zone <name>', 'hosts of this availability zone');
 }
 
@@ -28,31 +28,27 @@ export function hostsCommand(name: string, purpose: string) {
  */
 export function addRehearsalFlags<C extends CommandUnknownOpts>(command: C): C {
   command
-    .optionsGroup('How it is rehearsed:')
+    .optionsGroup('Rehearsal:')
     .addOption(new Option('--from <file>', 'a fleet that was saved by berth rehearse save, instead of the store'))
-    .addOption(number('--seeds <n>', 'rehearse so often, each time with other chances', 20))
-    .addOption(repeatable('--kill <kind>', `meanwhile, kill one again and again: ${KILL_KINDS.join(', ')}`, killKind))
+    .addOption(number('--seeds <n>', 'number of rehearsals, each with its own random seed', 20))
+    .addOption(repeatable('--kill <kind>', `meanwhile, kill one repeatedly: ${KILL_KINDS.join(', ')}`, killKind))
     .addOption(
       repeatable('--set <NAME=VALUE>', 'a setting of its services, as BERTH_SCHEDULER_PROFILE=pack', keyAndValue),
     )
     .addOption(
       new Option(
         '--traffic <seconds>',
-        'meanwhile, what tenants did last in a record of decisions, for so long; none: nothing',
+        'meanwhile, replay the last requests of tenants from a record of decisions, for this long; or none',
       )
         .argParser((text) => (text === 'none' ? 0 : amount(text)))
         .default(0, 'none'),
     )
-    .addOption(number('--build-time <seconds>', 'how long a build takes; default: as on record'))
-    .addOption(number('--copy-time <seconds>', 'how long a live migration copies before its destination has it'))
-    .addOption(number('--limit <seconds>', 'the longest time that is rehearsed', HOURS * 3_600))
-    .addOption(number('--jobs <n>', 'so many threads', availableParallelism()))
+    .addOption(number('--build-time <seconds>', 'duration of a build; by default as on record'))
+    .addOption(number('--copy-time <seconds>', 'duration of the copy in a live migration'))
+    .addOption(number('--limit <seconds>', 'time limit of a rehearsal, in rehearsed time', HOURS * 3_600))
+    .addOption(number('--jobs <n>', 'threads', availableParallelism()))
     .addOption(
-      repeatable(
-        '--fail-if <condition>',
-        "exit with 1 if it comes about in any rehearsal, as 'refused > 0'",
-        condition,
-      ),
+      repeatable('--fail-if <condition>', "exit with 1 if this holds in any rehearsal, as 'refused > 0'", condition),
     )
     .addOption(new Option('--svg <file>', 'draw the timelines'))
     .addOption(new Option('--json', 'print one JSON value').default(false));

@@ -32,9 +32,12 @@ export function rehearseCommand(context: Context): CommandUnknownOpts {
 const EXITS = [[EXIT.failed, 'a condition of --fail-if came about, or an invariant is broken']] as const;
 
 function drainCommand(context: Context): CommandUnknownOpts {
-  const command = hostsCommand('drain', 'Rehearse berth host drain: how long it takes, what moves, and what stays.')
-    .option('--parallel <n>', 'so many instances at once', amount, 4)
-    .option('--timeout <seconds>', 'how long one instance may take', amount, 600);
+  const command = hostsCommand(
+    'drain',
+    'Rehearse berth host drain: its duration, the moves, and the instances that stay.',
+  )
+    .option('--parallel <n>', 'instances at once', amount, 4)
+    .option('--timeout <seconds>', 'time limit for one instance', amount, 600);
   addRehearsalFlags(command).action((hosts, flags) =>
     run(context, command, (fleet) => {
       const { parallel, timeout } = flags;
@@ -58,16 +61,16 @@ function drainCommand(context: Context): CommandUnknownOpts {
 function loseCommand(context: Context): CommandUnknownOpts {
   const command = hostsCommand(
     'lose',
-    'Rehearse the death of hosts, a rack or a zone: what is built elsewhere, how soon, and what is not.',
+    'Rehearse the death of hosts, a rack or a zone: rebuilt instances, their times, and those without a host.',
   )
     .option(
       '--evacuate',
-      'an operator evacuates all of it; without, only what asked for it is (--rebuild evacuate)',
+      'evacuate all instances, as an operator; by default only those with --rebuild evacuate',
       false,
     )
-    .option('--each <name>', 'each domain of this name in turn, as rack, availability_zone or host: which may die now?')
-    .option('--parallel <n>', 'evacuate so many instances at once', amount, 10)
-    .option('--timeout <seconds>', 'how long one instance may take', amount, 3_600);
+    .option('--each <name>', 'each domain of this metadata key in turn, as rack, availability_zone or host')
+    .option('--parallel <n>', 'instances evacuated at once', amount, 10)
+    .option('--timeout <seconds>', 'time limit for one instance', amount, 3_600);
   addRehearsalFlags(command).action((hosts, flags) => {
     const { evacuate, parallel, timeout, each } = flags;
     const evacuation = evacuate ? { parallel, timeoutMs: timeout * 1_000 } : undefined;
@@ -89,7 +92,7 @@ function loseCommand(context: Context): CommandUnknownOpts {
 }
 
 function disableCommand(context: Context): CommandUnknownOpts {
-  const command = hostsCommand('disable', 'Rehearse berth host disable: what is left in service.');
+  const command = hostsCommand('disable', 'Rehearse berth host disable: the capacity left in service.');
   addRehearsalFlags(command).action((hosts, flags) =>
     run(context, command, (fleet) => {
       const names = hostsOf(fleet, hosts, flags);
@@ -104,8 +107,8 @@ function deleteCommand(context: Context): CommandUnknownOpts {
     'delete',
     'Rehearse that hosts are drained, switched off, and deleted once they are down.',
   )
-    .option('--parallel <n>', 'move so many instances at once', amount, 4)
-    .option('--timeout <seconds>', 'how long one instance may take, and a host until it is down', amount, 600);
+    .option('--parallel <n>', 'instances moved at once', amount, 4)
+    .option('--timeout <seconds>', 'time limit for one instance, and for a host until it is down', amount, 600);
   addRehearsalFlags(command).action((hosts, flags) =>
     run(context, command, (fleet) => {
       const { parallel, timeout } = flags;
@@ -119,10 +122,10 @@ function deleteCommand(context: Context): CommandUnknownOpts {
 
 function buildCommand(context: Context): CommandUnknownOpts {
   const command = addAdmissionFlags(addRequestFlags(new Command('build')))
-    .description('Rehearse berth build --wait: whether so many more fit, when they run, and who gives way.')
+    .description('Rehearse berth build --wait: how many fit, when they run, and which instances they preempt.')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
     .option('--min-count <n>', 'a gang: so many of --count must become ACTIVE, or none stays', amount)
-    .option('--timeout <seconds>', 'how long they are waited for', amount, 3_600);
+    .option('--timeout <seconds>', 'time limit until all are ACTIVE', amount, 3_600);
   addRehearsalFlags(command).action((flags) =>
     run(context, command, () => {
       const { count, minCount, timeout } = flags;
@@ -148,7 +151,7 @@ function buildCommand(context: Context): CommandUnknownOpts {
 
 function trafficCommand(context: Context): CommandUnknownOpts {
   const command = new Command('traffic').description(
-    'Rehearse what tenants did last, in a record of decisions, again: with other settings, who would find no host?',
+    'Rehearse the last requests of tenants, from a record of decisions, with other settings: which find no host?',
   );
   addRehearsalFlags(command).action(() =>
     run(context, command, () => ({ operation: { kind: 'traffic' }, title: 'What tenants did' })),
@@ -169,8 +172,8 @@ function trafficCommand(context: Context): CommandUnknownOpts {
 function saveCommand(context: Context): CommandUnknownOpts {
   const { terminal } = context;
   const command = new Command('save')
-    .description('Save the fleet as it is now, for --from; it is only read.')
-    .argument('<file>', 'compressed where its name ends in .gz');
+    .description('Save the present fleet to a file, for --from; the fleet is only read.')
+    .argument('<file>', 'the file to write; compressed if its name ends in .gz');
   addSettingFlags(command, STORE_SETTINGS).action(async (file) => {
     const { placement } = readSettings(STORE_SETTINGS, command, context.env);
     const snapshot = await readFleet(context, undefined, placement);

@@ -24,8 +24,8 @@ const MAX_WIDTH = 160;
 export function configCommand(context: Context): CommandUnknownOpts {
   const command = answerCommand('config')
     .argument('[name...]', 'only these: BERTH_BUS_URL, bus-url, or a part of the name')
-    .option('--set', 'only what is set here', false)
-    .option('--origin', 'where each value is from: the environment, a file, a context, or the default', false);
+    .option('--set', 'only settings with a value of their own', false)
+    .option('--origin', 'the origin of each value: the environment, a file, a context, or the default', false);
   command.action(async (names, flags) => {
     const origin = await originsIn(context);
     const all = settingsTables.flatMap(({ of, options }) => settingsIn(of, options, context.env, origin));

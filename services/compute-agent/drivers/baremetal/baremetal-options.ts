@@ -20,7 +20,7 @@ export const baremetalOptions = {
     default: 1,
     min: 0.01,
     max: 100,
-    help: "How much of the pool's nodes this agent takes, relative to the others.",
+    help: "Share of the pool's nodes that this agent takes, relative to the others.",
   }),
   ringSlack: numberOption({
     env: 'BERTH_AGENT_RING_SLACK',
@@ -78,13 +78,13 @@ export const baremetalOptions = {
     default: '',
     range: 'text',
     secret: true,
-    help: 'Its password.',
+    help: 'Password of that account.',
   }),
   redfishCaFile: stringOption({
     env: 'BERTH_AGENT_REDFISH_CA_FILE',
     default: '',
     range: 'a file',
-    help: "Certificates in PEM by which controllers are trusted beside the machine's own: of who signed theirs, or their own, whatever name these are for. A file of nodes may name another for a node (ca).",
+    help: "PEM certificates that are trusted for controllers besides the machine's own: of their issuers, or the controllers' own, whose names are not checked. A file of nodes may name another for a node (ca).",
   }),
   nodeBootTimeoutMs: durationOption({
     env: 'BERTH_AGENT_NODE_BOOT_TIMEOUT_MS',
@@ -126,6 +126,6 @@ export const baremetalOptions = {
     default: 10_000,
     min: 100,
     max: 600_000,
-    help: 'How long a controller may take for an answer.',
+    help: "Time limit of a controller's answer.",
   }),
 } as const;
