@@ -1,21 +1,16 @@
 import Denque from 'denque';
-import type { Identity } from '../../contracts/identity';
 import type { QueueSpec } from '../../contracts/queues';
 import type { Clock } from '../../domain/clock';
 import { BerthError } from '../../domain/errors';
 import { deliveryLimit } from '../errors';
-import { isDeadLetters } from '../port';
+import { type IncomingMessage, isDeadLetters } from '../port';
 
 /** A message in the broker. */
-export interface Envelope {
-  readonly type: string;
-  readonly body: Uint8Array;
-  readonly id: string;
-  readonly sender: string;
-  readonly identity: Identity;
-  readonly replyTo: string | undefined;
-  readonly correlationId: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
+export interface Envelope
+  extends Pick<
+    IncomingMessage,
+    'type' | 'body' | 'id' | 'sender' | 'identity' | 'replyTo' | 'correlationId' | 'headers'
+  > {
   /** When an untaken message is dropped. */
   readonly expiresAtMs: number | undefined;
   /** Number of deliveries. */

@@ -64,31 +64,19 @@ export async function deleteAggregate(tx: Transaction, { uuid }: Change<'delete_
   return undefined;
 }
 
-/** Puts a host into an aggregate, and its root provider. */
-export async function addHost(
+/** Adds a host, with its root provider, to an aggregate, or removes it; a provider stays in one that its agent reports. */
+export async function changeMembership(
   tx: Transaction,
-  { uuid, host: name, atMs }: Change<'add_aggregate_host' | 'remove_aggregate_host'>,
+  { kind, uuid, host: name, atMs }: Change<'add_aggregate_host' | 'remove_aggregate_host'>,
 ): Decided {
   const aggregates = await readAggregates(tx);
   if (!aggregates.has(uuid)) return notFound(uuid);
   const host = await tx.get('host', name);
   if (!host) return { kind: 'not_found', subject: 'host', key: name };
-  if (host.aggregates.includes(uuid)) return { kind: 'unchanged' };
-  return writeMemberships(tx, aggregates, host, { uuids: [...host.aggregates, uuid], atMs });
-}
-
-/** Takes a host out of an aggregate, and its root provider, unless its agent says that this is in it. */
-export async function removeHost(
-  tx: Transaction,
-  { uuid, host: name, atMs }: Change<'add_aggregate_host' | 'remove_aggregate_host'>,
-): Decided {
-  const aggregates = await readAggregates(tx);
-  if (!aggregates.has(uuid)) return notFound(uuid);
-  const host = await tx.get('host', name);
-  if (!host) return { kind: 'not_found', subject: 'host', key: name };
-  if (!host.aggregates.includes(uuid)) return { kind: 'unchanged' };
-  const uuids = host.aggregates.filter((other) => other !== uuid);
-  return writeMemberships(tx, aggregates, host, { uuids, atMs });
+  const isMember = kind === 'add_aggregate_host';
+  if (host.aggregates.includes(uuid) === isMember) return { kind: 'unchanged' };
+  const others = host.aggregates.filter((other) => other !== uuid);
+  return writeMemberships(tx, aggregates, host, { uuids: isMember ? [...others, uuid] : others, atMs });
 }
 
 /** The aggregates of a host's root provider: those that others wrote, and those that operators put the host into. */

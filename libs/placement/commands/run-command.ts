@@ -1,5 +1,5 @@
 import type { Command } from '../port/placement-store';
-import { addHost, createAggregate, deleteAggregate, removeHost, updateAggregate } from './aggregates';
+import { changeMembership, createAggregate, deleteAggregate, updateAggregate } from './aggregates';
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
@@ -48,8 +48,8 @@ const DECIDERS: {
   create_aggregate: createAggregate,
   update_aggregate: updateAggregate,
   delete_aggregate: deleteAggregate,
-  add_aggregate_host: addHost,
-  remove_aggregate_host: removeHost,
+  add_aggregate_host: changeMembership,
+  remove_aggregate_host: changeMembership,
   create_group: createGroup,
   delete_group: deleteGroup,
   write_quota: writeQuota,

@@ -10,25 +10,20 @@ import { type Conflict, isCommit, type Proposal, transact, type Write } from '..
 import { decodeRecord, MAX_RECORDS_OF_PROJECT } from '../commands/usage/usage-records';
 import type {
   AcquireHosts,
-  Ask,
+  AskStore,
   Change,
   Command,
   CommitResult,
   EndedUsage,
-  HeldBy,
   HostGrant,
-  HostHolder,
   HostReport,
-  JoinPool,
   KeepTerms,
   KeptCandidate,
   KeptDecision,
   KeptRequest,
-  NodeWrite,
-  NodeWriteResult,
   OwnedKeepTerms,
   PlacementStore,
-  PoolGrant,
+  PoolStore,
   ProcessStore,
   ProjectUsage,
   ReleaseHosts,
@@ -36,7 +31,6 @@ import type {
   ReportResult,
   Revised,
   Rows,
-  SeenProcess,
   StoreIdentity,
   StoreImage,
   TakenCandidate,
@@ -116,53 +110,18 @@ export class MemoryPlacementStore implements PlacementStore {
     releaseHosts(this.#tables.maps.holder, held);
   }
 
-  async joinPool(wanted: JoinPool): Promise<PoolGrant> {
-    return this.#pools.join(wanted);
-  }
-
-  async leavePool(member: HostHolder & { readonly pool: string }): Promise<void> {
-    this.#pools.leave(member);
-  }
-
-  async writeNode(write: NodeWrite): Promise<NodeWriteResult> {
-    return this.#pools.write(write);
-  }
-
-  async nodes(hosts: readonly string[]): Promise<(string | undefined)[]> {
-    return this.#pools.nodes(hosts);
-  }
-
-  async holders(hosts: readonly string[]): Promise<(HeldBy | undefined)[]> {
-    return this.#pools.heldBy(hosts);
-  }
-
-  async nodeNames(): Promise<string[]> {
-    return this.#pools.nodeNames();
-  }
-
-  noteProcess(process: SeenProcess, atMs: number, keptMs: number): Promise<void> {
-    return this.#processes.noteProcess(process, atMs, keptMs);
-  }
-
-  forgetProcess(service: string, name: string): Promise<void> {
-    return this.#processes.forgetProcess(service, name);
-  }
-
-  processes(): ReturnType<ProcessStore['processes']> {
-    return this.#processes.processes();
-  }
-
-  openAsk(ask: Ask, atMs: number): Promise<void> {
-    return this.#asks.openAsk(ask, atMs);
-  }
-
-  answerAsk(id: string, host: string, answer: string, atMs: number): Promise<boolean> {
-    return this.#asks.answerAsk(id, host, answer, atMs);
-  }
-
-  askAnswer(id: string, atMs: number): Promise<string | undefined> {
-    return this.#asks.askAnswer(id, atMs);
-  }
+  joinPool: PoolStore['joinPool'] = async (wanted) => this.#pools.join(wanted);
+  leavePool: PoolStore['leavePool'] = async (member) => this.#pools.leave(member);
+  writeNode: PoolStore['writeNode'] = async (write) => this.#pools.write(write);
+  nodes: PoolStore['nodes'] = async (hosts) => this.#pools.nodes(hosts);
+  holders: PoolStore['holders'] = async (hosts) => this.#pools.heldBy(hosts);
+  nodeNames: PoolStore['nodeNames'] = async () => this.#pools.nodeNames();
+  noteProcess: ProcessStore['noteProcess'] = (...seen) => this.#processes.noteProcess(...seen);
+  forgetProcess: ProcessStore['forgetProcess'] = (...named) => this.#processes.forgetProcess(...named);
+  processes: ProcessStore['processes'] = () => this.#processes.processes();
+  openAsk: AskStore['openAsk'] = (...ask) => this.#asks.openAsk(...ask);
+  answerAsk: AskStore['answerAsk'] = (...answer) => this.#asks.answerAsk(...answer);
+  askAnswer: AskStore['askAnswer'] = (...ask) => this.#asks.askAnswer(...ask);
 
   async revision(): Promise<number> {
     return this.#revision;

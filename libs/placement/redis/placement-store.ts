@@ -12,27 +12,20 @@ import { decodeRecord, MAX_RECORDS_OF_PROJECT } from '../commands/usage/usage-re
 import type { MirroredRows } from '../port/mirrored-rows';
 import type {
   AcquireHosts,
-  Ask,
   AskStore,
   Change,
   Command,
   CommitResult,
   EndedUsage,
-  HeldBy,
   HostGrant,
-  HostHolder,
   HostReport,
   ImageRow,
-  JoinPool,
   KeepTerms,
   KeptCandidate,
   KeptDecision,
   KeptRequest,
-  NodeWrite,
-  NodeWriteResult,
   OwnedKeepTerms,
   PlacementStore,
-  PoolGrant,
   PoolStore,
   ProcessStore,
   ProjectUsage,
@@ -41,7 +34,6 @@ import type {
   ReportResult,
   Revised,
   Rows,
-  SeenProcess,
   StoreHealth,
   StoreIdentity,
   StoreImage,
@@ -152,53 +144,18 @@ export class RedisPlacementStore implements PlacementStore {
     await this.#client.runScript(scripts['release-hosts'], [this.#keys.holder], args);
   }
 
-  joinPool(wanted: JoinPool): Promise<PoolGrant> {
-    return this.#pools.joinPool(wanted);
-  }
-
-  leavePool(member: HostHolder & { readonly pool: string }): Promise<void> {
-    return this.#pools.leavePool(member);
-  }
-
-  writeNode(write: NodeWrite): Promise<NodeWriteResult> {
-    return this.#pools.writeNode(write);
-  }
-
-  nodes(hosts: readonly string[]): Promise<(string | undefined)[]> {
-    return this.#pools.nodes(hosts);
-  }
-
-  holders(hosts: readonly string[]): Promise<(HeldBy | undefined)[]> {
-    return this.#pools.holders(hosts);
-  }
-
-  nodeNames(): Promise<string[]> {
-    return this.#pools.nodeNames();
-  }
-
-  noteProcess(process: SeenProcess, atMs: number, keptMs: number): Promise<void> {
-    return this.#processes.noteProcess(process, atMs, keptMs);
-  }
-
-  forgetProcess(service: string, name: string): Promise<void> {
-    return this.#processes.forgetProcess(service, name);
-  }
-
-  processes(): ReturnType<ProcessStore['processes']> {
-    return this.#processes.processes();
-  }
-
-  openAsk(ask: Ask, atMs: number): Promise<void> {
-    return this.#asks.openAsk(ask, atMs);
-  }
-
-  answerAsk(id: string, host: string, answer: string, atMs: number): Promise<boolean> {
-    return this.#asks.answerAsk(id, host, answer, atMs);
-  }
-
-  askAnswer(id: string, atMs: number): Promise<string | undefined> {
-    return this.#asks.askAnswer(id, atMs);
-  }
+  joinPool: PoolStore['joinPool'] = (wanted) => this.#pools.joinPool(wanted);
+  leavePool: PoolStore['leavePool'] = (member) => this.#pools.leavePool(member);
+  writeNode: PoolStore['writeNode'] = (write) => this.#pools.writeNode(write);
+  nodes: PoolStore['nodes'] = (hosts) => this.#pools.nodes(hosts);
+  holders: PoolStore['holders'] = (hosts) => this.#pools.holders(hosts);
+  nodeNames: PoolStore['nodeNames'] = () => this.#pools.nodeNames();
+  noteProcess: ProcessStore['noteProcess'] = (...seen) => this.#processes.noteProcess(...seen);
+  forgetProcess: ProcessStore['forgetProcess'] = (...named) => this.#processes.forgetProcess(...named);
+  processes: ProcessStore['processes'] = () => this.#processes.processes();
+  openAsk: AskStore['openAsk'] = (...ask) => this.#asks.openAsk(...ask);
+  answerAsk: AskStore['answerAsk'] = (...answer) => this.#asks.answerAsk(...answer);
+  askAnswer: AskStore['askAnswer'] = (...ask) => this.#asks.askAnswer(...ask);
 
   revision(): Promise<number> {
     return this.#client.run(async (redis) => this.#seen.add(Number(await redis.get(this.#keys.revision))));

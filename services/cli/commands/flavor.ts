@@ -7,8 +7,7 @@ import { ageOf } from '../views/format';
 import type { Listing } from '../views/listing';
 import { pairs } from '../views/pairs';
 import { facts } from '../views/table';
-import { amountOfClass, flavorName, keyAndValue, resourcesOf } from './build/request-flags';
-import { amount } from './number-flags';
+import { addAmountFlags, flavorName, keyAndValue, resourcesOf } from './build/request-flags';
 import { repeatable } from './repeatable-flag';
 
 /** `berth flavor create | list | show | set | unset | delete` */
@@ -17,12 +16,7 @@ export const flavorCommand = noun('flavor', [
     name: 'create',
     does: 'Add a flavor.',
     takes: (command: Command) =>
-      command
-        .argument('<name>', 'flavor', flavorName)
-        .option('--vcpu <n>', 'virtual CPUs', amount)
-        .option('--memory-mb <n>', 'memory, MiB', amount)
-        .option('--disk-gb <n>', 'disk, GiB', amount)
-        .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass))
+      addAmountFlags(command.argument('<name>', 'flavor', flavorName))
         .addOption(repeatable('--extra-spec <key=value>', 'an extra spec, as in Nova', keyAndValue))
         .option('--description <text>', 'description', ''),
     call(client, flags, name) {

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
 import type { Resources } from '#libs/domain/inventory';
 import { isFlavorName, isHostName } from '#libs/domain/names';
@@ -16,13 +16,10 @@ const IMAGE_PROPERTIES: readonly string[] = ['hw_architecture', 'img_hv_type', '
 
 /** Adds the flags of a request spec, for `build` and `explain`. */
 export function addRequestFlags(command: Command) {
-  return command
+  const sized = command
     .optionsGroup('Requirements of each instance:')
-    .option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName)
-    .option('--vcpu <n>', 'virtual CPUs', amount)
-    .option('--memory-mb <n>', 'memory, MiB', amount)
-    .option('--disk-gb <n>', 'disk, GiB', amount)
-    .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass))
+    .option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName);
+  return addAmountFlags(sized)
     .addOption(repeatable('--trait <NAME>', 'a trait the host must have', traitName))
     .addOption(repeatable('--forbid-trait <NAME>', 'a trait the host must not have', traitName))
     .option('--zone <name>', 'the availability zone; any when not given')
@@ -76,6 +73,15 @@ export function addRequestFlags(command: Command) {
     .optionsGroup('Owner:')
     .option('--project <id>', 'project; for a tenant its own, else default')
     .option('--user <id>', 'user', 'default');
+}
+
+/** Adds the flags of `resourcesOf`. */
+export function addAmountFlags<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
+  return command
+    .option('--vcpu <n>', 'virtual CPUs', amount)
+    .option('--memory-mb <n>', 'memory, MiB', amount)
+    .option('--disk-gb <n>', 'disk, GiB', amount)
+    .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass));
 }
 
 /**

@@ -9,21 +9,17 @@ import type { Context } from '../../context';
 import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
 import { attemptSummary, showState } from '../../views/attempt-summary';
-import { amountOfClass, flavorName, hostName, keyAndValue, resourcesOf } from '../build/request-flags';
+import { addAmountFlags, flavorName, hostName, keyAndValue, resourcesOf } from '../build/request-flags';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 
 /** `berth instance resize`: to another flavor, or other resources, on any suitable host. */
 export function resizeCommand(context: Context): CommandUnknownOpts {
-  const command = base(
+  const sized = base(
     'resize',
     'Resize a running or stopped instance, on its host or another; then confirm or revert.',
-  )
-    .option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName)
-    .option('--vcpu <n>', 'virtual CPUs', amount)
-    .option('--memory-mb <n>', 'memory, MiB', amount)
-    .option('--disk-gb <n>', 'disk, GiB', amount)
-    .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass))
+  ).option('--flavor <name>', 'a flavor, instead of resources and extra specs', flavorName);
+  const command = addAmountFlags(sized)
     .addOption(repeatable('--extra-spec <key=value>', 'as of a flavor', keyAndValue))
     .option('--confirm-after <seconds>', 'confirm it automatically, this long after it arrives', amount);
   useClient(context, command, async (client, flags, named) => {
