@@ -3,6 +3,7 @@ import { changeMembership, createAggregate, deleteAggregate, updateAggregate } f
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
+import { deleteGuarantee, writeGuarantee } from './guarantees';
 import { clearFailures, noteDead, noteHeard, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { endLeases, writeLease } from './leases';
 import { settleProject } from './project-usage';
@@ -57,4 +58,6 @@ const DECIDERS: {
   fold_usage: foldUsage,
   write_lease: writeLease,
   end_leases: endLeases,
+  write_guarantee: writeGuarantee,
+  delete_guarantee: deleteGuarantee,
 };

@@ -1,5 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Aggregate } from '../../domain/grouping/aggregate';
+import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
@@ -58,6 +59,8 @@ export interface Tables {
   readonly lease: PlaceLease;
   /** By provider uuid: what is nominated there; none where nothing is. */
   readonly nomination: NominatedRoom;
+  /** By name. */
+  readonly guarantee: Guarantee;
 }
 
 /** A name of the catalogue, and the agent whose report brought it, which has a share of the catalogue. */
@@ -145,6 +148,7 @@ export const counters = {
   passingIn: (group: string, domain: GroupDomain) => `passing-in ${domainKey(domain)}${group}`,
   quotas: 'quotas',
   leases: 'leases',
+  guarantees: 'guarantees',
   leasesOf: (projectId: string) => `leases ${projectId}`,
 } as const;
 
@@ -244,4 +248,5 @@ const SEEN: { readonly [T in TableName]?: SeenAs<T> } = {
   server_group: ['serverGroups', 'deletedServerGroups', (_, { row, revision }) => ({ ...row, revision })],
   quota: ['quotas', 'deletedQuotas', asQuota],
   lease: ['leases', 'deletedLeases', (_, { row, revision }) => ({ ...row, revision })],
+  guarantee: ['guarantees', 'deletedGuarantees', (_, { row, revision }) => ({ ...row, revision })],
 };

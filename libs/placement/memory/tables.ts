@@ -21,6 +21,7 @@ const MIRRORED = [
   'trait',
   'quota',
   'lease',
+  'guarantee',
 ] as const;
 
 /** All rows in maps. Each write, and the check of guards before it, is synchronous and so atomic. */
@@ -45,6 +46,7 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
     usage_parts: new Map(),
     lease: new Map(),
     nomination: new Map(),
+    guarantee: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();

@@ -1,5 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Aggregate } from '../../domain/grouping/aggregate';
+import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
@@ -28,6 +29,8 @@ export class MirrorState {
   readonly aggregates = new VersionedRows<Aggregate>();
   readonly serverGroups = new VersionedRows<StoredGroup>();
   readonly leases = new VersionedRows<PlaceLease>();
+  readonly guarantees = new VersionedRows<Guarantee>();
+  guaranteeList: readonly Revised<Guarantee>[] = [];
 
   // Unique in the store; but while a change is ahead of the stream two rows may have one name, and the newer one counts.
   readonly byName = new NameIndex();
@@ -60,6 +63,7 @@ export class MirrorState {
     yield* inPieces(this.aggregates.values(), (aggregates) => ({ aggregates }));
     yield* inPieces(this.serverGroups.values(), (serverGroups) => ({ serverGroups }));
     yield* inPieces(this.leases.values(), (leases) => ({ leases }));
+    yield* inPieces(this.guarantees.values(), (guarantees) => ({ guarantees }));
     yield* inPieces(this.projects.rows.values(), (quotas) => ({ quotas }));
   }
 
@@ -124,6 +128,7 @@ export class MirrorState {
       this.aggregates,
       this.serverGroups,
       this.leases,
+      this.guarantees,
       this.projects.rows,
     ]) {
       rows.passed(revision);
@@ -162,6 +167,9 @@ export class MirrorState {
       const before = this.leases.set(row.consumerUuid, row, floor);
       if (before !== NOT_NEWER) this.#indexLease(row.consumerUuid, before, row);
     }
+    for (const name of rows.deletedGuarantees ?? NO_NAMES) this.guarantees.delete(name, revision, floor);
+    for (const row of rows.guarantees ?? []) this.guarantees.set(row.name, row, floor);
+    if (rows.guarantees || rows.deletedGuarantees) this.guaranteeList = [...this.guarantees.values()];
     for (const row of rows.resourceClasses ?? []) this.resourceClasses.set(row.name, row, floor);
     for (const row of rows.traits ?? []) this.traits.set(row.name, row, floor);
     // Usages first: they have the generations.

@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../../domain/clock';
 import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Aggregate } from '../../domain/grouping/aggregate';
+import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import { type Provider, SHARING_TRAIT } from '../../domain/provider';
@@ -324,6 +325,9 @@ export class Mirror implements PlacementView {
   }
   #leasesOf(uuids: ReadonlySet<string>): readonly Revised<PlaceLease>[] {
     return [...uuids].map((uuid) => this.state.leases.get(uuid)).filter((lease) => lease !== undefined);
+  }
+  guarantees(): readonly Revised<Guarantee>[] {
+    return this.state.guaranteeList;
   }
   hasResourceClass(name: string): boolean {
     return isStandardResourceClass(name) || this.state.resourceClasses.get(name) !== undefined;

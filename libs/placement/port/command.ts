@@ -1,4 +1,5 @@
 import type { Allocations, ConsumerOwner } from '../../domain/consumer';
+import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Inventories, Resources } from '../../domain/inventory';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
@@ -30,6 +31,8 @@ export type Command = { readonly atMs: number } & (
   | FoldUsage
   | WriteLease
   | EndLeases
+  | WriteGuarantee
+  | DeleteGuarantee
 );
 
 /**
@@ -314,6 +317,17 @@ export interface EndLeases {
   readonly consumerUuids: readonly string[];
   /** Only those that end by themselves at this time or before; all, when not given. */
   readonly expiredAtMs?: number | undefined;
+}
+
+/** Sets a guarantee, instead of the one of that name. */
+export interface WriteGuarantee {
+  readonly kind: 'write_guarantee';
+  readonly guarantee: Omit<Guarantee, 'updatedAtMs'>;
+}
+
+export interface DeleteGuarantee {
+  readonly kind: 'delete_guarantee';
+  readonly name: string;
 }
 
 /** An agent's report of its host (update_resource_stats). */

@@ -51,7 +51,11 @@ export type CommitResult =
   /** The host is in this zone already, by another aggregate. */
   | { readonly kind: 'zone'; readonly host: string; readonly zone: string }
   /** There are as many as there may be. */
-  | { readonly kind: 'full'; readonly subject: Subject | 'quota' | 'cohort' | 'lease'; readonly most: number }
+  | {
+      readonly kind: 'full';
+      readonly subject: Subject | 'quota' | 'cohort' | 'lease';
+      readonly most: number;
+    }
   /** A report older than one already applied. */
   | { readonly kind: 'stale'; readonly present: number };
 
@@ -64,7 +68,8 @@ export type Subject =
   | 'trait'
   | 'parent'
   | 'aggregate'
-  | 'server_group';
+  | 'server_group'
+  | 'guarantee';
 
 /**
  * Outcome of a report. `exists`: the host's name belongs to another provider, or the provider to another host; `full`: its

@@ -1,5 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Aggregate } from '../../domain/grouping/aggregate';
+import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
@@ -64,6 +65,9 @@ export interface PlacementView {
   readonly leaseCount: number;
   /** Those by which room is made for somebody; most often none. */
   nominations(): readonly PlaceLease[];
+
+  /** Standing guarantees; the same list until one changes. */
+  guarantees(): readonly Guarantee[];
 
   hasResourceClass(name: string): boolean;
   hasTrait(name: string): boolean;

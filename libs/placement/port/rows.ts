@@ -1,5 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Aggregate } from '../../domain/grouping/aggregate';
+import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
@@ -116,6 +117,7 @@ export interface Rows {
   readonly serverGroups?: readonly Revised<StoredGroup>[];
   readonly quotas?: readonly Revised<ProjectQuota>[];
   readonly leases?: readonly Revised<PlaceLease>[];
+  readonly guarantees?: readonly Revised<Guarantee>[];
   readonly deletedProviders?: readonly string[];
   readonly deletedHosts?: readonly string[];
   readonly deletedConsumers?: readonly string[];
@@ -128,6 +130,8 @@ export interface Rows {
   readonly deletedQuotas?: readonly string[];
   /** By instance. */
   readonly deletedLeases?: readonly string[];
+  /** By name. */
+  readonly deletedGuarantees?: readonly string[];
 }
 
 /**

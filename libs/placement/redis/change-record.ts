@@ -1,6 +1,6 @@
 import { addRow, type RowLists, type TableName } from '../commands/tables';
 import type { Change, Rows } from '../port/placement-store';
-import { decodeConsumer, decodeRow, detached } from './row-format';
+import { decodeConsumer, decodeRow, detached, isTable } from './row-format';
 
 /** One row that changed: its text, '' when it is gone. The key may be a slice of a longer text. */
 export interface Line {
@@ -25,7 +25,8 @@ export function decodeLines(lines: readonly Line[]): Rows {
     addRow(rows, table, { key: detached(key), stored: usage });
   }
   for (const { table, key, text } of lines) {
-    if (table === 'usage') continue;
+    // A later version may have tables of which this one knows nothing.
+    if (table === 'usage' || !isTable(table)) continue;
     const rowKey = detached(key);
     if (text === '') addRow(rows, table, { key: rowKey, stored: undefined });
     else if (table === 'consumer') (rows.consumers ??= []).push(decodeConsumer(rowKey, text));

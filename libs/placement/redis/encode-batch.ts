@@ -24,6 +24,7 @@ export const TABLE_KEYS: Readonly<Record<TableName, number>> = {
   lease: 23,
   nomination: 24,
   usage_parts: 25,
+  guarantee: 26,
 };
 const ROWS_PER_TABLE = 16_777_216;
 

@@ -65,6 +65,7 @@ export function keysOf(cell: string): Keys {
     lease: key('place-leases'),
     /** Nominated amounts of leases, by provider, for claims to read. */
     nomination: key('nominations'),
+    guarantee: key('guarantees'),
     decisions: key('decisions'),
     decided: key('decided'),
     decisionRing: key('decision-ring'),

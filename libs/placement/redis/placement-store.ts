@@ -192,6 +192,7 @@ export class RedisPlacementStore implements PlacementStore {
       'host',
       'server_group',
       'lease',
+      'guarantee',
       'consumer',
     ] as const) {
       await this.#reader.scanTexts(table, async (texts) => {

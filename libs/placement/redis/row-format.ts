@@ -198,6 +198,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   usage_parts: ({ days }) => JSON.stringify(days),
   lease: (lease) => JSON.stringify({ ...lease, consumerUuid: undefined }),
   nomination: (room) => JSON.stringify(room),
+  guarantee: (guarantee) => JSON.stringify({ ...guarantee, name: undefined }),
 };
 
 const decoders: { readonly [T in TableName]: (key: string, content: string) => Tables[T] } = {
@@ -250,10 +251,16 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
   usage_parts: (_, content) => ({ days: JSON.parse(content) }),
   lease: (consumerUuid, content) => ({ ...JSON.parse(content), consumerUuid }),
   nomination: (_, content) => JSON.parse(content),
+  guarantee: (name, content) => ({ ...JSON.parse(content), name }),
 };
 
 /** Every table. */
 export const TABLES = Object.keys(decoders) as readonly TableName[];
+
+/** True for the name of a table. */
+export function isTable(name: string): name is TableName {
+  return Object.hasOwn(decoders, name);
+}
 
 /** A holder of hosts as scripts compare it. */
 export function encodeHolder({ agentRun, serviceHost }: HostHolder): string {

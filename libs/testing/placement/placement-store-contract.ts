@@ -8,6 +8,7 @@ import type { PlacementStoreWorld } from './placement';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
+import { describeGuarantees } from './placement-store-guarantees';
 import { describeLeases } from './placement-store-leases';
 import { describeAsks, describeProcesses } from './placement-store-processes';
 import { describeProviders } from './placement-store-providers';
@@ -37,6 +38,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     describeGrouping(() => world);
     describeSpread(() => world);
     describeLeases(() => world.store);
+    describeGuarantees(() => world.store);
     describeNested(
       () => world.store,
       () => world.another(),

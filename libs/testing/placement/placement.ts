@@ -156,6 +156,10 @@ export async function contentsOf(store: PlacementStore): Promise<Contents> {
       all.flatMap((rows) => rows.quotas ?? []),
       (row) => row.projectId,
     ),
+    guarantees: sorted(
+      all.flatMap((rows) => rows.guarantees ?? []),
+      (row) => row.name,
+    ),
     leases: sorted(
       all.flatMap((rows) => rows.leases ?? []),
       (row) => row.consumerUuid,
