@@ -1,6 +1,7 @@
 import { openBus } from '#libs/bus/open';
 import { busOptions } from '#libs/bus/options';
 import { refuseTop } from '#libs/domain/cells/cell';
+import { openInstanceStore } from '#libs/instances/open';
 import { announce } from '#libs/placement/announce';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import { openPlacementStore } from '#libs/placement/open';
@@ -28,9 +29,13 @@ export const scheduler: ServiceProcess<typeof tables> = {
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const placement = await opening.open('placement store', openPlacementStore(config.placement, opening));
     await opening.open('presence', announce(placement, 'scheduler', { ...opening, clock: placement.clock }));
+    const instances = await opening.open(
+      'instance store',
+      openInstanceStore(config.placement, { ...opening, onlyReads: true }),
+    );
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     const claimKey = claimKeyOf(config.placement.cell, config.scheduler.claimKey);
     const own = { ...config.scheduler, claimKey };
-    return startScheduler({ ...opening, clock: placement.clock, bus, placement, mirror, config: own });
+    return startScheduler({ ...opening, clock: placement.clock, bus, placement, instances, mirror, config: own });
   },
 };

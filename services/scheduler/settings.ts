@@ -11,6 +11,9 @@ export interface SelectSettings extends RankingSettings, ConstraintSettings {
   readonly hostSubsetSize: number;
   readonly claimAttempts: number;
   readonly confirmHosts: number;
+  readonly guaranteeHosts: number;
+  readonly guaranteeLosses: number;
+  readonly guaranteeSteps: number;
   readonly maxInstances: number;
   /** 0 keeps none. */
   readonly keptDecisions: number;

@@ -18,6 +18,7 @@ import { BerthError } from '#libs/domain/errors';
 import { quotaCalls } from '#libs/fleet-settings/quota-calls';
 import { groupCalls } from '#libs/fleet-settings/serve-groups';
 import { keepProjectsSettled } from '#libs/fleet-settings/settle-projects';
+import type { InstanceStore } from '#libs/instances/store';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import { type DecisionKeeper, decisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
@@ -41,6 +42,10 @@ import { Fleet } from './fleet/fleet';
 import { recordInto } from './flight/recorder';
 import { aggregateCalls } from './grouping/serve-aggregates';
 import { zoneCalls } from './grouping/serve-zones';
+import { followGuarantees } from './guarantee/follow-guarantees';
+import { GuaranteeKeeper } from './guarantee/guarantee-keeper';
+import { guaranteeMetrics } from './guarantee/guarantee-metrics';
+import { guaranteeCalls } from './guarantee/serve-guarantees';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import { nodeCalls, poolCalls } from './nodes/pool-calls';
 import type { SchedulerConfig } from './options';
@@ -61,6 +66,8 @@ export interface SchedulerDeps extends RuntimeDeps {
   readonly bus: Bus;
   readonly placement: PlacementStore;
   readonly mirror: Mirror;
+  /** The records of instances, read for guarantees; without them only instances that this scheduler places are guaranteed. */
+  readonly instances?: Pick<InstanceStore, 'get'>;
   readonly config: SchedulerConfig;
 }
 
@@ -77,6 +84,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, { fleet, ranks, mirror, clock });
+  const guarantees = new GuaranteeKeeper(fleet, settings);
   const notHeld = notHeldNoter(deps.log, measured.notHeld);
   const seal = sealer(config.claimKey, () => {
     const sealedAtMs = clock.now();
@@ -88,6 +96,8 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const recorder = config.recordFolder === '' ? undefined : await recordInto(config, { ...deps, fleet, pricing });
   const select: SelectDeps = {
     recorder,
+    guarantees,
+    noteGuarantee: guaranteeMetrics(deps.metrics, deps.log, guarantees),
     keepDecision: (decision) => decisions.keep(decision),
     keepsSelected: decisions.hasRoom,
     placement,
@@ -114,6 +124,14 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const sweeping = sweepHosts({ ...deps, ...silence }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
   const ending = sweepLeases(deps, closing.signal);
+  const following = {
+    ...deps,
+    guarantees,
+    fleet,
+    instances: deps.instances ?? NO_RECORDS,
+    classify: scheduler.classify,
+  };
+  const looking = followGuarantees(following, closing.signal);
   const grouping = { placement, mirror, clock, catchUp: () => catchUp({ placement, mirror }, closing) };
   const all = {
     ...scheduler.calls(),
@@ -121,6 +139,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...zoneCalls(mirror),
     ...groupCalls(grouping),
     ...nodeCalls(deps),
+    ...guaranteeCalls({ ...following, select, catchUp: grouping.catchUp }, () => scheduler.requireReady()),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, { prefetch: config.prefetch });
   const ofAgents = { ...reportCalls(deps, measured, noteUnavailable), ...poolCalls(deps), ...answerCalls(deps) };
@@ -129,13 +148,16 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {
       closing.abort();
-      await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending]);
+      await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending, looking]);
       await decisions.flush();
       await recorder?.close();
+      guarantees.close();
       fleet.close();
     },
   };
 }
+
+const NO_RECORDS: Pick<InstanceStore, 'get'> = { get: async () => [] };
 
 /** Each may have 4 MiB, and any agent may send as many as it likes. */
 const MAX_REPORTS_IN_HAND = 64;
@@ -156,7 +178,7 @@ interface SchedulerParts {
 
 /** The handlers of a scheduler: each call logged and counted. */
 class Scheduler {
-  private readonly classify = specClassifier();
+  readonly classify = specClassifier();
 
   constructor(private readonly parts: SchedulerParts) {}
 
@@ -256,7 +278,7 @@ class Scheduler {
     return claimMoves(asked, dryRun, caller, this.parts.select);
   }
 
-  private requireReady(): void {
+  requireReady(): void {
     const readiness = this.parts.deps.mirror.readiness();
     if (!readiness.ready) throw new BerthError('unavailable', 'mirror_not_ready', readiness.reason);
   }

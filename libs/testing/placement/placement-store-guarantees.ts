@@ -25,7 +25,10 @@ export function describeGuarantees(open: () => PlacementStore): void {
       expect(change.guarantees).toMatchObject([{ ...aRack, revision: change.revision }]);
       await write({ ...aRack, name: 'gold', aggregate: 'gold hosts', minPriority: 5, policy: 'flag' });
       await write({ ...aRack, count: 2 });
-      expect(await shown()).toMatchObject([{ ...aRack, count: 2 }, { name: 'gold', minPriority: 5 }]);
+      expect(await shown()).toMatchObject([
+        { ...aRack, count: 2 },
+        { name: 'gold', minPriority: 5 },
+      ]);
     });
 
     it('end by name', async () => {

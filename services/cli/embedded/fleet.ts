@@ -238,8 +238,8 @@ async function startOneScheduler(parts: Parts, index: number): Promise<Running> 
   const bus = await parts.open(parts.connect());
   const mirror = await parts.mirror();
   const config = readConfig(schedulerOptions, parts.context.env);
-  const { placement } = parts;
-  const started = await parts.open(startScheduler({ ...parts.around(), bus, placement, mirror, config }));
+  const { placement, instances } = parts.stores;
+  const started = await parts.open(startScheduler({ ...parts.around(), bus, placement, instances, mirror, config }));
   return parts.present('scheduler', index, started);
 }
 

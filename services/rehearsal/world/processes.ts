@@ -233,7 +233,7 @@ export abstract class Processes {
     const clock = await this.clockByStore(member);
     member.mirror = await Mirror.open(placement, around);
     const config = readConfig(schedulerOptions, settings);
-    return startScheduler({ ...around, clock, bus, placement, mirror: member.mirror, config });
+    return startScheduler({ ...around, clock, bus, ...stores, mirror: member.mirror, config });
   }
 
   protected async startConductor(member: Member, settings: Settings, ofScheduler: Settings): Promise<Running> {

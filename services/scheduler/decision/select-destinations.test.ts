@@ -424,7 +424,7 @@ it('does not claim for a caller who has left', async () => {
   const { placement, clock } = world;
   const sealing = { sealer: () => () => new Uint8Array(), refer: async () => [] };
   const holding = { holdAlternates: async () => {}, nominate: async () => {}, confirm: async () => [] };
-  const keeping = { keepDecision: () => {}, keepsSelected: () => false };
+  const keeping = { keepDecision: () => {}, keepsSelected: () => false, noteGuarantee: () => {} };
   const deps = { ...scheduler, placement, clock, ...sealing, ...holding, ...keeping };
   await expect(selectDestinations(request, gone, deps)).rejects.toMatchObject({ reason: 'caller_left' });
   expect(await world.placement.consumers(request.instanceUuids)).toEqual([]);

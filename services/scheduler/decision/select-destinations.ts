@@ -9,13 +9,13 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { Confirm } from '../confirmation/confirm';
 import type { Pricing } from '../demand/pricing';
+import { decideKept, type KeptParts } from '../guarantee/decide-kept';
 import type { ClassifiedSpec } from '../request/equivalence-class';
 import { freedReservations, type HoldAlternates } from './alternates/hold-alternates';
-import { decideAsMany } from './as-many-as-fit';
 import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
 import type { SelectRequest } from './complete-request';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
-import type { DecideParts, Decision, InstanceDestination } from './decide';
+import type { Decision, InstanceDestination } from './decide';
 import type { DecisionBasis } from './decision-basis';
 import { diagnoseRefusedClaims, diagnoseUnconfirmed } from './diagnose';
 import { stageOf } from './move-claim';
@@ -25,7 +25,7 @@ import type { Refer } from './refer';
 import { sealDestination } from './seal-destination';
 
 /** Dependencies of `selectDestinations`. */
-export interface SelectDeps extends DecideParts {
+export interface SelectDeps extends KeptParts {
   readonly pricing: Pricing;
   readonly placement: PlacementStore;
   readonly mirror: ClaimMirror;
@@ -83,9 +83,10 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
     const attempt = { nowMs: clock.now(), seed: seed + conflicts + rounds, refusedClaims };
-    const decision = decideAsMany(request, { ...attempt, unconfirmed: wordsOf(unconfirmed) }, deps);
+    const decision = decideKept(request, { ...attempt, unconfirmed: wordsOf(unconfirmed) }, deps);
     if (decision.kind === 'decided') {
       const refusing = request.confirmsHost ? await confirmDecided(decision, request, caller, deps) : NOBODY;
+      if (refusing === 'stale' || refusing.length > 0) deps.guarantees.settle(uuidsOf(decision), false);
       if (refusing === 'stale') {
         conflicts += 1;
         continue;
@@ -137,6 +138,10 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
     const silent = unconfirmed.size === 0 ? {} : { unconfirmed: [...unconfirmed.values()] };
     deps.keepDecision({ instanceUuids, decision: { ...about, ...basis, selected, ...silent } });
   }
+}
+
+function uuidsOf({ toClaim }: Extract<Decision, { kind: 'decided' }>): readonly string[] {
+  return toClaim.map(({ instanceUuid }) => instanceUuid);
 }
 
 /** The claims that instances hold as the mirror shows them, to compare. */
@@ -194,6 +199,7 @@ async function claimDecided(
   const claims = toClaim.map(({ claim }) => claim);
   const freed = freedReservations(request.instanceUuids, request, deps.mirror);
   deps.fleet.hold(claims, assumed);
+  let isMade = false;
   try {
     const claimed =
       toClaim.length > 0
@@ -204,6 +210,7 @@ async function claimDecided(
           )
         : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
+    isMade = true;
     return {
       kind: 'destinations',
       instances: destinations,
@@ -211,6 +218,10 @@ async function claimDecided(
     };
   } finally {
     deps.fleet.settle(claims);
+    deps.guarantees.settle(
+      toClaim.map(({ instanceUuid }) => instanceUuid),
+      isMade,
+    );
   }
 }
 

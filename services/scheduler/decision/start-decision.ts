@@ -22,6 +22,8 @@ export interface Attempt {
   readonly refusedClaims?: RefusedClaims | undefined;
   /** Likewise, because they did not confirm it. */
   readonly unconfirmed?: RefusedClaims | undefined;
+  /** Likewise, because a guarantee would not stand. */
+  readonly unguarded?: RefusedClaims | undefined;
   /** The fleet to decide on in place of the present one, where a past decision is made again. */
   readonly asIf?: ((present: FleetSnapshot) => FleetSnapshot) | undefined;
 }
@@ -39,7 +41,7 @@ export interface DecisionStart extends ClaimsHeld {
 
 export function startDecision(
   request: SelectRequest,
-  { nowMs, refusedClaims, unconfirmed, asIf = unchanged }: Attempt,
+  { nowMs, refusedClaims, unconfirmed, unguarded, asIf = unchanged }: Attempt,
   { fleet, settings }: Pick<DecisionParts, 'fleet' | 'settings'>,
 ): DecisionStart {
   const { spec, together } = request;
@@ -55,6 +57,7 @@ export function startDecision(
     {
       refusedClaims,
       unconfirmed,
+      unguarded,
       isMove: request.move !== undefined,
       nominations,
       leaves: request.move?.sourceHost,

@@ -113,6 +113,11 @@ export class Fleet {
     return this.judged;
   }
 
+  /** The host at a place of the newest snapshot. */
+  newestAt(index: number | undefined): HostState | undefined {
+    return this.newest.at(index);
+  }
+
   /** The place of a host in the newest snapshot. */
   indexOfHost(name: string): number | undefined {
     return this.indexByName.get(name);

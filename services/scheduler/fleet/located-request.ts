@@ -23,6 +23,8 @@ export interface LocatedRequest {
   readonly refusedClaims: RefusedClaims;
   /** Those that did not confirm a selection. */
   readonly unconfirmed: RefusedClaims;
+  /** Those whose claim a guarantee refuses. */
+  readonly unguarded: RefusedClaims;
   /** Limits that the instances would exceed. */
   readonly quotaExceeded: readonly QuotaExcess[];
   /** Hosts, by index, where others make room for somebody who comes first. */
@@ -56,6 +58,7 @@ interface LocateAmong {
 interface LocateTerms {
   readonly refusedClaims?: RefusedClaims | undefined;
   readonly unconfirmed?: RefusedClaims | undefined;
+  readonly unguarded?: RefusedClaims | undefined;
   readonly isMove?: boolean;
   /** Those that come before the request. */
   readonly nominations?: readonly PlaceLease[];
@@ -76,6 +79,7 @@ export function locate(
   {
     refusedClaims = NO_REFUSED_CLAIMS,
     unconfirmed = NO_REFUSED_CLAIMS,
+    unguarded = NO_REFUSED_CLAIMS,
     isMove = false,
     nominations = [],
     together,
@@ -103,6 +107,7 @@ export function locate(
     },
     refusedClaims,
     unconfirmed,
+    unguarded,
     quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { nominations }),
     leaves,
     nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, among),

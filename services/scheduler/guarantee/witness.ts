@@ -17,8 +17,8 @@ export interface PlacementRules<I extends Item, L> {
   place(item: I, load: L): L | undefined;
   /** Hosts to try for an item, in order. */
   hosts(item: I): readonly number[];
-  /** The hosts that the item's group and names allow, once others of its group are placed; undefined where all are. */
-  allowed(item: I, placed: readonly PlacedItem<I>[]): ((host: number) => boolean) | undefined;
+  /** The hosts that the item's group and names allow, once some of its group (`mates`) are placed; undefined where all are. */
+  allowed(item: I, placed: readonly PlacedItem<I>[], mates: readonly I[]): ((host: number) => boolean) | undefined;
   /** Load after the host's own state changed, where that is known without placing its items again. */
   shift?(before: L, after: L, load: L): L | undefined;
   /** True if amounts alone prove that not all of these items fit on these hosts. */
@@ -77,6 +77,11 @@ export class Witness<I extends Item, L> {
   /** True if the assignment uses the host. */
   uses(host: number): boolean {
     return this.#stays.has(host);
+  }
+
+  /** The host with the items that go there. */
+  loadOf(host: number): L | undefined {
+    return this.#stays.get(host)?.load ?? this.rules.base(host);
   }
 
   /** All places, by host. */
@@ -259,7 +264,7 @@ export class Witness<I extends Item, L> {
       const host = one.key === item.key ? undefined : this.#at.get(one.key);
       if (host !== undefined) placed.push({ item: one, host });
     }
-    return this.rules.allowed(item, placed);
+    return this.rules.allowed(item, placed, others);
   }
 
   /** Puts an item on a host if it fits there. */

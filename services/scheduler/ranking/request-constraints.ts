@@ -84,6 +84,7 @@ function constraintsOf(request: LocatedRequest, filters: readonly RequestFilter[
   }
   if (request.refusedClaims.size > 0) constraints.push(exceptRefused(request.refusedClaims));
   if (request.unconfirmed.size > 0) constraints.push(exceptUnconfirmed(request.unconfirmed));
+  if (request.unguarded.size > 0) constraints.push(exceptUnguarded(request.unguarded));
   return constraints;
 }
 
@@ -112,6 +113,23 @@ function exceptUnconfirmed(unconfirmed: RefusedClaims): NamedConstraint {
     hosts: new Set(unconfirmed.keys()),
     reason: HOST_UNCONFIRMED,
     describe: ({ index }) => `the host did not confirm the claim: ${unconfirmed.get(index)}`,
+  };
+}
+
+/** Standing guarantees, which come after all filters. */
+export const GUARANTEE = 'guarantee';
+export const NO_FAILOVER = {
+  symbol: 'no_failover_capacity',
+  phrase: 'have capacity that a guarantee keeps for a loss',
+} as const;
+
+function exceptUnguarded(unguarded: RefusedClaims): NamedConstraint {
+  return {
+    filter: GUARANTEE,
+    kind: 'except',
+    hosts: new Set(unguarded.keys()),
+    reason: NO_FAILOVER,
+    describe: ({ index }) => `${unguarded.get(index)}`,
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ExplainResponse } from '#libs/contracts/diagnosis';
+import type { HeadroomView } from '#libs/contracts/guarantees';
 import type { ClaimMovesResponse } from '#libs/contracts/moves';
 import type { Move } from '#libs/contracts/selection';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
@@ -19,7 +20,7 @@ import { aRequestSpec } from '#libs/testing/instances/request-spec';
 import { aReport, aWrite, mustCommit } from '#libs/testing/placement/placement';
 import { alternateHolder } from '../decision/alternates/hold-alternates';
 import type { NoteNotHeld } from '../decision/alternates/not-held';
-import type { SelectRequest } from '../decision/complete-request';
+import { completeRequest, type SelectRequest } from '../decision/complete-request';
 import { type ExplainedRequest, explain } from '../decision/explain/explain';
 import { type AskedMove, claimMoves } from '../decision/moves/claim-moves';
 import { nominator } from '../decision/preemption/nominate';
@@ -29,6 +30,9 @@ import { Pricing } from '../demand/pricing';
 import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
 import { FlightRecorder } from '../flight/recorder';
+import type { GuaranteeOutcome } from '../guarantee/decide-kept';
+import { GuaranteeKeeper } from '../guarantee/guarantee-keeper';
+import { headroomOf } from '../guarantee/guarantee-status';
 import { type SchedulerConfig, schedulerOptions } from '../options';
 import { KeptRanks, type RankHosts } from '../ranking/ranked-hosts';
 import { weighsByPrices } from '../ranking/weighing';
@@ -43,6 +47,11 @@ export interface TestScheduler {
   flushDecisions(): Promise<void>;
   /** Holdings that failed: kind, instance, reason. */
   readonly unheld: readonly string[];
+  readonly guarantees: GuaranteeKeeper;
+  /** Outcomes of guarantees. */
+  readonly noted: readonly string[];
+  /** How many more of a spec fit while all guarantees hold. */
+  headroom(spec: Partial<RequestSpec>): HeadroomView;
   readonly mirror: Mirror;
   readonly fleet: Fleet;
   readonly ranks: KeptRanks;
@@ -168,6 +177,8 @@ async function openScheduler(
   const refer = referrer({ placement, clock, random: seededRandom(5), config });
   const unheld: string[] = [];
   const notHeld: NoteNotHeld = (what, uuid, reason) => void unheld.push(`${what} of ${uuid}: ${reason}`);
+  const noted: string[] = [];
+  const guarantees = new GuaranteeKeeper(fleet, settings);
   let recorder: FlightRecorder | undefined;
   const deps = {
     get recorder() {
@@ -187,6 +198,8 @@ async function openScheduler(
     holdAlternates: alternateHolder({ placement, mirror, clock, notHeld, config }),
     nominate: nominator({ placement, mirror, clock, notHeld, config }),
     confirm: async () => [],
+    guarantees,
+    noteGuarantee: (outcome: GuaranteeOutcome, why: string) => void noted.push(`${outcome}: ${why}`),
   };
   return {
     async record(folder, maxBytes = 1_000_000_000) {
@@ -197,6 +210,9 @@ async function openScheduler(
     },
     flushDecisions: () => decisions.flush(),
     unheld,
+    guarantees,
+    noted,
+    headroom: (spec) => headroomOf(completeRequest(classified(spec), fleet), clock.now(), deps),
     mirror,
     fleet,
     ranks,
@@ -223,6 +239,7 @@ async function openScheduler(
       return claimMoves(asked, dryRun, { isAborted: false, signal: new AbortController().signal }, deps);
     },
     async close() {
+      guarantees.close();
       fleet.close();
       await mirror.close();
     },

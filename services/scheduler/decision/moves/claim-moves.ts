@@ -5,6 +5,7 @@ import { seedOf } from '#libs/domain/random';
 import { groupKey } from '#libs/domain/server-group';
 import type { RefusedClaims } from '../../fleet/located-request';
 import type { PendingClaim } from '../../fleet/pending-claims';
+import { decidePlanned } from '../../guarantee/decide-kept';
 import type { ClassifiedSpec } from '../../request/equivalence-class';
 import { catchUp, judgeCommit, writesOf } from '../claim';
 import { completeRequest, type SelectRequest } from '../complete-request';
@@ -148,11 +149,8 @@ function planEach(
       const group = affinityKeyOf(requests[n] as SelectRequest);
       const request = { ...(requests[n] as SelectRequest), together: together.get(group ?? '') };
       const refusing = new Map([...refusedClaims, ...(unfit.get(group ?? '') ?? [])]);
-      const decision = decide(
-        request,
-        { nowMs: clock.now(), seed: seedOf(one.instanceUuid), refusedClaims: refusing },
-        deps,
-      );
+      const attempt = { nowMs: clock.now(), seed: seedOf(one.instanceUuid), refusedClaims: refusing };
+      const decision = decidePlanned(request, attempt, deps) ?? decide(request, attempt, deps);
       if (decision.kind === 'refused') {
         const response = { destinations: [], noValidHost: decision.diagnosis, refusedInstanceUuid: one.instanceUuid };
         const beside = group === undefined ? undefined : held.find((claim) => claim.group === group);
