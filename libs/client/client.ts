@@ -27,6 +27,14 @@ import {
   updateFlavorMethod,
 } from '../contracts/flavors';
 import {
+  deleteGuaranteeMethod,
+  type GuaranteeStatus,
+  type GuaranteeTerms,
+  type ListGuaranteesResponse,
+  listGuaranteesMethod,
+  setGuaranteeMethod,
+} from '../contracts/guarantees';
+import {
   clearHostFailuresMethod,
   deleteHostMethod,
   type HostSummary,
@@ -532,6 +540,28 @@ export class Client {
       const request = { projectId, marker: last?.projectId ?? '', limit };
       return (await this.#call(RPC_SCHEDULER, listQuotasMethod, request)).projects;
     });
+  }
+
+  /** Guarantees and whether they hold, one or all; with a flavor also how many more of it fit. For operators. */
+  async guarantees(name = '', flavor?: string): Promise<ListGuaranteesResponse> {
+    if (flavor === undefined) return this.#call(RPC_SCHEDULER, listGuaranteesMethod, { name });
+    const [found] = await this.flavors(flavor);
+    if (found === undefined) throw new BerthError('not_found', 'no_such_flavor', `there is no flavor '${flavor}'`);
+    const { version, resources, extraSpecs } = found;
+    const who = { projectId: this.parts.projectId ?? 'default', userId: 'operator' };
+    const spec = requestSpec(resources, { ...who, flavor: { name: flavor, version }, extraSpecs });
+    return this.#call(RPC_SCHEDULER, listGuaranteesMethod, { name, requestSpec: spec });
+  }
+
+  /** Sets a guarantee, instead of the one of its name. For operators. */
+  async setGuarantee(guarantee: GuaranteeTerms): Promise<GuaranteeStatus> {
+    const request = { guarantee: { ...guarantee, updatedAtMs: 0 } };
+    return (await this.#call(RPC_SCHEDULER, setGuaranteeMethod, request)).guarantee;
+  }
+
+  /** Ends a guarantee. For operators. @throws BerthError `not_found / no_such_guarantee`. */
+  async deleteGuarantee(name: string): Promise<void> {
+    await this.#call(RPC_SCHEDULER, deleteGuaranteeMethod, { name });
   }
 
   /** One page of quotas, of projects after the marker, and the limits of projects without their own. */

@@ -8,6 +8,7 @@ export type { CapacityWantedEvent, WantedHosts } from '../contracts/capacity-wan
 export type { Decision, Diagnosis, ExplainResponse } from '../contracts/diagnosis';
 export type { CreateFlavorRequest, UpdateFlavorRequest } from '../contracts/flavors';
 export type { CreateGroupRequest, GroupView } from '../contracts/groups';
+export type { GuaranteeStatus, GuaranteeTerms, ListGuaranteesResponse } from '../contracts/guarantees';
 export type { HostSummary } from '../contracts/hosts';
 export type { MoveInstancesResponse, PlannedMove } from '../contracts/moves';
 export type { ProjectQuotaView, ProjectUsageView, UsageBy, UsageShareView } from '../contracts/quotas';

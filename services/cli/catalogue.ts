@@ -158,6 +158,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         load: async (context) => (await import('#services/cli/commands/quota')).quotaCommand(context),
       },
       {
+        name: 'guarantee',
+        description: 'Keep a place elsewhere for whatever a host, rack or zone would take with it.',
+        load: async (context) => (await import('#services/cli/commands/grouping/guarantee')).guaranteeCommand(context),
+      },
+      {
         name: 'capacity',
         description: 'Estimate how many more hosts would serve waiting instances.',
         load: async (context) => (await import('#services/cli/commands/host/capacity')).capacityCommand(context),

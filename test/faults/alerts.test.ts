@@ -341,6 +341,7 @@ const BY_RULES = [
   'BerthFleetDown',
   'BerthCapacityLow',
   'BerthProjectsOverQuota',
+  'BerthGuaranteeBroken',
   'BerthBuildsWait',
   'BerthDoubtsDropped',
   'BerthHostsUnheard',

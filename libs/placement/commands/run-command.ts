@@ -3,13 +3,13 @@ import { changeMembership, createAggregate, deleteAggregate, updateAggregate } f
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
-import { deleteGuarantee, writeGuarantee } from './guarantees';
 import { clearFailures, noteDead, noteHeard, recordFailure, setHostEnabled, sweepHosts } from './hosts';
 import { endLeases, writeLease } from './leases';
+import { deleteGuarantee, writeGuarantee } from './limits/guarantees';
+import { writeQuota } from './limits/quotas';
 import { settleProject } from './project-usage';
 import { raiseGenerations, writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteHostTree, deleteProvider, putProvider } from './providers';
-import { writeQuota } from './quotas';
 import { reshape } from './reshape';
 import type { Decided, Transaction } from './transaction';
 import { foldUsage } from './usage/fold-usage';

@@ -1,4 +1,5 @@
 import { describeGrouping } from './grouping/placement-store-grouping';
+import { describeGuarantees } from './grouping/placement-store-guarantees';
 import { describeSpread } from './grouping/placement-store-spread';
 import { describeHolders } from './hosts/placement-store-holders';
 import { describeHosts } from './hosts/placement-store-hosts';
@@ -8,7 +9,6 @@ import type { PlacementStoreWorld } from './placement';
 import { describeClaims } from './placement-store-claims';
 import { describeContention } from './placement-store-contention';
 import { describeGroups, describeOwners } from './placement-store-groups';
-import { describeGuarantees } from './placement-store-guarantees';
 import { describeLeases } from './placement-store-leases';
 import { describeAsks, describeProcesses } from './placement-store-processes';
 import { describeProviders } from './placement-store-providers';

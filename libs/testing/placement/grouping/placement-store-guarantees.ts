@@ -1,6 +1,6 @@
-import { type Guarantee, MAX_GUARANTEES } from '../../domain/grouping/guarantee';
-import type { PlacementStore } from '../../placement/port/placement-store';
-import { commit, contentsOf, mustCommit } from './placement';
+import { type Guarantee, MAX_GUARANTEES } from '../../../domain/grouping/guarantee';
+import type { PlacementStore } from '../../../placement/port/placement-store';
+import { commit, contentsOf, mustCommit } from '../placement';
 
 export function describeGuarantees(open: () => PlacementStore): void {
   describe('guarantees', () => {

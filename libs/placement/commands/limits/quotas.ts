@@ -1,8 +1,8 @@
-import { BerthError } from '../../domain/errors';
-import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS } from '../../domain/quotas/quota';
-import type { WriteQuota } from '../port/placement-store';
-import { counters, projectKey, type Tables } from './tables';
-import type { Decided, Timed, Transaction } from './transaction';
+import { BerthError } from '../../../domain/errors';
+import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS } from '../../../domain/quotas/quota';
+import type { WriteQuota } from '../../port/placement-store';
+import { counters, projectKey, type Tables } from '../tables';
+import type { Decided, Timed, Transaction } from '../transaction';
 
 /** Projects with a quota of their own; every mirror has them all. */
 export const MAX_QUOTAS = 10_000;

@@ -1,7 +1,7 @@
-import { MAX_GUARANTEES } from '../../domain/grouping/guarantee';
-import type { DeleteGuarantee, WriteGuarantee } from '../port/placement-store';
-import { counters } from './tables';
-import type { Decided, Timed, Transaction } from './transaction';
+import { MAX_GUARANTEES } from '../../../domain/grouping/guarantee';
+import type { DeleteGuarantee, WriteGuarantee } from '../../port/placement-store';
+import { counters } from '../tables';
+import type { Decided, Timed, Transaction } from '../transaction';
 
 /** Sets a guarantee, instead of the one of that name. Refused as `full` when there are as many as may be. */
 export async function writeGuarantee(tx: Transaction, { guarantee, atMs }: Timed<WriteGuarantee>): Decided {
