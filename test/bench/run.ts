@@ -3,6 +3,7 @@ import { buildStepsBench } from './build-steps/build-steps';
 import { buildsBench } from './builds';
 import { cellsBench } from './cells/cells';
 import { claimsBench } from './claims';
+import { guaranteeBench } from './guarantee/guarantee';
 import type { Bench, Results } from './harness';
 import { latencyBench } from './latency/latency';
 import { mirrorBench } from './mirror/mirror';
@@ -21,6 +22,7 @@ const BENCHES: readonly Bench[] = [
   buildStepsBench,
   cellsBench,
   claimsBench,
+  guaranteeBench,
   latencyBench,
   mirrorBench,
   nodesBench,

@@ -79,7 +79,13 @@ export class PackedFleet {
     const spec = resolveSpec(requestSpec({ VCPU: cores, MEMORY_MB: ram }, { projectId: VM, userId: VM }), 'trace');
     const named = { forceHosts: [], ignoreHosts: [], sameHost: [], differentHost: [] };
     const none = new Map<number, string>();
-    const refused = { refusedClaims: none, unconfirmed: none, unguarded: none, quotaExceeded: [], nominatedHosts: new Set<number>() };
+    const refused = {
+      refusedClaims: none,
+      unconfirmed: none,
+      unguarded: none,
+      quotaExceeded: [],
+      nominatedHosts: new Set<number>(),
+    };
     const about = { members: undefined, named, ...refused };
     const constraints = new RequestConstraints({ spec: { ...spec, group: undefined }, ...about }, this.settings);
     const made = { spec, equivalenceClass: equivalenceClassOf(spec), constraints };

@@ -3,6 +3,7 @@ import { cells } from './cells';
 import { drain } from './drain';
 import { evacuate } from './evacuate';
 import { gang } from './gang';
+import { guarantee } from './guarantee';
 import { heal } from './heal';
 import { preempt } from './preempt';
 import { rehearse } from './rehearse';
@@ -17,6 +18,7 @@ export const SCENARIOS: readonly Scenario[] = [
   drain,
   evacuate,
   gang,
+  guarantee,
   heal,
   preempt,
   rehearse,
