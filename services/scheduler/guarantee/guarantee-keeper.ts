@@ -102,7 +102,9 @@ export class GuaranteeKeeper {
     const before = this.#snapshot;
     this.#snapshot = snapshot;
     this.#rules.snapshot = snapshot;
-    if (rows !== this.#rows || this.#isReset || this.#hasMovedDomains(before, snapshot)) this.#rebuild(rows, snapshot);
+    const isKept = rows === this.#rows && !this.#isReset;
+    if (isKept && before === snapshot && this.#changed.size === 0) return;
+    if (!isKept || this.#hasMovedDomains(before, snapshot)) this.#rebuild(rows, snapshot);
     else this.#advance(before, snapshot);
     this.#isReset = false;
     this.#journal.keep();

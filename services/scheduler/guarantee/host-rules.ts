@@ -34,12 +34,19 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
   /** Members that are about to be claimed, which no view shows yet: their group and host. */
   readonly coming: Coming[] = [];
   readonly #classes = new Map<string, ClassRules>();
+  /** True if claims change nothing of a flat host that a filter looks at, but amounts. */
+  readonly #isCountable: boolean;
 
   constructor(
     private readonly fleet: Fleet,
     private readonly settings: SelectSettings,
   ) {
     this.snapshot = fleet.snapshot(0);
+    const { maxInstancesPerHost, maxBuildsPerHost, classFilters } = settings;
+    this.#isCountable =
+      maxInstancesPerHost === 0 &&
+      maxBuildsPerHost === 0 &&
+      classFilters.every(({ name }) => LASTING.has(name) || COUNTED.has(name));
   }
 
   base = (host: number): HostState | undefined => this.snapshot.at(host);
@@ -93,7 +100,7 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
 
   /** Flat hosts of which a claim changes nothing but amounts: its items fit as long as none is below 0. */
   shift(before: HostState, after: HostState, load: HostState): HostState | undefined {
-    if (!this.isCountable || !isSameButAmounts(before, after)) return undefined;
+    if (!this.#isCountable || !isSameButAmounts(before, after)) return undefined;
     const free: Record<string, number> = {};
     for (const name in after.free) {
       const left = (load.free[name] ?? 0) + (after.free[name] as number) - (before.free[name] ?? 0);
@@ -137,16 +144,6 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
   /** A host has changed itself, not only what is claimed there. */
   forgetHosts(): void {
     for (const rules of this.#classes.values()) rules.forgetHosts();
-  }
-
-  /** True if claims change nothing of a flat host that a filter looks at, but amounts. */
-  get isCountable(): boolean {
-    const { maxInstancesPerHost, maxBuildsPerHost, classFilters } = this.settings;
-    return (
-      maxInstancesPerHost === 0 &&
-      maxBuildsPerHost === 0 &&
-      classFilters.every(({ name }) => LASTING.has(name) || COUNTED.has(name))
-    );
   }
 
   #rulesOf(equivalenceClass: EquivalenceClass): ClassRules {
