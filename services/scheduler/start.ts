@@ -42,9 +42,9 @@ import { Fleet } from './fleet/fleet';
 import { recordInto } from './flight/recorder';
 import { aggregateCalls } from './grouping/serve-aggregates';
 import { zoneCalls } from './grouping/serve-zones';
-import { followGuarantees } from './guarantee/follow-guarantees';
+import { type FollowDeps, followGuarantees } from './guarantee/follow-guarantees';
 import { GuaranteeKeeper } from './guarantee/guarantee-keeper';
-import { guaranteeMetrics } from './guarantee/guarantee-metrics';
+import { measuredGuarantees } from './guarantee/guarantee-metrics';
 import { guaranteeCalls } from './guarantee/serve-guarantees';
 import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import { nodeCalls, poolCalls } from './nodes/pool-calls';
@@ -84,20 +84,14 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, { fleet, ranks, mirror, clock });
-  const guarantees = new GuaranteeKeeper(fleet, settings);
   const notHeld = notHeldNoter(deps.log, measured.notHeld);
-  const seal = sealer(config.claimKey, () => {
-    const sealedAtMs = clock.now();
-    return { sealedAtMs, storeRevision: mirror.revision, expiresAtMs: sealedAtMs + config.claimTtlMs };
-  });
   const decisions = decisionKeeper(placement, config.keptDecisions, deps);
   const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
   const closing = new AbortController();
   const recorder = config.recordFolder === '' ? undefined : await recordInto(config, { ...deps, fleet, pricing });
   const select: SelectDeps = {
     recorder,
-    guarantees,
-    noteGuarantee: guaranteeMetrics(deps.metrics, deps.log, guarantees),
+    ...measuredGuarantees(deps, new GuaranteeKeeper(fleet, settings)),
     keepDecision: (decision) => decisions.keep(decision),
     keepsSelected: decisions.hasRoom,
     placement,
@@ -107,7 +101,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     rankHosts: ranks.rank,
     settings,
     clock,
-    sealer: seal,
+    sealer: sealerOf(deps),
     refer: referrer(deps),
     holdAlternates: alternateHolder({ ...deps, notHeld }),
     nominate: nominator({ ...deps, notHeld }),
@@ -115,23 +109,19 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   };
   const onListener = summarySender({ ...deps, summaries }, closing.signal);
   const scheduler = new Scheduler({ deps, select, metrics: measured, summaries, onListener, decisions });
-  const isListening = () => bus.isConnected() && mirror.readiness().ready;
   let lastRefusalMs = clock.elapsed();
   const noteUnavailable = () => {
     lastRefusalMs = clock.elapsed();
   };
-  const silence = { hostTimeoutMs: config.hostTimeoutMs, isListening, lastRefusalMs: () => lastRefusalMs };
+  const silence = {
+    hostTimeoutMs: config.hostTimeoutMs,
+    ...listening(bus, mirror),
+    lastRefusalMs: () => lastRefusalMs,
+  };
   const sweeping = sweepHosts({ ...deps, ...silence }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
   const ending = sweepLeases(deps, closing.signal);
-  const following = {
-    ...deps,
-    guarantees,
-    fleet,
-    instances: deps.instances ?? NO_RECORDS,
-    classify: scheduler.classify,
-  };
-  const looking = followGuarantees(following, closing.signal);
+  const looking = followGuarantees(scheduler.following(), closing.signal);
   const grouping = { placement, mirror, clock, catchUp: () => catchUp({ placement, mirror }, closing) };
   const all = {
     ...scheduler.calls(),
@@ -139,7 +129,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...zoneCalls(mirror),
     ...groupCalls(grouping),
     ...nodeCalls(deps),
-    ...guaranteeCalls({ ...following, select, catchUp: grouping.catchUp }, () => scheduler.requireReady()),
+    ...guaranteeCalls({ ...scheduler.following(), ...grouping, select }, () => scheduler.requireReady()),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, { prefetch: config.prefetch });
   const ofAgents = { ...reportCalls(deps, measured, noteUnavailable), ...poolCalls(deps), ...answerCalls(deps) };
@@ -151,10 +141,21 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
       await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending, looking]);
       await decisions.flush();
       await recorder?.close();
-      guarantees.close();
+      select.guarantees.close();
       fleet.close();
     },
   };
+}
+
+function sealerOf({ config, clock, mirror }: SchedulerDeps) {
+  return sealer(config.claimKey, () => {
+    const sealedAtMs = clock.now();
+    return { sealedAtMs, storeRevision: mirror.revision, expiresAtMs: sealedAtMs + config.claimTtlMs };
+  });
+}
+
+function listening(bus: Bus, mirror: Mirror) {
+  return { isListening: () => bus.isConnected() && mirror.readiness().ready };
 }
 
 const NO_RECORDS: Pick<InstanceStore, 'get'> = { get: async () => [] };
@@ -229,6 +230,13 @@ class Scheduler {
         return changeHost({ kind: 'clear_failures', ...request }, { ...this.parts.deps, fleet, nowMs: clock.now() });
       }),
     };
+  }
+
+  /** What following guarantees takes. */
+  following(): FollowDeps {
+    const { deps, select } = this.parts;
+    const { fleet, guarantees } = select;
+    return { ...deps, fleet, guarantees, instances: deps.instances ?? NO_RECORDS, classify: this.classify };
   }
 
   private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {

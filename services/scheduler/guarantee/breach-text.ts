@@ -1,16 +1,8 @@
 import { lossText } from '#libs/domain/grouping/guarantee';
-import type { Resources } from '#libs/domain/inventory';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { lacksOn, requiredDemands } from '../fleet/host-capacity';
-import type { Breach } from './guarantee-keeper';
 import type { InstanceItem } from './instance-item';
-import type { KeptLoss } from './kept-guarantee';
-
-/** The least that would give an item a place: amounts that the nearest host lacks. */
-export interface Nearest {
-  readonly host: string;
-  readonly lacks: Resources;
-}
+import type { Breach, KeptLoss, Nearest } from './kept-guarantee';
 
 /** The host that lacks least of what an item needs, among those that a loss leaves; undefined where none lacks only amounts. */
 export function nearestFor(

@@ -8,8 +8,9 @@ import type { PickedHost } from '../decision/pick-hosts';
 import type { Attempt } from '../decision/start-decision';
 import { GUARANTEE, NO_FAILOVER } from '../ranking/request-constraints';
 import { breachText } from './breach-text';
-import type { Breach, ComingClaim, GuaranteeKeeper } from './guarantee-keeper';
+import type { ComingClaim, GuaranteeKeeper } from './guarantee-keeper';
 import { guaranteedInstance } from './instance-item';
+import type { Breach } from './kept-guarantee';
 
 /** Dependencies of decisions under guarantees. */
 export interface KeptParts extends DecideParts {
@@ -50,7 +51,7 @@ export function decideKept(request: SelectRequest, attempt: Attempt, parts: Kept
     unguarded.set(refused.hostIndex, shortText(refused));
     if (unguarded.size < parts.settings.guaranteeHosts) continue;
     parts.noteGuarantee('refused', why);
-    return refusedBy(decision, why, unguarded.size, request, parts);
+    return refusedBy(decision, why, unguarded.size, { request, parts });
   }
 }
 
@@ -101,8 +102,7 @@ function refusedBy(
   { basis }: Extract<PartialDecision, { kind: 'decided' }>,
   why: string,
   tried: number,
-  { instanceUuids }: SelectRequest,
-  { fleet }: KeptParts,
+  { request: { instanceUuids }, parts: { fleet } }: { readonly request: SelectRequest; readonly parts: KeptParts },
 ): PartialDecision {
   const { symbol } = NO_FAILOVER;
   const diagnosis: Diagnosis = {

@@ -54,7 +54,7 @@ export async function lookAtGuarantees({ guarantees, fleet, instances, classify,
 
   function learn(uuid: string, record: Instance, claimToken: number): void {
     try {
-      guarantees.learn(uuid, classify(record.requestSpec as EncodedRequestSpec), claimToken);
+      guarantees.learn(uuid, classify(record.requestSpec), claimToken);
     } catch (thrown) {
       // A group that is gone, a spec of another version: it stays among those that are not known.
       if (BerthError.from(thrown).code === 'internal') throw thrown;

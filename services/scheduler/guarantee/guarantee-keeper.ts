@@ -8,11 +8,11 @@ import type { HostState } from '../fleet/host-state';
 import type { PendingClaim } from '../fleet/pending-claims';
 import type { ClassifiedSpec } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
-import { type Nearest, nearestFor } from './breach-text';
+import { nearestFor } from './breach-text';
 import { HostRules, isSameButAmounts } from './host-rules';
 import { type GuaranteedInstance, guaranteedInstance, type InstanceItem, itemOf, jointKeyOf } from './instance-item';
 import { Journal } from './journal';
-import { KeptGuarantee, type KeptLoss } from './kept-guarantee';
+import { type Breach, KeptGuarantee } from './kept-guarantee';
 import { lossesOf } from './losses';
 import type { Unplaced } from './witness';
 
@@ -20,19 +20,6 @@ import type { Unplaced } from './witness';
 export interface ComingClaim {
   readonly claim: PendingClaim;
   readonly instance: GuaranteedInstance;
-}
-
-/** A loss that claims would leave with one instance more without a place. */
-export interface Breach {
-  readonly guarantee: Guarantee;
-  readonly kept: KeptLoss;
-  /** The host whose claim it was. */
-  readonly hostIndex: number;
-  /** An instance without a place, and the host that lacks least of what it needs. */
-  readonly item: InstanceItem;
-  readonly nearest: Nearest | undefined;
-  /** False: the search for a place ended before it was certain. */
-  readonly isCertain: boolean;
 }
 
 /**

@@ -3,8 +3,11 @@ import type { Metrics } from '#libs/runtime/metrics';
 import type { KeptParts } from './decide-kept';
 import type { GuaranteeKeeper } from './guarantee-keeper';
 
-/** Measures guarantees, and notes what they do to requests. */
-export function guaranteeMetrics(metrics: Metrics, log: Log, keeper: GuaranteeKeeper): KeptParts['noteGuarantee'] {
+/** Guarantees that are measured, and what notes their effect on requests. */
+export function measuredGuarantees(
+  { metrics, log }: { readonly metrics: Metrics; readonly log: Log },
+  keeper: GuaranteeKeeper,
+): Pick<KeptParts, 'guarantees' | 'noteGuarantee'> {
   const gauge = (name: string, help: string, valueOf: (kept: GuaranteeKeeper['kept'][number]) => number) =>
     metrics.gauge(name, help, ['guarantee'], (one) => {
       for (const kept of keeper.kept) one.set({ guarantee: kept.guarantee.name }, valueOf(kept));
@@ -35,9 +38,10 @@ export function guaranteeMetrics(metrics: Metrics, log: Log, keeper: GuaranteeKe
     'Requests that guarantees refused or flagged, and instances that left dead hosts by plan or otherwise.',
     ['outcome'],
   );
-  return (outcome, why) => {
+  const noteGuarantee: KeptParts['noteGuarantee'] = (outcome, why) => {
     requests.inc({ outcome });
     if (outcome === 'flagged') log.warn({ event: 'guarantee_flagged' }, `placed all the same: ${why}`);
     else log.info({ event: `guarantee_${outcome}` }, why);
   };
+  return { guarantees: keeper, noteGuarantee };
 }

@@ -11,9 +11,9 @@ import { locate } from '../fleet/located-request';
 import { placesOf } from '../ranking/judgement';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { indexesOf, nearestFor } from './breach-text';
-import type { Breach, ComingClaim, GuaranteeKeeper } from './guarantee-keeper';
+import type { ComingClaim, GuaranteeKeeper } from './guarantee-keeper';
 import { guaranteedInstance } from './instance-item';
-import type { KeptGuarantee, KeptLoss } from './kept-guarantee';
+import type { Breach, KeptGuarantee, KeptLoss } from './kept-guarantee';
 
 /** A guarantee as it stands now. */
 export function statusOf(kept: KeptGuarantee, keeper: GuaranteeKeeper): GuaranteeStatus {

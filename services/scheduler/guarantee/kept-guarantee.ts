@@ -1,4 +1,5 @@
 import type { Guarantee } from '#libs/domain/grouping/guarantee';
+import type { Resources } from '#libs/domain/inventory';
 import type { HostState } from '../fleet/host-state';
 import type { HostRules } from './host-rules';
 import type { GuaranteedInstance, InstanceItem } from './instance-item';
@@ -10,6 +11,25 @@ import { type Effort, Witness } from './witness';
 export interface KeptLoss {
   readonly loss: Loss;
   readonly witness: Witness<InstanceItem, HostState>;
+}
+
+/** The least that would give an item a place: amounts that the nearest host lacks. */
+export interface Nearest {
+  readonly host: string;
+  readonly lacks: Resources;
+}
+
+/** A loss that claims would leave with one instance more without a place. */
+export interface Breach {
+  readonly guarantee: Guarantee;
+  readonly kept: KeptLoss;
+  /** The host whose claim it was. */
+  readonly hostIndex: number;
+  /** An instance without a place, and the host that lacks least of what it needs. */
+  readonly item: InstanceItem;
+  readonly nearest: Nearest | undefined;
+  /** False: the search for a place ended before it was certain. */
+  readonly isCertain: boolean;
 }
 
 /** A guarantee with a witness for each of its losses; none where there are too many to keep. */

@@ -33,7 +33,7 @@ export function guaranteeCalls(deps: GuaranteeCallDeps, requireReady: () => void
       requireReady();
       return listGuarantees(request, deps);
     }),
-    ...answer(setGuaranteeMethod, async ({ guarantee: { updatedAtMs: _, ...guarantee } }: SetGuaranteeRequest) => {
+    ...answer(setGuaranteeMethod, async ({ guarantee }: SetGuaranteeRequest) => {
       requireReady();
       await write({ kind: 'write_guarantee', guarantee }, deps);
       await lookAtGuarantees(deps);

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { Journal } from './journal';
 import { type Item, type PlacementRules, Witness } from './witness';
 
@@ -121,7 +121,7 @@ it('stands as it was when what was tried is taken back', () => {
         const shown = () => [
           [...witness.places()].map(({ item: { key }, host }) => `${key} on ${host}`).sort(),
           [...witness.items.keys()].sort(),
-          [...witness.unplaced].sort(),
+          [...witness.unplaced].map(([key, why]) => `${key} ${why}`).sort(),
         ];
         const [was, loadsBefore] = [shown(), new Map(rules.loads)];
         for (const one of tried) take(one, witness, rules);

@@ -146,7 +146,8 @@ export class Witness<I extends Item, L> {
 
   /** Tries again to place what has no place; capacity may have come. */
   retry(): void {
-    for (const key of [...this.unplaced.keys()]) this.#seat(this.items.get(key) as I);
+    const waiting = [...this.unplaced.keys()];
+    for (const key of waiting) this.#seat(this.items.get(key) as I);
   }
 
   /** True if every item has a place where the rules accept it, as of now: what holds always. For tests. */
@@ -187,7 +188,7 @@ export class Witness<I extends Item, L> {
   }
 
   #forgetFull(): void {
-    for (const kind of [...this.#full.keys()]) this.journal.set(this.#full, kind, undefined);
+    for (const kind of this.#full.keys()) this.journal.set(this.#full, kind, undefined);
   }
 
   #seatDirectly(item: I, preferred: number | undefined): boolean {

@@ -16,7 +16,8 @@ export const guaranteeBench: Bench = {
   purpose: 'a select with the loss of one rack guaranteed, against the same without: processor time, and their ratio',
   flags: { hosts: '1000', instances: '4000', selects: '2000', rounds: '3' },
   isAlone: true,
-  async run({ flags, note }: BenchContext): Promise<Results> {
+  async run(context: BenchContext): Promise<Results> {
+    const { flags } = context;
     const [hosts, instances, selects, rounds] = ['hosts', 'instances', 'selects', 'rounds'].map((name) =>
       Number(flags[name] ?? guaranteeBench.flags[name]),
     ) as [number, number, number, number];
@@ -28,7 +29,9 @@ export const guaranteeBench: Bench = {
       const { selectUs, makeMs } = await measure({ hosts, instances, selects }, true);
       kept.push(selectUs);
       made.push(makeMs);
-      note(`round ${round + 1}: ${plain.at(-1)?.toFixed(0)} us without, ${selectUs.toFixed(0)} us with a guarantee`);
+      context.note(
+        `round ${round + 1}: ${plain.at(-1)?.toFixed(0)} us without, ${selectUs.toFixed(0)} us with a guarantee`,
+      );
     }
     const [without, with_] = [median(plain), median(kept)];
     return {
