@@ -1,8 +1,10 @@
 import { berth } from '#generated/berth';
+import { isDeviceSuffix } from '../domain/devices/device-request';
 import { invalidArgument } from '../domain/errors';
 import type { RequestGroup, RequestSpec } from '../domain/request-spec';
 import {
   amounts,
+  badName,
   chosenProjectId,
   hostNames,
   missing,
@@ -15,6 +17,7 @@ import {
   whole,
 } from './checks';
 import type { Codec } from './codec';
+import { checkDevices, deviceConstraints, deviceRequests } from './devices';
 import type { Conversion } from './field';
 import { enumBy, list, listed, map, orUndefined, renamed } from './fields';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
@@ -82,6 +85,8 @@ export const requestSpec = message(
       never: wire.RebuildPolicy.REBUILD_POLICY_UNSPECIFIED,
       evacuate: wire.RebuildPolicy.REBUILD_POLICY_EVACUATE,
     }),
+    deviceRequests,
+    deviceConstraints,
   },
   { rule: ofTenants(512 * KIB, MANY), path: 'request_spec', check: checkSpec },
 );
@@ -103,11 +108,15 @@ function checkSpec(spec: RequestSpec, path: string): void {
   }
   if (!flavor && !isSaid) throw missing(`${path}.resources`);
   checkGroups(requestGroups, sameSubtrees, path);
+  if (spec.deviceRequests.length + spec.deviceConstraints.length > 0) checkDevices(spec, path);
 }
 
 /** The search counts on it: suffixes are distinct, subtrees name groups, and a group without resources is in a subtree. */
 function checkGroups(groups: readonly RequestGroup[], sameSubtrees: RequestSpec['sameSubtrees'], path: string): void {
   const suffixes = groups.map(({ suffix }) => suffix);
+  const reserved = suffixes.find(isDeviceSuffix);
+  if (reserved !== undefined)
+    throw badName(`${path}.request_groups`, reserved, "another name: 'device:' is that of devices");
   const named = new Set(sameSubtrees.flat());
   const twice = suffixes.find((suffix, i) => suffixes.indexOf(suffix) !== i);
   if (twice !== undefined) {

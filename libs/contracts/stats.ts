@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import { claimedAllocations } from './allocations';
+import { device } from './devices';
 import { anyMap, anyText, count, flag, list, listed, omittable, optional, orUndefined, unchecked } from './fields';
 import { MAX_INSTANCES_PER_HOST, MAX_NESTED_PROVIDERS } from './limits';
 import { message, type PlainOf } from './message';
@@ -45,6 +46,7 @@ const nestedProvider = message(wire.NestedProvider, {
   inventories,
   traits: unchecked<Texts>(),
   externalUsage: unchecked<Amounts>(),
+  device: optional(device),
 });
 export type NestedProvider = PlainOf<typeof nestedProvider>;
 

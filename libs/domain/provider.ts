@@ -1,3 +1,4 @@
+import type { Device } from './devices/device';
 import type { Inventories } from './inventory';
 
 /**
@@ -13,6 +14,8 @@ export interface Provider {
   readonly inventories: Inventories;
   readonly traits: readonly string[];
   readonly aggregates: readonly string[];
+  /** Of a provider that is a device, as its agent reports it. */
+  readonly device?: Device | undefined;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }

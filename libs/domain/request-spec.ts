@@ -1,3 +1,4 @@
+import type { DevicesAsked } from './devices/device-request';
 import type { FlavorVersion } from './flavor';
 import type { Resources } from './inventory';
 import type { NamedGroup } from './server-group';
@@ -29,7 +30,7 @@ export const REBUILD_POLICIES = ['never', 'evacuate'] as const;
  * A client's request, per instance. It states requirements and preferences, never places; the scheduler's filters and
  * weighers give them their meaning. All lists may be empty.
  */
-export interface RequestSpec {
+export interface RequestSpec extends DevicesAsked {
   readonly projectId: string;
   readonly userId: string;
   /**
@@ -104,6 +105,8 @@ export function requestSpec(
     rootRequiredTraits: [],
     rootForbiddenTraits: [],
     rebuildPolicy: 'never',
+    deviceRequests: [],
+    deviceConstraints: [],
     ...rest,
   };
 }

@@ -115,6 +115,7 @@ export const schedulerOptions = {
     4,
     'Weight of the preferred amounts that the host has free.',
   ),
+  weightDevices: weightOption('DEVICES', 8, 'Weight of hosts with the first alternatives of device requests.'),
   weightSoftAffinity: weightOption('SOFT_AFFINITY', 8, 'Weight of hosts with members of a soft-affinity group.'),
   weightSoftAntiAffinity: weightOption(
     'SOFT_ANTI_AFFINITY',

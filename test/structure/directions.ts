@@ -182,9 +182,17 @@ export const RULES: readonly Rule[] = [
     breach: 'services/scheduler/start.ts -> services/scheduler/testing/made-up.ts',
   },
   ...layered(
-    'a decision reads downwards: request, fleet, demand, filters and weighers, ranking, decision; reports stand beside it',
+    'a decision reads downwards: devices, request, fleet, demand, filters and weighers, ranking, decision; reports stand beside it',
     'services/scheduler/',
-    [['request/'], ['fleet/'], ['demand/'], ['filters/', 'weighers/'], ['ranking/'], ['decision/', 'reports/']],
+    [
+      ['devices/'],
+      ['request/'],
+      ['fleet/'],
+      ['demand/'],
+      ['filters/', 'weighers/'],
+      ['ranking/'],
+      ['decision/', 'reports/'],
+    ],
   ),
   {
     says: 'reconcile is a pure function of record, claim and observation',

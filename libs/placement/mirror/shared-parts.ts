@@ -15,8 +15,9 @@ const MAX_TEXT_LENGTH = 4_096;
 
 /** A provider whose parts are those of others that have the same. */
 export function sharedProvider(row: Revised<Provider>): Revised<Provider> {
-  const { traits, aggregates, inventories } = row;
-  return { ...row, traits: shared(traits), aggregates: shared(aggregates), inventories: shared(inventories) };
+  const { traits, aggregates, inventories, device } = row;
+  const own = { traits: shared(traits), aggregates: shared(aggregates), inventories: shared(inventories) };
+  return device === undefined ? { ...row, ...own } : { ...row, ...own, device: shared(device) };
 }
 
 /** Likewise a host. */

@@ -2,6 +2,7 @@ import type { Allocations, ConsumerOwner } from '../../domain/consumer';
 import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Inventories, Resources } from '../../domain/inventory';
+import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { GroupSettings, Membership } from '../../domain/server-group';
 
@@ -368,6 +369,8 @@ export interface NestedReport extends Pick<HostReport, 'inventories' | 'external
   readonly uuid: string;
   readonly name: string;
   readonly parentUuid: string;
+  /** When it is a device; its inventories are those of `deviceInventories`. */
+  readonly device?: Provider['device'];
 }
 
 /** A run of an agent, on behalf of its service host. */

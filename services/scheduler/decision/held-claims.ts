@@ -3,6 +3,8 @@ import type { Consumer } from '#libs/domain/consumer';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import type { PlacementView } from '#libs/placement/port/placement-view';
+import { devicesHeld } from '../devices/held-devices';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import type { HostState } from '../fleet/host-state';
@@ -45,9 +47,9 @@ export function claimsHeld(
       one.owner === 'conductor' &&
       host?.host.name === move?.sourceHost &&
       host !== undefined &&
-      mayStay(host, one, spec);
+      mayStay(host, one, spec, fleet.view);
     const isMade = move !== undefined && isMoved(move, uuid, fleet, isWanted);
-    if (consumer?.owner === 'conductor' && host && (move ? isMade : mayStay(host, consumer, spec))) {
+    if (consumer?.owner === 'conductor' && host && (move ? isMade : mayStay(host, consumer, spec, fleet.view))) {
       const { allocations, mappings, claimToken } = consumer;
       held.set(uuid, { host, candidate: { rootUuid: host.root.uuid, allocations, mappings }, claimToken });
     } else {
@@ -65,8 +67,8 @@ function isMoved(move: Move, uuid: string, { view }: Fleet, isWanted: (held: Con
 }
 
 /** An instance that is to leave its host names it as one to ignore; one that counts in another zone than its group wants it in has to go there. */
-function mayStay({ host }: HostState, consumer: Consumer, spec: RequestSpec): boolean {
-  return !spec.ignoreHosts.includes(host.name) && isInItsZone(consumer, spec) && holdsWhatIsAsked(consumer, spec);
+function mayStay({ host }: HostState, consumer: Consumer, spec: RequestSpec, view: DeviceView): boolean {
+  return !spec.ignoreHosts.includes(host.name) && isInItsZone(consumer, spec) && holdsWhatIsAsked(consumer, spec, view);
 }
 
 /** The top of a fleet says which zone a member of a group that spreads over zones goes to, and may say another when it asks again. */
@@ -75,9 +77,13 @@ function isInItsZone({ groupDomain }: Consumer, { group, availabilityZone }: Req
   return groupDomain?.by !== ZONE_KEY || groupDomain.domain === availabilityZone;
 }
 
+type DeviceView = Pick<PlacementView, 'provider'>;
+
 /** True if the claim holds all required resources and each preferred class wholly or not at all: what the host had then. */
-function holdsWhatIsAsked(consumer: Consumer, spec: RequestSpec): boolean {
-  const required = sum([spec.resources, ...spec.requestGroups.map((group) => group.resources)]);
+function holdsWhatIsAsked(consumer: Consumer, spec: RequestSpec, view: DeviceView): boolean {
+  const ofDevices = devicesHeld(consumer, spec, view);
+  if (ofDevices === undefined) return false;
+  const required = sum([spec.resources, ...spec.requestGroups.map((group) => group.resources), ofDevices]);
   const has = sum(Object.values(consumer.allocations));
   const isAsked = (name: string) => {
     const more = (has.get(name) ?? 0) - (required.get(name) ?? 0);

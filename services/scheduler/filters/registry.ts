@@ -2,6 +2,7 @@ import { aggregatesFilter } from './aggregates';
 import { availabilityZoneFilter } from './availability-zone';
 import { capacityFilter } from './capacity';
 import { computeFilter } from './compute';
+import { devicesFilter } from './devices';
 import { extraSpecsFilter } from './extra-specs';
 import type { Filter } from './filter';
 import { groupSpreadFilter } from './groups/group-spread';
@@ -27,6 +28,7 @@ export const FILTERS: readonly Filter[] = [
   aggregatesFilter,
   imagePropertiesFilter,
   extraSpecsFilter,
+  devicesFilter,
   instanceLimitFilter,
   buildLimitFilter,
   wholeNodeFilter,

@@ -120,7 +120,8 @@ export function isSameProvider(a: Provider, b: Provider): boolean {
     a.parentUuid === b.parentUuid &&
     a.inventories === b.inventories &&
     a.traits === b.traits &&
-    a.aggregates === b.aggregates
+    a.aggregates === b.aggregates &&
+    a.device === b.device
   );
 }
 

@@ -1,9 +1,12 @@
+import type { Allocations } from '#libs/domain/consumer';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { Effort } from '#libs/placement/search/assignments';
 import { candidatesInTree } from '#libs/placement/search/find-candidates';
 import { planOf } from '#libs/placement/search/plan';
 import type { Candidate } from '#libs/placement/search/query';
 import { queryFromRequestSpec } from '#libs/placement/search/query';
+import { chooseDevices } from '../devices/choose-devices';
+import { asksDevices, compileDevices } from '../devices/devices-asked';
 import { askedBy } from '../filters/asked-by';
 import type { Reason } from '../filters/filter';
 import { preferredDemands, refusalOn } from '../fleet/host-capacity';
@@ -21,15 +24,16 @@ export interface HostCandidate extends Candidate {
 export const CANDIDATES = 'candidates';
 
 /** Why the search refuses a host that passes all filters. */
-export function noCandidate({ origins, resources, requestGroups }: EquivalenceClass): Reason {
+export function noCandidate({ origins, resources, requestGroups, deviceRequests }: EquivalenceClass): Reason {
   const keys = [...new Set(Object.values(origins.groups).flat())];
   const by = askedBy(keys.length > 0 ? keys : undefined);
   const groups = [...(Object.keys(resources).length > 0 ? [{ suffix: '', resources }] : []), ...requestGroups];
   const asked = groups.slice(0, MAX_GROUPS_SAID).map(wordsOf).join('; ');
   const more = groups.length > MAX_GROUPS_SAID ? '; …' : '';
+  const devices = deviceRequests.length > 0 ? `; devices for ${deviceRequests.map(({ name }) => name).join(', ')}` : '';
   return {
     symbol: 'no_candidate',
-    phrase: `have no providers that give all groups what they ask (${asked}${more})${by}`,
+    phrase: `have no providers that give all groups what they ask (${asked}${more}${devices})${by}`,
   };
 }
 
@@ -45,19 +49,35 @@ const MAX_GROUPS_SAID = 4;
 /** The same for one host, with the groups that no provider of it can meet. */
 export function noCandidateSentence(equivalenceClass: EquivalenceClass, host: HostState): string {
   const { requestGroups, origins } = equivalenceClass;
-  const alone = { ...withoutPreferred(equivalenceClass), resources: {}, sameSubtrees: [] };
+  const required = { ...withoutPreferred(equivalenceClass), ...NO_DEVICES };
+  if (asksDevices(equivalenceClass) && searchOn(required, host)) return noDevicesSentence(equivalenceClass, host);
+  const alone = { ...required, resources: {}, sameSubtrees: [] };
   const unmet = requestGroups.filter((group) => !searchOn({ ...alone, requestGroups: [group] }, host));
   const names = unmet.map((group) => `${wordsOf(group)}${askedBy(origins.groups[group.suffix])}`);
-  const own = { ...withoutPreferred(equivalenceClass), requestGroups: [], sameSubtrees: [] };
+  const own = { ...required, requestGroups: [], sameSubtrees: [] };
   const { resources } = equivalenceClass;
   if (Object.keys(resources).length > 0 && !searchOn(own, host)) names.unshift(wordsOf({ suffix: '', resources }));
   const why = names.length > 0 ? `none meets ${names.join(', ')}` : 'each group by itself is met, not all together';
   return `${CANDIDATES}: no providers of the host give all groups what they ask: ${why}`;
 }
 
+const NO_DEVICES = { deviceRequests: [], deviceConstraints: [] };
+
+/** Each request of devices by itself passes the filter of devices. */
+function noDevicesSentence(asked: EquivalenceClass, host: HostState): string {
+  const { deviceConstraints } = asked;
+  const freely = { ...withoutPreferred(asked), deviceConstraints: [] };
+  const values = deviceConstraints.map(({ matchAttribute }) => matchAttribute).join(', ');
+  const why =
+    deviceConstraints.length > 0 && searchOn(freely, host)
+      ? `no devices of equal ${values} do`
+      : 'they take of the same devices or counters';
+  return `${CANDIDATES}: each request of devices by itself is met, not all together: ${why}`;
+}
+
 /** True if more than one provider or group is in play: then passing the filters is not enough. */
-export function needsSearch({ requestGroups }: EquivalenceClass, { providers }: HostState): boolean {
-  return providers !== undefined || requestGroups.length > 0;
+export function needsSearch({ requestGroups, deviceRequests }: EquivalenceClass, { providers }: HostState): boolean {
+  return providers !== undefined || requestGroups.length > 0 || deviceRequests.length > 0;
 }
 
 /**
@@ -106,10 +126,38 @@ function searchWith(
     const isHere = Object.entries(candidate.allocations).some(
       ([uuid, taken]) => forest.provider(uuid)?.rootUuid === root.uuid && required.some((name) => name in taken),
     );
-    if (isHere) return { ...candidate, preferred };
+    const whole = isHere ? withDevices(candidate, equivalenceClass, forest) : undefined;
+    if (whole) return { ...whole, preferred };
+    if (isHere && !sharesCounters(candidate.allocations, forest)) return undefined;
   }
   return undefined;
 }
+
+/** A candidate with devices of the host for all requests of devices, beside what it takes; undefined when there is no way. */
+function withDevices(candidate: Candidate, asked: EquivalenceClass, forest: HostProviders): Candidate | undefined {
+  if (!asksDevices(asked)) return candidate;
+  const choice = chooseDevices(compileDevices(asked), forest.withUse(candidate.allocations), candidate.rootUuid);
+  if (!choice) return undefined;
+  const allocations: Record<string, Resources> = { ...candidate.allocations };
+  for (const [uuid, amounts] of Object.entries(choice.allocations)) {
+    allocations[uuid] = addResources(allocations[uuid] ?? {}, amounts);
+  }
+  return { ...candidate, allocations, mappings: { ...candidate.mappings, ...choice.mappings } };
+}
+
+/** True if a candidate takes of what devices take, too: then another one may leave them enough. */
+function sharesCounters(allocations: Allocations, forest: HostProviders): boolean {
+  return forest.all.some(({ uuid, parentUuid, device, inventories }) => {
+    const own = allocations[uuid] ?? NOTHING;
+    const above = allocations[parentUuid ?? ''] ?? NOTHING;
+    if (device === undefined) return false;
+    return (
+      Object.keys(inventories).some((name) => name in own) || Object.keys(device.consumes).some((name) => name in above)
+    );
+  });
+}
+
+const NOTHING: Resources = {};
 
 function classesRequired({ resources, requestGroups }: EquivalenceClass): readonly string[] {
   return [resources, ...requestGroups.map((group) => group.resources)].flatMap(Object.keys);

@@ -110,7 +110,7 @@ function unclaimedUsage(unclaimed: readonly RunningInstance[], providers: readon
 }
 
 function nestedReport(
-  { name, parent, traits }: NestedProvider,
+  { name, parent, traits, device }: NestedProvider,
   { host, providerUuid }: UpdateResourceStatsRequest,
   amounts: Pick<HostReport, 'inventories' | 'externalUsage'>,
 ): NestedReport {
@@ -120,6 +120,7 @@ function nestedReport(
     name: nestedProviderName(host, name),
     parentUuid: parent === '' ? providerUuid : nestedProviderUuid(providerUuid, parent),
     traits,
+    ...(device === undefined ? {} : { device }),
   };
 }
 

@@ -1,5 +1,7 @@
 import type { NestedProvider, UpdateResourceStatsRequest } from '#libs/contracts/stats';
+import { type Device, deviceInventories } from '#libs/domain/devices/device';
 import { inventory } from '#libs/domain/inventory';
+import { aDevice } from '#libs/testing/placement/hosts/devices';
 import { aStatsReport, running } from '../testing/stats';
 import { validateStats } from './validate';
 
@@ -31,8 +33,42 @@ const nested = (name: string, fields: Partial<NestedProvider> = {}): NestedProvi
   return { name, parent: '', inventories: {}, traits: [], externalUsage: {}, ...fields };
 };
 
+const device = (name: string, facts: Device, fields: Partial<NestedProvider> = {}) =>
+  nested(name, { inventories: deviceInventories(facts), device: facts, ...fields });
+const counters = nested('card', { inventories: { CUSTOM_SLICE: inventory(8) } });
+const huge = aDevice({}, { consumers: 2, capacity: { memory: { amount: 2 ** 40, step: 1 } } });
+const twins = aDevice({}, { consumers: 2, capacity: { 'a-b': { amount: 1, step: 1 }, a_b: { amount: 1, step: 1 } } });
+const part = aDevice({}, { consumes: { CUSTOM_SLICE: 2 } });
+
+it('accepts devices, and partitions of one whose parent has the counters', () => {
+  const whole = aDevice({ model: 'H100' }, { consumers: 4, capacity: { memory: { amount: 2 ** 40, step: 2 ** 20 } } });
+  const nestedProviders = [device('gpu0', whole), counters, device('part0', part, { parent: 'card' })];
+  expect(() => validateStats(aStatsReport({ nestedProviders }), SENDER, 10)).not.toThrow();
+});
+
 type Row = readonly [reason: string, field: string, fields: Partial<UpdateResourceStatsRequest>];
 const refused: readonly Row[] = [
+  [
+    'device_inventories',
+    'nested_providers[0].inventories.PGPU',
+    {
+      nestedProviders: [
+        device('gpu0', aDevice(), { inventories: { CUSTOM_DEVICE: inventory(1), PGPU: inventory(1) } }),
+      ],
+    },
+  ],
+  [
+    'device_inventories',
+    'nested_providers[0].inventories.CUSTOM_DEVICE',
+    { nestedProviders: [device('gpu0', aDevice(), { inventories: { CUSTOM_DEVICE: inventory(2) } })] },
+  ],
+  [
+    'bad_amount',
+    'nested_providers[0].device.capacity.memory',
+    { nestedProviders: [device('gpu0', huge, { inventories: {} })] },
+  ],
+  ['duplicate_capacity', 'nested_providers[0].device.capacity', { nestedProviders: [device('gpu0', twins)] }],
+  ['unknown_class', 'nested_providers[0].device.consumes.CUSTOM_SLICE', { nestedProviders: [device('part0', part)] }],
   ['wrong_host', 'host', { host: 'host-2' }],
   ['malformed_host', 'host', { host: 'no host' }],
   ['missing_field', 'agent_run', { agentRun: '' }],

@@ -16,7 +16,8 @@ import type { RunningInstance, UpdateResourceStatsRequest } from '#libs/contract
 import { invalidArgument } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import { isHostName } from '#libs/domain/names';
-import { amount, checkNested, checkProvider, requireClass, requireDistinct } from './validate-provider';
+import { checkDevices } from './validation/validate-device';
+import { amount, checkNested, checkProvider, requireClass, requireDistinct } from './validation/validate-provider';
 
 /**
  * Checks a report field by field, so that nothing of a bad one is ever applied. Names of instances are bounded before
@@ -26,7 +27,7 @@ import { amount, checkNested, checkProvider, requireClass, requireDistinct } fro
  *   path in `details.field` and one of the reasons malformed_host, malformed_uuid, malformed_name, missing_field, too_long,
  *   too_many, bad_number, unknown_class, unknown_trait, negative_amount, bad_amount, reserved_above_total,
  *   used_above_total, bad_ratio, bad_unit, duplicate_instance, duplicate_trait, duplicate_aggregate, duplicate_provider,
- *   unknown_parent.
+ *   unknown_parent, device_inventories, duplicate_capacity.
  */
 export function validateStats(stats: UpdateResourceStatsRequest, sender: Identity, maxInstances: number): void {
   if (!isHostName(stats.host)) {
@@ -44,6 +45,7 @@ export function validateStats(stats: UpdateResourceStatsRequest, sender: Identit
   requireServiceHost(sender, stats.serviceHost);
   checkProvider(stats, '');
   checkNested(stats.nestedProviders);
+  checkDevices(stats);
   checkCapabilities(stats.capabilities);
   count(stats.externalInstances, 'external_instances');
   count(stats.ioOps, 'io_ops');

@@ -3,6 +3,7 @@ import { internedSpecs } from '#libs/contracts/interned-specs';
 import { type ResolvedSpec, resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { RequestGroup } from '#libs/domain/request-spec';
 import { getOrMake, lru } from '#libs/runtime/lru';
+import { requireSelectors } from '../devices/devices-asked';
 
 /**
  * An equivalence class of requests: what is asked of a host, whoever asks. All requests of a class find the same hosts
@@ -40,13 +41,14 @@ const MAX_KEPT_CLASSES = 1_000;
 
 /**
  * Specs and their classes: one object for equal bytes, one class for equal keys. It throws BerthError
- * `invalid_argument` for a spec that is malformed or has extra specs that are not understood, with the path of the field in
+ * `invalid_argument` for a spec that is malformed or has extra specs or expressions that are not understood, with the path of the field in
  * `details.field`.
  */
 export function specClassifier(): (encoded: EncodedRequestSpec) => ClassifiedSpec {
   const kept = lru<string, EquivalenceClass>(MAX_KEPT_CLASSES);
   return internedSpecs((asked) => {
     const spec = resolveSpec(asked, 'request_spec');
+    requireSelectors(spec, 'request_spec');
     const made = equivalenceClassOf(spec);
     return { spec, equivalenceClass: getOrMake(kept, made.key, () => made) };
   });
@@ -71,6 +73,8 @@ export function equivalenceClassOf(spec: ResolvedSpec): EquivalenceClass {
     rootRequiredTraits: sorted(spec.rootRequiredTraits),
     rootForbiddenTraits: sorted(spec.rootForbiddenTraits),
     origins: spec.origins,
+    deviceRequests: spec.deviceRequests,
+    deviceConstraints: spec.deviceConstraints,
   };
   return { key: JSON.stringify(content), ...content, tenant: undefined, batchSize: 1 };
 }

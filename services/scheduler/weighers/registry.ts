@@ -1,4 +1,5 @@
 import { buildFailuresWeigher } from './build-failures';
+import { devicesWeigher } from './devices';
 import { cpuWeigher, diskWeigher, ramWeigher } from './free-share';
 import { headroomWeigher } from './headroom';
 import { ioOpsWeigher } from './io-ops';
@@ -18,6 +19,7 @@ export interface Weights {
   readonly weightLeases: number;
   readonly weightPreferredTraits: number;
   readonly weightPreferredResources: number;
+  readonly weightDevices: number;
   readonly weightSoftAffinity: number;
   readonly weightSoftAntiAffinity: number;
 }
@@ -40,6 +42,7 @@ export const WEIGHERS: readonly WeigherEntry[] = [
   [leasesWeigher, 'weightLeases'],
   [preferredTraitsWeigher, 'weightPreferredTraits'],
   [preferredResourcesWeigher, 'weightPreferredResources'],
+  [devicesWeigher, 'weightDevices'],
   [softAffinityWeigher, 'weightSoftAffinity'],
   [softAntiAffinityWeigher, 'weightSoftAntiAffinity'],
 ];

@@ -38,9 +38,9 @@ export async function reportNested(
     const row = rows.get(one.uuid);
     const kept = await inUse(tx, row, one.inventories);
     if (Object.keys(kept).length > 0) isSettled = false;
-    const { uuid, name, parentUuid } = one;
+    const { uuid, name, parentUuid, device } = one;
     const merged = mergeReport(withKept(one, kept), row);
-    putReported(tx, { uuid, name, parentUuid, rootUuid, host: undefined }, merged, { provider: row, atMs });
+    putReported(tx, { uuid, name, parentUuid, rootUuid, host: undefined, device }, merged, { provider: row, atMs });
   }
   const gone = others
     .map((uuid) => rows.get(uuid))

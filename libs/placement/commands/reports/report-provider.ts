@@ -6,7 +6,7 @@ import type { Transaction } from '../transaction';
 import { type MergedProvider, reportedClasses } from './merge-report';
 
 /** Where a reported provider is, and whose. A provider that is there keeps its name. */
-export type Place = Pick<StoredProvider, 'uuid' | 'name' | 'parentUuid' | 'rootUuid' | 'host'>;
+export type Place = Pick<StoredProvider, 'uuid' | 'name' | 'parentUuid' | 'rootUuid' | 'host' | 'device'>;
 
 /** Writes a provider as a report leaves it, unless it is so already. Its place alone does not raise its generation. */
 export function putReported(
@@ -15,14 +15,16 @@ export function putReported(
   merged: MergedProvider,
   { provider, atMs }: { readonly provider: StoredProvider | undefined; readonly atMs: number },
 ): void {
-  const { uuid, name, parentUuid, host } = place;
+  const { uuid, name, parentUuid, host, device } = place;
   const isUnchanged = provider !== undefined && hasAlready(provider, merged);
   const isInPlace = provider?.host === host && provider?.parentUuid === parentUuid;
-  if (isUnchanged && isInPlace && isDeepStrictEqual(provider.reported, merged.reported)) return;
+  const isSame = isUnchanged && isInPlace && isDeepStrictEqual(provider.device, device);
+  if (isSame && isDeepStrictEqual(provider.reported, merged.reported)) return;
   countUsers(tx, 'resource_class', Object.keys(provider?.inventories ?? {}), Object.keys(merged.inventories));
   countUsers(tx, 'trait', provider?.traits ?? [], merged.traits);
-  const base = provider ?? { ...place, createdAtMs: atMs };
-  tx.put('provider', uuid, { ...base, ...merged, parentUuid, host, updatedAtMs: atMs });
+  const { device: _before, ...base } = provider ?? { ...place, createdAtMs: atMs };
+  const facts = device === undefined ? {} : { device };
+  tx.put('provider', uuid, { ...base, ...merged, ...facts, parentUuid, host, updatedAtMs: atMs });
   if (provider) return tx.write({ kind: isUnchanged ? 'show' : 'raise', key: uuid });
   tx.put('usage', uuid, { generation: 0, used: {} });
   tx.put('name', name, { uuid });

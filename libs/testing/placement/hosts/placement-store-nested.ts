@@ -2,6 +2,7 @@ import { inventory } from '../../../domain/inventory';
 import { nestedProviderName, nestedProviderUuid } from '../../../placement/port/nested-provider';
 import type { NestedReport, PlacementStore } from '../../../placement/port/placement-store';
 import { aReport, aWrite, claim, commit, contentsOf, mustCommit, mustReport } from '../placement';
+import { aDevice, nestedDevices } from './devices';
 
 const { providerUuid: ROOT, host: HOST } = aReport();
 const uuidOf = (name: string) => nestedProviderUuid(ROOT, name);
@@ -38,6 +39,24 @@ export function describeNested(open: () => PlacementStore, another: () => Promis
       const inUse = { kind: 'in_use', by: 'providers' };
       const deletion = { kind: 'delete_name', catalogue: 'trait', name: 'CUSTOM_FAST' } as const;
       expect(await commit(store, deletion)).toMatchObject(inUse);
+    });
+
+    it('are devices when they are reported so, as the last report says, also while they are claimed and gone', async () => {
+      const gpu = (model: string) =>
+        nestedDevices(HOST, ROOT, { gpu: aDevice({ model }, { taints: { worn: 'yes' } }) });
+      await mustSay(gpu('A100'));
+      expect((await provider(GPU))?.device).toEqual(aDevice({ model: 'A100' }, { taints: { worn: 'yes' } }));
+      await mustSay(gpu('H100'));
+      expect(await provider(GPU)).toMatchObject({
+        device: { attributes: { model: { kind: 'string', value: 'H100' } } },
+        inventories: { CUSTOM_DEVICE: { total: 1 } },
+      });
+      const held = aWrite({ [GPU]: { CUSTOM_DEVICE: 1 } });
+      await claim(store, held);
+      await mustSay([]);
+      expect((await provider(GPU))?.device?.attributes['model']?.value).toBe('H100');
+      await mustSay([aNested('gpu')]);
+      expect((await provider(GPU))?.device).toBeUndefined();
     });
 
     it('go with their host when nothing is allocated there, and come back with a report', async () => {

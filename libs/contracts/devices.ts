@@ -1,0 +1,183 @@
+import { berth } from '#generated/berth';
+import { type Device, type DeviceAttribute, type DeviceCapacity, isQualifiedName } from '../domain/devices/device';
+import {
+  type DeviceAlternative,
+  type DeviceRequest,
+  type DevicesAsked,
+  isDeviceRequestName,
+} from '../domain/devices/device-request';
+import { parseVersion } from '../domain/devices/version';
+import { type BerthError, invalidArgument } from '../domain/errors';
+import { amounts, badName, missing, textOf, tooMany } from './checks';
+import type { Conversion } from './field';
+import { anyText, count, enumOf, flag, list, map } from './fields';
+import {
+  MAX_ATTRIBUTE_BYTES,
+  MAX_DEVICE_ALTERNATIVES,
+  MAX_DEVICE_ATTRIBUTES,
+  MAX_DEVICE_REQUESTS,
+  MAX_DEVICES_ASKED,
+  MAX_SELECTOR_BYTES,
+} from './limits';
+import { mapped, message } from './message';
+
+const wire = berth.device.v1;
+
+/** A map by qualified names, of at most so many entries. */
+function named<T, W>(of: Conversion<T, W>, max: number) {
+  const { fromWire, toWire } = map(of);
+  return {
+    fromWire(values: Readonly<Record<string, W>> | null | undefined, path: string, whole: unknown) {
+      const keys = Object.keys(values ?? {});
+      if (keys.length > max) throw tooMany(path, max);
+      const bad = keys.find((key) => !isQualifiedName(key));
+      if (bad !== undefined) throw badName(path, bad, 'a name, or domain/name');
+      return fromWire(values, path, whole);
+    },
+    toWire,
+  } satisfies Conversion<Readonly<Record<string, T>>, Readonly<Record<string, W>> | null | undefined>;
+}
+
+const attributeType = enumOf(wire.AttributeType, 'ATTRIBUTE_TYPE');
+const attributeText = textOf(MAX_ATTRIBUTE_BYTES);
+
+const attribute = mapped(
+  message(wire.Attribute, { type: attributeType, text: attributeText, number: count }, { check: checkAttribute }),
+  ({ type, text, number }): DeviceAttribute => {
+    switch (type) {
+      case 'bool':
+        return { kind: 'bool', value: number !== 0 };
+      case 'int':
+        return { kind: 'int', value: number };
+      case 'string':
+      case 'version':
+        return { kind: type, value: text };
+    }
+  },
+  ({ kind, value }) => ({
+    type: kind,
+    text: typeof value === 'string' ? value : '',
+    number: typeof value === 'string' ? 0 : Number(value),
+  }),
+);
+
+function checkAttribute(
+  { type, text, number }: { readonly type: string; readonly text: string; readonly number: number },
+  path: string,
+): void {
+  if (type === 'version' && !parseVersion(text)) {
+    throw invalidArgument('bad_version', `${path} must be a semantic version, not '${text.slice(0, 64)}'`, path);
+  }
+  if (!Number.isSafeInteger(number)) throw invalidArgument('bad_number', `${path} must be a whole number`, path);
+}
+
+const capacity = mapped(
+  message(wire.Capacity, { amount: count, step: count }, { check: checkCapacity }),
+  ({ amount, step }): DeviceCapacity => ({ amount, step: step === 0 ? 1 : step }),
+  ({ amount, step }) => ({ amount, step }),
+);
+
+function checkCapacity({ amount, step }: DeviceCapacity, path: string): void {
+  if (Number.isSafeInteger(amount) && amount >= 0 && Number.isSafeInteger(step) && step >= 0) return;
+  throw invalidArgument('bad_amount', `${path} must be whole amounts from 0`, path);
+}
+
+/** The value of a taint, or the condition of a toleration. */
+const taintText: Conversion<string, string> = { fromWire: textOf(MAX_ATTRIBUTE_BYTES), toWire: (value) => value };
+
+/** A device as its agent reports it; what follows from several fields is for the scheduler to check. */
+export const device = mapped(
+  message(wire.Device, {
+    attributes: named(attribute, MAX_DEVICE_ATTRIBUTES),
+    capacity: named(capacity, MAX_DEVICE_ATTRIBUTES / 2),
+    consumers: count,
+    taints: named(taintText, MAX_DEVICE_ATTRIBUTES / 2),
+    consumes: amounts,
+  }),
+  (one): Device => ({ ...one, consumers: Math.max(1, one.consumers) }),
+  (one) => one,
+);
+
+const capacityAmount: Conversion<number, number> = {
+  fromWire(value, path) {
+    if (Number.isSafeInteger(value) && value >= 1) return value;
+    throw invalidArgument('bad_amount', `${path} must be a whole amount from 1`, path);
+  },
+  toWire: (value) => value,
+};
+
+const alternative = mapped(
+  message(wire.DeviceAlternative, {
+    name: (value: string, path: string) => (value === '' ? '' : requestName(value, path)),
+    count,
+    all: flag,
+    selectors: list(textOf(MAX_SELECTOR_BYTES), MAX_DEVICE_ALTERNATIVES),
+    tolerations: named(taintText, MAX_DEVICE_ATTRIBUTES),
+    capacity: named(capacityAmount, MAX_DEVICE_ATTRIBUTES / 2),
+  }),
+  ({ all, count: said, ...rest }): DeviceAlternative => ({ ...rest, count: all ? 'all' : Math.max(1, said) }),
+  ({ count: wanted, ...rest }) => ({ ...rest, all: wanted === 'all', count: wanted === 'all' ? 0 : wanted }),
+);
+
+const request = message(
+  wire.DeviceRequest,
+  { name: requestName, firstAvailable: list(alternative, MAX_DEVICE_ALTERNATIVES) },
+  { check: checkRequest },
+);
+
+function requestName(value: string, path: string): string {
+  if (value === '') throw missing(path);
+  if (!isDeviceRequestName(value)) throw badName(path, value, 'up to 32 letters a-z, digits and -');
+  return value;
+}
+
+function checkRequest({ firstAvailable }: DeviceRequest, path: string): void {
+  if (firstAvailable.length === 0) throw missing(`${path}.first_available`);
+  const names = firstAvailable.map(({ name }) => name);
+  const twice = names.findIndex((name, n) => names.indexOf(name) !== n);
+  if (twice >= 0) throw duplicate(`${path}.first_available[${twice}].name`, names[twice] ?? '');
+}
+
+export const deviceRequests = list(request, MAX_DEVICE_REQUESTS);
+
+export const deviceConstraints = list(
+  message(wire.DeviceConstraint, { requests: list(anyText, MAX_DEVICE_REQUESTS), matchAttribute: attributeName }),
+  MAX_DEVICE_REQUESTS,
+);
+
+function attributeName(value: string, path: string): string {
+  if (value === '') throw missing(path);
+  if (!isQualifiedName(value)) throw badName(path, value, 'a name, or domain/name');
+  return value;
+}
+
+/**
+ * Checks requests of devices against each other.
+ *
+ * @throws BerthError `invalid_argument`: duplicate_device_request, unknown_value, too_many.
+ */
+export function checkDevices(
+  { deviceRequests: requests, deviceConstraints: constraints }: DevicesAsked,
+  path: string,
+): void {
+  const names = requests.map(({ name }) => name);
+  const twice = names.findIndex((name, n) => names.indexOf(name) !== n);
+  if (twice >= 0) throw duplicate(`${path}.device_requests[${twice}].name`, names[twice] ?? '');
+  for (const [n, { requests: bound }] of constraints.entries()) {
+    const unknown = bound.find((name) => !names.includes(name));
+    if (unknown === undefined) continue;
+    const field = `${path}.device_constraints[${n}].requests`;
+    throw invalidArgument('unknown_value', `there is no request of devices '${unknown.slice(0, 64)}'`, field);
+  }
+  const most = requests.reduce((sum, { firstAvailable }) => sum + Math.max(...firstAvailable.map(countOf)), 0);
+  if (most > MAX_DEVICES_ASKED) throw tooMany(`${path}.device_requests`, MAX_DEVICES_ASKED);
+}
+
+function countOf({ count: wanted }: DeviceAlternative): number {
+  return wanted === 'all' ? 1 : wanted;
+}
+
+function duplicate(field: string, name: string): BerthError {
+  const problem = name === '' ? 'two have no name' : `two are called '${name}'`;
+  return invalidArgument('duplicate_device_request', `${field}: ${problem}`, field);
+}

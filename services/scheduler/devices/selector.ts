@@ -1,0 +1,186 @@
+import { type ASTNode, Environment } from '@marcbachmann/cel-js';
+import type { Device, DeviceAttribute } from '#libs/domain/devices/device';
+import { parseQuantity } from '#libs/domain/devices/quantity';
+import { compareVersions, parseVersion, type Version } from '#libs/domain/devices/version';
+import { lru } from '#libs/runtime/lru';
+
+/** A condition on a device: one conjunct of an expression. */
+export interface Selector {
+  /** As the request says it. */
+  readonly text: string;
+  /** True, false, or why it has no value: a device where it has none does not match. */
+  matches(device: Device): boolean | string;
+}
+
+/**
+ * The conditions of an expression over `device`, split at its outermost `&&`, so that a refusal names the one that excludes
+ * a host. The language is a total part of CEL: no loops but `exists`, `all` and `exists_one`, no patterns, no functions that
+ * make texts or lists longer. What an expression may cost is known before it runs ({@link MAX_COST}).
+ *
+ * @throws Error with the place and the reason when it is malformed, is no bool, calls what is not offered, or costs too much
+ */
+export function parseSelectors(text: string): readonly Selector[] {
+  const known = compiled.get(text);
+  if (known) return known;
+  const { ast } = checked(text);
+  const cost = costOf(ast);
+  if (cost > MAX_COST)
+    throw new Error(`it may take ${cost} steps, more than ${MAX_COST}: nest fewer exists() and all()`);
+  const parts = conjuncts(ast).map(({ start, end }) => selector(text.slice(start, end)));
+  compiled.set(text, parts);
+  return parts;
+}
+
+/** Steps of one evaluation at most: a step is a node of the expression, those in `exists` and `all` once for each element. */
+export const MAX_COST = 2_000;
+/** Nodes of an expression. */
+export const MAX_NODES = 200;
+/** Elements that `exists` and `all` are taken to walk where the list is not spelled out. */
+const MOST_ELEMENTS = 32;
+
+const compiled = lru<string, readonly Selector[]>(1_000);
+
+function selector(text: string): Selector {
+  const run = checked(text);
+  // Mirrors keep equal devices once: a fleet of one model is evaluated once.
+  const known = new WeakMap<Device, boolean | string>();
+  return {
+    text,
+    matches(device) {
+      const before = known.get(device);
+      if (before !== undefined) return before;
+      const value = evaluate(run, device);
+      known.set(device, value);
+      return value;
+    },
+  };
+}
+
+function evaluate(run: (input: Input) => unknown, device: Device): boolean | string {
+  try {
+    const value = run(inputOf(device));
+    return typeof value === 'boolean' ? value : 'it is no bool';
+  } catch (thrown) {
+    return (thrown as Error).message.split('\n')[0] ?? '';
+  }
+}
+
+function checked(text: string) {
+  const parsed = ENVIRONMENT.parse(text);
+  requireOffered(parsed.ast);
+  const { valid, type, error } = parsed.check();
+  if (!valid) throw error ?? new Error('it is not valid');
+  if (type !== 'bool' && type !== 'dyn') throw new Error(`it is a ${type}, not a bool`);
+  return parsed;
+}
+
+function conjuncts(node: ASTNode): readonly ASTNode[] {
+  return node.op === '&&' ? node.args.flatMap(conjuncts) : [node];
+}
+
+const MACROS: ReadonlySet<string> = new Set(['exists', 'all', 'exists_one']);
+const CALLS: ReadonlySet<string> = new Set(['has', 'size', 'quantity', 'semver', 'startsWith', 'endsWith', 'contains']);
+
+/** Functions are a closed set: what is not known to be cheap is not offered. */
+function requireOffered(node: ASTNode): void {
+  const name = node.op === 'call' || node.op === 'rcall' ? node.args[0] : undefined;
+  if (name !== undefined && !MACROS.has(name) && !CALLS.has(name)) {
+    throw new Error(`${name}() is not offered; there are ${[...CALLS, ...MACROS].join(', ')}`);
+  }
+  for (const child of childrenOf(node)) requireOffered(child);
+}
+
+function costOf(node: ASTNode): number {
+  if (node.op === 'rcall' && MACROS.has(node.args[0])) {
+    const [, range, args] = node.args;
+    const elements = range.op === 'list' ? range.args.length : MOST_ELEMENTS;
+    return 1 + costOf(range) + elements * sum(args);
+  }
+  return 1 + sum(childrenOf(node));
+}
+
+function sum(nodes: readonly ASTNode[]): number {
+  return nodes.reduce((total, node) => total + costOf(node), 0);
+}
+
+function childrenOf({ args }: ASTNode): readonly ASTNode[] {
+  return ([args] as readonly unknown[]).flat(MOST_NESTED).filter(isNode);
+}
+
+/** Arguments stand in lists, entries of maps in lists of them. */
+const MOST_NESTED = 3;
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === 'object' && value !== null && 'op' in value;
+}
+
+/** A version as expressions have it. */
+class Semver {
+  constructor(readonly version: Version) {}
+}
+
+function semver(text: string): Semver {
+  const version = parseVersion(text);
+  if (!version) throw new Error(`'${text.slice(0, 64)}' is no semantic version`);
+  return new Semver(version);
+}
+
+function quantity(text: string): bigint {
+  const amount = parseQuantity(text);
+  if (amount === undefined) throw new Error(`'${text.slice(0, 64)}' is no quantity`);
+  return BigInt(amount);
+}
+
+type Input = ReturnType<typeof inputOf>;
+
+const inputs = new WeakMap<Device, { readonly device: object }>();
+
+function inputOf(device: Device): { readonly device: object } {
+  const known = inputs.get(device);
+  if (known) return known;
+  const attributes = new Map(Object.entries(device.attributes).map(([name, one]) => [name, valueOf(one)] as const));
+  const capacity = new Map(
+    Object.entries(device.capacity).map(([name, { amount }]) => [name, BigInt(amount)] as const),
+  );
+  const made = { device: { attributes, capacity } };
+  inputs.set(device, made);
+  return made;
+}
+
+function valueOf(attribute: DeviceAttribute): unknown {
+  switch (attribute.kind) {
+    case 'int':
+      return BigInt(attribute.value);
+    case 'version':
+      return semver(attribute.value);
+    case 'bool':
+    case 'string':
+      return attribute.value;
+  }
+}
+
+const COMPARISONS: Readonly<Record<string, (order: number) => boolean>> = {
+  '==': (order) => order === 0,
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+};
+
+const ENVIRONMENT = withComparisons(
+  new Environment({ limits: { maxAstNodes: MAX_NODES, maxDepth: 30 } })
+    .registerType('Semver', { ctor: Semver, fields: {} })
+    .registerVariable('device', { schema: { attributes: 'map<string, dyn>', capacity: 'map<string, int>' } })
+    .registerFunction('semver(string): Semver', semver)
+    .registerFunction('quantity(string): int', quantity),
+);
+
+function withComparisons(environment: Environment): Environment {
+  let made = environment;
+  for (const [operator, holds] of Object.entries(COMPARISONS)) {
+    made = made.registerOperator(`Semver ${operator} Semver: bool`, (a: Semver, b: Semver) =>
+      holds(compareVersions(a.version, b.version)),
+    );
+  }
+  return made;
+}
