@@ -49,6 +49,12 @@ export const agentOptions = {
     range: '[PARENT/]NAME CLASS=total,TRAIT,...; ... | ...',
     help: "Providers below the host's root, as 'numa0 VCPU=16,MEMORY_MB=65536; numa0/gpu0 VGPU=8'. With the process and docker drivers, machine takes the NUMA nodes, GPUs and network cards that they find.",
   }),
+  devices: stringOption({
+    env: 'BERTH_AGENT_DEVICES',
+    default: '',
+    range: '[PARENT/]NAME ATTRIBUTE=value capacity:NAME=80Gi taint:KEY=value ...; ... | ...',
+    help: "Devices below the host's root or its providers, as 'gpu0 model=H100 numa=0 capacity:memory=80Gi; card/part0 consumes:CUSTOM_SLICE=2', for requests by attributes.",
+  }),
   capabilities: stringOption({
     env: 'BERTH_AGENT_CAPABILITIES',
     default: 'hw_architecture=x86_64',

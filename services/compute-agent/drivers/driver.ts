@@ -1,3 +1,4 @@
+import type { Device } from '#libs/domain/devices/device';
 import { BerthError } from '#libs/domain/errors';
 import type { PowerState } from '#libs/domain/instance';
 import type { Inventories, Resources } from '#libs/domain/inventory';
@@ -115,6 +116,8 @@ export interface NestedCapacity {
   readonly parent: string;
   readonly inventories: Inventories;
   readonly traits: readonly string[];
+  /** When it is a device; its inventories follow from it. */
+  readonly device?: Device | undefined;
 }
 
 /** An instance in the form for drivers. */
@@ -127,7 +130,7 @@ export interface InstanceToBuild {
   readonly requestSpec: RequestSpec;
   /** Its allocations on the host's providers, by name, '' for the root; empty when the conductor sent none. */
   readonly claimed: Readonly<Record<string, Resources>>;
-  /** Suffixes of request groups to the names of the host's providers that meet them. */
+  /** Suffixes of request groups, and `device:<name>` of requests for devices, to the names of the host's providers that meet them. */
   readonly mappings: Readonly<Record<string, readonly string[]>>;
   /**
    * The power state after the build; a stopped instance is kept until it is started. Undefined in an older version's

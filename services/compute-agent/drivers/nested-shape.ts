@@ -21,22 +21,33 @@ export function parseNested(setting: string, text: string): NestedCapacity[][] {
       .map((one) => one.trim())
       .filter((one) => one !== '')
       .map((one) => parseProvider(setting, one));
-    const names = providers.map(({ name }) => name);
-    const twice = names.find((name, n) => names.indexOf(name) !== n);
-    if (twice !== undefined) throw badShape(setting, twice, 'a name that no other provider of the host has');
-    const lost = unorderable(providers)[0];
-    if (lost !== undefined)
-      throw badShape(setting, lost.name, 'below the root: its parent must be another one of the host');
+    checkTree(setting, providers);
     return providers;
   });
 }
 
-function parseProvider(setting: string, text: string): NestedCapacity {
-  const [path = '', ...rest] = text.split(/\s+/);
+/** @throws BerthError `invalid_argument / bad_config` for a name twice, or a provider below none of the host. */
+export function checkTree(setting: string, providers: readonly NestedCapacity[]): void {
+  const names = providers.map(({ name }) => name);
+  const twice = names.find((name, n) => names.indexOf(name) !== n);
+  if (twice !== undefined) throw badShape(setting, twice, 'a name that no other provider of the host has');
+  const lost = unorderable(providers)[0];
+  if (lost === undefined) return;
+  throw badShape(setting, lost.name, 'below the root: its parent must be another one of the host');
+}
+
+/** Reads `name` or `parent/name`. @throws BerthError `invalid_argument / bad_config`. */
+export function placeIn(setting: string, path: string): Pick<NestedCapacity, 'name' | 'parent'> {
   const [name = '', parent = '', ...more] = path.split('/').toReversed();
   if (more.length > 0 || !isNestedProviderName(name) || (path.includes('/') && !isNestedProviderName(parent))) {
     throw badShape(setting, path, 'name or parent/name, of letters, digits and . _ : -, up to 64');
   }
+  return { name, parent };
+}
+
+function parseProvider(setting: string, text: string): NestedCapacity {
+  const [path = '', ...rest] = text.split(/\s+/);
+  const place = placeIn(setting, path);
   const words = wordsOf(rest.join(''));
   const inventories: Inventories = Object.fromEntries(
     words.filter((word) => word.includes('=')).map((word) => parseInventory(setting, word)),
@@ -44,5 +55,5 @@ function parseProvider(setting: string, text: string): NestedCapacity {
   const traits = words.filter((word) => !word.includes('='));
   const bad = traits.find((trait) => !isClassOrTraitName(trait));
   if (bad !== undefined) throw badShape(setting, bad, 'CLASS=total or a trait');
-  return { name, parent, inventories, traits };
+  return { ...place, inventories, traits };
 }

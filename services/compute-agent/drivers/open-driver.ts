@@ -4,7 +4,8 @@ import { inventory } from '#libs/domain/inventory';
 import { randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { RuntimeDeps } from '#libs/runtime/service';
 import type { AgentConfig } from '../options';
-import type { OpenDriver } from './driver';
+import { parseDevices, withDevices } from './devices-shape';
+import type { NestedCapacity, OpenDriver } from './driver';
 import { type FakeDriver, fakeDriver } from './fake';
 import { parseAmounts, parseCapabilities, parseInventories, parseTraits, roundRobin } from './host-shape';
 import { MACHINE, parseNested } from './nested-shape';
@@ -58,7 +59,7 @@ function dockerDriver(config: AgentConfig, around: RuntimeDeps): OpenDriver {
 /** The configured capacity; for missing parts the driver uses the machine's. */
 function capacityOfMachine(config: AgentConfig) {
   const { inventories, traits, capabilities } = shapesFrom(config);
-  const nested = config.providers === MACHINE ? undefined : (nestedFrom(config)[0] ?? []);
+  const nested = config.providers === MACHINE ? machineOnly(config) : nestedFrom(config)(0);
   return { inventories: inventories[0], traits: traits[0] ?? [], nested, capabilities };
 }
 
@@ -76,7 +77,7 @@ export function fakeDrivers(
       capacity: {
         inventories: roundRobin(inventories, index, FAKE_INVENTORY),
         traits: roundRobin(traits, index, []),
-        nested: roundRobin(nested, index, []),
+        nested: nested(index),
         capabilities,
       },
       latencyMs: config.fakeLatencyMs,
@@ -94,12 +95,26 @@ export function fakeDrivers(
   };
 }
 
-function nestedFrom({ driver, providers }: AgentConfig) {
+/** Devices hang below providers that the setting names. */
+function machineOnly({ devices }: AgentConfig): undefined {
+  if (devices === '') return undefined;
+  const message = `BERTH_AGENT_DEVICES needs the host's providers named: BERTH_AGENT_PROVIDERS is ${MACHINE}`;
+  throw new BerthError('invalid_argument', 'bad_config', message);
+}
+
+/** The providers below the root of the n-th host, devices among them. */
+function nestedFrom({ driver, providers, devices }: AgentConfig): (index: number) => readonly NestedCapacity[] {
   if (driver === 'fake' && providers === MACHINE) {
     const message = `BERTH_AGENT_PROVIDERS is ${MACHINE}, but a fake host has no machine`;
     throw new BerthError('invalid_argument', 'bad_config', message);
   }
-  return parseNested('BERTH_AGENT_PROVIDERS', providers);
+  const setting = 'BERTH_AGENT_DEVICES';
+  const own = parseNested('BERTH_AGENT_PROVIDERS', providers);
+  const ofHosts = parseDevices(setting, devices);
+  const hostAt = (index: number) => withDevices(setting, roundRobin(own, index, []), roundRobin(ofHosts, index, []));
+  // Problems end the start, and not the opening of a host.
+  for (let index = 0; index < Math.max(own.length, ofHosts.length); index++) hostAt(index);
+  return hostAt;
 }
 
 /** The configured capacities. Without an inventory the process driver uses the machine's. */

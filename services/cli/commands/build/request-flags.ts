@@ -9,6 +9,7 @@ import { meantInstances } from '../../client/meant';
 import { usageError } from '../../failure';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
+import { deviceRequestsOf, parseDeviceFlag, parseDeviceMatch } from './device-flag';
 import { parseRequestGroup } from './request-group-flag';
 
 /** The image properties that the filter image_properties checks. */
@@ -50,6 +51,17 @@ export function addRequestFlags(command: Command) {
     .addOption(repeatable('--root-trait <NAME>', "a trait of the host's root provider", traitName))
     .addOption(
       repeatable('--forbid-root-trait <NAME>', "a trait that the host's root provider must not have", traitName),
+    )
+    .optionsGroup('Devices, by their attributes:')
+    .addOption(
+      repeatable(
+        '--device <KEY=VALUE,...>',
+        'keys: name, count (or all), capacity, tolerate, and last select, an expression; of one name, the next choice',
+        parseDeviceFlag,
+      ),
+    )
+    .addOption(
+      repeatable('--device-match <ATTRIBUTE[:NAME,...]>', 'all devices have one value of it', parseDeviceMatch),
     )
     .optionsGroup('Placement relative to others:')
     .option(
@@ -123,6 +135,8 @@ export function requestSpecOf(
     rootRequiredTraits: flags.rootTrait,
     rootForbiddenTraits: flags.forbidRootTrait,
     rebuildPolicy: flags.rebuild,
+    deviceRequests: deviceRequestsOf(flags.device),
+    deviceConstraints: flags.deviceMatch,
   });
 }
 

@@ -1,3 +1,4 @@
+import { DEVICE_CLASS } from '#libs/domain/devices/device';
 import { BerthError } from '#libs/domain/errors';
 import type { Resources } from '#libs/domain/inventory';
 import type { InstanceToBuild } from '../driver';
@@ -50,11 +51,12 @@ function coresIn({ VCPU = 0, PCPU = 0 }: Resources, { shared, dedicated }: CoreS
 
 function devicesIn(
   name: string,
-  { PGPU = 0, VGPU = 0, SRIOV_NET_VF = 0 }: Resources,
+  { PGPU = 0, VGPU = 0, SRIOV_NET_VF = 0, [DEVICE_CLASS]: claimed = 0 }: Resources,
   device: Device | undefined,
   taken: ReadonlySet<string>,
 ): readonly string[] {
   const count = VGPU + SRIOV_NET_VF;
+  if (claimed > 0) return [name];
   if (PGPU + count === 0) return [];
   if (device === undefined) throw refusal('device_gone', `the device ${name} is not there`);
   const { address, functions } = device;
