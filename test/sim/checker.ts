@@ -18,6 +18,7 @@ import type { Machine, MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR, LIE_AGGREGATE, nameOf, RACK_NAMES, RACKS, TENANTS } from './settings';
 import { TakeOvers } from './take-overs';
 import { ConfirmWatch } from './watches/confirm-watch';
+import { DeviceWatch } from './watches/device-watch';
 import { GangWatch } from './watches/gang-watch';
 import { HostWatch } from './watches/host-watch';
 import { misfits } from './watches/misfits';
@@ -44,6 +45,7 @@ export type Invariant =
   | 'gangs are kept'
   | 'hosts confirm what asks for it'
   | 'zones and tenants are kept'
+  | 'devices are what was asked'
   | 'what has ended stays so'
   | 'every request ends'
   | 'who waits and who makes room'
@@ -134,6 +136,7 @@ export class Checker {
   readonly operatedHosts = new HostWatch();
   readonly survivors: SurvivorWatch;
   readonly #zones = new ZoneWatch();
+  readonly #devices = new DeviceWatch();
   /** Writes of placement API clients, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** Times that the store went back; writes of an earlier number may be lost. */
@@ -685,6 +688,8 @@ export class Checker {
     if (what === 'delete_host') for (const uuid of change.deletedProviders ?? []) this.decisions.delete(uuid);
     if (by === 'nova') this.#checkNova(change);
     this.#zones.take(change, this.fleet.time.nowMs);
+    const twice = this.#devices.take(change, this.fleet.time.nowMs);
+    if (twice && !what.includes('by force')) this.fail('devices are what was asked', twice);
     if (!what.includes('by force')) this.#checkZones(change);
     this.#checkWhose(by, change);
     const joining = this.#joiningSpread(change);
@@ -749,6 +754,8 @@ export class Checker {
       const host = [...this.hosts.values()].find(({ providerUuid }) => rootsOf(consumer).has(providerUuid));
       const wrong = host && this.#zones.wrongOf(consumer, host.name, record);
       if (wrong) this.fail('zones and tenants are kept', wrong);
+      const device = this.#devices.wrongOf(consumer, record);
+      if (device) this.fail('devices are what was asked', device);
     }
   }
 

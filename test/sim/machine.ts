@@ -1,4 +1,5 @@
 import { sleep } from '#libs/domain/clock';
+import { type Device, deviceInventories } from '#libs/domain/devices/device';
 import { BerthError } from '#libs/domain/errors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
 import type { SimulatedProcess } from '#libs/simulation/simulated-process';
@@ -8,6 +9,7 @@ import type {
   DriverMoves,
   HostCapacity,
   InstanceToBuild,
+  NestedCapacity,
   RunningWorkload,
 } from '../../services/compute-agent/drivers/driver';
 import type { Journal } from '../../services/compute-agent/host/journal';
@@ -39,6 +41,14 @@ export type Shape = 'flat' | 'tree';
 /** Providers of a tree that may disappear, come back and move. */
 export const PARTS = ['numa0', 'numa1', 'gpu'] as const;
 
+/** The devices of a tree: two parts of a card and the whole card, which take of the card's counters. */
+const CARD = { part0: 1, part1: 1, whole: 2 } as const;
+export type DeviceName = keyof typeof CARD;
+export const DEVICE_NAMES = Object.keys(CARD) as readonly DeviceName[];
+const SLICE = 'CUSTOM_SLICE';
+/** The key of a taint of devices. */
+export const WORN = 'worn';
+
 /** The hardware of one host: its workloads and its disk. It outlives the agent's process, as on a real host. */
 export class Machine {
   readonly running = new Map<string, Workload>();
@@ -49,6 +59,7 @@ export class Machine {
   /** The last journal entry of every instance it ever had: a malicious agent keeps them. */
   readonly remembered = new Map<string, TrackedInstance>();
   readonly #takenOut = new Set<string>();
+  readonly #worn = new Set<DeviceName>();
   #gpuAt = 'numa0';
   #share = 1;
 
@@ -74,8 +85,30 @@ export class Machine {
     const node = (name: string) => ({ name, parent: '', inventories: { VCPU: inventory(vcpus / 2) }, traits: [] });
     const parent = this.#takenOut.has(this.#gpuAt) ? '' : this.#gpuAt;
     const gpu = { name: 'gpu', parent, inventories: { VGPU: inventory(1) }, traits: [] };
-    const nested = [node('numa0'), node('numa1'), gpu].filter(({ name }) => !this.#takenOut.has(name));
+    const card = { name: 'card', parent: '', inventories: { [SLICE]: inventory(2) }, traits: [] };
+    const devices = DEVICE_NAMES.map((device) => this.#device(device));
+    const nested = [node('numa0'), node('numa1'), gpu, card, ...devices].filter(
+      ({ name }) => !this.#takenOut.has(name),
+    );
     return { inventories: { MEMORY_MB }, nested, ...rest };
+  }
+
+  #device(name: DeviceName): NestedCapacity {
+    const size = CARD[name];
+    const device: Device = {
+      attributes: { size: { kind: 'int', value: size } },
+      capacity: {},
+      consumers: 1,
+      taints: this.#worn.has(name) ? { [WORN]: 'yes' } : {},
+      consumes: { [SLICE]: size },
+    };
+    return { name, parent: 'card', inventories: deviceInventories(device), traits: [], device };
+  }
+
+  /** Has a taint from now on, or none. */
+  wear(device: DeviceName, isWorn: boolean): void {
+    if (isWorn) this.#worn.add(device);
+    else this.#worn.delete(device);
   }
 
   /** Inventories of one of its providers; undefined when that is absent. */

@@ -49,6 +49,7 @@ import { brokerRestarts, buildsAreLate, takenOver } from './actions/outages';
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
+import { buildWithDevice, deviceWears } from './actions/tenants/devices';
 import { asksForOthers, buildsUnderDerived, buildsWithOthers } from './actions/tenants/malicious-tenant';
 import { type Request, requestIn, send, tenant } from './actions/tenants/requests';
 import { barsHost, isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
@@ -155,6 +156,8 @@ const KINDS = {
   'build in a zone': kind(0.5, 8, buildInZone),
   'hosts for one tenant': kind(0.3, 4, isolatesTenant),
   'host is barred': kind(0.2, 6, barsHost),
+  'build with a device': kind(0.4, 10, buildWithDevice),
+  'device wears': kind(0.3, 5, deviceWears),
   'drain a host': kind(0.3, 7, drain),
   'undrain a host': kind(0.3, 3, undrain),
   'delete a host': kind(0.3, 4, deleteHost),

@@ -48,6 +48,7 @@ export function demoCommand(context: Context): CommandUnknownOpts {
     [
       ['berth demo', '200 builds on 20 hosts, one attempt in ten fails'],
       ['berth demo --console', 'a fleet in a browser, to look at and to operate'],
+      ['berth demo --scenario devices', 'devices by their attributes: an H100 or else two A100'],
       ['berth demo --scenario baremetal', 'agents share a rack of nodes by a ring, and one dies while it builds'],
       ['berth demo --scenario cells', 'two cells and a top: one request for all, and no cell waits for the top'],
       ['berth demo --scenario gang', 'instances that must run together, all or none'],

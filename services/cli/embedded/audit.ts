@@ -31,17 +31,19 @@ export async function auditFleet(store: PlacementStore, hosts: readonly HostTrut
     }
   }
   const byName = new Map(providers.map((provider) => [provider.name, provider]));
-  let overAllocated = providers.reduce((count, p) => count + countExceeded(p, allocated.get(p.uuid) ?? {}), 0);
+  let overAllocated = providers.reduce((count, p) => count + countExceeded([p], allocated.get(p.uuid) ?? {}), 0);
   const running = new Set<string>();
   for (const { host, running: instances } of hosts) {
     const provider = byName.get(host);
     if (provider === undefined) continue;
     for (const { id } of instances) running.add(`${id} on ${provider.uuid}`);
     const used = instances.reduce<Resources>((sum, { resources }) => addResources(sum, resources), {});
-    overAllocated += countExceeded(provider, used);
+    const tree = providers.filter(({ rootUuid }) => rootUuid === provider.uuid);
+    overAllocated += countExceeded(tree, used);
   }
+  const rootOf = new Map(providers.map(({ uuid, rootUuid }) => [uuid, rootUuid]));
   const claimed = consumers.flatMap(({ uuid, allocations }) =>
-    Object.keys(allocations).map((on) => `${uuid} on ${on}`),
+    Object.keys(allocations).map((on) => `${uuid} on ${rootOf.get(on) ?? on}`),
   );
   return { overAllocated, leaked: countDifferences(running, new Set(claimed)) };
 }
@@ -70,12 +72,11 @@ async function readStore(store: PlacementStore) {
   return { providers: [...providers.values()], consumers: [...consumers.values()] };
 }
 
-/** Number of resource classes used above capacity. */
-function countExceeded(provider: Provider, used: Resources): number {
-  return Object.entries(used).filter(([name, amount]) => {
-    const inventory = provider.inventories[name];
-    return amount > (inventory === undefined ? 0 : capacityOf(inventory));
-  }).length;
+/** Number of resource classes used above the capacity of some providers together. */
+function countExceeded(providers: readonly Provider[], used: Resources): number {
+  const capacityIn = (name: string) =>
+    providers.reduce((sum, { inventories: { [name]: own } }) => sum + (own === undefined ? 0 : capacityOf(own)), 0);
+  return Object.entries(used).filter(([name, amount]) => amount > capacityIn(name)).length;
 }
 
 /** Number of elements in exactly one of the sets. */

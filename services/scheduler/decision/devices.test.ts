@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Device } from '#libs/domain/devices/device';
+import type { DeviceAlternative } from '#libs/domain/devices/device-request';
 import { type Inventories, inventory } from '#libs/domain/inventory';
+import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import { aDevice, aDeviceRequest, nestedDevices } from '#libs/testing/placement/hosts/devices';
 import { aWorld, uuidOfHost, type World } from '../testing/world';
@@ -217,4 +219,33 @@ it('decides on what a later report says of a device', async () => {
   await host('later', { gpu0: gpu('H100', 40) });
   await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
   expect(hostsIn(await scheduler.select(spec))).toEqual(['later']);
+});
+
+it('preempts who has the device, and nobody else', async () => {
+  await host('both', { gpu0: gpu('H100', 80), gpu1: gpu('A100', 40) });
+  const scheduler = await world.scheduler();
+  const of = (one: Partial<DeviceAlternative>) => ({
+    resources: { VCPU: 1 },
+    deviceRequests: [aDeviceRequest('gpu', { ...one, count: 1 })],
+  });
+  const [holder, other] = [randomUUID(), randomUUID()];
+  await scheduler.select(of(H100), [holder], 0, { priority: 1 });
+  await scheduler.select(of(A100), [other], 0, { priority: 0 });
+  const { response } = await scheduler.select(of(H100), 1, 0, { priority: 5, mayPreempt: true });
+  expect(response.preemption?.victims).toEqual([{ instanceUuid: holder, priority: 1 }]);
+});
+
+it('keeps the device of an instance that is resized in place', async () => {
+  await host('only', { gpu0: gpu('H100', 80) });
+  const scheduler = await world.scheduler();
+  const who = { projectId: 'project-1', userId: 'user-1' };
+  const deviceRequests = [aDeviceRequest('gpu', H100)];
+  const uuid = randomUUID();
+  const { response } = await scheduler.select({ ...who, resources: { VCPU: 1 }, deviceRequests }, [uuid]);
+  const claimToken = response.destinations[0]?.claimToken ?? 0;
+  const move = { migrationUuid: migrationUuidOf(uuid), claimToken, sourceHost: 'only' };
+  expect(hostsIn(await scheduler.move({ ...who, resources: { VCPU: 3 }, deviceRequests }, uuid, move))).toEqual([
+    'only',
+  ]);
+  expect((await consumerOf(uuid))?.mappings).toMatchObject({ 'device:gpu': [deviceUuid('only', 'gpu0')] });
 });

@@ -5,6 +5,7 @@ import { CONDUCTOR_MUTANTS } from './conductor-mutants';
 import { EVIDENCE_MUTANTS } from './evidence-mutants';
 import { IDENTITY_MUTANTS } from './identity-mutants';
 import type { Mutant } from './mutant';
+import { DEVICE_MUTANTS } from './operations/device-mutants';
 import { EVACUATION_MUTANTS } from './operations/evacuation-mutants';
 import { GANG_MUTANTS } from './operations/gang-mutants';
 import { HOST_MUTANTS } from './operations/host-mutants';
@@ -35,6 +36,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...QUOTA_MUTANTS,
   ...GANG_MUTANTS,
   ...ZONE_MUTANTS,
+  ...DEVICE_MUTANTS,
   ...BOUND_MUTANTS,
   ...RING_MUTANTS,
   ...CELLS_MUTANTS,

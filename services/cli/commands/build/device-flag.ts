@@ -26,7 +26,7 @@ export function parseDeviceFlag(text: string): DeviceFlag {
   const capacity: Record<string, number> = {};
   const tolerations: Record<string, string> = {};
   for (const word of words) {
-    const [key = '', value = ''] = splitAt(word, '=');
+    const [key, value] = splitAt(word, '=');
     if (key === 'name') request = requestName(value);
     else if (key === 'count') count = value === 'all' ? 'all' : amount(value);
     else if (key === 'capacity') Object.assign(capacity, capacityIn(value));
@@ -49,7 +49,7 @@ export function deviceRequestsOf(flags: readonly DeviceFlag[]): DeviceRequest[] 
 
 /** The parser of `--device-match ATTRIBUTE` or `ATTRIBUTE:NAME,NAME`. */
 export function parseDeviceMatch(text: string): DeviceConstraint {
-  const [matchAttribute = '', names = ''] = splitAt(text, ':');
+  const [matchAttribute, names] = splitAt(text, ':');
   if (!isQualifiedName(matchAttribute)) throw new InvalidArgumentError('It must be an attribute, such as numa.');
   return { matchAttribute, requests: names === '' ? [] : names.split(',').map(requestName) };
 }
@@ -60,7 +60,7 @@ function requestName(text: string): string {
 }
 
 function capacityIn(text: string): Record<string, number> {
-  const [name = '', said = ''] = splitAt(text, ':');
+  const [name, said] = splitAt(text, ':');
   const quantity = parseQuantity(said);
   if (!isQualifiedName(name) || !quantity)
     throw new InvalidArgumentError(`'${text}' must be NAME:AMOUNT, as memory:10Gi.`);
@@ -68,7 +68,7 @@ function capacityIn(text: string): Record<string, number> {
 }
 
 function tolerationIn(text: string): Record<string, string> {
-  const [key = '', value = ''] = splitAt(text, ':');
+  const [key, value] = splitAt(text, ':');
   if (!isQualifiedName(key) || value === '') throw new InvalidArgumentError(`'${text}' must be KEY:VALUE, or KEY:*.`);
   return { [key]: value };
 }

@@ -1,5 +1,6 @@
 import { baremetal } from './baremetal';
 import { cells } from './cells';
+import { devices } from './devices';
 import { drain } from './drain';
 import { evacuate } from './evacuate';
 import { gang } from './gang';
@@ -15,6 +16,7 @@ import type { Scenario } from './stage';
 export const SCENARIOS: readonly Scenario[] = [
   baremetal,
   cells,
+  devices,
   drain,
   evacuate,
   gang,
