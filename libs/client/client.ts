@@ -50,6 +50,7 @@ import {
   listInstancesMethod,
 } from '../contracts/instance';
 import { MAX_USAGE_PROJECTS } from '../contracts/limits';
+import { kindsOf } from '../contracts/member-kinds';
 import type { MoveInstancesRequest, MoveInstancesResponse } from '../contracts/moves';
 import { moveInstancesMethod } from '../contracts/moves';
 import { type HealAllocationResponse, healAllocationMethod, listNodesMethod, type NodeView } from '../contracts/nodes';
@@ -80,13 +81,14 @@ import {
 import { requestSpecCodec } from '../contracts/request-spec';
 import type { CellState } from '../domain/cells/cell-summary';
 import type { Clock } from '../domain/clock';
-import { BerthError, isRetryable } from '../domain/errors';
+import { BerthError, invalidArgument, isRetryable } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
 import type { Flavor } from '../domain/flavor';
 import { INSTANCE_STATES, type InstanceState } from '../domain/instance';
 import { type Admission, NO_ADMISSION } from '../domain/queueing/admission';
 import type { Random } from '../domain/random';
 import { type RequestSpec, requestSpec } from '../domain/request-spec';
+import type { Within } from '../domain/server-group';
 import { retryWithBackoff } from '../runtime/backoff';
 import { inTrace, type SpanFacts } from '../runtime/tracing';
 import { type EventFilter, listen } from './event-stream';
@@ -104,6 +106,16 @@ export interface BuildOptions {
    * still become ACTIVE, the built ones are destroyed. At most `count`.
    */
   readonly minCount?: number;
+  /**
+   * Members of the gang with specs of their own, after the `count` first ones: all find a host in one decision or none
+   * does, and each kind reaches its minimum or nothing stays.
+   */
+  readonly furtherMembers?: readonly FurtherMembers[] | undefined;
+  /**
+   * Keeps all of the request in one domain, such as a rack, by a group of its own; or, where the spec has a group with
+   * a policy, by that.
+   */
+  readonly within?: Within | undefined;
   /** Display name; with a count above 1 the instances are called name-1, name-2, ... */
   readonly name?: string;
   /** Identifies a resent request, from any process; default: a new UUID. */
@@ -114,6 +126,16 @@ export interface BuildOptions {
   readonly instanceUuids?: readonly string[];
   /** Rules for waiting, preemption and lifetime; omitted fields keep their defaults. */
   readonly admission?: Partial<Admission> | undefined;
+}
+
+/** Members of a gang of one spec. */
+export interface FurtherMembers {
+  readonly spec: SpecFields;
+  /** Default 1. */
+  readonly count?: number;
+  /** So many are enough; default: all. */
+  readonly minCount?: number;
+  readonly name?: string;
 }
 
 /**
@@ -272,8 +294,7 @@ export class Client {
     return this.#whileWatching(async (watch, signal) => {
       const ends = instanceUuids.map((uuid) => watch.until(uuid, BUILT, { timeoutMs, requestId, signal }));
       const [events] = await Promise.all([Promise.all(ends), this.#publish(build, options)]);
-      const activeCount = events.filter(({ state }) => state === 'active').length;
-      if (activeCount >= (options.minCount ?? 0)) return events;
+      if (hasReachedMinimum(events, options)) return events;
       // The gang has failed: its ACTIVE members will be destroyed.
       return Promise.all(
         events.map(async (event) => {
@@ -645,19 +666,28 @@ export class Client {
     for (const uuid of instanceUuids) this.#asked.set(uuid, { requestId, untilMs });
   }
 
-  #named({ requestId = this.parts.random.uuid(), count = 1, instanceUuids }: BuildOptions): Build {
-    const chosen = () => Array.from({ length: count }, () => this.parts.random.uuid());
+  #named({ requestId = this.parts.random.uuid(), instanceUuids, ...counts }: BuildOptions): Build {
+    const length = kindCounts(counts).reduce((sum, { count }) => sum + count, 0);
+    const chosen = () => Array.from({ length }, () => this.parts.random.uuid());
     return { requestId, instanceUuids: instanceUuids ?? chosen() };
   }
 
-  async #publish({ requestId, instanceUuids }: Build, options: BuildOptions) {
+  async #publish({ requestId, instanceUuids }: Build, asked: BuildOptions) {
+    const options = inOneDomain(asked, requestId);
     const { spec, count = 1, name = 'instance', publishedAtMs = this.parts.clock.now(), minCount = 0 } = options;
     const admission = options.admission && { ...NO_ADMISSION, ...options.admission };
     const about = { count, name, instanceUuids, publishedAtMs, minCount, admission };
-    const request = { requestId, requestSpec: encodedSpec(spec), ...about };
+    const furtherMembers = (options.furtherMembers ?? []).map((kind) => {
+      const { count: ofKind = 1, name: called = '', minCount: least = 0 } = kind;
+      return { requestSpec: encodedSpec(kind.spec), count: ofKind, name: called, minCount: least };
+    });
+    const further = furtherMembers.length > 0 ? { furtherMembers } : {};
+    const request = { requestId, requestSpec: encodedSpec(spec), ...about, ...further };
     // Fails early with the conductor's own checks.
-    const asked = requestSpecCodec.decode(buildRequestCodec.decode(buildRequestCodec.encode(request)).requestSpec);
-    if (asked.flavor === undefined) resolveSpec(asked, 'request_spec');
+    for (const { requestSpec: encoded } of kindsOf(buildRequestCodec.decode(buildRequestCodec.encode(request)))) {
+      const wanted = requestSpecCodec.decode(encoded);
+      if (wanted.flavor === undefined) resolveSpec(wanted, 'request_spec');
+    }
     const id = { id: requestId };
     await this.#persistently(() => castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, id));
   }
@@ -729,6 +759,41 @@ function mayComeBack(error: BerthError): boolean {
 /** The error for an instance, or several, that Berth does not know. */
 export function noSuchInstance(uuid: string): BerthError {
   return new BerthError('not_found', 'no_such_instance', `there is no instance ${uuid}`);
+}
+
+/** The request with its group of members that stay together. */
+function inOneDomain({ within, ...options }: BuildOptions, requestId: string): BuildOptions {
+  if (within === undefined) return options;
+  const together = (spec: SpecFields): SpecFields => {
+    if (spec.group && spec.group.policy === undefined) throw groupByName(spec.group.id);
+    const own = { id: `gang-${requestId}`, policy: 'soft-affinity', maxPerHost: 1 } as const;
+    return { ...spec, group: { ...(spec.group ?? own), within } };
+  };
+  const furtherMembers = options.furtherMembers?.map((kind) => ({ ...kind, spec: together(kind.spec) }));
+  return { ...options, spec: together(options.spec), furtherMembers };
+}
+
+function groupByName(id: string): BerthError {
+  const message = `group '${id}' has rules of its own: create it with what its members are to stay within, or say its policy`;
+  return invalidArgument('conflicting_rules', message, 'within');
+}
+
+/** How many instances of each kind there are, and how many must become ACTIVE. */
+function kindCounts({ count = 1, minCount = 0, furtherMembers = [] }: Omit<BuildOptions, 'spec'>) {
+  const further = furtherMembers.map(({ count: ofKind = 1, minCount: least }) => {
+    return { count: ofKind, minCount: least || ofKind };
+  });
+  return [{ count, minCount: minCount || (further.length > 0 ? count : 0) }, ...further];
+}
+
+/** True if of each kind, whose instances come one kind after the other, enough are ACTIVE. */
+function hasReachedMinimum(events: readonly InstanceEvent[], options: BuildOptions): boolean {
+  let from = 0;
+  return kindCounts(options).every(({ count, minCount }) => {
+    const ofKind = events.slice(from, from + count);
+    from += count;
+    return ofKind.filter(({ state }) => state === 'active').length >= minCount;
+  });
 }
 
 function encodedSpec({ resources = {}, ...rest }: SpecFields): Uint8Array {

@@ -5,6 +5,7 @@ import { chosenUuid, name, projectId, tooMany, uuid, uuidsUpTo, whole } from './
 import { errorCodec } from './error';
 import { count, encodedSpec, list, omittable, optional } from './fields';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES, MAX_SPEC_BYTES_PER_REQUEST } from './limits';
+import { type AskedKinds, countOfAll, furtherMembers, type Kind, kindsOf } from './member-kinds';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, ofServices, ofTenants } from './message-rules';
 import { cutField } from './opaque-field';
@@ -31,6 +32,8 @@ export const buildRequestCodec = message(
     admission: optional(admission),
     /** From the top alone. */
     destinations: optional(list(destination, MAX_INSTANCES_PER_REQUEST)),
+    /** Kinds of members with specs of their own; with them all are one gang. */
+    furtherMembers,
   },
   { rule: ofTenants(512 * KIB, 100_000), check: checkCounts },
 );
@@ -73,23 +76,20 @@ export const terminateInstanceCodec = message(
 export type TerminateInstance = PlainOf<typeof terminateInstanceCodec>;
 
 /** Counts of a build request. */
-interface Wanted {
-  readonly count: number;
-  readonly requestSpec: Uint8Array;
-  readonly minCount?: number | undefined;
+interface Wanted extends AskedKinds {
   readonly instanceUuids: readonly string[];
   readonly destinations?: readonly unknown[] | undefined;
 }
 
-function checkCounts({ count: wanted, requestSpec, minCount = 0, instanceUuids, destinations = [] }: Wanted): void {
+function checkCounts(request: Wanted): void {
+  const { instanceUuids, destinations = [] } = request;
+  const wanted = countOfAll(request);
   if (wanted > MAX_INSTANCES_PER_REQUEST) {
     throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');
   }
-  checkSpecBytes(requestSpec.length, wanted);
-  if (minCount > wanted) {
-    const problem = `min_count may be at most count: ${minCount} of ${wanted} can not become ACTIVE`;
-    throw invalidArgument('min_count_above_count', problem, 'min_count');
-  }
+  const kinds = kindsOf(request);
+  for (const [n, kind] of kinds.entries()) checkKind(kind, n === 0 ? '' : `further_members[${n - 1}].`);
+  checkSpecBytes(kinds.reduce((sum, kind) => sum + kind.requestSpec.length * kind.count, 0) / wanted, wanted);
   if (instanceUuids.length !== 0 && instanceUuids.length !== wanted) {
     const problem = `instance_uuids must have as many entries as count (${wanted}) or none, not ${instanceUuids.length}`;
     throw invalidArgument('count_mismatch', problem, 'instance_uuids');
@@ -97,11 +97,17 @@ function checkCounts({ count: wanted, requestSpec, minCount = 0, instanceUuids, 
   if (destinations.length > wanted) throw tooMany('destinations', wanted);
 }
 
+function checkKind({ count: wanted, minCount }: Pick<Kind, 'count' | 'minCount'>, path: string): void {
+  if (minCount <= wanted) return;
+  const problem = `${path}min_count may be at most count: ${minCount} of ${wanted} can not become ACTIVE`;
+  throw invalidArgument('min_count_above_count', problem, `${path}min_count`);
+}
+
 function checkSpecBytes(bytes: number, wanted: number): void {
   if (bytes * wanted <= MAX_SPEC_BYTES_PER_REQUEST) return;
   const most = Math.floor(MAX_SPEC_BYTES_PER_REQUEST / bytes);
   const problem =
-    `request_spec has ${bytes} bytes, for each of ${wanted} instances; in all there may be ` +
+    `request_spec has ${Math.ceil(bytes)} bytes, for each of ${wanted} instances; in all there may be ` +
     `${MAX_SPEC_BYTES_PER_REQUEST}: ask for at most ${most} instances at once, or say less of them`;
   throw invalidArgument('too_long', problem, 'request_spec');
 }

@@ -5,6 +5,8 @@
 
 /** Instances of one build request. */
 export const MAX_INSTANCES_PER_REQUEST = 1_000;
+/** Kinds of a gang's members besides the first: leaders, workers, parameter servers. */
+export const MAX_FURTHER_KINDS = 15;
 /** Bytes of a request spec, times the instances that are to be built by it: each host gets its copy with the order. */
 export const MAX_SPEC_BYTES_PER_REQUEST = 67_108_864;
 /** Alternates that travel with one selection. */

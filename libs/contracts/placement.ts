@@ -1,9 +1,9 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { type Inventory, inventory, MAX_AMOUNT } from '../domain/inventory';
-import type { GroupRules, NamedGroup } from '../domain/server-group';
+import { type GroupRules, MAX_LEVELS, type NamedGroup, type Within } from '../domain/server-group';
 import { missing, requiredName, requiredNumber, whole } from './checks';
-import { enumBy, flag, optional, orUndefined } from './fields';
+import { count, enumBy, flag, list, optional, orUndefined } from './fields';
 import { mapped, message } from './message';
 
 const wire = berth.placement.v1;
@@ -23,18 +23,47 @@ const spread = message(wire.GroupSpread, {
   countUnavailable: optional(flag),
 });
 
+const within = message(
+  wire.GroupWithin,
+  { levels: list(requiredName, MAX_LEVELS), required: count },
+  { check: checkLevels },
+);
+
+function checkLevels({ levels, required }: Within, path: string): void {
+  if (levels.length === 0) throw missing(`${path}.levels`);
+  if (new Set(levels).size < levels.length) {
+    throw invalidArgument('duplicate_level', `${path}.levels names the same level twice`, `${path}.levels`);
+  }
+  if (required <= levels.length) return;
+  const problem = `${path}.required may be at most ${levels.length}, the number of levels`;
+  throw invalidArgument('too_many', problem, `${path}.required`);
+}
+
 /** The policy of a group, and the domains over which its members spread. */
 export const groupRules = {
   policy,
   maxPerHost: (value: number, path: string) => whole(value, path) || 1,
   spread: optional(spread),
+  within: optional(within),
 };
 
-/** @throws BerthError `conflicting_rules` for members that are to be on one host and to spread. */
+/** @throws BerthError `conflicting_rules` for members that are to be on one host and to spread, or to spread and to stay within. */
 export function checkGroupRules(rules: GroupRules, path: string): void {
-  if (!rules.spread || rules.policy !== 'affinity') return;
-  const at = path === '' ? 'spread' : `${path}.spread`;
-  throw invalidArgument('conflicting_rules', `${at} goes with no affinity: that keeps members on one host`, at);
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  if (rules.spread && rules.within) {
+    throw invalidArgument(
+      'conflicting_rules',
+      `${at('within')} goes with no spread: members part or stay`,
+      at('within'),
+    );
+  }
+  if (rules.policy === 'affinity') checkOneHost(rules, at);
+}
+
+function checkOneHost({ spread: over, within: inside }: GroupRules, at: (name: string) => string): void {
+  if (!over && !inside) return;
+  const name = at(over ? 'spread' : 'within');
+  throw invalidArgument('conflicting_rules', `${name} goes with no affinity: that keeps members on one host`, name);
 }
 
 /** A group with its rules. */
@@ -50,11 +79,12 @@ export const namedGroup = mapped(
       maxPerHost: (value: number, path: string, group: { readonly policy: number }) =>
         group.policy === NO_POLICY ? value : groupRules.maxPerHost(value, path),
       spread: groupRules.spread,
+      within: groupRules.within,
     },
     {
       check(group, path) {
         if (group.policy !== undefined) checkGroupRules(group as GroupRules, path);
-        else if (group.maxPerHost !== 0 || group.spread) throw missing(`${path}.policy`);
+        else if (group.maxPerHost !== 0 || group.spread || group.within) throw missing(`${path}.policy`);
       },
     },
   ),

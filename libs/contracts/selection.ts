@@ -7,6 +7,7 @@ import type { Method } from './codec';
 import { diagnosis } from './diagnosis';
 import { bytes, count, encodedSpec, flag, list, omittable, optional, orUndefined } from './fields';
 import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
+import { checkDistinctKinds, furtherKinds } from './member-kinds';
 import { mapped, message, type PlainOf } from './message';
 import { FEW, KIB, MANY, ofAgents, ofServices } from './message-rules';
 
@@ -69,10 +70,13 @@ const selectDestinationsRequest = message(
     choosesZone: optional(flag),
     /** Each selected host is asked before this is answered. */
     confirmsHost: optional(flag),
+    /** Of a gang of several kinds: the others, decided with the first and claimed in the same commit. */
+    furtherKinds,
   },
   {
     rule: ofServices(MANY),
     check(request) {
+      if (request.furtherKinds) checkDistinctKinds(request.instanceUuids, request.furtherKinds);
       if (!request.move || request.instanceUuids.length === 1) return;
       throw invalidArgument('too_many', 'one instance is moved at a time', 'instance_uuids');
     },

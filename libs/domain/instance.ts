@@ -368,6 +368,8 @@ export interface CellMove {
 export interface Gang {
   readonly minCount: number;
   readonly count: number;
+  /** Where a gang has members of several specs: the number of this member's kind, whose counts these are. */
+  readonly kind?: number | undefined;
 }
 
 /** The number of the present attempt; 0 before the first. */

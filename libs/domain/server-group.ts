@@ -15,7 +15,13 @@ export interface ServerGroup extends GroupRules {
 /** A group in a request: with its rules, or by name alone, without a policy, when a stored group has the rules. */
 export type NamedGroup =
   | ServerGroup
-  | { readonly id: string; readonly policy: undefined; readonly maxPerHost: number; readonly spread?: undefined };
+  | {
+      readonly id: string;
+      readonly policy: undefined;
+      readonly maxPerHost: number;
+      readonly spread?: undefined;
+      readonly within?: undefined;
+    };
 
 /** Placement rules for a group's members. */
 export interface GroupRules {
@@ -23,6 +29,31 @@ export interface GroupRules {
   readonly maxPerHost: number;
   /** In addition to the policy. */
   readonly spread?: Spread | undefined;
+  /** Likewise; a group has one of the two. */
+  readonly within?: Within | undefined;
+}
+
+/**
+ * Keeps members together in one domain: the values of names in the metadata of host aggregates, nested from the outside
+ * in, such as block and rack (Kueue's topology-aware scheduling, KEP-4671). The outer `required` levels bind every member
+ * for good; the inner ones are preferred.
+ */
+export interface Within {
+  readonly levels: readonly string[];
+  readonly required: number;
+}
+
+/** Limit of the levels of a group. */
+export const MAX_LEVELS = 4;
+
+/** The levels that bind members; undefined when none does. */
+export function bindingLevels({ within }: Pick<GroupRules, 'within'>): readonly string[] | undefined {
+  return within && within.required > 0 ? within.levels.slice(0, within.required) : undefined;
+}
+
+/** The name of the domains that members count in: one name, or nested ones. Undefined when the rules name none. */
+export function countedBy(rules: Pick<GroupRules, 'spread' | 'within'>): string | undefined {
+  return rules.spread?.by ?? bindingLevels(rules)?.join('/');
 }
 
 /**
@@ -47,7 +78,7 @@ export interface GroupDomain {
 export interface Membership {
   readonly group: ServerGroup;
   readonly host: string;
-  /** For a group that spreads: the host's domain, and all domains that members may go to. */
+  /** For a group that spreads or stays within a domain: the host's domain; and when it spreads, all that members may go to. */
   readonly spread?: SpreadPlace | undefined;
   /** Set for a place that a member has left and may return to. */
   readonly kept?: KeptPlace | undefined;
@@ -106,6 +137,21 @@ export function isForbidden(group: ServerGroup, { members, here, kept, keptHere 
   return group.policy === 'anti-affinity' && here + keptHere >= Math.max(1, group.maxPerHost);
 }
 
+/** Counts of a group that stays within a domain: members in all, in the domain, and there on a move that may go back. */
+export interface WithinCounts {
+  readonly members: number;
+  readonly here: number;
+  readonly passing: number;
+}
+
+/**
+ * True when one more member in a domain would part a group that stays within one. A domain that its only member may leave
+ * again is no home yet. Filters and the store's commits share it. A group that forced claims parted keeps growing where it is.
+ */
+export function isParted({ members, here, passing }: WithinCounts): boolean {
+  return (members > 0 && here === 0) || passing > 0;
+}
+
 /**
  * Bounds of a domain's members once all moves have ended: with everyone who may return there, and without everyone who
  * may leave.
@@ -153,8 +199,10 @@ const FLEET_GROUP = 'top:';
  * domains, of which a cell sees only its own. A spread over zones is exempt, since cells report their zones to the top.
  * Hosts of different cells are different, so each cell enforces the other rules for itself.
  */
-export function isOfOneCell(rules: Pick<GroupRules, 'policy' | 'spread'>): boolean {
-  return rules.policy === 'affinity' || (rules.spread !== undefined && !isOverZones(rules));
+export function isOfOneCell(rules: Pick<GroupRules, 'policy' | 'spread' | 'within'>): boolean {
+  return (
+    rules.policy === 'affinity' || rules.within !== undefined || (rules.spread !== undefined && !isOverZones(rules))
+  );
 }
 
 /** True when a group spreads over the zones of all cells, which the top balances. */

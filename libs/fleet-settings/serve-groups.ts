@@ -79,9 +79,9 @@ function requireGroup(view: PlacementView, { projectId, name }: Identified): Sto
 }
 
 function viewOf(view: PlacementView, group: StoredGroup): GroupView {
-  const { projectId, name, policy, maxPerHost, spread, metadata, createdAtMs } = group;
+  const { projectId, name, policy, maxPerHost, spread, within, metadata, createdAtMs } = group;
   const memberCount = view.groupMembers(groupKey(projectId, name)).size;
-  return { projectId, name, policy, maxPerHost, spread, metadata, createdAtMs, memberCount };
+  return { projectId, name, policy, maxPerHost, spread, within, metadata, createdAtMs, memberCount };
 }
 
 function compare(a: Identified, b: Identified): number {

@@ -1,5 +1,9 @@
+import type { GangMembers } from '#libs/contracts/member-kinds';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Instance } from '#libs/domain/instance';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Running } from '#libs/runtime/service';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { ConductorWorld } from './testing/conductor-world';
 
 let world: ConductorWorld;
@@ -118,4 +122,63 @@ it('destroys what a host says is ACTIVE of a gang that was undone, however late'
   await world.clock.advance(1_000);
   expect(faultsOf(await world.all())).toEqual(['gang_failed', 'gang_failed', 'hosts_exhausted']);
   expect([world.runs(), await world.claims(), world.harmed]).toEqual([[], [], []]);
+});
+
+describe('of several kinds', () => {
+  const workers = (count: number, minCount = 0, fields: Partial<RequestSpec> = {}) => {
+    return { requestSpec: anEncodedSpec({ resources: { VCPU: 1 }, ...fields }), count, minCount, name: 'worker' };
+  };
+
+  async function ofKinds(furtherMembers: readonly GangMembers[]): Promise<readonly Instance[]> {
+    await world.request(1, undefined, undefined, { furtherMembers });
+    await world.clock.advance(0);
+    return world.all();
+  }
+
+  it('selects for all kinds in one call, and keeps the spec of each', async () => {
+    await start({ h1: 1, h2: 2 });
+    const all = await ofKinds([workers(2, 0, { requiredTraits: ['HW_CPU_X86_AVX2'] })]);
+    expect(world.askedKinds.map((kinds) => kinds.map(({ length }) => length))).toEqual([[1, 2]]);
+    const byName = all.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    expect(byName.map(({ name, gang: its }) => [name, its])).toEqual([
+      ['web', { minCount: 1, count: 1, kind: 0 }],
+      ['worker-1', { minCount: 2, count: 2, kind: 1 }],
+      ['worker-2', { minCount: 2, count: 2, kind: 1 }],
+    ]);
+    const traits = byName.map(({ requestSpec }) => requestSpecCodec.decode(requestSpec).requiredTraits);
+    expect(traits).toEqual([[], ['HW_CPU_X86_AVX2'], ['HW_CPU_X86_AVX2']]);
+    expect(statesOf(all)).toEqual(['active', 'active', 'active']);
+  });
+
+  it('destroys the workers when the leader fails, however many workers there are', async () => {
+    await start({ h1: 1, h2: 3 });
+    world.behaviour.set('h1', 'fails');
+    await ofKinds([workers(3, 1)]);
+    await world.clock.advance(1_000);
+    expect(faultsOf(await world.all())).toEqual(['gang_failed', 'gang_failed', 'gang_failed', 'hosts_exhausted']);
+    expect([world.runs(), await world.claims()]).toEqual([[], []]);
+  });
+
+  it('goes on without a worker that its kind can spare', async () => {
+    await start({ h1: 2, h2: 1 });
+    world.behaviour.set('h2', 'fails');
+    await ofKinds([workers(2, 1)]);
+    await world.clock.advance(1_000);
+    expect(faultsOf(await world.all())).toEqual(['hosts_exhausted', 'none', 'none']);
+  });
+
+  it('refuses kinds of several projects before anything is written', async () => {
+    await start({ h1: 1 });
+    await ofKinds([workers(1, 0, { projectId: 'another' })]);
+    expect(await world.all()).toEqual([]);
+    expect(world.askedKinds).toEqual([]);
+  });
+
+  it('asks a quota for what all kinds need before anything is written', async () => {
+    await start({ h1: 9 });
+    world.defaultLimits = { VCPU: 3 };
+    await ofKinds([workers(3)]);
+    expect(await world.all()).toEqual([]);
+    expect((await ofKinds([workers(3, 2)])).length).toBe(4);
+  });
 });

@@ -247,12 +247,13 @@ class Scheduler {
     try {
       this.requireReady();
       const { mirror } = this.parts.deps;
-      const { requestSpec, minRevision = 0, ...rest } = request;
+      const { requestSpec, minRevision = 0, furtherKinds, ...rest } = request;
       // The caller's signal costs a timer, so it is asked for only where there is something to wait for.
       if (minRevision > mirror.revision) {
         await mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: caller.signal });
       }
-      const asked = { ...rest, ...this.classify(requestSpec) };
+      const kinds = furtherKinds?.map((kind) => ({ ...kind, ...this.classify(kind.requestSpec) }));
+      const asked = { ...rest, ...this.classify(requestSpec), ...(kinds ? { furtherKinds: kinds } : {}) };
       const { response, conflicts } = await selectDestinations(asked, caller, this.parts.select);
       this.parts.metrics.conflicts.inc(conflicts);
       outcome = response.destinations.length === 0 ? 'no_valid_host' : 'selected';

@@ -25,6 +25,7 @@ import { misfits } from './watches/misfits';
 import { QueueWatch } from './watches/queue-watch';
 import { QuotaWatch } from './watches/quota-watch';
 import { SurvivorWatch } from './watches/survivor-watch';
+import { isWithin, WithinWatch } from './watches/within-watch';
 import { STALE_MS, ZoneWatch } from './watches/zone-watch';
 
 /** A broken invariant. */
@@ -131,6 +132,7 @@ export class Checker {
   readonly ofNova = new Set<string>();
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
+  readonly within = new WithinWatch();
   readonly #confirming = new ConfirmWatch();
   readonly queue: QueueWatch;
   readonly operatedHosts = new HostWatch();
@@ -707,6 +709,8 @@ export class Checker {
     }
     this.#checkGroups(isForced, new Set(goneBack));
     this.#checkSpread(joining, isForced);
+    const parted = this.within.onMembers([...this.#consumers.values()].filter(isWithin), isForced);
+    if (parted && this.storeBegan === 0) this.fail('groups are kept', parted);
     for (const { uuid, owner, consumerType } of change.consumers ?? []) {
       const instanceUuid = instanceOfConsumer({ uuid, consumerType });
       if (owner === 'conductor' && !this.isAskedFor(instanceUuid)) {
@@ -906,9 +910,14 @@ export class Checker {
 
   /** Members that join a rack with a change; none when another leaves one with it, as the order is then unknown. */
   #joiningSpread({ consumers = [], deletedConsumers = [] }: Change): readonly Consumer[] {
-    const isMember = (uuid: string) => this.#consumers.get(uuid)?.groupDomain !== undefined;
-    const joining = consumers.filter(({ uuid, groupDomain, groupKept }) => {
+    const isMember = (uuid: string) => {
+      const present = this.#consumers.get(uuid);
+      return present?.groupDomain !== undefined && !isWithin(present);
+    };
+    const joining = consumers.filter((consumer) => {
+      const { uuid, groupDomain, groupKept } = consumer;
       return (
+        !isWithin(consumer) &&
         groupKept === undefined &&
         groupDomain !== undefined &&
         this.#consumers.get(uuid)?.groupDomain?.domain !== groupDomain.domain

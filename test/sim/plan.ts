@@ -50,6 +50,8 @@ import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
 import { buildWithDevice, deviceWears } from './actions/tenants/devices';
+import { buildGangInRack } from './actions/tenants/gang-in-rack';
+import { buildGangOfKinds } from './actions/tenants/gang-of-kinds';
 import { asksForOthers, buildsUnderDerived, buildsWithOthers } from './actions/tenants/malicious-tenant';
 import { type Request, requestIn, send, tenant } from './actions/tenants/requests';
 import { barsHost, isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
@@ -146,6 +148,8 @@ const KINDS = {
   'device moves': kind(0.3, 3, deviceMoves),
   'begin a group over racks': kind(0.4, 6, beginGroupOverRacks),
   'build a gang': kind(0.6, 10, buildGang),
+  'build a gang of kinds': kind(0.4, 6, buildGangOfKinds),
+  'build a gang in a rack': kind(0.4, 6, buildGangInRack),
   move: kind(0.7, 24, move),
   'decide on a move': kind(0.5, 8, decide),
   'move of another project': kind(0.3, 3, moveForeign),

@@ -7,10 +7,8 @@ import { type IncomingMessage, isDeadLetters } from '../port';
 
 /** A message in the broker. */
 export interface Envelope
-  extends Pick<
-    IncomingMessage,
-    'type' | 'body' | 'id' | 'sender' | 'identity' | 'replyTo' | 'correlationId' | 'headers'
-  > {
+  extends Pick<IncomingMessage, 'type' | 'body' | 'id' | 'sender' | 'identity' | 'replyTo' | 'correlationId'> {
+  readonly headers: Readonly<Record<string, string>>;
   /** When an untaken message is dropped. */
   readonly expiresAtMs: number | undefined;
   /** Number of deliveries. */

@@ -20,10 +20,26 @@ const HALF_A_CHARACTER = /[\ud800-\udbff]$/;
  * as built; a member that its client terminates counts neither way.
  */
 export function gangFault(members: readonly InstanceRow[]): Fault | undefined {
+  const told = members.find(({ fault }) => fault?.reason === GANG_FAILED);
+  if (told?.fault && told.gang) return told.fault;
+  const faults = membersByKind(members).map(faultOfKind);
+  return faults.find((fault) => fault !== undefined);
+}
+
+/** The members of each kind of a gang: those of one spec, who have a minimum of their own. */
+export function membersByKind<T extends Pick<InstanceRow, 'gang'>>(members: readonly T[]): readonly (readonly T[])[] {
+  const kinds = [...new Set(members.map(kindOf))].sort((a, b) => a - b);
+  return kinds.map((kind) => members.filter((member) => kindOf(member) === kind));
+}
+
+/** The number of a member's kind. */
+export function kindOf({ gang }: Pick<InstanceRow, 'gang'>): number {
+  return gang?.kind ?? 0;
+}
+
+function faultOfKind(members: readonly InstanceRow[]): Fault | undefined {
   const gang = members.find((member) => member.gang)?.gang;
   if (gang === undefined) return undefined;
-  const told = members.find(({ fault }) => fault?.reason === GANG_FAILED);
-  if (told?.fault) return told.fault;
   const failed = members.filter(hasFailed).sort((a, b) => a.updatedAtMs - b.updatedAtMs);
   const last = failed.at(-1);
   if (last === undefined || failed.length <= gang.count - gang.minCount) return undefined;

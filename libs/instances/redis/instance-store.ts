@@ -16,7 +16,7 @@ import {
 } from '../store';
 import { redisDoubtStore } from './doubt-store';
 import { fromEvents } from './record';
-import { SharedSpecs } from './shared-specs';
+import { SharedSpecs, textOf } from './shared-specs';
 import { WaitingMarks } from './waiting-marks';
 
 const scripts = loadScripts(join(__dirname, 'lua'), [
@@ -173,17 +173,16 @@ function recordWrites(
 ): Pick<InstanceStore, 'create' | 'update'> {
   return {
     async create(requestId, instances, { publishedAtMs = '', maxOfProject = '' } = {}) {
-      const spec = shared.sharedBy(instances);
-      const rows = instances.flatMap((one) => [one.uuid, one.projectId, shared.toRecord(one, spec)]);
-      const specText = spec === undefined ? '' : Buffer.from(spec).toString('base64');
-      const args = ['create', requestId, publishedAtMs, maxOfProject, specText, instances.length, ...rows];
+      const specsBeside = shared.sharedBy(instances);
+      const rows = instances.flatMap((one) => [one.uuid, one.projectId, shared.toRecord(one, specsBeside)]);
+      const args = ['create', requestId, publishedAtMs, maxOfProject, textOf(specsBeside), instances.length, ...rows];
       const [outcome, ...details] = await write({ args, count: instances.length });
       if (outcome === 'exists') throw instanceExists(details[0] ?? '');
       if (outcome === 'expired') throw requestExpired(requestId);
       if (outcome === 'full') throw outboxFull();
       if (outcome === 'too_many') throw tooManyRecords(instances[0]?.projectId ?? '', Number(maxOfProject));
       if (outcome !== 'created') return { created: false, instances: await shared.fromRecords(details) };
-      if (spec !== undefined) shared.share(requestId, spec);
+      for (const spec of specsBeside) shared.share(requestId, spec);
       return { created: true, instances: [...instances] };
     },
 

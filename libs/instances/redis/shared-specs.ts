@@ -9,7 +9,7 @@ const MAX_INLINE_BYTES = 1_024;
 const MAX_REMEMBERED_BYTES = 33_554_432;
 
 /**
- * Large request specs: stored once for a request, however many instances it has; their records say which it is. In process they
+ * Large request specs: stored once for each kind of a request's instances, however many there are; their records say which it is. In process they
  * are the same bytes for all, so that whoever reads records sees no difference.
  *
  * A record says `=` and the spec's digest in place of the spec. Which record may say so is known by the bytes themselves, as
@@ -22,15 +22,14 @@ export class SharedSpecs {
   });
   readonly #words = new WeakMap<Uint8Array, { readonly requestId: string; readonly word: string }>();
 
-  /** @param read  stored specs in base64 by request id, null for those that are not there */
+  /** @param read  texts of stored specs by request id, null for those that are not there */
   constructor(private readonly read: (requestIds: readonly string[]) => Promise<(string | null)[]>) {}
 
-  /** The spec that a new request stores beside its records: undefined when each has its own. */
-  sharedBy(instances: readonly Instance[]): Uint8Array | undefined {
-    const [first, ...others] = instances;
-    if (first === undefined || others.length === 0 || first.requestSpec.length <= MAX_INLINE_BYTES) return undefined;
-    const { requestSpec } = first;
-    return others.every((one) => one.requestSpec === requestSpec) ? requestSpec : undefined;
+  /** The specs that a new request stores beside its records, one a kind of instances: those that several share. */
+  sharedBy(instances: readonly Instance[]): readonly Uint8Array[] {
+    const counts = new Map<Uint8Array, number>();
+    for (const { requestSpec } of instances) counts.set(requestSpec, (counts.get(requestSpec) ?? 0) + 1);
+    return [...counts].filter(([spec, count]) => count > 1 && spec.length > MAX_INLINE_BYTES).map(([spec]) => spec);
   }
 
   /** From now on, records of the request refer to these bytes. */
@@ -40,9 +39,9 @@ export class SharedSpecs {
     this.#known.set(keyOf(requestId, word), requestSpec);
   }
 
-  /** @param shared  of a request that is about to be stored, with its spec beside it */
-  toRecord(instance: Instance, shared?: Uint8Array): string {
-    if (instance.requestSpec === shared) return toRecord(instance, wordFor(shared));
+  /** @param shared  of a request that is about to be stored, with these beside it */
+  toRecord(instance: Instance, shared: readonly Uint8Array[] = []): string {
+    if (shared.includes(instance.requestSpec)) return toRecord(instance, wordFor(instance.requestSpec));
     const known = this.#words.get(instance.requestSpec);
     return known?.requestId === instance.requestId ? toRecord(instance, known.word) : toRecord(instance);
   }
@@ -78,12 +77,22 @@ export class SharedSpecs {
     for (const [n, text] of texts.entries()) {
       const requestId = requestIds[n] as string;
       if (text === null) continue;
-      const requestSpec = new Uint8Array(Buffer.from(text, 'base64'));
-      this.share(requestId, requestSpec);
-      specs.set(keyOf(requestId, wordFor(requestSpec)), requestSpec);
+      for (const requestSpec of specsOf(text)) {
+        this.share(requestId, requestSpec);
+        specs.set(keyOf(requestId, wordFor(requestSpec)), requestSpec);
+      }
     }
     return specs;
   }
+}
+
+/** Specs as they are stored for a request: in base64, with spaces between. */
+export function textOf(specs: readonly Uint8Array[]): string {
+  return specs.map((spec) => Buffer.from(spec).toString('base64')).join(' ');
+}
+
+function specsOf(text: string): Uint8Array[] {
+  return text.split(' ').map((one) => new Uint8Array(Buffer.from(one, 'base64')));
 }
 
 /** The word of a record that refers to these bytes. */

@@ -1,4 +1,5 @@
 import type { Consumer } from '../../domain/consumer';
+import { bindingLevels } from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
 import { type ClaimTerms, Draft, isEmpty } from './claims/draft';
 import { countersOfMember, countersOfWrite, domainOf, type MemberCounters } from './claims/group-counters';
@@ -73,13 +74,13 @@ function growthByProvider(draft: Draft, writes: readonly ConsumerWrite[]): (prov
   return (uuid, name) => growth.get(uuid)?.[name] ?? 0;
 }
 
-/** The places of an affinity group that leaves its host in one command, as one, are kept last: they don't hold one another back. */
+/** The places of a group that leaves its host or domain in one command, as one, are kept last: they don't hold one another back. */
 function takeMembership(draft: Draft, write: ConsumerWrite, keptLast: MemberCounters[]): RefusedCommit | undefined {
   const { group: membership } = write;
   if (!membership || isEmpty(write)) return undefined;
   if (!membership.kept) return joinGroup(draft, write, membership);
   const place = countersOfWrite(write) as MemberCounters;
-  if (membership.group.policy === 'affinity') keptLast.push(place);
+  if (membership.group.policy === 'affinity' || bindingLevels(membership.group)) keptLast.push(place);
   else draft.countMember(place, 1);
   return undefined;
 }

@@ -8,8 +8,8 @@ type Change<K extends GroupCommand['kind']> = Timed<Extract<GroupCommand, { kind
 
 /** Adds a project's server group. Again, just so, changes nothing. */
 export async function createGroup(tx: Transaction, command: Change<'create_group'>): Decided {
-  const { projectId, name, policy, maxPerHost, spread, metadata, atMs } = command;
-  const group = { projectId, name, policy, maxPerHost, metadata, ...(spread && { spread }) };
+  const { projectId, name, policy, maxPerHost, spread, within, metadata, atMs } = command;
+  const group = { projectId, name, policy, maxPerHost, metadata, ...(spread && { spread }), ...(within && { within }) };
   const key = storedGroupKey(projectId, name);
   const present = await tx.get('server_group', key);
   if (present) {

@@ -231,7 +231,8 @@ function capacitiesFromWire(capacities: readonly number[], allocations: Allocati
 }
 
 function spreadFromWire({ group, spreadAmong, spreadDomain }: berth.placement.v1.AllocationRequest) {
-  return group?.spread ? { spreadAmong, spreadDomain: spreadDomain === '' ? undefined : spreadDomain } : {};
+  if (group?.spread) return { spreadAmong, spreadDomain: spreadDomain === '' ? undefined : spreadDomain };
+  return group?.within && spreadDomain !== '' ? { spreadDomain } : {};
 }
 
 /** The MAC of bytes that begin with the key, a byte a character: a Buffer would take half as long again as the MAC. */

@@ -179,6 +179,20 @@ export function describeInstanceStore(name: string, open: () => Promise<Instance
         expect(due.map(({ requestSpec: spec }) => `${spec.length}`).sort()).toEqual(['4000', '5000', '5000']);
       });
 
+      it('gives the instances of several kinds their specs, those that several share and those that one has', async () => {
+        const requestId = randomUUID();
+        const specOf = (length: number) => Uint8Array.from({ length }, (_, n) => n % 251);
+        const [leaders, workers] = [specOf(5_000), specOf(3_000)];
+        const specs = [leaders, leaders, workers, workers, specOf(2_000), specOf(100)];
+        const all = specs.map((requestSpec) => anInstance({ requestId, requestSpec }));
+        await store.create(requestId, all);
+        expect(await store.get(all.map(({ uuid }) => uuid))).toEqual(all);
+        const [, , worker] = await store.get(all.map(({ uuid }) => uuid));
+        const built = nextVersion(worker as Instance, { state: 'building', host: 'h1' });
+        await store.update(built);
+        expect(await store.get([built.uuid])).toEqual([built]);
+      });
+
       it('has of a project so many as it may have on record, ended ones too, and as many as run', async () => {
         const projectId = `p-${randomUUID()}`;
         const requestOf = (count: number, state: Instance['state'] = 'scheduling') => {

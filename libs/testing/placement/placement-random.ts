@@ -88,6 +88,9 @@ const groups = option(
       policy: constantFrom<GroupPolicy>('affinity', 'anti-affinity', 'soft-affinity'),
       maxPerHost: integer({ min: 0, max: 2 }),
       spread: constantFrom(undefined, undefined, { by: 'rack', maxSkew: 1 }, { by: 'a zoné', maxSkew: 2 }),
+    }).chain((group) => {
+      if (group.spread) return constantFrom(group);
+      return constantFrom(group, group, { ...group, within: { levels: ['block', 'rack'], required: 2 } });
     }),
     host: hosts,
     spread: constantFrom(

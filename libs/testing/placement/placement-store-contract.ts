@@ -1,6 +1,7 @@
 import { describeGrouping } from './grouping/placement-store-grouping';
 import { describeGuarantees } from './grouping/placement-store-guarantees';
 import { describeSpread } from './grouping/placement-store-spread';
+import { describeWithin } from './grouping/placement-store-within';
 import { describeHolders } from './hosts/placement-store-holders';
 import { describeHosts } from './hosts/placement-store-hosts';
 import { describeNested } from './hosts/placement-store-nested';
@@ -37,6 +38,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     );
     describeGrouping(() => world);
     describeSpread(() => world);
+    describeWithin(() => world);
     describeLeases(() => world.store);
     describeGuarantees(() => world.store);
     describeNested(

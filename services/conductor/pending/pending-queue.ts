@@ -136,13 +136,14 @@ export class PendingQueue {
 function requestOf([, records]: [requestId: string, ofOne: readonly Pending[]]): WaitingRequest {
   const [{ requestId, projectId, createdAtMs, admission, requestSpec }] = records as [Pending, ...Pending[]];
   const { priority = 0, mayPreempt = false } = admission ?? {};
-  const spec = Buffer.from(requestSpec).toString('latin1');
+  // Of a gang of several kinds, what each of them asks for.
+  const specs = new Set(records.map((one) => Buffer.from(one.requestSpec).toString('latin1')));
   return {
     requestId,
     projectId,
     priority,
     arrivedAtMs: createdAtMs,
-    shape: `${records.length} ${mayPreempt ? priority : 'waits'} ${spec}`,
+    shape: `${records.length} ${mayPreempt ? priority : 'waits'} ${[...specs].join(' ')}`,
     requestSpec,
     uuids: records.map(({ uuid }) => uuid).sort(),
     isTold: records.every(({ waiting }) => waiting.waitsFor.length > 0),

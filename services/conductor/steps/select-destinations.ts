@@ -1,6 +1,7 @@
 import type { PreemptionView } from '#libs/contracts/admission';
 import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import type { Diagnosis } from '#libs/contracts/diagnosis';
+import type { MemberKind } from '#libs/contracts/member-kinds';
 import { claimMovesMethod } from '#libs/contracts/moves';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Destination, type SelectDestinationsResponse, selectDestinationsMethod } from '#libs/contracts/selection';
@@ -8,7 +9,7 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import { hasBeenActive, type Instance, type Moving } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import type { Preemption } from '#libs/domain/queueing/admission';
-import { hasFailed } from '#libs/domain/queueing/gang';
+import { hasFailed, kindOf, membersByKind } from '#libs/domain/queueing/gang';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupBy } from '#libs/runtime/group-by';
@@ -109,12 +110,13 @@ async function askScheduler(
   records: readonly Instance[],
   minRevision: number,
 ): Promise<(uuid: string) => Observation> {
+  const kinds = await Promise.all(membersByKind(records).map((ofKind) => kindToSelect(c, ofKind)));
+  const [kind, ...further] = kinds as [MemberKind, ...MemberKind[]];
   const [first] = records as [Instance, ...Instance[]];
   const request = {
     requestId: first.requestId,
-    requestSpec: wantedOf(first),
-    instanceUuids: records.map(({ uuid }) => uuid),
-    minCount: await leastWanted(c, first, records.length),
+    ...kind,
+    ...(further.length > 0 ? { furtherKinds: further } : {}),
     priority: first.admission?.priority ?? 0,
     isProtected: first.admission?.isProtected ?? false,
     mayPreempt: asksForPlaces(first),
@@ -141,19 +143,23 @@ async function askScheduler(
   }
 }
 
+/** What is to be selected for the members of one kind, which have one spec. */
+async function kindToSelect(c: ConductorContext, ofKind: readonly Instance[]): Promise<MemberKind> {
+  const [first] = ofKind as [Instance, ...Instance[]];
+  const minCount = await leastWanted(c, first, ofKind.length);
+  return { requestSpec: wantedOf(first), instanceUuids: ofKind.map(({ uuid }) => uuid), minCount };
+}
+
 /**
- * With how many hosts for these instances of a gang the rest of it may still become enough; 0 for all or none. A scheduler of
- * an older version does not know this, and finds hosts for all or none.
+ * With how many hosts for these instances of a gang the rest of their kind may still become enough; 0 for all or none. A scheduler
+ * of an older version does not know this, and finds hosts for all or none.
  */
-async function leastWanted(
-  c: ConductorContext,
-  { gang, requestId, state }: Instance,
-  selecting: number,
-): Promise<number> {
+async function leastWanted(c: ConductorContext, member: Instance, selecting: number): Promise<number> {
+  const { gang, requestId, state } = member;
   if (gang === undefined || !SELECTED_TOGETHER.includes(state)) return 0;
-  const members = await membersOf(c, requestId);
+  const members = (await membersOf(c, requestId)).filter((one) => kindOf(one) === kindOf(member));
   // Those that are selected for here are among the rest.
-  const others = members.filter((member) => !hasFailed(member)).length - selecting;
+  const others = members.filter((one) => !hasFailed(one)).length - selecting;
   return Math.max(1, Math.min(selecting, gang.minCount - Math.max(0, others)));
 }
 

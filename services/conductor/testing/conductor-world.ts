@@ -25,6 +25,7 @@ import {
   instanceEventCodec,
   listInstancesMethod,
 } from '#libs/contracts/instance';
+import type { GangMembers } from '#libs/contracts/member-kinds';
 import type { ClaimMovesRequest, ClaimMovesResponse, MoveInstancesRequest } from '#libs/contracts/moves';
 import { claimMovesMethod, moveInstancesMethod } from '#libs/contracts/moves';
 import { type InstanceOperation, type OperateInstanceRequest, operateInstanceMethod } from '#libs/contracts/operations';
@@ -71,7 +72,11 @@ const KEY = 'the key of this test fleet';
 export type Behaviour = 'builds' | 'fails' | 'refuses' | 'is silent' | 'late' | 'is dead';
 
 /** The unusual fields of a request. */
-type RequestFields = Partial<RequestSpec> & { readonly admission?: Partial<Admission>; readonly minCount?: number };
+type RequestFields = Partial<RequestSpec> & {
+  readonly admission?: Partial<Admission>;
+  readonly minCount?: number;
+  readonly furtherMembers?: readonly GangMembers[];
+};
 
 /** Conductors among a scripted scheduler and scripted hosts, on a bus and stores in memory: the claims are real. */
 export class ConductorWorld {
@@ -153,7 +158,10 @@ export class ConductorWorld {
     this.hosts = Object.keys(hosts);
     for (const [host, vcpus] of Object.entries(hosts)) await this.#addHost(host, vcpus);
     await this.bus.serve(RPC_SCHEDULER, {
-      ...answer(selectDestinationsMethod, ({ instanceUuids, requestSpec, mayPreempt = false, minCount, move }) => {
+      ...answer(selectDestinationsMethod, (request) => {
+        const { instanceUuids, requestSpec, mayPreempt = false, minCount, move, furtherKinds } = request;
+        this.askedKinds.push([instanceUuids, ...(furtherKinds ?? []).map((kind) => kind.instanceUuids)]);
+        if (furtherKinds) return this.#select(this.askedKinds.at(-1)?.flat() ?? [], [], mayPreempt);
         const spec = requestSpecCodec.decode(requestSpec);
         const [instanceUuid = ''] = instanceUuids;
         for (const uuid of instanceUuids) this.#projects.set(uuid, spec.projectId);
@@ -212,16 +220,19 @@ export class ConductorWorld {
   /** Opens a sealed allocation request. */
   readonly opened = (sealed: Uint8Array, nowMs?: number): AllocationRequest => open(sealed, KEY, nowMs);
 
+  /** By call of a scheduler, the instances of each kind. */
+  readonly askedKinds: (readonly (readonly string[])[])[] = [];
+
   /** Publishes a request; answers its id. A minimum makes it a gang. */
   async request(
     count = 1,
     requestId: string = this.random.uuid(),
     publishedAtMs = this.clock.now(),
-    { admission, minCount = 0, ...spec }: RequestFields = {},
+    { admission, minCount = 0, furtherMembers, ...spec }: RequestFields = {},
   ): Promise<string> {
     const { rebuildPolicy } = this;
     const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, rebuildPolicy, ...spec });
-    const about = { minCount, ...(admission && { admission: { ...NO_ADMISSION, ...admission } }) };
+    const about = { minCount, furtherMembers, ...(admission && { admission: { ...NO_ADMISSION, ...admission } }) };
     const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs, ...about };
     await castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId });
     return requestId;

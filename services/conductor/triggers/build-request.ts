@@ -3,6 +3,7 @@ import { ACK, type IncomingMessage, type Settlement } from '#libs/bus/port';
 import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { type BuildRequest, buildRequestCodec } from '#libs/contracts/conductor';
 import { requireProject, requireService } from '#libs/contracts/identity';
+import { countOfAll, kindsOf } from '#libs/contracts/member-kinds';
 import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnRequest } from '#libs/contracts/own-instances';
 import type { Destination } from '#libs/contracts/selection';
@@ -78,6 +79,7 @@ async function accept(c: Conductor, message: IncomingMessage) {
     const request = buildRequestCodec.decode(message.body);
     const { projectId } = readSpec(request.requestSpec);
     requireProject(message.identity, projectId);
+    requireOneOwner(request);
     if (request.destinations) requireService(message.identity, 'BuildRequest.destinations');
     if (request.admission) await requirePriority(c, projectId, request.admission);
     const { created, instances } = await createOnce(c, request);
@@ -117,21 +119,44 @@ function publishedAtEarliest(c: Conductor, { publishedAtMs = 0 }: BuildRequest):
  * become of the flavor meanwhile.
  */
 async function createOnce(c: Conductor, request: BuildRequest) {
-  const { requestId, requestSpec } = request;
-  const { flavor, projectId } = readSpec(requestSpec);
+  const { requestId } = request;
+  const kinds = kindsOf(request);
+  const { projectId } = readSpec(request.requestSpec);
+  const count = countOfAll(request);
   const terms = { publishedAtMs: publishedAtEarliest(c, request), maxOfProject: c.config.maxRecords };
   await c.quotas.require(c, request);
   const beforeLossMs = await publishedBeforeLoss(c, request);
   const isQueued = await goesBehindOthers(c, request, projectId);
   try {
-    const create = (spec: EncodedRequestSpec) =>
-      createRecords(c, requestId, firstVersions(c, request, spec, { isQueued, beforeLossMs }), terms);
-    if (flavor === undefined) return await create(requestSpec);
-    const instances = await c.instances.list({ requestId }, undefined, request.count);
-    if (instances.length > 0) return { created: false, instances };
-    return await create(await fillInFlavor(c, requestSpec, flavor));
+    if (kinds.some(({ requestSpec }) => readSpec(requestSpec).flavor !== undefined)) {
+      const instances = await c.instances.list({ requestId }, undefined, count);
+      if (instances.length > 0) return { created: false, instances };
+    }
+    const requestSpecs = await Promise.all(kinds.map(({ requestSpec }) => withFlavor(c, requestSpec)));
+    return await createRecords(
+      c,
+      requestId,
+      firstVersions(c, request, requestSpecs, { isQueued, beforeLossMs }),
+      terms,
+    );
   } finally {
-    if (isQueued) c.pending.written(projectId, request.count);
+    if (isQueued) c.pending.written(projectId, count);
+  }
+}
+
+async function withFlavor(c: Conductor, requestSpec: EncodedRequestSpec): Promise<EncodedRequestSpec> {
+  const { flavor } = readSpec(requestSpec);
+  return flavor === undefined ? requestSpec : fillInFlavor(c, requestSpec, flavor);
+}
+
+/** All kinds of a gang belong to one project and user: its quota, its events and its rights are theirs. */
+function requireOneOwner({ requestSpec, furtherMembers = [] }: BuildRequest): void {
+  const first = readSpec(requestSpec);
+  for (const [n, further] of furtherMembers.entries()) {
+    const { projectId, userId } = readSpec(further.requestSpec);
+    if (projectId === first.projectId && userId === first.userId) continue;
+    const path = `further_members[${n}].request_spec`;
+    throw invalidArgument('several_owners', `${path} names another project or user than request_spec`, path);
   }
 }
 
@@ -139,9 +164,9 @@ async function createOnce(c: Conductor, request: BuildRequest) {
  * True if a request that may wait has others before it: it takes its place among them, not their capacity. When the queue is
  * full it is tried at once, and refused if there is no capacity.
  */
-async function goesBehindOthers(c: Conductor, { admission, count }: BuildRequest, projectId: string): Promise<boolean> {
-  if (!admission?.waitForCapacityMs || (await c.instances.countPending()) === 0) return false;
-  return (await c.pending.reserve(projectId, count, c.config)) === undefined;
+async function goesBehindOthers(c: Conductor, request: BuildRequest, projectId: string): Promise<boolean> {
+  if (!request.admission?.waitForCapacityMs || (await c.instances.countPending()) === 0) return false;
+  return (await c.pending.reserve(projectId, countOfAll(request), c.config)) === undefined;
 }
 
 /** Longest way of a request to a conductor for which nobody asks the store about losses. */
@@ -162,11 +187,11 @@ interface FirstVersions {
   readonly beforeLossMs: number | undefined;
 }
 
-/** @param requestSpec  what the records keep: as it came, or with its flavor filled in */
+/** @param requestSpecs  what the records keep, one a kind: as they came, or with their flavors filled in */
 function firstVersions(
   c: Conductor,
   request: BuildRequest,
-  requestSpec: EncodedRequestSpec,
+  requestSpecs: readonly EncodedRequestSpec[],
   { isQueued, beforeLossMs }: FirstVersions,
 ): Instance[] {
   const nowMs = c.clock.now();
@@ -175,7 +200,7 @@ function firstVersions(
   const queued = { state: 'pending', waiting: { sinceMs: nowMs, untilMs, waitsFor: [] }, dueAtMs: untilMs } as const;
   const asked = { state: 'scheduling', dueAtMs: nowMs + c.config.schedulingTimeoutMs } as const;
   const begin = isQueued ? queued : asked;
-  const instances = newInstances(request, c.random, { projectId, userId, requestSpec, nowMs, begin });
+  const instances = newInstances(request, c.random, { projectId, userId, requestSpecs, nowMs, begin });
   return beforeLossMs === undefined
     ? instances
     : instances.map((instance) => ({ ...instance, updatedAtMs: beforeLossMs }));

@@ -1,5 +1,6 @@
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
+import { withinInWords } from '#libs/domain/grouping/within-in-words';
 import type { Instance, InstanceState } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { PlacementView } from '#libs/placement/port/placement-view';
@@ -118,6 +119,7 @@ function wordsOf(spec: RequestSpec): [string, string][] {
     ['preferred amounts', pairs(spec.preferredResources)],
     ['aggregates', anyOf(spec.memberOf)],
     ['server group', spec.group?.id ?? ''],
+    ['together', spec.group?.within ? withinInWords(spec.group.within) : ''],
     ['forced to', spec.forceHosts.join(', ')],
     ['extra specs', pairs(spec.extraSpecs)],
     ['image properties', pairs(spec.imageProperties)],

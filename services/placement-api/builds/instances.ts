@@ -7,7 +7,7 @@ import type { Answer } from '../http/request';
 import type { BuildCall } from './build-call';
 import { projectOf, projectToBuildFor } from './caller';
 import { namesOf } from './idempotency';
-import { admissionOf, type BuildBody, camelKeys, specOf } from './spec';
+import { admissionOf, type BuildBody, camelKeys, furtherMembersOf, specOf } from './spec';
 import { instanceJson } from './views';
 
 /**
@@ -18,17 +18,19 @@ export async function buildInstances(call: BuildCall): Promise<Answer> {
   const { caller, config, idempotencyKey } = call;
   const client = await call.client();
   const body = call.body as BuildBody;
-  const { name, count = 1, min_count: minCount } = body;
+  const { name, count = 1, min_count: minCount, within } = body;
   const projectId = projectToBuildFor(caller, body.project_id);
+  const furtherMembers = furtherMembersOf(body, projectId, caller.userId);
+  const countOfAll = furtherMembers.reduce((sum, kind) => sum + (kind.count ?? 1), count);
   const possible =
     idempotencyKey === undefined
       ? []
-      : call.nameKeys.map((nameKey) => namesOf(nameKey, { projectId, key: idempotencyKey, body, count }));
+      : call.nameKeys.map((nameKey) => namesOf(nameKey, { projectId, key: idempotencyKey, body, count: countOfAll }));
   for (const names of possible) {
-    const known = await client.instances({ requestId: names.requestId, projectId }, count + 1);
+    const known = await client.instances({ requestId: names.requestId, projectId }, countOfAll + 1);
     if (known.length > 0) return acceptedAgain(names, known);
   }
-  const options = { spec: specOf(body, projectId, caller.userId), count, ...possible[0] };
+  const options = { spec: specOf(body, projectId, caller.userId), count, furtherMembers, within, ...possible[0] };
   const { build, isOnRecord } = await client.buildOnRecord(
     {
       ...options,

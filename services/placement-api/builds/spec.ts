@@ -1,8 +1,8 @@
-import type { SpecFields } from '#libs/client/client';
-import { MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
+import type { FurtherMembers, SpecFields } from '#libs/client/client';
+import { MAX_FURTHER_KINDS, MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
 import type { Admission } from '#libs/domain/queueing/admission';
 import { REBUILD_POLICIES, type RequestGroup } from '#libs/domain/request-spec';
-import { GROUP_POLICIES, type NamedGroup } from '#libs/domain/server-group';
+import { GROUP_POLICIES, type NamedGroup, type Within } from '#libs/domain/server-group';
 import {
   amount,
   anyText,
@@ -22,6 +22,9 @@ const flag: Schema = { type: 'boolean' };
 const names = list(text);
 const resources = keyed(CLASS_NAME, amount(1));
 const pairs = keyed(anyText, text);
+
+/** Domains from the outside in, of which so many bind. */
+export const withinSchema = exactly({ levels: names, required: integer }, ['levels', 'required']);
 
 const requestGroup = exactly(
   {
@@ -52,7 +55,9 @@ const specFields = {
   image_properties: pairs,
   same_host: names,
   different_host: names,
-  group: exactly({ id: visibleName, policy: oneOf(GROUP_POLICIES), max_per_host: integer }, ['id']),
+  group: exactly({ id: visibleName, policy: oneOf(GROUP_POLICIES), max_per_host: integer, within: withinSchema }, [
+    'id',
+  ]),
   force_hosts: names,
   ignore_hosts: names,
   request_groups: list(requestGroup),
@@ -81,9 +86,14 @@ const admission = exactly({
 export const buildBody = exactly({
   project_id: visibleName,
   name: visibleName,
-  count: { type: 'integer', minimum: 1, maximum: MAX_INSTANCES_PER_REQUEST },
-  min_count: { type: 'integer', minimum: 0, maximum: MAX_INSTANCES_PER_REQUEST },
+  count: countOf(1),
+  min_count: countOf(0),
   admission,
+  within: withinSchema,
+  further_members: {
+    ...list(exactly({ name: visibleName, count: countOf(1), min_count: countOf(0), ...specFields })),
+    maxItems: MAX_FURTHER_KINDS,
+  },
   ...specFields,
 });
 
@@ -94,7 +104,18 @@ export type BuildBody = Readonly<Record<string, unknown>> & {
   readonly count?: number;
   readonly min_count?: number;
   readonly admission?: Readonly<Record<string, unknown>>;
+  readonly within?: Within;
+  readonly further_members?: readonly MembersBody[];
 };
+
+type MembersBody = Pick<BuildBody, 'name' | 'count' | 'min_count'>;
+
+/** The further kinds of a valid body, as the client library takes them. */
+export function furtherMembersOf({ further_members: further = [] }: BuildBody, projectId: string, userId: string) {
+  return further.map(({ name, count = 1, min_count: minCount = 0, ...rest }): FurtherMembers => {
+    return { spec: specOf(rest, projectId, userId), count, minCount, ...(name === undefined ? {} : { name }) };
+  });
+}
 
 /** The request spec of a valid body, as the client library takes it. */
 export function specOf(body: BuildBody, projectId: string, userId: string): SpecFields {
@@ -132,6 +153,10 @@ export function camelKeys(value: object): Record<string, unknown> {
     field,
   ]);
   return Object.fromEntries(renamed) as Record<string, unknown>;
+}
+
+function countOf(minimum: number): Schema {
+  return { type: 'integer', minimum, maximum: MAX_INSTANCES_PER_REQUEST };
 }
 
 function amountOfMs(): Schema {

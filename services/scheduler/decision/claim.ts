@@ -3,11 +3,11 @@ import type { Clock } from '#libs/domain/clock';
 import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
-import type { ServerGroup } from '#libs/domain/server-group';
+import { bindingLevels, type ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { CommitResult, ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
-import { domainOf } from '../fleet/host-domains';
+import { domainOf, pathOf } from '../fleet/host-domains';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
 import type { CompleteSpec } from './complete-request';
 import { migrationWrite } from './move-claim';
@@ -35,11 +35,12 @@ export interface WantedClaim {
 }
 
 /**
- * Claims all picks in one commit, which gives back what is freed. After a conflict, brings the mirror up to date.
+ * Claims all picks, those of each spec, in one commit, which gives back what is freed. After a conflict, brings the mirror up to date.
  * @throws BerthError `failed_precondition / foreign_consumer` when an instance's uuid is that of somebody else's consumer; `unavailable`: the store is away, and whether the claim was made is not known; asking again finds it.
  */
 export async function claimAll(
-  { freed, ...wanted }: WantedClaim & { readonly freed: readonly ConsumerWrite[] },
+  wanted: readonly WantedClaim[],
+  freed: readonly ConsumerWrite[],
   caller: { readonly signal: AbortSignal },
   {
     placement,
@@ -48,11 +49,11 @@ export async function claimAll(
   }: { readonly placement: PlacementStore; readonly mirror: ClaimMirror; readonly clock: Clock },
 ): Promise<Claimed> {
   const decidedAtRevision = mirror.revision;
-  const { picks, spec } = wanted;
-  const writes = writesOf(wanted, mirror);
-  const consumers = freed.length === 0 ? writes : [...freed, ...writes];
+  const consumers = [...freed, ...wanted.flatMap((one) => writesOf(one, mirror))];
+  const picks = wanted.flatMap((one) => one.picks);
+  const specs = wanted.map(({ spec }) => spec);
   const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
-  return judgeCommit(result, { picks, specs: [spec], decidedAtRevision }, caller, { placement, mirror });
+  return judgeCommit(result, { picks, specs, decidedAtRevision }, caller, { placement, mirror });
 }
 
 /** A commit: its picks, their specs, and the revision that the decision saw. */
@@ -134,7 +135,9 @@ export function writesOf(
 
 /** The domain in which a member of the group counts on a host in these aggregates. */
 export function spreadDomainOf(aggregates: readonly Aggregate[], group: ServerGroup | undefined): string | undefined {
-  return group?.spread && domainOf(aggregates, group.spread.by);
+  if (group?.spread) return domainOf(aggregates, group.spread.by);
+  const levels = group && bindingLevels(group);
+  return levels && pathOf(aggregates, levels);
 }
 
 export function foreign(uuid: string): BerthError {

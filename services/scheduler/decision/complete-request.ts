@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Move } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';
+import type { Resources } from '#libs/domain/inventory';
 import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
 import { type GroupRules, type ServerGroup, storedGroupKey } from '#libs/domain/server-group';
 import type { Fleet } from '../fleet/fleet';
@@ -53,13 +54,19 @@ function withRules(named: NonNullable<ResolvedSpec['group']>, projectId: string,
   return named;
 }
 
-function rulesOf({ policy, maxPerHost, spread }: GroupRules): GroupRules {
-  return { policy, maxPerHost, spread };
+function rulesOf({ policy, maxPerHost, spread, within }: GroupRules): GroupRules {
+  return { policy, maxPerHost, spread, within };
 }
 
 function noSuchGroup(projectId: string, id: string): BerthError {
   const message = `project '${projectId}' has no group '${id}': create it, or say its policy`;
   return new BerthError('not_found', 'no_such_group', message, { details: { group: id } });
+}
+
+/** Instances of a gang with a spec of their own. */
+export interface RequestKind extends CompleteRequest {
+  readonly instanceUuids: readonly string[];
+  readonly minCount?: number | undefined;
 }
 
 /** A request to decide: a host for each instance, and alternates. */
@@ -81,4 +88,8 @@ export interface SelectRequest extends CompleteRequest {
   readonly move?: Move | undefined;
   /** Members of its affinity group, itself among them, that leave their host in one commit. */
   readonly together?: ReadonlySet<string> | undefined;
+  /** Of a gang of several kinds: the others, which are placed after these, in one decision. */
+  readonly furtherKinds?: readonly RequestKind[] | undefined;
+  /** Amounts that kinds decided before are about to take: they count in the quota. */
+  readonly besides?: Resources | undefined;
 }

@@ -32,6 +32,8 @@ export type Decision =
       readonly assumed: FleetSnapshot;
       /** The domains that members of the request's group may go to, if it spreads. */
       readonly spreadAmong: readonly string[] | undefined;
+      /** Of a gang of several kinds: the parts of which this is the sum. */
+      readonly kinds?: readonly DecidedKind[] | undefined;
     }
   | {
       readonly kind: 'refused';
@@ -39,6 +41,14 @@ export type Decision =
       readonly diagnosis: Diagnosis;
       readonly preemption: DecidedPreemption | undefined;
     };
+
+export type Decided = Extract<Decision, { kind: 'decided' }>;
+
+/** A kind of a gang's members and its part of the decision. */
+export interface DecidedKind {
+  readonly request: SelectRequest;
+  readonly decision: Decided;
+}
 
 /** Dependencies of `decide`. */
 export interface DecideParts extends DecisionParts {

@@ -17,9 +17,18 @@ const groups = fc.option(
       policy: fc.constantFrom(...GROUP_POLICIES),
       maxPerHost: fc.nat(2),
       spread: fc.constantFrom(undefined, undefined, { by: 'rack', maxSkew: 1 }, { by: 'rack', maxSkew: 2 }),
+      within: fc.constantFrom(
+        undefined,
+        undefined,
+        { levels: ['rack'], required: 1 },
+        { levels: ['rack'], required: 0 },
+      ),
     })
-    // The two together are refused at the door.
-    .map((group) => (group.policy === 'affinity' ? { ...group, spread: undefined } : group)),
+    // Two of them together are refused at the door.
+    .map(({ spread, within, ...group }) => {
+      if (group.policy === 'affinity') return group;
+      return spread ? { ...group, spread } : { ...group, within };
+    }),
   { nil: undefined },
 );
 const amounts = fc.record({ VCPU: fc.integer({ min: 1, max: 3 }), MEMORY_MB: fc.integer({ min: 1, max: 4 }) });

@@ -13,11 +13,13 @@ import { decideKept, type KeptParts } from '../guarantee/decide-kept';
 import type { ClassifiedSpec } from '../request/equivalence-class';
 import { freedReservations, type HoldAlternates } from './alternates/hold-alternates';
 import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
-import type { SelectRequest } from './complete-request';
+import type { RequestKind, SelectRequest } from './complete-request';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
-import type { Decision, InstanceDestination } from './decide';
+import type { Decided, InstanceDestination } from './decide';
 import type { DecisionBasis } from './decision-basis';
 import { diagnoseRefusedClaims, diagnoseUnconfirmed } from './diagnose';
+import { kindsDecided } from './gang/decide-kinds';
+import { instancesOf, requestsByKind } from './gang/kinds';
 import { stageOf } from './move-claim';
 import type { PickedHost } from './pick-hosts';
 import type { Nominate } from './preemption/nominate';
@@ -40,7 +42,10 @@ export interface SelectDeps extends KeptParts {
 }
 
 /** A selection as the caller asks for it. */
-export type AskedSelection = Omit<SelectRequest, keyof CompleteRequest> & ClassifiedSpec;
+export type AskedSelection = Omit<SelectRequest, keyof CompleteRequest | 'furtherKinds'> &
+  ClassifiedSpec & { readonly furtherKinds?: readonly AskedKind[] | undefined };
+
+type AskedKind = ClassifiedSpec & Omit<RequestKind, keyof CompleteRequest>;
 
 /** The caller, and whether it still waits for the answer. */
 export type Caller = Pick<IncomingMessage, 'isAborted' | 'signal'>;
@@ -68,13 +73,8 @@ export interface Selected {
  */
 export async function selectDestinations(asked: AskedSelection, caller: Caller, deps: SelectDeps): Promise<Selected> {
   const { fleet, settings, clock } = deps;
-  if (asked.instanceUuids.length > settings.maxInstances) throw tooMany(settings.maxInstances);
-  // A group that was created just now, by another scheduler, is not missing.
-  const [moved = ''] = asked.instanceUuids;
-  const lacksClaim = asked.move !== undefined && stageOf(asked.move, moved, fleet.view, () => false) === 'changed';
-  if (lacksClaim || lacksGroup(asked, fleet)) await catchUp(deps, caller);
-  const request: SelectRequest = { ...asked, ...completeRequest(asked, fleet) };
-  deps.pricing.note(request.equivalenceClass, request.instanceUuids, fleet.snapshot(clock.now()));
+  const request = await completed(asked, caller, deps);
+  const instanceUuids = instancesOf(request);
   const seed = seedOf(request.requestId);
   const refusedClaims = new Map<number, string>();
   const unconfirmed = new Map<number, UnconfirmedHost>();
@@ -132,7 +132,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
 
   function keep(basis: DecisionBasis | undefined, destinations: readonly Destination[]): void {
     if (!basis) return;
-    const { requestId, instanceUuids, spec } = request;
+    const { requestId, spec } = request;
     const selected = Object.fromEntries(destinations.map((one) => [one.instanceUuid, one.selected.host]));
     const about = { requestId, projectId: spec.projectId, decidedAtMs: clock.now() };
     const silent = unconfirmed.size === 0 ? {} : { unconfirmed: [...unconfirmed.values()] };
@@ -140,8 +140,27 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   }
 }
 
-function uuidsOf({ toClaim }: Extract<Decision, { kind: 'decided' }>): readonly string[] {
+function uuidsOf({ toClaim }: Decided): readonly string[] {
   return toClaim.map(({ instanceUuid }) => instanceUuid);
+}
+
+/** The request, each of its kinds, with what the store says of it. @throws as `selectDestinations`. */
+async function completed(asked: AskedSelection, caller: Caller, deps: SelectDeps): Promise<SelectRequest> {
+  const { fleet, settings, clock } = deps;
+  const { furtherKinds = [], ...first } = asked;
+  const count = furtherKinds.reduce((sum, kind) => sum + kind.instanceUuids.length, asked.instanceUuids.length);
+  if (count > settings.maxInstances) throw tooMany(settings.maxInstances);
+  // A group that was created just now, by another scheduler, is not missing.
+  const [moved = ''] = asked.instanceUuids;
+  const lacksClaim = asked.move !== undefined && stageOf(asked.move, moved, fleet.view, () => false) === 'changed';
+  if (lacksClaim || [asked, ...furtherKinds].some((kind) => lacksGroup(kind, fleet))) await catchUp(deps, caller);
+  const own: SelectRequest = { ...first, ...completeRequest(first, fleet) };
+  const further = furtherKinds.map((kind) => ({ ...kind, ...completeRequest(kind, fleet) }));
+  const request = further.length > 0 ? { ...own, furtherKinds: further } : own;
+  for (const kind of requestsByKind(request)) {
+    deps.pricing.note(kind.equivalenceClass, kind.instanceUuids, fleet.snapshot(clock.now()));
+  }
+  return request;
 }
 
 /** The claims that instances hold as the mirror shows them, to compare. */
@@ -161,7 +180,7 @@ function wordsOf(unconfirmed: ReadonlyMap<number, UnconfirmedHost>): ReadonlyMap
  * time: a caller who left may have asked another scheduler, whose claim is not this decision's to replace.
  */
 async function confirmDecided(
-  { toClaim, assumed }: Extract<Decision, { kind: 'decided' }>,
+  { toClaim, assumed }: Decided,
   { spec: { projectId } }: SelectRequest,
   caller: Caller,
   { fleet, confirm, mirror }: SelectDeps,
@@ -188,34 +207,31 @@ type ClaimOutcome =
 
 /** The destinations once all are claimed, or the conflict. Until then the claims count as made. */
 async function claimDecided(
-  { destinations, toClaim, assumed, spreadAmong }: Extract<Decision, { kind: 'decided' }>,
+  decision: Decided,
   request: SelectRequest,
   caller: Caller,
   deps: SelectDeps,
 ): Promise<ClaimOutcome> {
-  const { spec, priority, isProtected } = request;
+  const { destinations, toClaim, assumed } = decision;
+  const { priority, isProtected, move } = request;
   const rank = { priority, isProtected };
-  const sealed = sealDestination({ ...spec, ...rank }, spreadAmong, deps.sealer);
+  const kinds = kindsDecided(request, decision);
   const claims = toClaim.map(({ claim }) => claim);
-  const freed = freedReservations(request.instanceUuids, request, deps.mirror);
+  const freed = freedReservations(instancesOf(request), request, deps.mirror);
   deps.fleet.hold(claims, assumed);
   let isMade = false;
   try {
-    const claimed =
-      toClaim.length > 0
-        ? await claimAll(
-            { picks: toClaim, spec: { ...spec, ...rank }, spreadAmong, freed, move: request.move },
-            caller,
-            deps,
-          )
-        : NOTHING_TO_CLAIM;
+    const wanted = kinds.map(({ request: { spec }, decision: { toClaim: picks, spreadAmong } }) => {
+      return { picks, spec: { ...spec, ...rank }, spreadAmong, move };
+    });
+    const claimed = toClaim.length > 0 ? await claimAll(wanted, freed, caller, deps) : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
     isMade = true;
-    return {
-      kind: 'destinations',
-      instances: destinations,
-      destinations: destinations.map((one) => sealed(one, claimed.claimToken)),
-    };
+    const sealed = kinds.flatMap(({ request: { spec }, decision: { destinations: ofKind, spreadAmong } }) => {
+      const seal = sealDestination({ ...spec, ...rank }, spreadAmong, deps.sealer);
+      return ofKind.map((one) => seal(one, claimed.claimToken));
+    });
+    return { kind: 'destinations', instances: destinations, destinations: sealed };
   } finally {
     deps.fleet.settle(claims);
     deps.guarantees.settle(

@@ -3,7 +3,7 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { nominationsBefore } from '../fleet/leases/nominations';
-import { type LocatedRequest, locate, type RefusedClaims } from '../fleet/located-request';
+import { type DomainName, type LocatedRequest, locate, type RefusedClaims } from '../fleet/located-request';
 import { quotaExceeded } from '../fleet/quota-exceeded';
 import { placesOf } from '../ranking/judgement';
 import { RequestConstraints } from '../ranking/request-constraints';
@@ -24,6 +24,8 @@ export interface Attempt {
   readonly unconfirmed?: RefusedClaims | undefined;
   /** Likewise, because a guarantee would not stand. */
   readonly unguarded?: RefusedClaims | undefined;
+  /** The only domain that counts, of those in which a gang may stay. */
+  readonly inDomain?: DomainName | undefined;
   /** The fleet to decide on in place of the present one, where a past decision is made again. */
   readonly asIf?: ((present: FleetSnapshot) => FleetSnapshot) | undefined;
 }
@@ -41,10 +43,10 @@ export interface DecisionStart extends ClaimsHeld {
 
 export function startDecision(
   request: SelectRequest,
-  { nowMs, refusedClaims, unconfirmed, unguarded, asIf = unchanged }: Attempt,
+  { nowMs, refusedClaims, unconfirmed, unguarded, inDomain, asIf = unchanged }: Attempt,
   { fleet, settings }: Pick<DecisionParts, 'fleet' | 'settings'>,
 ): DecisionStart {
-  const { spec, together } = request;
+  const { spec, together, besides } = request;
   const present = asIf(fleet.snapshot(nowMs));
   const snapshot = withoutItsOwn(request, fleet, withoutReservations(request, fleet, present));
   const { held, unclaimed } = claimsHeld(request, fleet, snapshot);
@@ -62,6 +64,8 @@ export function startDecision(
       nominations,
       leaves: request.move?.sourceHost,
       together,
+      besides,
+      inDomain,
     },
   );
   const constraints = new RequestConstraints(located, settings);
@@ -73,12 +77,12 @@ const unchanged = (present: FleetSnapshot) => present;
 
 /** Preferred resources are taken only if all of them are within the quota; they never refuse an instance. */
 function affordable(
-  { spec, equivalenceClass }: SelectRequest,
+  { spec, equivalenceClass, besides }: SelectRequest,
   unclaimed: readonly string[],
   { view }: Fleet,
 ): EquivalenceClass {
   if (Object.keys(spec.preferredResources).length === 0) return equivalenceClass;
-  const isAffordable = quotaExceeded(spec, unclaimed, view, { more: spec.preferredResources }).length === 0;
+  const isAffordable = quotaExceeded(spec, unclaimed, view, { more: spec.preferredResources, besides }).length === 0;
   return isAffordable ? equivalenceClass : withoutPreferred(equivalenceClass);
 }
 

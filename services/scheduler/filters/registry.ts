@@ -5,7 +5,9 @@ import { computeFilter } from './compute';
 import { devicesFilter } from './devices';
 import { extraSpecsFilter } from './extra-specs';
 import type { Filter } from './filter';
+import { chosenDomainFilter } from './groups/chosen-domain';
 import { groupSpreadFilter } from './groups/group-spread';
+import { groupWithinFilter } from './groups/group-within';
 import { groupAffinityFilter, groupAntiAffinityFilter } from './groups/server-groups';
 import { imagePropertiesFilter } from './image-properties';
 import { nominatedFilter } from './limits/nominated';
@@ -39,6 +41,8 @@ export const FILTERS: readonly Filter[] = [
   groupAffinityFilter,
   groupAntiAffinityFilter,
   groupSpreadFilter,
+  groupWithinFilter,
+  chosenDomainFilter,
   nominatedFilter,
   quotaFilter,
 ];

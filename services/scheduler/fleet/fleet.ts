@@ -143,14 +143,15 @@ export class Fleet {
     return this.tenants.has(projectId);
   }
 
-  /** The hosts of the newest snapshot by their domains under a name in the metadata of aggregates. */
-  domains(by: string): HostDomains {
+  /** The hosts of the newest snapshot by their domains under a name in the metadata of aggregates, or under nested ones. */
+  domains(...levels: readonly string[]): HostDomains {
+    const by = levels.length === 1 ? (levels[0] as string) : JSON.stringify(levels);
     const known = this.divided.get(by);
     if (known) return known;
     const hosts: HostState[] = [];
     this.newest.hosts.forEach((_, host) => hosts.push(host));
     if (this.divided.size >= MAX_DIVIDED) this.divided.clear();
-    const made = divide(hosts, by);
+    const made = divide(hosts, levels);
     this.divided.set(by, made);
     return made;
   }

@@ -80,10 +80,22 @@ export interface GroupMembers {
   readonly perHost: ReadonlyMap<number, number>;
   /** Over what it spreads; undefined for a group that does not. */
   readonly spread: GroupSpread | undefined;
+  /** In what it stays; undefined for a group that no domain binds. */
+  readonly within: GroupWithin | undefined;
   /** With those on hosts that the fleet does not have any more. */
   readonly count: number;
   /** Places that members on a move may go back to: so many on each host, and in all. */
   readonly kept: { readonly perHost: ReadonlyMap<number, number>; readonly count: number };
+}
+
+/** In what a group stays: all domains of the fleet, and where its members are. */
+export interface GroupWithin {
+  /** The names that bind it, from the outside in. */
+  readonly levels: readonly string[];
+  readonly domains: HostDomains;
+  readonly perDomain: ReadonlyMap<string, number>;
+  /** Members on a move that may leave again. */
+  readonly passing: ReadonlyMap<string, number>;
 }
 
 /** Over what a group spreads: all domains of the fleet, and those that members may go to. */

@@ -15,12 +15,23 @@ export function domainOf(aggregates: readonly Aggregate[], by: string): string |
   return [...metadataOf(aggregates, by)].sort()[0];
 }
 
-/** Divides hosts into their domains. */
-export function divide(hosts: Iterable<HostState>, by: string): HostDomains {
+/** The domain of a host in nested levels, the outermost first, with slashes between; undefined where it lacks one of them. */
+export function pathOf(aggregates: readonly Aggregate[], levels: readonly string[]): string | undefined {
+  const domains: string[] = [];
+  for (const level of levels) {
+    const domain = domainOf(aggregates, level);
+    if (domain === undefined) return undefined;
+    domains.push(levels.length > 1 ? domain.replaceAll('/', '%2F') : domain);
+  }
+  return domains.join('/');
+}
+
+/** Divides hosts into their domains, of one name or of nested ones. */
+export function divide(hosts: Iterable<HostState>, levels: readonly string[]): HostDomains {
   const byDomain = new Map<string, Set<number>>();
   const outside = new Set<number>();
   for (const { index, aggregates } of hosts) {
-    const domain = domainOf(aggregates, by);
+    const domain = pathOf(aggregates, levels);
     if (domain === undefined) {
       outside.add(index);
       continue;

@@ -1,9 +1,10 @@
 import type { Consumer } from '#libs/domain/consumer';
+import type { Resources } from '#libs/domain/inventory';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { PlaceLease } from '#libs/domain/queueing/place-lease';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import { groupKey, type ServerGroup } from '#libs/domain/server-group';
+import { bindingLevels, countedBy, groupKey, type ServerGroup } from '#libs/domain/server-group';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import { counted, domainAt, type GroupMembers, spreadOver } from './group-spread';
@@ -31,6 +32,18 @@ export interface LocatedRequest {
   readonly nominatedHosts: ReadonlySet<number>;
   /** The host that a move leaves. */
   readonly leaves?: string | undefined;
+  /** The domain in which a gang is tried. */
+  readonly chosenDomain?: ChosenDomain | undefined;
+}
+
+/** A domain by its levels, from the outside in. */
+export interface DomainName {
+  readonly levels: readonly string[];
+  readonly domain: string;
+}
+
+interface ChosenDomain extends DomainName {
+  readonly hosts: ReadonlySet<number>;
 }
 
 /** A request whose group, if it names one, has its rules. */
@@ -66,6 +79,10 @@ interface LocateTerms {
   readonly together?: ReadonlySet<string> | undefined;
   /** The host that a move leaves. */
   readonly leaves?: string | undefined;
+  /** Amounts that others of its gang are about to take: they count in the quota. */
+  readonly besides?: Resources | undefined;
+  /** The only domain that counts. */
+  readonly inDomain?: DomainName | undefined;
 }
 
 /**
@@ -84,6 +101,8 @@ export function locate(
     nominations = [],
     together,
     leaves,
+    besides,
+    inDomain,
   }: LocateTerms = {},
 ): LocatedRequest {
   const { fleet, snapshot } = among;
@@ -108,10 +127,15 @@ export function locate(
     refusedClaims,
     unconfirmed,
     unguarded,
-    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { nominations }),
+    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { nominations, besides }),
     leaves,
+    chosenDomain: inDomain && { ...inDomain, hosts: hostsIn(inDomain, fleet) },
     nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, among),
   };
+}
+
+function hostsIn({ levels, domain }: DomainName, fleet: Fleet): ReadonlySet<number> {
+  return fleet.domains(...levels).byDomain.get(domain) ?? new Set();
 }
 
 /** The request with so many members of its group more, or less, on a host; the same when it has no group. */
@@ -121,11 +145,12 @@ export function withMembers(request: LocatedRequest, index: number, count: numbe
   const now = (perHost.get(index) ?? 0) + count;
   if (now > 0) perHost.set(index, now);
   else perHost.delete(index);
-  const { spread } = request.members;
+  const { spread, within } = request.members;
   const members: GroupMembers = {
     ...request.members,
     perHost,
     spread: spread && { ...spread, perDomain: counted(spread.perDomain, domainAt(spread.domains, index), count) },
+    within: within && { ...within, perDomain: counted(within.perDomain, domainAt(within.domains, index), count) },
     count: request.members.count + count,
   };
   return { ...request, members };
@@ -148,6 +173,9 @@ function membersOf(
   { fleet, snapshot, isOpen }: LocateAmong,
 ): GroupMembers {
   const over = group.spread && spreadOver(group.spread, fleet, snapshot, isOpen);
+  const levels = bindingLevels(group);
+  const domains = over?.domains ?? (levels && fleet.domains(...levels));
+  const by = countedBy(group);
   const { view } = fleet;
   const key = groupKey(projectId, group.id);
   const except = new Set(instanceUuids);
@@ -156,7 +184,7 @@ function membersOf(
   const kept = new PlaceCounts();
   const passing = new PlaceCounts();
   const domainOfConsumer = (consumer: Consumer | undefined) =>
-    consumer?.groupDomain?.by === group.spread?.by ? consumer?.groupDomain?.domain : undefined;
+    consumer?.groupDomain?.by === by ? consumer?.groupDomain?.domain : undefined;
   const keep = (consumer: Consumer, movedTo: string | undefined) => {
     const domain = domainOfConsumer(consumer);
     const isCertain = domain === undefined || domain === movedTo;
@@ -167,7 +195,7 @@ function membersOf(
   for (const { consumerUuid, hostIndex } of fleet.pending.inGroup(key)) {
     if (seen.has(consumerUuid)) continue;
     seen.add(consumerUuid);
-    const domain = over && domainAt(over.domains, hostIndex);
+    const domain = domains && domainAt(domains, hostIndex);
     members.add(hostIndex, domain);
     const present = view.consumer(consumerUuid);
     const leaves = present?.groupId === group.id && fleet.indexOfHost(present.groupHost ?? '') !== hostIndex;
@@ -189,6 +217,7 @@ function membersOf(
     group,
     perHost: members.perHost,
     spread: spread && { ...spread, kept: kept.perDomain, passing: passing.perDomain },
+    within: levels && domains && { levels, domains, perDomain: members.perDomain, passing: passing.perDomain },
     count: members.count,
     kept: { perHost: kept.perHost, count: kept.count },
   };

@@ -22,6 +22,8 @@ interface QuotaTerms {
   readonly nominations?: readonly PlaceLease[];
   /** Amounts given back, by project. */
   readonly givenBack?: Growth;
+  /** Amounts that the project is about to take besides. */
+  readonly besides?: Resources | undefined;
 }
 
 /**
@@ -32,7 +34,7 @@ export function quotaExceeded(
   { projectId, resources, requestGroups }: Pick<RequestSpec, 'projectId' | 'resources' | 'requestGroups'>,
   instanceUuids: readonly string[],
   view: Pick<PlacementView, 'quotas' | 'consumer'>,
-  { more = {}, nominations = [], givenBack = NO_GROWTH }: QuotaTerms = {},
+  { more = {}, nominations = [], givenBack = NO_GROWTH, besides = {} }: QuotaTerms = {},
 ): readonly QuotaExcess[] {
   const { quotas } = view;
   // Most projects have none.
@@ -43,6 +45,7 @@ export function quotaExceeded(
     if (held?.projectId !== projectId) continue;
     for (const [name, amount] of Object.entries(countedOf(held))) growth[name] = (growth[name] ?? 0) - amount;
   }
+  for (const [name, amount] of Object.entries(besides)) growth[name] = (growth[name] ?? 0) + amount;
   return excessOf(new Map([[projectId, growth]]), withOthers(quotas, nominations, givenBack));
 }
 

@@ -2,8 +2,9 @@ import type { Diagnosis } from '#libs/contracts/diagnosis';
 import { counted } from '#libs/runtime/counted';
 import { decideAsMany, type PartialDecision } from '../decision/as-many-as-fit';
 import type { SelectRequest } from '../decision/complete-request';
-import type { DecideParts, Decision } from '../decision/decide';
-import { decide } from '../decision/decide';
+import { type Decided, type DecideParts, type Decision, decide } from '../decision/decide';
+import { kindsDecided } from '../decision/gang/decide-kinds';
+import { instancesOf } from '../decision/gang/kinds';
 import type { PickedHost } from '../decision/pick-hosts';
 import type { Attempt } from '../decision/start-decision';
 import { GUARANTEE, NO_FAILOVER } from '../ranking/request-constraints';
@@ -29,10 +30,10 @@ export function decideKept(request: SelectRequest, attempt: Attempt, parts: Kept
   const { guarantees } = parts;
   if (!guarantees.isActive) return decideAsMany(request, attempt, parts);
   guarantees.bring(attempt.nowMs);
-  const isMove = request.move !== undefined || request.instanceUuids.every((uuid) => leavesHost(request, uuid, parts));
+  const isMove = request.move !== undefined || instancesOf(request).every((uuid) => leavesHost(request, uuid, parts));
   if (isMove) {
     const decision = decidePlanned(request, attempt, parts) ?? decideAsMany(request, attempt, parts);
-    if (decision.kind === 'decided') guarantees.admit(comingClaims(decision.toClaim, request), false);
+    if (decision.kind === 'decided') guarantees.admit(comingOfKinds(decision, request), false);
     return decision;
   }
   const unguarded = new Map<number, string>();
@@ -44,7 +45,7 @@ export function decideKept(request: SelectRequest, attempt: Attempt, parts: Kept
       parts.noteGuarantee('refused', why);
       return explained(decision, why);
     }
-    const { refused, flagged } = guarantees.admit(comingClaims(decision.toClaim, request));
+    const { refused, flagged } = guarantees.admit(comingOfKinds(decision, request));
     if (flagged) parts.noteGuarantee('flagged', breachText(flagged));
     if (!refused) return decision;
     why = breachText(refused);
@@ -78,6 +79,10 @@ export function decidePlanned(request: SelectRequest, attempt: Attempt, parts: K
 function leavesHost({ spec }: SelectRequest, uuid: string, { fleet }: KeptParts): boolean {
   const host = fleet.newestAt(fleet.indexOfConsumer(uuid));
   return host !== undefined && spec.ignoreHosts.includes(host.host.name);
+}
+
+function comingOfKinds(decision: Decided, request: SelectRequest): readonly ComingClaim[] {
+  return kindsDecided(request, decision).flatMap((kind) => comingClaims(kind.decision.toClaim, kind.request));
 }
 
 /** Claims that are about to be made, with what each instance asks for. */

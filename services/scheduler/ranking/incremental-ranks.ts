@@ -180,7 +180,8 @@ export class IncrementalRanks {
     }
   }
 
-  private passes(index: number): boolean {
+  /** As {@link RankedHosts.passes}, of the snapshot that the ranks are brought to. */
+  passes(index: number): boolean {
     return this.tournament.of(index) !== NOTHING || this.withoutCandidate.has(index);
   }
 

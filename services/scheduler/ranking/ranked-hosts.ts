@@ -24,6 +24,9 @@ export interface RankedHosts {
     isWanted?: (host: HostState) => boolean,
   ): Iterable<RankedHost>;
 
+  /** True for a host, by index, that passes all filters; constraints and the candidate search are not asked. */
+  passes(index: number): boolean;
+
   /** Counts every filter that refuses a host, and the candidate search where no filter or constraint does. */
   feasibility(constraints: RequestConstraints): Feasibility;
 }
@@ -66,6 +69,7 @@ export class KeptRanks {
     return {
       bestFirst: (constraints, random, isWanted) =>
         ranks.bringTo(snapshot, prices).bestFirst(constraints, random, isWanted),
+      passes: (index) => ranks.bringTo(snapshot, prices).passes(index),
       feasibility: (constraints) => ranks.bringTo(snapshot, prices).feasibility(constraints),
     };
   };

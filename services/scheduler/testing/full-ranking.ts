@@ -33,6 +33,10 @@ export function fullRanking(settings: RankingSettings, prices: Prices): RankHost
         }
         return ranked.sort((a, b) => b.weight - a.weight);
       },
+      passes(index) {
+        const host = snapshot.at(index);
+        return host !== undefined && judgement.refusals(host).length === 0;
+      },
       feasibility(constraints) {
         const refusals = new RefusalCounts();
         let feasibleCount = 0;

@@ -70,6 +70,8 @@ export interface TestScheduler {
     numAlternates?: number,
     rank?: Rank,
   ): Promise<Selected>;
+  /** Selects for a gang of kinds, in their order. */
+  selectKinds(kinds: readonly KindOfTest[], rank?: Rank): Promise<Selected>;
   /** Claims moves together, or says where they would go. */
   claimMoves(moves: readonly MoveOfTest[], dryRun?: boolean): Promise<ClaimMovesResponse>;
   /** Moves an instance to where it is to be what the spec says. */
@@ -78,6 +80,13 @@ export interface TestScheduler {
 }
 
 type MoveOfTest = Pick<AskedMove, 'instanceUuid' | 'move'> & { readonly spec: Partial<RequestSpec> };
+
+/** One kind of a gang's members. */
+export interface KindOfTest {
+  readonly spec: Partial<RequestSpec>;
+  readonly count: number;
+  readonly minCount?: number;
+}
 
 /** Priority, protection and preemption of a request. */
 type Rank = Pick<SelectRequest, 'minCount' | 'priority' | 'isProtected' | 'mayPreempt' | 'alternatesHeld'>;
@@ -228,6 +237,16 @@ async function openScheduler(
         typeof instances === 'number' ? Array.from({ length: instances }, () => randomUUID()) : instances;
       const request = { requestId: randomUUID(), ...classified(spec), instanceUuids, numAlternates, ...rank };
       return selectDestinations(request, { isAborted: false, signal: new AbortController().signal }, deps);
+    },
+    selectKinds(kinds, rank = {}) {
+      const [first, ...furtherKinds] = kinds.map(({ spec, count, minCount = 0 }) => {
+        const instanceUuids = Array.from({ length: count }, () => randomUUID());
+        return { ...classified(spec), instanceUuids, minCount };
+      });
+      if (!first) throw new Error('no kinds');
+      const request = { requestId: randomUUID(), numAlternates: 0, ...rank, ...first };
+      const caller = { isAborted: false, signal: new AbortController().signal };
+      return selectDestinations({ ...request, ...(furtherKinds.length > 0 ? { furtherKinds } : {}) }, caller, deps);
     },
     move(spec, instanceUuid, move) {
       const about = { requestId: randomUUID(), instanceUuids: [instanceUuid], numAlternates: 0, move };

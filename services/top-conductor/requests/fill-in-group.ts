@@ -23,6 +23,7 @@ export async function fillInGroup(t: TopConductor, encoded: EncodedRequestSpec):
   const { groups } = await callMethod({ bus: t.bus, queue: RPC_SCHEDULER }, listGroupsMethod, request, options);
   const [stored] = groups;
   if (stored === undefined) throw new BerthError('not_found', 'no_such_group', `there is no group '${group.id}'`);
-  const { policy, maxPerHost, spread } = stored;
-  return requestSpecCodec.encode({ ...spec, group: { id: group.id, policy, maxPerHost, ...(spread && { spread }) } });
+  const { policy, maxPerHost, spread, within } = stored;
+  const rules = { policy, maxPerHost, ...(spread && { spread }), ...(within && { within }) };
+  return requestSpecCodec.encode({ ...spec, group: { id: group.id, ...rules } });
 }

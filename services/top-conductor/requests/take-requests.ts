@@ -6,7 +6,7 @@ import { type BuildRequest, buildRequestCodec, terminateInstanceCodec } from '#l
 import { type Identity, nameOf, requireProject } from '#libs/contracts/identity';
 import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-instances';
-import { BerthError, isRetryable } from '#libs/domain/errors';
+import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { InstanceRow } from '#libs/domain/instance';
 import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
 import { endInCell } from '../cells/end-in-cell';
@@ -55,6 +55,12 @@ export function retryOptions({ clock, random, log, measured, stopping }: Omit<To
   };
 }
 
+/** A gang of several kinds is decided by one scheduler, which sees one cell. */
+function ofOneCell(): BerthError {
+  const message = 'a gang with members of several specs is for one cell: send it to that cell, or ask for one spec';
+  return invalidArgument('several_kinds', message, 'further_members');
+}
+
 /** Tells the client of a refused request, and settles its message. */
 export function refuseRequest(t: TopConductor, message: IncomingMessage, error: BerthError): Promise<Settlement> {
   const fields = { event: 'message_refused', err: error, message_id: message.id };
@@ -66,6 +72,7 @@ async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promis
   const request = buildRequestCodec.decode(message.body);
   const { projectId } = readSpec(request.requestSpec);
   requireProject(message.identity, projectId);
+  if (request.furtherMembers) throw ofOneCell();
   const { created, instances } = await createOnce(t, request);
   requireOwnRequest(request.requestId, instances, projectId);
   if (created) await Promise.all(instances.map((instance) => publish(t, [instance])));
@@ -85,7 +92,7 @@ async function createOnce(t: TopConductor, request: BuildRequest) {
   const requestSpec = await fillInGroup(t, filled);
   const nowMs = t.clock.now();
   const begin = { state: 'scheduling', dueAtMs: nowMs + givingMs(t) } as const;
-  const wanted = newInstances(request, t.random, { projectId, userId, requestSpec, nowMs, begin });
+  const wanted = newInstances(request, t.random, { projectId, userId, requestSpecs: [requestSpec], nowMs, begin });
   const terms = { publishedAtMs: request.publishedAtMs || undefined, maxOfProject: t.config.maxRecords };
   return t.instances.create(requestId, wanted, terms);
 }

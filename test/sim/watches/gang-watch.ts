@@ -1,4 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
+import { membersByKind } from '#libs/domain/queueing/gang';
 
 /** History of gangs, from all versions of their members' records. */
 export class GangWatch {
@@ -15,28 +16,41 @@ export class GangWatch {
     this.#members.set(requestId, members.set(uuid, instance));
     if (state === 'active') this.#wereActive.add(uuid);
     if (fault?.reason !== 'gang_failed' || before?.fault?.reason === 'gang_failed') return undefined;
-    const failed = [...members.values()].filter((one) => this.#hasFailed(one)).length;
-    if (failed > gang.count - gang.minCount) return undefined;
-    return `${uuid} is undone, though only ${failed} of ${gang.count} failed and ${gang.minCount} were to be ACTIVE`;
+    const kinds = membersByKind([...members.values()]);
+    if (kinds.some((ofKind) => this.#failedOf(ofKind) > sparesOf(ofKind))) return undefined;
+    const counts = kinds.map((ofKind) => `${this.#failedOf(ofKind)} failed and ${sparesOf(ofKind)} may`).join('; ');
+    return `${uuid} is undone, though of its gang ${counts}`;
   }
 
   /**
-   * Gangs with running members at rest, although fewer than the minimum were ever ACTIVE; except gangs with a terminated member, or one
-   * whose record may be lost.
+   * Gangs with running members at rest, although of some kind fewer than its minimum were ever ACTIVE; except gangs with a terminated
+   * member, or one whose record may be lost.
    */
   unkept(isExcused: (uuid: string) => boolean): string[] {
     return [...this.#members].flatMap(([requestId, members]) => {
       const all = [...members.values()];
-      const minCount = all[0]?.gang?.minCount ?? 0;
-      const active = all.filter(({ uuid }) => this.#wereActive.has(uuid)).length;
       const there = all.filter(({ state }) => state !== 'error' && state !== 'deleted').length;
-      if (active >= minCount || there === 0 || all.some(({ uuid }) => isExcused(uuid))) return [];
-      return [`of ${requestId} ${active} were ACTIVE, ${minCount} were to be, and ${there} are not undone`];
+      if (there === 0 || all.some(({ uuid }) => isExcused(uuid))) return [];
+      return membersByKind(all).flatMap((ofKind) => {
+        const minCount = ofKind[0]?.gang?.minCount ?? 0;
+        const active = ofKind.filter(({ uuid }) => this.#wereActive.has(uuid)).length;
+        if (active >= minCount) return [];
+        return [`of ${requestId} ${active} were ACTIVE, ${minCount} were to be, and ${there} are not undone`];
+      });
     });
+  }
+
+  #failedOf(members: readonly Instance[]): number {
+    return members.filter((one) => this.#hasFailed(one)).length;
   }
 
   #hasFailed({ uuid, state, fault }: Instance): boolean {
     const hasEnded = state === 'error' || state === 'deleting' || state === 'deleted';
     return hasEnded && fault !== undefined && fault.reason !== 'gang_failed' && !this.#wereActive.has(uuid);
   }
+}
+
+/** How many of a kind may fail. */
+function sparesOf([member]: readonly Instance[]): number {
+  return member?.gang ? member.gang.count - member.gang.minCount : 0;
 }

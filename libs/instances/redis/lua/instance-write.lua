@@ -13,7 +13,7 @@
 --- KEYS[9] holders   hash of the placement store: host to '<epoch> <until ms> ...'
 --- ARGV[1]   limit   instances in the outbox above which nothing is created
 --- ARGV[2..] for each: 'create', request id, when it was published ('' for not known), how many instances its project may have on
----           record ('' for any number), the spec that its records refer to ('' when they have it themselves), count, and for each
+---           record ('' for any number), the specs that its records refer to ('' when they have them themselves), count, and for each
 ---           instance uuid, project id, record;
 ---           or 'update', uuid, when the version before was written ('' for any time), record;
 ---           or 'fenced', host, epoch, and an update: only while the host is held by that epoch

@@ -1,5 +1,5 @@
 import type { Consumer } from '../../../domain/consumer';
-import { type GroupDomain, groupKey, type KeptPlace, type Membership } from '../../../domain/server-group';
+import { countedBy, type GroupDomain, groupKey, type KeptPlace, type Membership } from '../../../domain/server-group';
 import type { ConsumerWrite } from '../../port/placement-store';
 import { counters } from '../tables';
 
@@ -29,7 +29,8 @@ export function countersOfWrite(write: ConsumerWrite): MemberCounters | undefine
 
 /** The domain that a member counts for. */
 export function domainOf({ group, spread }: Membership): GroupDomain | undefined {
-  return group.spread && spread && { by: group.spread.by, domain: spread.domain };
+  const by = countedBy(group);
+  return by === undefined ? undefined : spread && { by, domain: spread.domain };
 }
 
 function memberCounters(group: string, host: string, domain: GroupDomain | undefined): MemberCounters {
@@ -59,7 +60,7 @@ export function countersFor(write: ConsumerWrite): readonly string[] {
   if (!membership) return [];
   const { group, host, spread } = membership;
   const key = groupKey(projectId, group.id);
-  const by = group.spread?.by;
+  const by = countedBy(group);
   const domains = by === undefined || !spread ? [] : [spread.domain, ...spread.among].map((domain) => ({ by, domain }));
   return [
     counters.membersOf(key),

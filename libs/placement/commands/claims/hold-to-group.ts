@@ -1,8 +1,15 @@
-import { groupKey, isForbidden, isSkewed, type Membership } from '../../../domain/server-group';
+import {
+  bindingLevels,
+  groupKey,
+  isForbidden,
+  isParted,
+  isSkewed,
+  type Membership,
+} from '../../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../../port/placement-store';
 import { counters } from '../tables';
 import type { Draft } from './draft';
-import { countersOfWrite } from './group-counters';
+import { countersOfWrite, domainOf } from './group-counters';
 
 /**
  * Domains must keep so many members that this many more may join the claim's own before anybody has to look again. (Without
@@ -15,7 +22,10 @@ export function joinGroup(draft: Draft, write: ConsumerWrite, membership: Member
   const refusal = { kind: 'group', groupId: membership.group.id, host: membership.host } as const;
   const key = groupKey(write.projectId, membership.group.id);
   if (!draft.terms.force) {
-    const isRefused = !holdToPolicy(draft, key, membership, refusal) || !holdToSpread(draft, key, membership);
+    const isRefused =
+      !holdToPolicy(draft, key, membership, refusal) ||
+      !holdToSpread(draft, key, membership) ||
+      !holdWithin(draft, key, membership);
     if (isRefused) return refusal;
   }
   const member = countersOfWrite(write);
@@ -83,6 +93,26 @@ function holdToSpread(draft: Draft, key: string, { group, spread: place }: Membe
   draft.bound(key, here.name, { least: least - 1 + here.leaving, most: most - 1 - here.returning });
   if (least > 0) for (const one of others.values()) draft.bound(key, one.name, { least: least + one.leaving });
   return true;
+}
+
+/**
+ * Within: a member here, or none anywhere; and none here that a move may take back elsewhere. False when what is known forbids
+ * it.
+ */
+function holdWithin(draft: Draft, key: string, membership: Membership): boolean {
+  if (!bindingLevels(membership.group)) return true;
+  const domain = domainOf(membership);
+  if (!domain) return false;
+  const names = { members: counters.membersOf(key), here: counters.membersIn(key, domain) };
+  const [members, here] = [draft.count(names.members, key), draft.count(names.here, key)];
+  const passing = exactly(draft, counters.passingIn(key, domain), key);
+  const isRefused = isParted({ members, here, passing });
+  if (isRefused) {
+    draft.bound(key, names.here, { most: here });
+    draft.bound(key, names.members, { least: Math.min(1, members) });
+  } else if (here > 0) draft.bound(key, names.here, { least: 1 });
+  else draft.bound(key, names.members, { most: 0 });
+  return !isRefused;
 }
 
 /** A counter that must not move. */

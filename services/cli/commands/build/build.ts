@@ -1,4 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { InstanceEvent } from '#libs/contracts/instance';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { addAnswerFlags, showAnswer } from '../../answers/answer';
 import { clientSettings } from '../../client/client-options';
@@ -10,32 +12,47 @@ import { addSettingFlags } from '../../settings';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { addAdmissionFlags, admissionOf } from './admission-flags';
+import { type MembersFlag, parseMembers } from './members-flag';
 import { addRequestFlags, hostName, requestSpecOf, withMeantInstances } from './request-flags';
 import { ended, requested } from './show-outcome';
+import { preferWithinOption, withinOf, withinOption } from './within-flags';
 
 /** `berth build`: requests instances; with --wait, prints their outcome. */
 export function buildCommand(context: Context): CommandUnknownOpts {
   const asking = addAdmissionFlags(addRequestFlags(new Command('build')))
+    .optionsGroup('Gangs within one domain:')
+    .addOption(withinOption())
+    .addOption(preferWithinOption())
     .optionsGroup('Count, name and waiting:')
     .option('--count <n>', 'instances, all placed or none', amount, 1)
     .option('--min-count <n>', 'a gang: at least this many of --count become ACTIVE, or none stays', amount)
+    .addOption(
+      repeatable(
+        '--members <NAME:KEY=VALUE,...>',
+        'further members of the gang, of another size; keys: count, min, flavor, or amounts',
+        parseMembers,
+      ),
+    )
     .option('--name <name>', 'name; with --count: name-1, name-2, ...', 'instance')
     .addOption(repeatable('--host <name>', 'only on this host', hostName))
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
     .option('--timeout <seconds>', 'time limit of --wait', amount, 300);
   const command = addAnswerFlags(asking);
   addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { host, count, minCount, name, wait, timeout } = flags;
+    const { host, count, minCount, name, wait, timeout, members } = flags;
     if (minCount !== undefined && minCount > count) {
       throw usageError('--min-count is above --count', 'at most all can become ACTIVE');
     }
     const spec = requestSpecOf(flags, host, ownProject(context, command));
     const rest = { count, name, admission: admissionOf(flags), ...(minCount && { minCount }) };
     await withClient(context, command, async (client) => {
-      const request = { ...rest, spec: await withMeantInstances(client, spec) };
+      const own = await withMeantInstances(client, spec);
+      const furtherMembers = members.map((kind) => furtherMembersOf(own, kind));
+      const request = { ...rest, spec: own, furtherMembers, within: withinOf(flags) };
       if (!wait) return showAnswer(context, flags, async () => requested(await client.build(request)));
       const events = await client.buildAndWait(request, { timeoutMs: timeout * 1000 });
-      if (events.filter(({ state }) => state === 'active').length < (minCount ?? count)) context.exit(EXIT.failed);
+      const isEnough = [{ count, minCount: minCount ?? count }, ...members].every(isMet(events));
+      if (!isEnough) context.exit(EXIT.failed);
       return showAnswer(context, flags, async () => ended(events));
     });
   });
@@ -46,6 +63,14 @@ export function buildCommand(context: Context): CommandUnknownOpts {
       ['berth build --flavor web --count 3 -o name', 'the UUIDs alone, for a script'],
       ['berth build --vcpu 1 --memory-mb 512 --count 3 --group web:anti-affinity', 'three, each on its own host'],
       ['berth build --flavor worker --count 8 --min-count 6 --wait', 'a gang: six to eight, or none'],
+      [
+        'berth build --flavor large --name leader --members worker:count=8,min=6,flavor=worker --wait',
+        'a gang of two sizes: one leader, six to eight workers',
+      ],
+      [
+        'berth build --flavor worker --count 8 --min-count 8 --within block --prefer-within rack',
+        'in one block, and in one rack if one has room',
+      ],
       [
         'berth build --disk-gb 20 --request-group numa0:resources=VCPU:2,MEMORY_MB:2048',
         'processors and memory from one NUMA node',
@@ -59,4 +84,27 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     ],
     [[EXIT.failed, 'with --wait: an instance, or of a gang too many, ended in ERROR']],
   );
+}
+
+/** Another kind asks for what the command asks for, in its own size. */
+function furtherMembersOf(own: RequestSpec, { name, count, minCount, size }: MembersFlag) {
+  const sized = {
+    flavor: undefined,
+    resources: {},
+    extraSpecs: {},
+    preferredResources: {},
+    requestGroups: [],
+    ...size,
+  };
+  return { name, count, minCount, spec: { ...own, ...sized } };
+}
+
+/** Tells whether each kind of the gang, whose instances come one kind after the other, has as many ACTIVE as it needs. */
+function isMet(events: readonly InstanceEvent[]) {
+  let from = 0;
+  return ({ count, minCount }: Pick<MembersFlag, 'count' | 'minCount'>) => {
+    const ofKind = events.slice(from, from + count);
+    from += count;
+    return ofKind.filter(({ state }) => state === 'active').length >= (minCount || count);
+  };
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { GroupView } from '#libs/contracts/groups';
-import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
+import { withinInWords } from '#libs/domain/grouping/within-in-words';
 import { GROUP_POLICIES } from '#libs/domain/server-group';
 import { changes, lists, noun, shows } from '../../answers/declared';
 import type { Context } from '../../context';
@@ -10,6 +10,7 @@ import type { Listing } from '../../views/listing';
 import { pairs } from '../../views/pairs';
 import { facts } from '../../views/table';
 import { groupName, keyAndValue } from '../build/request-flags';
+import { domainName, preferWithinOption, withinOf, withinOption } from '../build/within-flags';
 import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 
@@ -23,10 +24,12 @@ export const groupCommand = noun('group', [
     takes: (command: Command) =>
       command
         .argument('<name>', 'group', groupName)
+        .addOption(withinOption())
+        .addOption(preferWithinOption())
         .addOption(
           new Option(
             '--policy <policy>',
-            'the placement of members; with --spread the default is soft-anti-affinity',
+            'the placement of members; with --spread or --within the default is soft-anti-affinity',
           ).choices(GROUP_POLICIES),
         )
         .option('--max-per-host <n>', 'members of an anti-affinity group on one host (max_server_per_host)', amount, 1)
@@ -47,15 +50,25 @@ export const groupCommand = noun('group', [
     async call({ groups, projectId: own = 'default' }, flags, name) {
       const { policy = 'soft-anti-affinity', maxPerHost, spread, maxSkew = 1, property, project = own } = flags;
       const isOfSpread = flags.maxSkew !== undefined || flags.countUnavailable;
-      if (spread === undefined && (flags.policy === undefined || isOfSpread)) {
-        throw usageError('the group has no rules', 'say --policy, or --spread and --max-skew');
+      const within = withinOf(flags);
+      const hasRules = spread !== undefined || within !== undefined || flags.policy !== undefined;
+      if (!hasRules || (spread === undefined && isOfSpread)) {
+        throw usageError('the group has no rules', 'say --policy, --within, or --spread and --max-skew');
       }
       const waits = flags.countUnavailable ? { countUnavailable: true } : {};
-      const evenly = spread === undefined ? {} : { spread: { by: spreadBy(spread), maxSkew, ...waits } };
+      const evenly = spread === undefined ? {} : { spread: { by: domainName(spread), maxSkew, ...waits } };
       const budget = Object.entries({ min_available: flags.minAvailable, max_unavailable: flags.maxUnavailable });
       const given = budget.filter((entry): entry is [string, string] => entry[1] !== undefined);
       const metadata = Object.fromEntries([...property, ...given]);
-      return groups.create({ projectId: project, name, policy, maxPerHost, ...evenly, metadata });
+      return groups.create({
+        projectId: project,
+        name,
+        policy,
+        maxPerHost,
+        ...evenly,
+        ...(within && { within }),
+        metadata,
+      });
     },
     print,
     examples: [
@@ -64,6 +77,10 @@ export const groupCommand = noun('group', [
       ['berth group create web --policy anti-affinity --max-unavailable 1', 'a drain interrupts one at a time'],
       ['berth group create web --spread zone', 'evenly over the availability zones'],
       ['berth group create web --policy anti-affinity --spread rack --max-skew 2', 'over racks, each on its own host'],
+      [
+        'berth group create db --within block --prefer-within rack',
+        'all in one block, and in one rack while there is room',
+      ],
       ['berth build --group web --flavor m1.small', 'a member of it'],
     ],
   }),
@@ -130,13 +147,9 @@ function print(
   );
 }
 
-/** `zone` is short for the metadata name of zones. */
-function spreadBy(name: string): string {
-  return name === 'zone' ? ZONE_KEY : name;
-}
-
-function rulesOf({ policy, maxPerHost, spread }: GroupView): string {
+function rulesOf({ policy, maxPerHost, spread, within }: GroupView): string {
   const onHosts = policy === 'anti-affinity' ? `${policy}, ${maxPerHost} on a host` : policy;
+  if (within) return `${onHosts}, ${withinInWords(within)}`;
   if (spread === undefined) return onHosts;
   const waits = spread.countUnavailable ? ', waiting for those without a host in service' : '';
   return `${onHosts}, over ${spread.by} with skew ${spread.maxSkew}${waits}`;

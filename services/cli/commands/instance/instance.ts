@@ -1,6 +1,7 @@
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { spelled } from '#libs/client/nova-states';
 import type { InstanceView } from '#libs/contracts/instance';
+import { withinInWords } from '#libs/domain/grouping/within-in-words';
 import { noun, shows } from '../../answers/declared';
 import { meantInstance, meantRequest, NAMED } from '../../client/meant';
 import { useClient } from '../../client/with-client';
@@ -114,7 +115,8 @@ function listingOf({ terminal, clock }: Context): Listing<InstanceView> {
 }
 
 function show({ terminal, clock }: Context, i: InstanceView): void {
-  const { flavor } = i.requestSpec;
+  const { flavor, group } = i.requestSpec;
+  const within = group?.within;
   const resources = Object.entries(i.requestSpec.resources).map(([name, n]) => `${name}=${n}`);
   const pairs: [string, string][] = [
     ['instance', i.uuid],
@@ -127,6 +129,7 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     ['project / user', `${i.projectId} / ${i.userId}`],
     ['request', i.requestId],
     ...(i.minCount ? [['gang', `${i.minCount} of ${i.gangSize} must become ACTIVE`] as [string, string]] : []),
+    ...(within ? [['together', withinInWords(within)] as [string, string]] : []),
     ['created', `${new Date(i.createdAtMs).toISOString()} (${ageOf(clock, i.createdAtMs)} ago)`],
   ];
   if (i.admission !== undefined) pairs.push(['priority', admissionSummary(i.admission)]);

@@ -1,4 +1,5 @@
 import type { BuildRequest } from '#libs/contracts/conductor';
+import { countOfAll, kindsOf } from '#libs/contracts/member-kinds';
 import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import { listQuotasMethod } from '#libs/contracts/quotas';
 import { BerthError, isRetryable } from '#libs/domain/errors';
@@ -40,7 +41,7 @@ export class QuotaJudge {
   async require(c: ConductorContext, request: BuildRequest): Promise<void> {
     const { projectId } = readSpec(request.requestSpec);
     const known = this.#known.get(projectId);
-    const isBelieved = known !== undefined && c.clock.now() - known.readAtMs < BELIEVED_MS && request.count === 1;
+    const isBelieved = known !== undefined && c.clock.now() - known.readAtMs < BELIEVED_MS && countOfAll(request) === 1;
     if (isBelieved && excessOf(request, known).length === 0) return;
     const standing = await readStanding(c, projectId);
     const excess = standing ? excessOf(request, standing) : undefined;
@@ -50,7 +51,7 @@ export class QuotaJudge {
     }
     if (excess?.length === 0 || (await c.instances.list({ requestId: request.requestId }, undefined, 1)).length > 0)
       return;
-    if (excess === undefined) return this.#takeUnjudged(projectId, request.count);
+    if (excess === undefined) return this.#takeUnjudged(projectId, countOfAll(request));
     const message = `${sentenceOf(excess)}: ask for fewer instances, end some, or have the quota of project '${projectId}' raised`;
     throw new BerthError('failed_precondition', 'quota_exceeded', message);
   }
@@ -68,18 +69,29 @@ export class QuotaJudge {
 }
 
 function excessOf(request: BuildRequest, standing: Standing): readonly QuotaExcess[] {
-  const { count, minCount = 0, admission } = request;
-  const { projectId, resources } = readSpec(request.requestSpec);
-  const needed = minCount || count;
+  const { admission } = request;
+  const { projectId } = readSpec(request.requestSpec);
+  const needed = neededBy(request);
   const isWaiting = (admission?.waitForCapacityMs ?? 0) > 0;
   const excess: QuotaExcess[] = [];
   for (const [resourceClass, limit] of Object.entries(standing.limits)) {
     const used = standing.used[resourceClass] ?? 0;
-    const asked = needed * (resourceClass === INSTANCES ? 1 : (resources[resourceClass] ?? 0));
+    const asked = needed[resourceClass] ?? 0;
     if (asked === 0 || asked + (isWaiting ? 0 : used) <= limit) continue;
     excess.push({ scope: 'project', name: projectId, resourceClass, used, asked, limit });
   }
   return excess;
+}
+
+/** The amounts of as many instances of each kind as are enough. */
+function neededBy(request: BuildRequest): Resources {
+  const needed: Record<string, number> = { [INSTANCES]: 0 };
+  for (const { requestSpec, count, minCount } of kindsOf(request)) {
+    const times = minCount || count;
+    const each = { ...readSpec(requestSpec).resources, [INSTANCES]: 1 };
+    for (const [name, amount] of Object.entries(each)) needed[name] = (needed[name] ?? 0) + times * amount;
+  }
+  return needed;
 }
 
 /** The standing by a scheduler's word; undefined while none answers. */

@@ -17,7 +17,7 @@ import {
 } from '../../schemas/parts';
 import type { BuildCall } from '../build-call';
 import { projectOf, projectToBuildFor } from '../caller';
-import { camelKeys } from '../spec';
+import { camelKeys, withinSchema } from '../spec';
 
 const policy = { type: 'string', enum: GROUP_POLICIES };
 const spread = { by: text, max_skew: integer, count_unavailable: { type: 'boolean' } };
@@ -28,6 +28,7 @@ const group = {
   policy,
   max_per_host: integer,
   spread: orNull(whole(spread)),
+  within: orNull(withinSchema),
   metadata: keyed(anyText, text),
   created_at_ms: integer,
   member_count: integer,
@@ -44,6 +45,7 @@ export const groupBody = exactly(
     policy,
     max_per_host: { ...integer, minimum: 0, maximum: 1_000_000 },
     spread: exactly(spread, ['by', 'max_skew']),
+    within: withinSchema,
     metadata: keyed(anyText, text),
   },
   ['name', 'policy'],
@@ -59,6 +61,7 @@ interface GroupBody {
   readonly policy: GroupPolicy;
   readonly max_per_host?: number;
   readonly spread?: object;
+  readonly within?: NonNullable<GroupRules['within']>;
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -71,12 +74,14 @@ export async function createGroup({ caller, client, body }: BuildCall): Promise<
     max_per_host: maxPerHost = 0,
     metadata = {},
     spread: over,
+    within,
   } = body as GroupBody;
   const projectId = projectToBuildFor(caller, asked);
   const rules = {
     policy: its,
     maxPerHost,
     ...(over ? { spread: camelKeys(over) as unknown as NonNullable<GroupRules['spread']> } : {}),
+    ...(within && { within }),
   };
   const made = await (await client()).groups.create({ projectId, name, ...rules, metadata });
   return { status: 201, body: groupJson(made), location: `/berth/groups/${name}` };
@@ -112,6 +117,7 @@ function groupJson({
   policy: its,
   maxPerHost,
   spread: over,
+  within,
   metadata,
   createdAtMs,
   memberCount,
@@ -123,6 +129,7 @@ function groupJson({
     policy: its,
     max_per_host: maxPerHost,
     spread: over ? { by, max_skew: maxSkew, count_unavailable: countUnavailable } : null,
+    within: within ?? null,
     metadata,
     created_at_ms: createdAtMs,
     member_count: memberCount,

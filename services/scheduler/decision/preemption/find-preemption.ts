@@ -12,6 +12,7 @@ import { needsSearch, requiredOn } from '../../ranking/candidates';
 import type { Judgement } from '../../ranking/judgement';
 import type { RequestConstraints } from '../../ranking/request-constraints';
 import { type EquivalenceClass, forBatch } from '../../request/equivalence-class';
+import { harmedGroups, putBackOrder } from './harmed-groups';
 
 /** Hosts on which others could make room, that are looked at closely: enough for a good choice (kube-scheduler's 100). */
 export const MAX_DRY_RUNS = 100;
@@ -93,14 +94,15 @@ export function viewOf(
 /**
  * The cheapest place for one instance. On each host all who may go are taken away at first; if it fits then, they are put
  * back one after the other, those that matter most first, as long as it still fits: who is left over makes room. So no
- * smaller part of them would do. Of the hosts it is the one where the highest priority among them is lowest, then with the
- * fewest, then with the least sum of priorities (kube-scheduler's rules in its default preemption, with Nomad's bound on how
- * many).
+ * smaller part of them would do. Of the hosts it is the one where the highest priority among them is lowest, then where the
+ * fewest groups lose a member, then with the fewest, then with the least sum of priorities (kube-scheduler's rules in its
+ * default preemption, with Nomad's bound on how many; a gang that loses one member is of no use, so few gangs should).
  *
  * @param gone  those who are to go already
  */
 function onOneHost(search: PreemptionSearch, gone: ReadonlyMap<string, Consumer>): HostPreemption | undefined {
   const { snapshot, random } = search;
+  const harmed = harmedGroups(gone.values());
   let best: HostPreemption | undefined;
   let dryRuns = 0;
   const { length } = snapshot.hosts;
@@ -112,8 +114,10 @@ function onOneHost(search: PreemptionSearch, gone: ReadonlyMap<string, Consumer>
     // With several instances, one may fit into capacity freed for another.
     if (host === undefined || (leaving.length === 0 && gone.size === 0)) continue;
     dryRuns++;
-    const found = onHost(host, leaving.toSorted(byImportance), (state) => fits(state, search), search);
-    if (found && gone.size + found.victims.length <= MAX_VICTIMS && (!best || compare(found, best) < 0)) best = found;
+    const putBack = putBackOrder(leaving.toSorted(byImportance), harmed, priorityOf);
+    const found = onHost(host, putBack, (state) => fits(state, search), search);
+    const isPossible = found && gone.size + found.victims.length <= MAX_VICTIMS;
+    if (isPossible && (!best || compare(found, best, harmed) < 0)) best = found;
   }
   return best;
 }
@@ -224,14 +228,22 @@ export function byImportance(a: Consumer, b: Consumer): number {
   return priorityOf(b) - priorityOf(a) || a.createdAtMs - b.createdAtMs || (a.uuid < b.uuid ? -1 : 1);
 }
 
-/** Below 0 when the first is cheaper. */
-export function compare(a: HostPreemption, b: HostPreemption): number {
+/** Below 0 when the first is cheaper; `harmed` are groups that lose a member anyway. */
+export function compare(a: HostPreemption, b: HostPreemption, harmed: ReadonlySet<string> = NO_GROUPS): number {
   const highest = ({ victims }: HostPreemption) => Math.max(-MAX_PRIORITY - 1, ...victims.map(priorityOf));
+  const newlyHarmed = ({ victims }: HostPreemption) =>
+    [...harmedGroups(victims)].filter((group) => !harmed.has(group)).length;
   const sum = ({ victims }: HostPreemption) => victims.reduce((all, one) => all + priorityOf(one), 0);
   return (
-    highest(a) - highest(b) || a.victims.length - b.victims.length || sum(a) - sum(b) || (a.host < b.host ? -1 : 1)
+    highest(a) - highest(b) ||
+    newlyHarmed(a) - newlyHarmed(b) ||
+    a.victims.length - b.victims.length ||
+    sum(a) - sum(b) ||
+    (a.host < b.host ? -1 : 1)
   );
 }
+
+const NO_GROUPS: ReadonlySet<string> = new Set();
 
 export function priorityOf({ priority = 0 }: Consumer): number {
   return priority;

@@ -6,6 +6,7 @@ import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { SchedulerConfig } from '../../options';
 import type { NoteNotHeld } from '../alternates/not-held';
 import type { SelectRequest } from '../complete-request';
+import { instancesOf } from '../gang/kinds';
 import type { DecidedPreemption } from './find-preemption';
 
 /** Keeps the room that others are about to make for a request, or gives up what was kept for it. */
@@ -25,7 +26,9 @@ export interface NominateParts {
  * can't be noted is not kept: then a new request may come first, and the preemptor looks for other room.
  */
 export function nominator({ placement, mirror, clock, notHeld, config }: NominateParts): Nominate {
-  return async ({ instanceUuids, spec: { projectId }, priority = 0 }, preemption) => {
+  return async (request, preemption) => {
+    const { spec, priority = 0 } = request;
+    const { projectId } = spec;
     const atMs = clock.now();
     const commands = preemption
       ? [...preemption.places].map(([consumerUuid, { rootUuid, allocations }]) => {
@@ -34,7 +37,7 @@ export function nominator({ placement, mirror, clock, notHeld, config }: Nominat
           const lease = { kind: 'nomination', consumerUuid, projectId, priority, untilMs, places } as const;
           return { kind: 'write_lease', atMs, lease } as const;
         })
-      : givingUp(instanceUuids, mirror, atMs);
+      : givingUp(instancesOf(request), mirror, atMs);
     const note = async (command: (typeof commands)[number]) => {
       const uuid = command.kind === 'write_lease' ? command.lease.consumerUuid : (command.consumerUuids[0] ?? '');
       try {

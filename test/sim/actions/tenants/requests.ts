@@ -1,5 +1,6 @@
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildRequestCodec } from '#libs/contracts/conductor';
+import type { GangMembers } from '#libs/contracts/member-kinds';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Resources } from '#libs/domain/inventory';
@@ -21,6 +22,8 @@ export interface Request {
   readonly requestSpec: Uint8Array;
   /** The minimum of a gang. */
   readonly minCount?: number;
+  /** Of a gang, its other kinds: their uuids come after the first kind's. */
+  readonly furtherMembers?: readonly GangMembers[];
   readonly admission?: Admission | undefined;
 }
 
@@ -42,14 +45,21 @@ export function requestIn(
 /** Sends a build request as its tenant, and notes that it must end. */
 export function send(
   world: World,
-  { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0, admission }: Request,
+  { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0, furtherMembers = [], admission }: Request,
 ): void {
   const { fleet, checker } = world;
   const uuids = uuidsIn(world);
   if (uuids.length === 0) return;
   const publishedAtMs = fleet.member(who).process.clock.now();
-  const about = { requestId, requestSpec: encoded, count: uuids.length, name: nameOf(who), instanceUuids: uuids };
-  const request = { ...about, publishedAtMs, minCount, admission };
+  const count = furtherMembers.reduce((left, kind) => left - kind.count, uuids.length);
+  const about = { requestId, requestSpec: encoded, count, name: nameOf(who), instanceUuids: uuids };
+  const request = {
+    ...about,
+    publishedAtMs,
+    minCount,
+    admission,
+    ...(furtherMembers.length > 0 ? { furtherMembers } : {}),
+  };
   const cast = () =>
     castTyped({ bus: fleet.member(who).bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId });
   checker.requests.push({ uuids, send: cast });

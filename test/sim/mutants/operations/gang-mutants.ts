@@ -1,4 +1,5 @@
 import * as gang from '#libs/domain/queueing/gang';
+import * as serverGroup from '#libs/domain/server-group';
 import * as evidence from '../../../../services/conductor/evidence';
 import * as reconciling from '../../../../services/conductor/reconcile';
 import * as reconcilingGang from '../../../../services/conductor/reconcile/gang';
@@ -17,6 +18,22 @@ export const GANG_MUTANTS: readonly Mutant[] = [
       );
     }),
     'build a gang',
+  ),
+  withFocus(
+    mutant(
+      'kinds-as-one',
+      'that each kind of a gang has a minimum of its own',
+      gang,
+      'gangFault',
+      (original) => (members) => {
+        return original(members.map((one) => (one.gang ? { ...one, gang: { ...one.gang, kind: undefined } } : one)));
+      },
+    ),
+    'build a gang of kinds',
+  ),
+  withFocus(
+    mutant('gang-parted', 'keeping a group within one rack', serverGroup, 'isParted', () => () => false),
+    'build a gang in a rack',
   ),
   withFocus(
     mutant(
