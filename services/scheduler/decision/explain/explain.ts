@@ -2,11 +2,13 @@ import type { ExplainResponse } from '#libs/contracts/diagnosis';
 import { MAX_CERTIFIED_HOSTS } from '#libs/contracts/limits';
 import { BerthError } from '#libs/domain/errors';
 import { seededRandom } from '#libs/domain/random';
+import type { RequestSpec } from '#libs/domain/request-spec';
 import { allows } from '../../filters/filter';
 import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
 import { lacksOn, requiredDemands } from '../../fleet/host-capacity';
 import { nominationsBefore } from '../../fleet/leases/nominations';
 import { locate } from '../../fleet/located-request';
+import { askedOf } from '../../fleet/quota-exceeded';
 import { noCandidate } from '../../ranking/candidates';
 import { Judgement, placesOf } from '../../ranking/judgement';
 import { best } from '../../ranking/ranked-hosts';
@@ -16,7 +18,8 @@ import { completeRequest } from '../complete-request';
 import { diagnose } from '../diagnose';
 import type { DecisionParts } from '../pick-hosts';
 import { findDisplacement } from '../preemption/find-displacement';
-import { findPreemption } from '../preemption/find-preemption';
+import { findPreemption, type PreemptionSearch } from '../preemption/find-preemption';
+import { sparedLenders } from '../preemption/lent-quota';
 import { verdictOn } from '../verdict';
 import { namingWhatNobodyHas } from './nobody-has';
 import { certificateOf, type RefusedHost, relaxationsOf } from './relaxations';
@@ -70,8 +73,7 @@ export function explain(
     named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
   const search = { fleet, snapshot, equivalenceClass, constraints, judgement, view: fleet.view };
   const isRefused = feasibility.feasibleCount === 0;
-  const preemption =
-    isRefused && mayPreempt ? findPreemption({ ...search, priority, random: seededRandom(0) })?.view : undefined;
+  const preemption = isRefused && mayPreempt ? preemptionOf(spec, { ...search, priority }) : undefined;
   const displacement =
     isRefused && mayDisplace ? findDisplacement(search, isOpen, new Set(stayingInstanceUuids)) : undefined;
   const prices = pricing.of(snapshot);
@@ -108,4 +110,12 @@ function refusedHosts(
     refused.push({ host, reasons, lacks: lacksOn(host, demands) });
   });
   return refused;
+}
+
+/** The preemption that one instance of a spec would lead to. */
+function preemptionOf(spec: RequestSpec, search: Omit<PreemptionSearch, 'random'>) {
+  const { priority, view } = search;
+  const preemptor = { projectId: spec.projectId, priority, asked: askedOf(spec, 1) };
+  const isSpared = sparedLenders(preemptor, view.quotas);
+  return findPreemption({ ...search, isSpared, random: seededRandom(0) })?.view;
 }

@@ -12,6 +12,7 @@ import type { DecisionParts } from '../pick-hosts';
 import { type Picks, pickHosts } from '../pick-hosts';
 import type { DecidedPreemption } from './find-preemption';
 import { type FoundPreemption, findPreemption } from './find-preemption';
+import { sparedLenders } from './lent-quota';
 import { findReclaim } from './reclaim';
 
 /** A decision that ended without a host for some instances. */
@@ -42,10 +43,16 @@ export function decidePreemption(
     priority: request.priority ?? 0,
   };
   const { snapshot, constraints, picks } = picked;
+  const asked = askedOf(request.spec, unclaimed.length);
+  const preemptor = { projectId: request.spec.projectId, priority: about.priority, asked };
+  const isSpared = sparedLenders(preemptor, about.view.quotas);
   const found =
     located.quotaExceeded.length > 0
       ? reclaim()
-      : withPlacesOf(picks, findPreemption({ ...about, snapshot, constraints }, unclaimed.length - picks.length));
+      : withPlacesOf(
+          picks,
+          findPreemption({ ...about, snapshot, constraints, isSpared }, unclaimed.length - picks.length),
+        );
   if (found === undefined) return undefined;
   const places = found.places.map((place, n) => [unclaimed[n] as string, place] as const);
   return { view: found.view, places: new Map(places) };
@@ -66,7 +73,7 @@ export function decidePreemption(
       fleet,
       projectId: spec.projectId,
       instanceCount,
-      asked: askedOf(spec, instanceCount),
+      asked,
       places: anyway.kind === 'picked' ? anyway.picks.map(({ claim }) => claim) : undefined,
       excessWithout: (givenBack) => quotaExceeded(spec, unclaimed, fleet.view, { nominations, givenBack }),
     });

@@ -31,6 +31,12 @@ export interface PreemptionSearch {
   readonly random: Random;
 }
 
+/** Input of a search among those of lower priorities. */
+export interface PrioritySearch extends PreemptionSearch {
+  /** True of instances that stay, though their priority is lower. */
+  readonly isSpared: (consumer: Consumer) => boolean;
+}
+
 /** The preemption found: a place for each instance that has none yet. */
 export interface FoundPreemption {
   readonly view: PreemptionView;
@@ -48,7 +54,7 @@ export interface NominatedPlace {
  * of another owner than Berth's conductors. One instance after the other takes the cheapest place, as if those before were
  * placed: for several that is not always the cheapest of all.
  */
-export function findPreemption(search: PreemptionSearch, count = 1): FoundPreemption | undefined {
+export function findPreemption(search: PrioritySearch, count = 1): FoundPreemption | undefined {
   const { batchSize } = search.equivalenceClass;
   const places: NominatedPlace[] = [];
   const victims = new Map<string, Consumer>();
@@ -100,7 +106,7 @@ export function viewOf(
  *
  * @param gone  those who are to go already
  */
-function onOneHost(search: PreemptionSearch, gone: ReadonlyMap<string, Consumer>): HostPreemption | undefined {
+function onOneHost(search: PrioritySearch, gone: ReadonlyMap<string, Consumer>): HostPreemption | undefined {
   const { snapshot, random } = search;
   const harmed = harmedGroups(gone.values());
   let best: HostPreemption | undefined;
@@ -170,11 +176,11 @@ export function fits(
 /** Those of a lower priority on a host, as many of each group as it can spare. */
 function whoMayGo(
   host: HostState,
-  { priority, view }: PreemptionSearch,
+  { priority, view, isSpared }: PrioritySearch,
   gone: ReadonlyMap<string, Consumer>,
 ): Consumer[] {
   const lower = instancesOn(host, view).filter((one) => {
-    return !gone.has(one.uuid) && !one.isProtected && priorityOf(one) < priority;
+    return !gone.has(one.uuid) && !one.isProtected && priorityOf(one) < priority && !isSpared(one);
   });
   return asGroupsCanSpare(lower, view, gone.values());
 }

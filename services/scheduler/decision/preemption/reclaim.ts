@@ -1,6 +1,6 @@
 import type { Consumer } from '#libs/domain/consumer';
 import { addResources, negated, type Resources } from '#libs/domain/inventory';
-import { MAX_VICTIMS, RECLAIM_LIMIT } from '#libs/domain/queueing/admission';
+import { MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import { countedOf, type Growth, limitOf, type QuotaExcess, UNLIMITED } from '#libs/domain/quotas/quota';
 import type { ProjectQuotas } from '#libs/placement/port/placement-view';
 import type { Fleet } from '../../fleet/fleet';
@@ -18,6 +18,7 @@ import {
   priorityOf,
   viewOf,
 } from './find-preemption';
+import { givenUpBy } from './lent-quota';
 
 /** Input of a search for lent quota. */
 export interface ReclaimSearch extends PreemptionSearch {
@@ -96,13 +97,6 @@ function lentOf(project: string, excess: readonly QuotaExcess[], quotas: Project
     if (quotas.quota(project)?.cohort === cohort && limit !== UNLIMITED && beyond > 0) lent.set(resourceClass, beyond);
   }
   return lent;
-}
-
-/** The highest priority that a borrower's quota gives up. */
-function givenUpBy(project: string, quotas: ProjectQuotas): number {
-  const highest = quotas.quota(project)?.limits[RECLAIM_LIMIT] ?? quotas.defaultQuota()?.limits[RECLAIM_LIMIT];
-  if (highest === undefined) return Number.NEGATIVE_INFINITY;
-  return highest === UNLIMITED ? Number.POSITIVE_INFINITY : highest;
 }
 
 function anywhere(
