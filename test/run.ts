@@ -77,6 +77,7 @@ const PROCESSOR_LANE: readonly Step[] = [
   ...seeds('ring', isWhole ? 60 : 20, 6),
   ...seeds('cells', isWhole ? 40 : 10, 4),
   isWhole ? sim('mutants', '--mutants') : sim('mutants of today', '--mutants', '--part', `${day}/${MUTANT_PARTS}`),
+  sim('mutants by the trace alone', '--mutants', '--trace'),
   sim('small scope', '--small'),
 ];
 

@@ -3,7 +3,7 @@ import type { Instance } from '../domain/instance';
 import type { AcquireHosts, Ask, Change, Command, HostReport, PlacementStore } from '../placement/port/placement-store';
 import { askOver } from './ask-over';
 import type { Link } from './link';
-import type { StoreServer, Stores } from './store-server';
+import type { StoreCall, StoreServer, Stores } from './store-server';
 
 /** Longest wait of a client for the store's answer. */
 const ANSWER_TIMEOUT_MS = 2_000;
@@ -76,21 +76,14 @@ const READS: readonly string[] = [
   'processes',
 ];
 
-/** A method of a store, and what it is called with. */
-interface Asked {
-  readonly port: keyof Stores;
-  readonly name: string;
-  readonly args: readonly unknown[];
-}
-
-function askFor(link: Link, server: StoreServer, asked: Asked): Promise<unknown> {
-  const { port, name, args } = asked;
-  if (name.startsWith('scan')) return scan(link, server, asked);
+function askFor(link: Link, server: StoreServer, call: StoreCall): Promise<unknown> {
+  const { port, name, args } = call;
+  if (name.startsWith('scan')) return scan(link, server, call);
   const what = describe(name, args);
   const effect = (stores: Stores) => (stores[port] as unknown as Record<string, Method>)[name]?.(...args);
   if (READS.includes(name)) return ask(link, what, () => server.read(async (stores) => effect(stores)));
   const { nowMs } = link.process.time;
-  const by = { name: link.process.name, atMs: name === 'reportHost' ? Math.min(nowMs, heardAtMs(args)) : nowMs };
+  const by = { name: link.process.name, atMs: name === 'reportHost' ? Math.min(nowMs, heardAtMs(args)) : nowMs, call };
   return ask(link, what, () => server.write(by, what, async (stores) => effect(stores)));
 }
 
@@ -166,7 +159,7 @@ async function snapshot(
 }
 
 /** Reads chunk after chunk at the server, then gives them to who asked: what it does with them is done by its own asking. */
-async function scan(link: Link, server: StoreServer, { port, name, args }: Asked): Promise<unknown> {
+async function scan(link: Link, server: StoreServer, { port, name, args }: StoreCall): Promise<unknown> {
   const at = args.findIndex((one) => typeof one === 'function');
   const { chunks, result } = await ask(link, name, () =>
     server.read(async (stores) => {

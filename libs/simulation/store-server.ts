@@ -29,6 +29,14 @@ interface Done {
 export interface Asking {
   readonly name: string;
   readonly atMs: number;
+  readonly call: StoreCall;
+}
+
+/** A method that was called, and what came of it. */
+export interface StoreCall {
+  readonly port: keyof Stores;
+  readonly name: string;
+  readonly args: readonly unknown[];
 }
 
 /** A follower of the change stream. */
@@ -48,6 +56,10 @@ export class StoreServer {
   refusal: BerthError | undefined;
   /** Hears of each effect that was done: who asked for it and when, what it was, and what came of it. */
   onWrite: (by: Asking, what: string, result: unknown) => void = () => {};
+  /** Likewise, of the method and its arguments. */
+  onCall: (call: StoreCall, result: unknown) => void = () => {};
+  /** Hears of each time to which the server went back. */
+  onWentBack: (toMs: number) => void = () => {};
   #done: Done[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #ending = new AbortController();
@@ -74,6 +86,7 @@ export class StoreServer {
       this.#done.push({ atMs: this.time.nowMs, effect });
       const result = await effect(stores);
       this.onWrite(by, what, result);
+      this.onCall(by.call, result);
       return result;
     });
   }
@@ -105,6 +118,7 @@ export class StoreServer {
     const goOn = async ({ goesOn }: ServedStores) => goesOn(nowMs);
     await goOn(stores);
     this.stores = stores;
+    this.onWentBack(atMs);
     this.#done = [...kept, { atMs: nowMs, effect: goOn }];
     this.close();
     this.#ending = new AbortController();

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutants/mutant';
 import { MOST_SEEDS } from './mutants/registry';
-import type { RunOptions, Violation } from './world/run';
+import type { RunOptions, RunResult, Violation } from './world/run';
 import { runSeed } from './world/worlds';
 
 /** The seed that caught a mutant, and how; undefined when none did. */
@@ -12,22 +12,26 @@ export interface Caught {
 /**
  * Runs one seed after the other with a mutant until an invariant breaks. A seed that breaks one without the mutant, too, says nothing
  * about it.
+ *
+ * @param isByTrace  whether only the model of the protocol counts
  */
-export async function catchMutant(mutant: Mutant, actionCount: number): Promise<Caught> {
+export async function catchMutant(mutant: Mutant, actionCount: number, isByTrace = false): Promise<Caught> {
+  const violationOf = ({ violation, brokenTrace }: RunResult) =>
+    isByTrace ? brokenTrace && { invariant: 'its trace', message: brokenTrace } : violation;
   const { name, focus, world } = mutant;
   for (let seed = 1; seed <= MOST_SEEDS; seed++) {
     const options = { world, seed, actionCount, focus };
-    const violation = await violationWith(mutant, options);
+    const violation = violationOf(await runWith(mutant, options)) || undefined;
     if (violation === undefined) continue;
-    if ((await runSeed(options)).violation === undefined) return { mutant: name, by: { options, violation } };
+    if (!violationOf(await runSeed(options))) return { mutant: name, by: { options, violation } };
   }
   return { mutant: name, by: undefined };
 }
 
-async function violationWith({ apply }: Mutant, options: RunOptions): Promise<Violation | undefined> {
+async function runWith({ apply }: Mutant, options: RunOptions): Promise<RunResult> {
   const putBack = apply();
   try {
-    return (await runSeed(options)).violation;
+    return await runSeed(options);
   } finally {
     putBack();
   }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { MUTANTS, mutantOf } from './mutants/registry';
+import { CAUGHT_BY_TRACE, MUTANTS, mutantOf } from './mutants/registry';
 import type { HuntJob, SeedJob } from './parallel/job';
 import { runJobs } from './parallel/run-jobs';
 import { explainFailure, shrinkFailure } from './report';
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     mutant: { type: 'string' },
     mutants: { type: 'boolean', default: false },
     part: { type: 'string', default: '0/1' },
+    trace: { type: 'boolean', default: false },
     small: { type: 'boolean', default: false },
     fault: { type: 'string' },
     large: { type: 'boolean', default: false },
@@ -42,6 +43,7 @@ const HELP = `npm run sim -- [options]
   --focus A,B     with these kinds of what happens, and fewer others: names as in the plan of the world
   --mutant NAME   with one thing taken out of Berth
   --mutants       each mutant in turn, until a seed catches it; --part K/N: one in N of them, from the Kth on (modulo N)
+  --mutants --trace  those that the model of the protocol catches alone
   --small         every state of one instance on two hosts, with one fault; --fault NAME for one kind only;
                   with a failed build or a terminate besides; --large: also where that takes long
   --brief         failures in one line, not shrunk
@@ -120,16 +122,18 @@ async function runMutants(): Promise<number> {
   const ofWorld = MUTANTS.filter(({ world = 'fleet' }) => values.world === undefined || world === values.world);
   const [part = 0, partCount = 1] = values.part.split('/').map(Number);
   const isOfPart = (_: unknown, n: number) => n % partCount === part % partCount;
-  const mutants = values.mutant === undefined ? ofWorld.filter(isOfPart) : [mutantOf(values.mutant)];
-  const hunts = mutants.map(({ name }): HuntJob => ({ kind: 'hunt', mutant: name, actionCount }));
+  const isByTrace = values.trace;
+  const all = isByTrace ? ofWorld.filter(({ name }) => CAUGHT_BY_TRACE.includes(name)) : ofWorld;
+  const mutants = values.mutant === undefined ? all.filter(isOfPart) : [mutantOf(values.mutant)];
+  const hunts = mutants.map(({ name }): HuntJob => ({ kind: 'hunt', mutant: name, actionCount, isByTrace }));
   let missed = 0;
   for await (const caught of runJobs(hunts, threadCount)) {
     if (caught.by === undefined) missed++;
     print(tableLine(caught));
   }
-  const others = ofWorld.filter((one) => !mutants.includes(one)).map(({ name }) => name);
+  const others = all.filter((one) => !mutants.includes(one)).map(({ name }) => name);
   if (others.length > 0) print(`  not in this part: ${others.join(', ')}`);
-  print(`${mutants.length} of ${ofWorld.length} mutants, ${missed} not caught`);
+  print(`${mutants.length} of ${all.length} mutants, ${missed} not caught`);
   return missed;
 }
 

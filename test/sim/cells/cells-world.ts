@@ -50,6 +50,13 @@ export class CellsWorld extends Processes {
     super(seed);
     const all = [TOP, ...CELLS];
     this.servers = Object.fromEntries(all.map((cell) => [cell, this.#openServers(cell)]));
+    const [ofTop, ...ofCells] = this.traces;
+    for (const [n, ofCell] of ofCells.entries()) {
+      ofCell.onGiven = (uuids, process) => {
+        if (cellOf(process) !== TOP) return;
+        ofTop?.take({ of: 'reservations', step: { kind: 'give', cell: CELLS[n] as CellName, uuids } });
+      };
+    }
     this.observers = Object.fromEntries(all.map((cell) => [cell, this.openSession(inCell(cell, 'scheduler'), cell)]));
     const names = CELLS.flatMap((cell) => HOSTS.map((host) => `${cell}-${host}`));
     this.machines = new Map(
@@ -148,7 +155,7 @@ export class CellsWorld extends Processes {
   }
 
   #openServers(cell: string): Servers {
-    return this.openServers((of) => this.openSession(userOfProcess(of), cell));
+    return this.openServers((of) => this.openSession(userOfProcess(of), cell), undefined, cell === TOP);
   }
 
   #machineEvent(event: MachineEvent): void {

@@ -42,6 +42,16 @@ export const MUTANTS: readonly Mutant[] = [
   ...CELLS_MUTANTS,
 ];
 
+/** Those that break a step of the protocol's model, whatever other invariants say. */
+export const CAUGHT_BY_TRACE: readonly string[] = [
+  'capacity-not-checked',
+  'anybody-holds',
+  'versions-not-checked',
+  'derived-uuids-are-chosen',
+  'own-version-only',
+  'no-outbox',
+];
+
 export const MOST_SEEDS = 50;
 
 /** The mutant of a name. */

@@ -13,6 +13,8 @@ export interface SeedJob {
 /** Runs seeds until one catches a mutant. */
 export interface HuntJob {
   readonly kind: 'hunt';
+  /** Whether only the model of the protocol counts. */
+  readonly isByTrace: boolean;
   readonly mutant: string;
   readonly actionCount: number;
 }

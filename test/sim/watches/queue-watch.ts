@@ -3,6 +3,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import type { History } from '#libs/simulation/history';
+import { EvictionWatch } from './eviction-watch';
 
 /** Longer than the keeper of the queue takes to learn of a new entry. */
 const KNOWN_AFTER_MS = 8_000;
@@ -34,6 +35,7 @@ interface FleetFacts {
 export class QueueWatch {
   /** Victims of each preemptor, by all versions of its record. */
   readonly #victims = new Map<string, Set<string>>();
+  readonly #evictions = new EvictionWatch();
   readonly #waiting = new Map<string, { readonly record: Instance; readonly sinceMs: number }>();
 
   /** @param history  of the fleet, with what schedulers answer */
@@ -53,6 +55,7 @@ export class QueueWatch {
     else this.#waiting.delete(uuid);
     if (state === 'building' && before) return this.#overtaken(before.record, nowMs);
     if (state === 'deleting' || state === 'preempting') return this.#wronglyEnded(record, nowMs);
+    this.#evictions.take(uuid, undefined);
     const isChosenAnew = !isDeepStrictEqual(waiting?.preemption, before?.record.waiting?.preemption);
     return isChosenAnew ? this.#wronglyChosen(record, nowMs) : undefined;
   }
@@ -157,6 +160,8 @@ export class QueueWatch {
     const priorityOf = (one: string) => this.about.latestOf(one)?.admission?.priority ?? 0;
     const [preemptor] = by.filter(isNamed).sort((a, b) => priorityOf(b) - priorityOf(a));
     if (preemptor === undefined) return `${uuid} makes room, and no record says for whom: ${fault.message}`;
+    const circle = this.#evictions.take(uuid, preemptor);
+    if (circle !== undefined) return circle;
     const other = this.about.latestOf(preemptor);
     const [own = 0, others = 0] = [admission?.priority, other?.admission?.priority];
     if (admission?.isProtected) return `${uuid} makes room, though it is protected`;

@@ -25,6 +25,10 @@ export interface Violation {
 
 export interface RunResult {
   readonly violation: Violation | undefined;
+  /** The first step that the model of the protocol does not allow, whatever else was wrong before. */
+  readonly brokenTrace: string | undefined;
+  /** Steps that were checked against the model, by kind. */
+  readonly traced: ReadonlyMap<string, number>;
   /** Equal for equal runs. */
   readonly history: History;
   readonly stepCount: number;
@@ -62,14 +66,25 @@ export function begin<W extends Processes, C extends Watched>(run: RunOf<W, C>, 
 
 /** The result of a run. */
 export function resultOf({ fleet, checker }: RunOf<Processes, Watched>, plan: RunResult['plan']): RunResult {
-  const { history, time } = fleet;
-  return { violation: checker.violation, history, stepCount: time.stepCount, plan };
+  const { history, time, brokenTrace, traces } = fleet;
+  const traced = new Map<string, number>();
+  for (const { counts } of traces)
+    for (const [kind, count] of counts) traced.set(kind, (traced.get(kind) ?? 0) + count);
+  // A run that ends at such a step is not at rest, so what is wrong with it at its end says nothing.
+  const violation = brokenTrace === undefined ? checker.violation : ofModel(brokenTrace);
+  return { violation, brokenTrace, traced, history, stepCount: time.stepCount, plan };
+}
+
+function ofModel(message: string): Violation {
+  return { invariant: 'each step is one of the model', message };
 }
 
 /** Runs a world up to a time, or to the first violation. */
-function runnerOf({ time }: Processes, watched: Watched) {
+function runnerOf(fleet: Processes, watched: Watched) {
+  const { time } = fleet;
+  const isWrong = () => watched.violation !== undefined || fleet.brokenTrace !== undefined;
   const runUntil = async (untilMs: number) => {
-    while (watched.violation === undefined && time.nowMs < untilMs) {
+    while (!isWrong() && time.nowMs < untilMs) {
       await time.runUntil(Math.min(untilMs, time.nowMs + CHECK_EVERY_MS));
     }
   };
@@ -77,7 +92,7 @@ function runnerOf({ time }: Processes, watched: Watched) {
     runUntil,
     /** Actions may postpone the end while it runs. */
     runUntilOver: async (overAtMs: () => number) => {
-      while (watched.violation === undefined && time.nowMs < overAtMs()) await runUntil(overAtMs());
+      while (!isWrong() && time.nowMs < overAtMs()) await runUntil(overAtMs());
     },
   };
 }
