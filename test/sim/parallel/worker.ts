@@ -11,7 +11,7 @@ const perform: { readonly [K in Job['kind']]: (job: never) => Promise<Outcome[K]
     putBack();
     return { options, violation, stepCount, digest: isDigested ? history.digest() : undefined };
   },
-  hunt: ({ mutant, actionCount }: HuntJob) => catchMutant(mutantOf(mutant), actionCount),
+  hunt: ({ mutant, actionCount, isByTrace }: HuntJob) => catchMutant(mutantOf(mutant), actionCount, isByTrace),
 };
 
 // An exception ends the thread, and the run with it.
