@@ -58,7 +58,7 @@ function allStepsOf({ name, args, port }: StoreCall, result: unknown, where: Whe
     case 'instances.create':
       return created(result as Created, isTop);
     case 'instances.update':
-      return updated(args, result as UpdateResult, where);
+      return updated(args, result as UpdateResult<Instance>, where);
     case 'instances.markPublished':
       return records([{ kind: 'mark', uuid: String(args[0]), version: Number(args[1]) }]);
     default:
@@ -121,7 +121,11 @@ function created({ created: isNew, instances }: Created, isTold: boolean): Proto
   return instances.flatMap((one) => [...records([{ kind: 'create', next: versionOf(one, isTold) }]), ...atTop(one)]);
 }
 
-function updated([next, guards]: readonly unknown[], { updated: isDone }: UpdateResult, { atMs, isTop }: Where) {
+function updated(
+  [next, guards]: readonly unknown[],
+  { updated: isDone }: UpdateResult<Instance>,
+  { atMs, isTop }: Where,
+) {
   if (!isDone) return [];
   const { fence } = (guards ?? {}) as UpdateGuards;
   const fenced = fence ? leases([{ kind: 'fenced write', name: nameOf(fence.host), epoch: fence.epoch, atMs }]) : [];
