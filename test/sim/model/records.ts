@@ -101,7 +101,8 @@ function wrongOf({ records }: Records, kind: string, next: Version): Broken | un
   }
   if (old?.version !== version - 1)
     return broken(`${uuid}: version ${version} is written after version ${old?.version}`);
-  if (old.state === 'deleted' && !(next.isTold && state === 'deleted'))
+  // A cell whose store went back may have it again: then the top has it ended again.
+  if (old.state === 'deleted' && !(next.isTold && ['deleting', 'deleted'].includes(state)))
     return broken(`${uuid} goes on after it was deleted`);
   if (next.isTold) return undefined;
   if (old.state === 'deleting' && !['deleting', 'deleted'].includes(state))
