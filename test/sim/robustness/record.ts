@@ -1,0 +1,42 @@
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { WorldName } from '../world/run';
+
+/** A run of the simulation: what happened in it, and what was checked. */
+export interface SeedRecord {
+  readonly kind: 'seed';
+  readonly world: WorldName;
+  readonly seed: number;
+  /** Kinds of what happened. */
+  readonly happened: readonly string[];
+  /** Steps that were checked against the model of the protocol. */
+  readonly tracedSteps: number;
+  /** Undefined when every invariant held. */
+  readonly broke?: { readonly invariant: string; readonly message: string } | undefined;
+}
+
+/** What a fault on real servers cost, as its test measured it. */
+export interface FigureRecord {
+  readonly kind: 'figure';
+  readonly fault: string;
+  /** Milliseconds, by what they are. */
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+export type RobustnessRecord = SeedRecord | FigureRecord;
+
+/** Appends a record to a file of a folder, which is made if needed. */
+export function writeRecord(folder: string, file: string, record: RobustnessRecord): void {
+  mkdirSync(folder, { recursive: true });
+  appendFileSync(join(folder, `${file}.jsonl`), `${JSON.stringify(record)}\n`);
+}
+
+/** All records of a folder, by file; none if there is no such folder. */
+export function readRecords(folder: string): RobustnessRecord[] {
+  if (!existsSync(folder)) return [];
+  const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+  return files.toSorted().flatMap((name) => {
+    const lines = readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean);
+    return lines.map((line) => JSON.parse(line) as RobustnessRecord);
+  });
+}

@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { worldOf } from '../world/worlds';
+import { isFault } from './faults';
+import { type RobustnessRecord, readRecords, writeRecord } from './record';
+import { reportOf } from './report';
+
+const ABOUT = {
+  kinds: { fleet: ['build', 'move', 'kill', 'pause'], ring: ['build'], cells: ['build'] },
+  versions: { Node: 'v24.0.0' },
+  mutantCount: 3,
+};
+
+const RECORDS: readonly RobustnessRecord[] = [
+  { kind: 'seed', world: 'fleet', seed: 4, happened: ['build', 'kill'], tracedSteps: 10 },
+  {
+    kind: 'seed',
+    world: 'fleet',
+    seed: 5,
+    happened: ['build', 'kill'],
+    tracedSteps: 5,
+    broke: { invariant: 'one host each', message: 'i1 runs twice' },
+  },
+  { kind: 'figure', fault: 'broker restarts', figures: { reconnected: 1_500 } },
+];
+
+it('counts the histories of each fault beside each workload, and says what was not tried', () => {
+  const report = reportOf(RECORDS, ABOUT);
+  expect(report).toContain('1 of 2 histories broke an invariant. 15 steps');
+  expect(report).toContain('| kill | 2 | 1 of 2, each 2 times or more | 1 | move |');
+  expect(report).toContain('| pause | not tried |');
+  expect(report).toContain('- fleet, seed 5: *one host each*: i1 runs twice');
+  expect(report).toContain('## Nodes shared by a ring\n\nNot tried: there are no records of this world.');
+  expect(report).toContain('| broker restarts | reconnected 1.5 s |');
+  expect(report).toContain('- A fleet: move, pause.');
+});
+
+it('says that real servers were not tried when no fault test left a record', () => {
+  expect(reportOf([], ABOUT)).toContain('Not tried: there are no records of fault tests.');
+});
+
+it('reads what was written', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-records-'));
+  for (const record of RECORDS) writeRecord(folder, record.kind, record);
+  expect(readRecords(folder)).toEqual([RECORDS[2], RECORDS[0], RECORDS[1]]);
+  rmSync(folder, { recursive: true });
+});
+
+it('knows faults of each world, and workloads', () => {
+  for (const world of ['fleet', 'ring', 'cells'] as const) {
+    const { kinds } = worldOf(world);
+    expect(kinds.filter(isFault).length).toBeGreaterThan(10);
+    expect(kinds.filter((kind) => !isFault(kind)).length).toBeGreaterThan(5);
+  }
+});
+
+it('runs each world, records it and writes the report, in quick mode', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-robustness-'));
+  const out = join(folder, 'report.md');
+  const sources = ['--conditions=berth-source', '--require', './libs/testing/typescript.cjs'];
+  const args = ['test/sim/robustness/run.ts', '--quick', '--records', folder, '--out', out];
+  execFileSync(process.execPath, [...sources, ...args]);
+  expect(readRecords(folder).map((one) => one.kind === 'seed' && one.world)).toEqual(['fleet', 'ring', 'cells']);
+  expect(readFileSync(out, 'utf8')).toContain('of 3 histories broke an invariant');
+  rmSync(folder, { recursive: true });
+});

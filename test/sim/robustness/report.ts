@@ -1,0 +1,105 @@
+import type { WorldName } from '../world/run';
+import { isFault } from './faults';
+import type { FigureRecord, RobustnessRecord, SeedRecord } from './record';
+
+/** Of what the report tells, besides its records. */
+export interface ReportAbout {
+  /** Of each world, the kinds of what can happen. */
+  readonly kinds: Readonly<Record<WorldName, readonly string[]>>;
+  /** By program. */
+  readonly versions: Readonly<Record<string, string>>;
+  readonly mutantCount: number;
+}
+
+const WORLDS: Readonly<Record<WorldName, string>> = {
+  fleet: 'A fleet',
+  ring: 'Nodes shared by a ring',
+  cells: 'Cells and their top',
+};
+
+/**
+ * The report in Markdown, made of records alone: each fault with each workload, the histories in which both happened and were checked,
+ * and the invariants that broke. A cell without a record says so. (After the reports of Jepsen, Kingsbury.)
+ */
+export function reportOf(records: readonly RobustnessRecord[], about: ReportAbout): string {
+  const seeds = records.filter((one) => one.kind === 'seed');
+  const figures = records.filter((one) => one.kind === 'figure');
+  const worlds = (Object.keys(WORLDS) as WorldName[]).map((world) => partOf(world, seeds, about.kinds[world]));
+  const broken = seeds.filter(({ broke }) => broke);
+  const steps = seeds.reduce((sum, { tracedSteps }) => sum + tracedSteps, 0);
+  return `${[
+    '# Robustness',
+    `Written by \`npm run robustness\` from the records of ${seeds.length} simulated histories and ${figures.length} faults on real servers.`,
+    '## Summary',
+    `${broken.length} of ${seeds.length} histories broke an invariant. ${steps} steps of stores and conductors were checked against the model of the protocol. The simulation has ${about.mutantCount} mutants, each of which must break an invariant.`,
+    table(
+      ['version', 'of'],
+      Object.entries(about.versions).map(([of, version]) => [version, of]),
+    ),
+    '## What broke',
+    broken.length === 0 ? 'Nothing.' : broken.map(brokenLine).join('\n'),
+    ...worlds,
+    '## On real servers',
+    figures.length === 0 ? 'Not tried: there are no records of fault tests.' : figureTable(figures),
+    '## What was not tried',
+    notTried(seeds, about),
+    'Histories are of small fleets, on virtual time and one thread, in memory stores: RabbitMQ and Redis themselves are in the fault tests only. Nothing here says that what was not tried holds.',
+  ].join('\n\n')}\n`;
+}
+
+function brokenLine({ world, seed, broke }: SeedRecord): string {
+  return `- ${world}, seed ${seed}: *${broke?.invariant}*: ${broke?.message}`;
+}
+
+function partOf(world: WorldName, all: readonly SeedRecord[], kinds: readonly string[]): string {
+  const seeds = all.filter((one) => one.world === world);
+  const title = `## ${WORLDS[world]}`;
+  if (seeds.length === 0) return `${title}\n\nNot tried: there are no records of this world.`;
+  const workloads = kinds.filter((kind) => !isFault(kind));
+  const rows = kinds.filter(isFault).map((fault) => {
+    const histories = seeds.filter(({ happened }) => happened.includes(fault));
+    const beside = (workload: string) => histories.filter(({ happened }) => happened.includes(workload)).length;
+    const counts = workloads.map((workload) => [workload, beside(workload)] as const);
+    const tried = counts.filter(([, count]) => count > 0);
+    const untried = counts.filter(([, count]) => count === 0).map(([workload]) => workload);
+    const broke = histories.filter((one) => one.broke).length;
+    if (histories.length === 0) return [fault, 'not tried', '', '', ''];
+    const least = Math.min(...tried.map(([, count]) => count));
+    return [
+      fault,
+      String(histories.length),
+      `${tried.length} of ${workloads.length}, each ${least} times or more`,
+      String(broke),
+      untried.join(', ') || 'none',
+    ];
+  });
+  const head = ['fault', 'histories', 'with workloads', 'broke', 'workloads not tried with it'];
+  return `${title}\n\nHistories: ${seeds.length}, of seeds ${rangeOf(seeds)}.\n\n${table(head, rows)}`;
+}
+
+function rangeOf(seeds: readonly SeedRecord[]): string {
+  const numbers = seeds.map(({ seed }) => seed);
+  return `${Math.min(...numbers)} to ${Math.max(...numbers)}`;
+}
+
+function figureTable(figures: readonly FigureRecord[]): string {
+  const rows = figures.map(({ fault, figures: measured }) => {
+    const seconds = Object.entries(measured).map(([name, ms]) => `${name} ${(ms / 1_000).toFixed(1)} s`);
+    return [fault, seconds.join(', ')];
+  });
+  return table(['fault', 'measured'], rows);
+}
+
+function notTried(seeds: readonly SeedRecord[], { kinds }: ReportAbout): string {
+  const lines = (Object.keys(WORLDS) as WorldName[]).map((world) => {
+    const happened = new Set(seeds.filter((one) => one.world === world).flatMap((one) => one.happened));
+    const missing = kinds[world].filter((kind) => !happened.has(kind));
+    return `- ${WORLDS[world]}: ${missing.join(', ') || 'everything that can happen there happened at least once'}.`;
+  });
+  return lines.join('\n');
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
