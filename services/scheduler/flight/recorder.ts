@@ -75,11 +75,11 @@ export class FlightRecorder implements DecisionRecorder {
 
   /** Ends both segments; one that fails meanwhile is the recorder's no more. */
   async #end(): Promise<void> {
-    const ended = [this.#current, this.#next];
+    const ended = [this.#current, this.#next].filter((segment) => segment !== undefined);
     this.#cancelTimer();
     this.#current = undefined;
     this.#next = undefined;
-    await Promise.all(ended.map((segment) => segment?.close()));
+    await Promise.all(ended.map((segment) => segment.close()));
   }
 
   decided: DecisionRecorder['decided'] = (request, { asIf: _asIf, ...attempt }, decision, pricing) => {
