@@ -778,7 +778,7 @@ function groupByName(id: string): BerthError {
   return invalidArgument('conflicting_rules', message, 'within');
 }
 
-/** How many instances of each kind there are, and how many must become ACTIVE. */
+/** Number of instances of each kind, and the number that must become ACTIVE. */
 function kindCounts({ count = 1, minCount = 0, furtherMembers = [] }: Omit<BuildOptions, 'spec'>) {
   const further = furtherMembers.map(({ count: ofKind = 1, minCount: least }) => {
     return { count: ofKind, minCount: least || ofKind };

@@ -70,7 +70,7 @@ const selectDestinationsRequest = message(
     choosesZone: optional(flag),
     /** Each selected host is asked before this is answered. */
     confirmsHost: optional(flag),
-    /** Of a gang of several kinds: the others, decided with the first and claimed in the same commit. */
+    /** Further kinds of a gang, decided with the first and claimed in the same commit. */
     furtherKinds,
   },
   {

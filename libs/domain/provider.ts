@@ -14,7 +14,7 @@ export interface Provider {
   readonly inventories: Inventories;
   readonly traits: readonly string[];
   readonly aggregates: readonly string[];
-  /** Of a provider that is a device, as its agent reports it. */
+  /** The device that the provider is, as its agent reports it. */
   readonly device?: Device | undefined;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;

@@ -232,7 +232,7 @@ class Scheduler {
     };
   }
 
-  /** What following guarantees takes. */
+  /** Dependencies of following guarantees. */
   following(): FollowDeps {
     const { deps, select } = this.parts;
     const { fleet, guarantees } = select;

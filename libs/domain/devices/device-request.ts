@@ -12,7 +12,7 @@ export interface DeviceRequest {
 export interface DeviceAlternative {
   /** '' unless it has one: `device:<request>/<alternative>` then. */
   readonly name: string;
-  /** How many devices; `all`: each device of the host that meets the conditions, and at least one. */
+  /** Number of devices; `all`: each device of the host that meets the conditions, and at least one. */
   readonly count: number | 'all';
   /** Expressions in CEL over `device`, all of which must be true. */
   readonly selectors: readonly string[];

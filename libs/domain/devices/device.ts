@@ -10,11 +10,11 @@ export interface Device {
   readonly attributes: Readonly<Record<string, DeviceAttribute>>;
   /** By name. Of a device with one consumer they describe; several consumers share them. */
   readonly capacity: Readonly<Record<string, DeviceCapacity>>;
-  /** How many instances may have it at once: 1 for a device of its own. */
+  /** Number of instances that may have it at once: 1 for a device of its own. */
   readonly consumers: number;
   /** Values by key: only requests that tolerate each of them get the device. */
   readonly taints: Readonly<Record<string, string>>;
-  /** What it takes of its parent provider when it is claimed: a partition, of the counters that partitions share. */
+  /** Amounts that a claim of it takes of its parent provider: a partition, of the counters that partitions share. */
   readonly consumes: Resources;
 }
 

@@ -4,7 +4,7 @@ import { ZONE_KEY } from './aggregate';
 export interface Guarantee {
   /** Unique in the cell. */
   readonly name: string;
-  /** What is lost: `host`, `zone`, `rack`, or another metadata name of host aggregates. */
+  /** Kind of the lost domains: `host`, `zone`, `rack`, or another metadata name of host aggregates. */
   readonly lose: string;
   /** So many of them at once. */
   readonly count: number;

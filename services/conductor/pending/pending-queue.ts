@@ -136,7 +136,7 @@ export class PendingQueue {
 function requestOf([, records]: [requestId: string, ofOne: readonly Pending[]]): WaitingRequest {
   const [{ requestId, projectId, createdAtMs, admission, requestSpec }] = records as [Pending, ...Pending[]];
   const { priority = 0, mayPreempt = false } = admission ?? {};
-  // Of a gang of several kinds, what each of them asks for.
+  // Specs of the kinds of a gang of several.
   const specs = new Set(records.map((one) => Buffer.from(one.requestSpec).toString('latin1')));
   return {
     requestId,

@@ -143,7 +143,7 @@ async function askScheduler(
   }
 }
 
-/** What is to be selected for the members of one kind, which have one spec. */
+/** Selection for the members of one kind, which have one spec. */
 async function kindToSelect(c: ConductorContext, ofKind: readonly Instance[]): Promise<MemberKind> {
   const [first] = ofKind as [Instance, ...Instance[]];
   const minCount = await leastWanted(c, first, ofKind.length);

@@ -88,7 +88,7 @@ export interface SelectRequest extends CompleteRequest {
   readonly move?: Move | undefined;
   /** Members of its affinity group, itself among them, that leave their host in one commit. */
   readonly together?: ReadonlySet<string> | undefined;
-  /** Of a gang of several kinds: the others, which are placed after these, in one decision. */
+  /** Further kinds of a gang, placed after these, in one decision. */
   readonly furtherKinds?: readonly RequestKind[] | undefined;
   /** Amounts that kinds decided before are about to take: they count in the quota. */
   readonly besides?: Resources | undefined;

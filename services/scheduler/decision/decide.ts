@@ -32,7 +32,7 @@ export type Decision =
       readonly assumed: FleetSnapshot;
       /** The domains that members of the request's group may go to, if it spreads. */
       readonly spreadAmong: readonly string[] | undefined;
-      /** Of a gang of several kinds: the parts of which this is the sum. */
+      /** Parts of the decision by kind, for a gang of several kinds. */
       readonly kinds?: readonly DecidedKind[] | undefined;
     }
   | {

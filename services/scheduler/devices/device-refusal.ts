@@ -65,7 +65,7 @@ function refusalOfAlternative(
   return areEnough(tolerated) ? undefined : { kind: 'taken' };
 }
 
-/** What is against each device of a host for a request, in words: at most so many devices. */
+/** Reason against each device of a host for a request, in words: at most so many devices. */
 export function deviceFacts(
   request: CompiledRequest,
   forest: DeviceForest,

@@ -7,7 +7,7 @@ import { type CompiledAlternative, compileDevices } from './devices-asked';
 import { takenOf } from './host-devices';
 
 /**
- * What a consumer's devices take, by class, if they are what the requests ask by one of their alternatives each; undefined
+ * Amounts of a consumer's devices, by class, if they are what the requests ask by one of their alternatives each; undefined
  * if not: they are others, too few, or gone. Taints count for new claims only.
  */
 export function devicesHeld(

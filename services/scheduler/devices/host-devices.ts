@@ -36,7 +36,7 @@ export interface DeviceTaken {
 }
 
 /**
- * What a consumer of a device takes by an alternative; undefined when the device has less than is asked. A device with one
+ * Amounts that a consumer of a device takes by an alternative; undefined when the device has less than is asked. A device with one
  * consumer is taken whole. Of a shared one the amounts asked are taken, and all of a capacity that is not named.
  */
 export function takenOf(

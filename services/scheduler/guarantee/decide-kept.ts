@@ -64,7 +64,7 @@ export function decidePlanned(request: SelectRequest, attempt: Attempt, parts: K
   parts.guarantees.bring(attempt.nowMs);
   const planned = parts.fleet.snapshot(attempt.nowMs).at(parts.guarantees.planFor(uuid));
   if (!planned) return undefined;
-  // What it prefers is not in the plan: it may be another's place.
+  // Preferences are not in the plan: the preferred host may be another's place.
   const spec = { ...request.spec, forceHosts: [planned.host.name], preferredResources: {} };
   const equivalenceClass = { ...request.equivalenceClass, preferredResources: {} };
   const key = `planned ${request.equivalenceClass.key}`;

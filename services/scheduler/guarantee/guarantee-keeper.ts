@@ -385,7 +385,7 @@ export class GuaranteeKeeper {
 /** Hosts among which the nearest is looked for. */
 const MAX_LOOKED_AT = 256;
 
-/** Whether claims may be made: not, or with a loss that has one instance more without a place. */
+/** Verdict on coming claims: refused, or flagged with the loss that has one instance more without a place. */
 export interface Admitted {
   readonly refused: Breach | undefined;
   readonly flagged: Breach | undefined;
@@ -404,7 +404,7 @@ interface KnownInstance {
 }
 
 interface Tracked {
-  /** Of its item. */
+  /** Key of its item. */
   readonly key: string;
   readonly hostIndex: number;
   readonly instance: GuaranteedInstance;

@@ -57,7 +57,7 @@ const MAX_COUNTED = 1_000;
 /** Hosts that are tried for the last one. */
 const LAST_HOSTS = 8;
 
-/** How many more instances of a request fit while all guarantees that refuse hold, each on the best host; and what ends that. */
+/** Number of further instances of a request that fit while all guarantees that refuse hold, each on the best host; and what ends that. */
 export function headroomOf(
   { spec, equivalenceClass }: CompleteRequest,
   nowMs: number,

@@ -31,7 +31,7 @@ export function lossesOf(
 
 type Domain = readonly [name: string, hosts: ReadonlySet<number>];
 
-/** What is lost together, by name; hosts in no domain are not lost. */
+/** Hosts that are lost together, by domain name; hosts in no domain are not lost. */
 function domainsOf({ lose, aggregate }: Guarantee, fleet: Fleet, snapshot: FleetSnapshot): readonly Domain[] {
   const key = domainKeyOf(lose);
   const found = new Map<string, ReadonlySet<number>>();

@@ -50,7 +50,7 @@ export interface TestScheduler {
   readonly guarantees: GuaranteeKeeper;
   /** Outcomes of guarantees. */
   readonly noted: readonly string[];
-  /** How many more of a spec fit while all guarantees hold. */
+  /** Number of further instances of a spec that fit while all guarantees hold. */
   headroom(spec: Partial<RequestSpec>): HeadroomView;
   readonly mirror: Mirror;
   readonly fleet: Fleet;

@@ -8,7 +8,7 @@ const FLAVORS = [1, 2, 4].map((VCPU) => ({ resources: { VCPU }, ...WHO }));
 const RACKS = 20;
 
 /**
- * What a standing guarantee adds to a select: the whole decision with its claim on a store in memory, in one process, one
+ * Cost that a standing guarantee adds to a select: the whole decision with its claim on a store in memory, in one process, one
  * at a time. Fleets with and without one rack guaranteed take turns; figures are medians of the rounds.
  */
 export const guaranteeBench: Bench = {

@@ -124,7 +124,7 @@ export function decide(random: Random): Perform {
   };
 }
 
-/** How often it is seen whether a move is on its way. */
+/** Interval of looking for a move on its way. */
 const LOOK_MS = 40;
 
 /**

@@ -3,7 +3,7 @@ import { type Broken, broken, type Maps, withEntry, withoutEntry } from './step'
 /** Amounts by `<provider> <class>`. */
 export type Amounts = Readonly<Record<string, number>>;
 
-/** What a consumer holds, and by which claim. */
+/** Allocations of a consumer, and their claim. */
 export interface Holding {
   readonly owner: string;
   readonly project: string;
@@ -111,7 +111,7 @@ export function usedOf(holdings: Maps<Holding>): Amounts {
   return used;
 }
 
-/** What must hold after each step, unless it was forced or an offer: no use rises above a capacity, no claim is another's. */
+/** Invariant after each step, unless it was forced or an offer: no use rises above a capacity, no claim is another's. */
 export function wrongWithClaims(before: Claims, after: Claims, step: ClaimStep): string | undefined {
   if (step.kind !== 'write' || step.isForced) return undefined;
   const used = usedOf(after.holdings);

@@ -15,7 +15,7 @@ export interface Fleet {
   readonly sparesLenders: boolean;
 }
 
-/** Who runs, as a set of bits; all others wait. */
+/** Running instances, as a set of bits; all others wait. */
 export type Running = number;
 
 /** A way in which somebody who waits gets a place, and who is evicted for it. */

@@ -79,7 +79,7 @@ function write(
   return withEntry(leases, name, { ...present, untilMs, heard: Math.max(present.heard, epoch) });
 }
 
-/** What must hold after each step: what is heard in a name never goes back to an earlier holder. */
+/** Invariant after each step: what is heard in a name never goes back to an earlier holder. */
 export function wrongWithLeases(before: Leases, after: Leases, step: LeaseStep): string | undefined {
   const [old, now] = [before[step.name], after[step.name]];
   if ('epoch' in step && step.kind !== 'acquire' && step.epoch !== 0 && step.epoch < (old?.heard ?? 0)) {

@@ -57,7 +57,7 @@ export function stepPools(pools: Pools, step: PoolStep): Pools | Broken {
   return withEntry(pools, name, { epoch, members });
 }
 
-/** What must hold after each step: one list of members for each epoch. */
+/** Invariant after each step: one list of members for each epoch. */
 export function wrongWithPools(before: Pools, after: Pools, { pool }: PoolStep): string | undefined {
   const [old, now] = [before[pool], after[pool]];
   const listOf = (one: Pool) =>

@@ -61,7 +61,7 @@ function wrongOf(step: Exclude<ReservationStep, { kind: 'record' }>, uuid: strin
   }
 }
 
-/** What must hold after each step: what was sent to a cell was counted. */
+/** Invariant after each step: what was sent to a cell was counted. */
 export function wrongWithReservations(after: Reservations): string | undefined {
   const uncounted = Object.entries(after).find(([, one]) => one.cells.length > 0 && !one.wasReserved);
   return uncounted && `${uncounted[0]} is in ${uncounted[1].cells.join()}, and was never counted`;

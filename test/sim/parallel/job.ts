@@ -13,7 +13,7 @@ export interface SeedJob {
 /** Runs seeds until one catches a mutant. */
 export interface HuntJob {
   readonly kind: 'hunt';
-  /** Whether only the model of the protocol counts. */
+  /** True if only the model of the protocol counts. */
   readonly isByTrace: boolean;
   readonly mutant: string;
   readonly actionCount: number;

@@ -15,7 +15,7 @@ export interface SeedRecord {
   readonly broke?: { readonly invariant: string; readonly message: string } | undefined;
 }
 
-/** What a fault on real servers cost, as its test measured it. */
+/** Cost of a fault on real servers, as its test measured it. */
 export interface FigureRecord {
   readonly kind: 'figure';
   readonly fault: string;

@@ -2,9 +2,9 @@ import type { WorldName } from '../world/run';
 import { isFault } from './faults';
 import type { FigureRecord, RobustnessRecord, SeedRecord } from './record';
 
-/** Of what the report tells, besides its records. */
+/** Facts of the report besides its records. */
 export interface ReportAbout {
-  /** Of each world, the kinds of what can happen. */
+  /** Kinds of events of each world. */
   readonly kinds: Readonly<Record<WorldName, readonly string[]>>;
   /** By program. */
   readonly versions: Readonly<Record<string, string>>;

@@ -19,7 +19,7 @@ export class DeviceWatch {
   /** Devices of each consumer, by its uuid. */
   readonly #held = new Map<string, readonly string[]>();
 
-  /** What is wrong after a change of the store: a device with two owners that one alone may have. */
+  /** Fault after a change of the store: a device with two owners that one alone may have. */
   take({ providers = [], consumers = [], deletedConsumers = [] }: Change, atMs: number): string | undefined {
     for (const { uuid, device } of providers) {
       if (device) this.#facts.set(uuid, [...(this.#facts.get(uuid) ?? []), { sinceMs: atMs, device }]);
@@ -42,11 +42,11 @@ export class DeviceWatch {
     return undefined;
   }
 
-  /** What is wrong about a new claim: its devices must have been what it wants, without a taint that it does not tolerate, lately. */
+  /** Fault of a new claim: its devices must have been what it wants, without a taint that it does not tolerate, lately. */
   wrongOf({ uuid, mappings, createdAtMs }: Consumer, { requestSpec, state }: Instance): string | undefined {
     const { deviceRequests } = requestSpecCodec.decode(requestSpec);
     const chosen = Object.entries(mappings).filter(([suffix]) => isDeviceSuffix(suffix));
-    // What is resized may be claimed for another spec than its record has yet.
+    // A resized instance may be claimed for another spec than its record has yet.
     const isNew = state === 'scheduling' || state === 'building';
     if (isNew && chosen.length !== deviceRequests.length) return `${uuid} asks for devices and has ${chosen.length}`;
     for (const [suffix, devices] of chosen) {
@@ -67,7 +67,7 @@ export class DeviceWatch {
     return undefined;
   }
 
-  /** What a device was at some time since then. */
+  /** States of a device since then. */
   #since(uuid: string, fromMs: number): readonly Device[] {
     const facts = this.#facts.get(uuid) ?? [];
     const isLater = (_: Facts, n: number) => (facts[n + 1]?.sinceMs ?? Number.POSITIVE_INFINITY) >= fromMs;

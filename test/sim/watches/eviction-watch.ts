@@ -3,9 +3,9 @@ const MOST_ROUNDS = 1;
 
 /** Watches for instances that evict each other round and round (an endless preemption is an open defect of Kueue's). */
 export class EvictionWatch {
-  /** How often one was evicted for another, as `<evictor> <victim>`. */
+  /** Number of evictions of one for another, as `<evictor> <victim>`. */
   readonly #counts = new Map<string, number>();
-  /** What each was evicted by, as on its present record. */
+  /** Evictor of each, as on its present record. */
   readonly #present = new Map<string, string>();
 
   /** A version of a record on its way out for another, or not any more; answers what is wrong. */

@@ -50,7 +50,7 @@ export class GangWatch {
   }
 }
 
-/** How many of a kind may fail. */
+/** Number of a kind that may fail. */
 function sparesOf([member]: readonly Instance[]): number {
   return member?.gang ? member.gang.count - member.gang.minCount : 0;
 }

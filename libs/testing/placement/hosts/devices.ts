@@ -32,7 +32,7 @@ export function aDeviceRequest(name: string, ...alternatives: readonly Partial<D
   return { name, firstAvailable };
 }
 
-/** What an agent reports below a root: devices, and providers of counters, under `parent/name` or `name`. */
+/** Providers that an agent reports below a root: devices, and providers of counters, under `parent/name` or `name`. */
 export function nestedDevices(
   host: string,
   rootUuid: string,

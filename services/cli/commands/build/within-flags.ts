@@ -2,13 +2,13 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { MAX_LEVELS, type Within } from '#libs/domain/server-group';
 
-/** What members must stay within. */
+/** Domain that members must stay within. */
 export function withinOption() {
   const help = 'all in one rack (rack), or in one rack of one block (block/rack); zone, or any metadata of aggregates';
   return new Option('--within <levels>', help).argParser(levels);
 }
 
-/** What members should stay within, inside of that. */
+/** Domain that members should stay within, inside of that. */
 export function preferWithinOption() {
   const help = 'likewise as long as there is room; inside of --within';
   return new Option('--prefer-within <levels>', help).argParser(levels);

@@ -16,7 +16,7 @@ export interface KindToPlace {
   readonly mostOnHost: (index: number) => number;
 }
 
-/** How many pieces of each kind a domain has room for, each kind alone: the most that there can be. */
+/** Upper bound of the pieces of each kind that fit into a domain: each kind counted alone. */
 export interface DomainRoom {
   readonly domain: string;
   readonly pieces: readonly number[];

@@ -8,7 +8,7 @@ import type { ProjectQuotas } from '#libs/placement/port/placement-view';
 export interface Preemptor {
   readonly projectId: string;
   readonly priority: number;
-  /** What its instances count in a quota. */
+  /** Amounts of its instances in a quota. */
   readonly asked: Resources;
 }
 
@@ -31,7 +31,7 @@ export function sparedLenders({ projectId, priority, asked }: Preemptor, quotas:
   };
 }
 
-/** Whether a project would hold more than its own limit with so much more. */
+/** True if a project would hold more than its own limit with so much more. */
 function isBeyond(project: string, name: string, more: number, quotas: ProjectQuotas): boolean {
   const limit = limitOf(project, name, quotas);
   return limit !== UNLIMITED && (quotas.usage(project)[name] ?? 0) + more > limit;

@@ -22,7 +22,7 @@ export interface Request {
   readonly requestSpec: Uint8Array;
   /** The minimum of a gang. */
   readonly minCount?: number;
-  /** Of a gang, its other kinds: their uuids come after the first kind's. */
+  /** Further kinds of a gang: their uuids come after the first kind's. */
   readonly furtherMembers?: readonly GangMembers[];
   readonly admission?: Admission | undefined;
 }

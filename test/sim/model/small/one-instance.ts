@@ -67,7 +67,7 @@ function conductorSteps({ records, hosts }: OneInstance): RecordStep[] {
   if (state === 'deleting' && words.includes(`gone ${attempt}`)) steps.push(write({ state: 'deleted' }));
   for (const to of HOSTS) {
     for (let n = 1; n <= MOST_ATTEMPTS; n++) {
-      // What was given up is destroyed; and what is to be deleted.
+      // Destroys given-up copies, and instances to be deleted.
       const isOver = n < attempt || (state === 'deleting' && n === attempt);
       if (!begun.includes(`${n} on ${to}`)) continue;
       steps.push({ kind: 'build', uuid: UUID, host: to, attempt: n });
