@@ -77,7 +77,9 @@ function installPackage(name: string): boolean {
   // Another worker may be installing at the same time. Hundreds of packages need not survive a power cut one by one.
   const options = ['-o', 'DPkg::Lock::Timeout=600', '-o', 'Dpkg::Options::=--force-unsafe-io'];
   const install = () => aptGet('install', '-y', '--no-install-recommends', ...options, name);
-  return install() || (aptGet('update') && install());
+  // An installation that was interrupted keeps all others from starting.
+  const repair = () => spawnSync('dpkg', ['--configure', '-a'], { env, stdio: 'ignore' }).status === 0;
+  return install() || (repair() && aptGet('update') && install());
 }
 
 function missing({ name, debianPackage }: Binary): never {
