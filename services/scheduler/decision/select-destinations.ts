@@ -73,7 +73,8 @@ export interface Selected {
  */
 export async function selectDestinations(asked: AskedSelection, caller: Caller, deps: SelectDeps): Promise<Selected> {
   const { fleet, settings, clock } = deps;
-  const request = await completed(asked, caller, deps);
+  if (asksForMissing(asked, deps)) await catchUp(deps, caller);
+  const request = completed(asked, deps);
   const instanceUuids = instancesOf(request);
   const seed = seedOf(request.requestId);
   const refusedClaims = new Map<number, string>();
@@ -144,16 +145,18 @@ function uuidsOf({ toClaim }: Decided): readonly string[] {
   return toClaim.map(({ instanceUuid }) => instanceUuid);
 }
 
-/** The request, each of its kinds, with what the store says of it. @throws as `selectDestinations`. */
-async function completed(asked: AskedSelection, caller: Caller, deps: SelectDeps): Promise<SelectRequest> {
-  const { fleet, settings, clock } = deps;
-  const { furtherKinds = [], ...first } = asked;
-  const count = furtherKinds.reduce((sum, kind) => sum + kind.instanceUuids.length, asked.instanceUuids.length);
-  if (count > settings.maxInstances) throw tooMany(settings.maxInstances);
-  // A group that was created just now, by another scheduler, is not missing.
+/** True if the mirror lacks a group or a claim of the request, as one that another scheduler made just now. */
+function asksForMissing(asked: AskedSelection, { fleet }: SelectDeps): boolean {
   const [moved = ''] = asked.instanceUuids;
   const lacksClaim = asked.move !== undefined && stageOf(asked.move, moved, fleet.view, () => false) === 'changed';
-  if (lacksClaim || [asked, ...furtherKinds].some((kind) => lacksGroup(kind, fleet))) await catchUp(deps, caller);
+  return lacksClaim || [asked, ...(asked.furtherKinds ?? [])].some((kind) => lacksGroup(kind, fleet));
+}
+
+/** The request, each of its kinds, with what the store says of it. @throws as `selectDestinations`. */
+function completed({ furtherKinds = [], ...first }: AskedSelection, deps: SelectDeps): SelectRequest {
+  const { fleet, settings, clock } = deps;
+  const count = furtherKinds.reduce((sum, kind) => sum + kind.instanceUuids.length, first.instanceUuids.length);
+  if (count > settings.maxInstances) throw tooMany(settings.maxInstances);
   const own: SelectRequest = { ...first, ...completeRequest(first, fleet) };
   const further = furtherKinds.map((kind) => ({ ...kind, ...completeRequest(kind, fleet) }));
   const request = further.length > 0 ? { ...own, furtherKinds: further } : own;
