@@ -11,6 +11,11 @@ export interface AtTop {
   readonly named: readonly string[];
   /** True once a reservation was made for it. */
   readonly wasReserved: boolean;
+  /**
+   * True once it counted no more. A cell that built it later, unseen, brings its record back; the release after its end may come
+   * after that, and it counts again when its cell says next what it has.
+   */
+  readonly hasEnded: boolean;
 }
 
 export type Reservations = Maps<AtTop>;
@@ -24,7 +29,14 @@ export type ReservationStep =
 
 /** Ended, or without resources. */
 const UNCOUNTED: readonly (string | undefined)[] = ['deleted', 'error', 'shelved_offloaded', undefined];
-const UNKNOWN: AtTop = { state: undefined, cells: [], isReserved: false, named: [], wasReserved: false };
+const UNKNOWN: AtTop = {
+  state: undefined,
+  cells: [],
+  isReserved: false,
+  named: [],
+  wasReserved: false,
+  hasEnded: false,
+};
 
 /**
  * Two phases: what a request takes is reserved at the top before a cell is asked, and the cell is on record before it is sent the
@@ -35,7 +47,8 @@ export function stepReservations(all: Reservations, step: ReservationStep): Rese
     const { uuid, state, cells } = step;
     const old = all[uuid] ?? UNKNOWN;
     if (cells.length > 0 && !old.wasReserved) return broken(`${uuid} is given ${cells.join()}, and was never reserved`);
-    return withEntry(all, uuid, { ...old, state, cells, named: [...new Set([...old.named, ...cells])] });
+    const hasEnded = old.hasEnded || UNCOUNTED.includes(state);
+    return withEntry(all, uuid, { ...old, state, cells, named: [...new Set([...old.named, ...cells])], hasEnded });
   }
   let next = all;
   for (const uuid of step.uuids) {
@@ -54,7 +67,7 @@ function wrongOf(step: Exclude<ReservationStep, { kind: 'record' }>, uuid: strin
     case 'reserve':
       return one.named.length + (one.state?.length ?? 0) === 0 ? `${uuid} is reserved, and on no record` : undefined;
     case 'unreserve':
-      return UNCOUNTED.includes(one.state) ? undefined : `${uuid} is ${one.state}, and counts no more`;
+      return one.hasEnded || UNCOUNTED.includes(one.state) ? undefined : `${uuid} is ${one.state}, and counts no more`;
     case 'give':
       if (!one.wasReserved) return `${uuid} is sent to ${step.cell}, and was never reserved`;
       return one.named.includes(step.cell) ? undefined : `${uuid} is sent to ${step.cell}, which no record names`;
