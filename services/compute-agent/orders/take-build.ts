@@ -7,6 +7,7 @@ import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/hos
 import { type Judgement, judgeBuild, type OwnTruth } from '../host/instance-claim';
 import { ownProviders } from '../host/own-providers';
 import type { BuildOrder, TrackedInstance } from '../host/tracked-instance';
+import { undoBuild } from '../host/undo-build';
 import { attemptFields, DESTROYED, reportBuild } from '../reports/report-build';
 import { keepInstance } from './keep-instance';
 import { refuseBuild } from './refuse-build';
@@ -99,13 +100,11 @@ async function execute(
  */
 async function undoBegun(host: Host, uuid: string): Promise<void> {
   if (!host.driver.carriesOn || host.ledger.get(uuid)) return;
-  const undo = async () => {
-    await host.journal.remove(uuid);
-    await host.driver.destroy(uuid);
-  };
   const fields = { event: 'build_not_undone', host: host.facts.name, instance_uuid: uuid };
-  await retryUntilDrainEnd(host, undo, (error) =>
-    host.log.warn({ ...fields, error }, 'what is left of a build is not undone, retrying'),
+  await retryUntilDrainEnd(
+    host,
+    () => undoBuild(host, uuid),
+    (error) => host.log.warn({ ...fields, error }, 'what is left of a build is not undone, retrying'),
   );
 }
 

@@ -1,5 +1,6 @@
 import type { RememberedNode } from '../drivers/baremetal/remembered-node';
 import { type Host, retryUntilDrainEnd } from '../host/host';
+import { undoBuild } from '../host/undo-build';
 
 /**
  * Undoes an abandoned build: its deadline had passed when this run took the node over, or the former run had to give
@@ -16,12 +17,14 @@ export async function undoLeft(host: Host, node: RememberedNode): Promise<void> 
     if (!isLeft()) return;
     const fields = { host: host.facts.name, instance_uuid: uuid };
     host.log.info({ event: 'build_undone', ...fields }, 'undoes what is left of a build that nobody goes on with');
-    const undo = async () => {
-      await host.journal.remove(uuid);
-      await host.driver.destroy(uuid);
-    };
-    await retryUntilDrainEnd(host, undo, (error) =>
-      host.log.warn({ event: 'build_not_undone', ...fields, error }, 'what is left of a build is not undone, retrying'),
+    await retryUntilDrainEnd(
+      host,
+      () => undoBuild(host, uuid),
+      (error) =>
+        host.log.warn(
+          { event: 'build_not_undone', ...fields, error },
+          'what is left of a build is not undone, retrying',
+        ),
     );
   });
 }
