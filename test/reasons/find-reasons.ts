@@ -14,8 +14,11 @@ export interface Reason {
 /** All reasons in the code that ships, by name. */
 export function findReasons(): Reason[] {
   const found = new Map<string, { kinds: Set<string>; message: string }>();
-  for (const path of pathsBelow('libs', 'services').filter((one) => one.endsWith('.ts') && isProduction(one))) {
-    for (const { reason, kind, message } of reasonsIn(readFileSync(path, 'utf8'))) {
+  const paths = pathsBelow('libs', 'services').filter((one) => one.endsWith('.ts') && isProduction(one));
+  const texts = paths.map((path) => readFileSync(path, 'utf8'));
+  const shared = exportedSymbols(texts);
+  for (const text of texts) {
+    for (const { reason, kind, message } of reasonsIn(text, shared)) {
       const known = found.get(reason) ?? { kinds: new Set(), message: '' };
       known.kinds.add(kind);
       known.message ||= message;
@@ -57,16 +60,42 @@ const MAKERS: ReadonlyMap<unknown, string> = new Map([
   ['withoutWaiting', 'invalid_argument'],
 ]);
 
-/** The reasons of one file. A message is followed to the `const` that was read last under its name. */
-export function reasonsIn(text: string): Said[] {
+/** Exported constants that may be reasons, by name; none whose name stands for several. */
+function exportedSymbols(texts: readonly string[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const unclear = new Set<string>();
+  for (const text of texts) {
+    for (const [, name = '', value = ''] of text.matchAll(/^export const ([A-Z][A-Z0-9_]*) = '([^']*)';$/gm)) {
+      if ((found.get(name) ?? value) !== value) unclear.add(name);
+      found.set(name, value);
+    }
+  }
+  for (const name of unclear) found.delete(name);
+  return found;
+}
+
+/**
+ * The reasons of one file, as literals or by the names of constants. A name is followed to the `const` that was read last under it, and
+ * a reason also to another file's.
+ *
+ * @param shared  exported constants, by name
+ */
+export function reasonsIn(text: string, shared: ReadonlyMap<string, string> = new Map()): Said[] {
   const said: Said[] = [];
   const constants = new Map<unknown, Node>();
   const messageOf = (node: Node | undefined): string => {
     const its = node?.type === 'Identifier' ? constants.get(node.value) : node;
     return its === undefined ? '' : textOf(its).replace(/\s+/g, ' ').trim();
   };
+  const nameOf = (reason: Node | undefined): string => {
+    if (reason?.type === 'StringLiteral') return String(reason.value);
+    if (reason?.type !== 'Identifier') return '';
+    const own = constants.get(reason.value);
+    if (own) return own.type === 'StringLiteral' ? String(own.value) : '';
+    return shared.get(String(reason.value)) ?? '';
+  };
   const add = (reason: Node | undefined, kind: string, message: Node | undefined) => {
-    const name = reason?.type === 'StringLiteral' ? String(reason.value) : '';
+    const name = nameOf(reason);
     if (SYMBOL.test(name)) said.push({ reason: name, kind, message: messageOf(message) });
   };
   const visit = (value: unknown): void => {
