@@ -3,6 +3,7 @@ import { invalidArgument } from '../domain/errors';
 import { MAX_PRIORITY, MAX_TIME_LIMIT_MS, MAX_VICTIMS, MAX_WAIT_MS } from '../domain/queueing/admission';
 import { hostName, hostNameOrEmpty, requiredName, uuid, uuidsUpTo, whole } from './checks';
 import type { Check } from './field';
+import { ruled } from './field-rules';
 import { count, enumOf, flag, list, omittable, optional } from './fields';
 import { MAX_NAMES } from './limits';
 import { message, type PlainOf } from './message';
@@ -11,10 +12,10 @@ import { message, type PlainOf } from './message';
 export const alternatesHeld = enumOf(berth.scheduler.v1.AlternatesHeld, 'ALTERNATES_HELD');
 
 /** Priority: the higher first. */
-export function priority(value: number, path: string): number {
+export const priority = ruled({ gte: -MAX_PRIORITY, lte: MAX_PRIORITY }, (value: number, path: string): number => {
   if (Math.abs(value) <= MAX_PRIORITY) return value;
   throw invalidArgument('bad_number', `${path} must be from -${MAX_PRIORITY} to ${MAX_PRIORITY}, not ${value}`, path);
-}
+});
 
 /** Rules by which a request waits, gives way and ends. */
 export const admission = message(
@@ -65,10 +66,10 @@ export const preemption = message(berth.scheduler.v1.Preemption, {
 export type PreemptionView = PlainOf<typeof preemption>;
 
 function atMost(most: number): Check<number, number> {
-  return (value, path) => {
+  return ruled({ lte: most }, (value: number, path: string) => {
     if (whole(value, path) <= most) return value;
     throw invalidArgument('bad_number', `${path} may be at most ${most}, not ${value}`, path);
-  };
+  });
 }
 
 function withoutWaiting(reason: string, path: string) {

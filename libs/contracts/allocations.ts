@@ -3,6 +3,7 @@ import type { Allocations } from '../domain/consumer';
 import { invalidArgument } from '../domain/errors';
 import { amounts, name, tooMany } from './checks';
 import type { Conversion } from './field';
+import { ruled, unrequired } from './field-rules';
 import { mapValues } from './fields';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from './limits';
 
@@ -83,20 +84,23 @@ export function checkedMappings(wire: WireMappings, allocations: Allocations, fi
 }
 
 /** Claimed amounts, by provider. */
-export const claimedAllocations: Conversion<Allocations, readonly berth.placement.v1.IProviderAllocation[]> = {
-  fromWire: checkedAllocations,
-  toWire: allocationsToWire,
-};
+export const claimedAllocations: Conversion<Allocations, readonly berth.placement.v1.IProviderAllocation[]> = ruled(
+  { maxItems: MAX_NAMES },
+  { fromWire: checkedAllocations, toWire: allocationsToWire },
+);
 
 /** Providers in the message's `allocations` by the request group that they meet. */
-export const claimedMappings = {
-  fromWire(wire: WireMappings, path: string, message: { readonly allocations: WireAllocations }): Mappings {
-    const providers = (message.allocations as readonly WireAllocation[]).map((one) => uuidText(one.providerUuid));
-    return checkedMappings(wire, Object.fromEntries(providers.map((uuid) => [uuid, {}])), path);
+export const claimedMappings = ruled(
+  { maxPairs: MAX_NAMES, keys: unrequired(name) },
+  {
+    fromWire(wire: WireMappings, path: string, message: { readonly allocations: WireAllocations }): Mappings {
+      const providers = (message.allocations as readonly WireAllocation[]).map((one) => uuidText(one.providerUuid));
+      return checkedMappings(wire, Object.fromEntries(providers.map((uuid) => [uuid, {}])), path);
+    },
+    toWire: (mappings: Mappings, { allocations }: { readonly allocations: Allocations }) =>
+      mappingsToWire(mappings, allocations),
   },
-  toWire: (mappings: Mappings, { allocations }: { readonly allocations: Allocations }) =>
-    mappingsToWire(mappings, allocations),
-};
+);
 
 /** Digit by digit: parsing with Buffer and a regular expression takes seven times as long. */
 export function uuidBytes(uuid: string): Uint8Array {

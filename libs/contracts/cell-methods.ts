@@ -3,6 +3,7 @@ import { CELL_NAME } from '../domain/cells/cell';
 import { invalidArgument } from '../domain/errors';
 import { cellSummaryCodec } from './cell-summary';
 import { text, whole } from './checks';
+import { ruled } from './field-rules';
 import { count, enumOf, flag, list, orEmpty, orUndefined, renamed } from './fields';
 import { MAX_PAGE } from './limits';
 import { message, type PlainOf } from './message';
@@ -10,6 +11,11 @@ import { FEW, MOST, ofServices } from './message-rules';
 
 const wire = berth.cell.v1;
 const state = enumOf(wire.CellState, 'CELL_STATE');
+
+const cellName = ruled({ required: true, format: 'cell_name' }, (value: string, path: string): string => {
+  if (CELL_NAME.test(value)) return value;
+  throw invalidArgument('bad_cell_name', `${path} must be 1 to 40 letters, digits, _ and -, not '${value}'`, path);
+});
 
 /** For so long summaries are published after the top has said that it listens. */
 export const LISTENING_MS = 30_000;
@@ -72,8 +78,3 @@ export const setCellStateMethod = {
   response: message(wire.SetCellStateResponse, { cell }),
 };
 export type SetCellStateRequest = PlainOf<typeof setCellStateMethod.request>;
-
-function cellName(value: string, path: string): string {
-  if (CELL_NAME.test(value)) return value;
-  throw invalidArgument('bad_cell_name', `${path} must be 1 to 40 letters, digits, _ and -, not '${value}'`, path);
-}

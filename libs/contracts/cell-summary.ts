@@ -8,6 +8,7 @@ import {
 } from '../domain/cells/cell-summary';
 import { invalidArgument } from '../domain/errors';
 import { name, requiredName, requiredNumber, traits, whole } from './checks';
+import { NO_RULES, ruled } from './field-rules';
 import { count, flag, list } from './fields';
 import { MAX_NAMES, MAX_RESOURCE_CLASSES } from './limits';
 import { mapped, message, type PlainOf } from './message';
@@ -28,10 +29,10 @@ const hostClass = message(wire.HostClass, {
 });
 
 const refusedShape = message(wire.RefusedShape, {
-  shape(value: string, path: string) {
+  shape: ruled(NO_RULES, (value: string, path: string) => {
     if (value.length > MAX_SHAPE_CHARS) throw invalidArgument('too_long', `${path} is too long`, path);
     return value;
-  },
+  }),
   count,
 });
 

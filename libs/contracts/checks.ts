@@ -8,6 +8,7 @@ import {
   requireUuid,
   requireVisibleName,
 } from '../domain/names';
+import { ruled, rulesOf } from './field-rules';
 import {
   MAX_NAME_BYTES,
   MAX_NAMES,
@@ -21,15 +22,18 @@ import { projectWord } from './queues';
 /*
  * Checks of decoded fields. Each takes the value and the path of its field, gives the value back typed, or throws
  * `invalid_argument` with the path in `details.field`. Reasons: missing_field, too_long, too_many, malformed_uuid,
- * reserved_uuid, malformed_name, malformed_text, malformed_host, bad_amount, bad_number, unknown_value.
+ * reserved_uuid, malformed_name, malformed_text, malformed_host, bad_amount, bad_number, unknown_value. Each carries the
+ * limits that it keeps, for the schema (`field-rules.ts`); a property test compares the two.
  */
+
+type CheckOf<T> = (value: T, field: string) => T;
 
 /** A sentence for people; may be empty. */
 export const text = textOf(MAX_TEXT_BYTES);
 
 /** A text of so many bytes at most; may be empty. */
 export function textOf(maxBytes: number) {
-  return (value: string, field: string): string => boundedText(value, field, maxBytes);
+  return ruled({ maxBytes }, (value: string, field: string): string => boundedText(value, field, maxBytes));
 }
 
 function boundedText(value: string, field: string, maxBytes: number): string {
@@ -46,9 +50,10 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
  * An instance's project; may be empty. Of any form, because Placement's clients name projects as they like; one that is named anew
  * is a `chosenProjectId`. Its length counts as encoded in routing keys, where a dot takes three bytes.
  */
-export function projectId(value: string, field: string): string {
-  return keyWord(boundedText(value, field, MAX_PROJECT_ID_BYTES), field);
-}
+export const projectId = ruled(
+  { maxBytes: MAX_PROJECT_ID_BYTES, inRoutingKey: true },
+  (value: string, field: string): string => keyWord(boundedText(value, field, MAX_PROJECT_ID_BYTES), field),
+);
 
 /** A name that stands in the routing keys of events. */
 export function keyWord(value: string, field: string): string {
@@ -60,106 +65,120 @@ export function keyWord(value: string, field: string): string {
 }
 
 /** A name, an id or a symbol, as people see it (`requireVisibleName`); may be empty. */
-export function name(value: string, field: string): string {
-  return requireVisibleName(boundedText(value, field, MAX_NAME_BYTES), field);
-}
+export const name = ruled(
+  { maxBytes: MAX_NAME_BYTES, format: 'visible_name' },
+  (value: string, field: string): string => requireVisibleName(boundedText(value, field, MAX_NAME_BYTES), field),
+);
 
 /** A name that must be there. */
-export function requiredName(value: string, field: string): string {
-  if (value === '') throw missing(field);
-  return name(value, field);
-}
+export const requiredName = nonEmpty(name);
 
 /** A project id that must be there. */
-export function requiredProjectId(value: string, field: string): string {
-  if (value === '') throw missing(field);
-  return projectId(value, field);
-}
+export const requiredProjectId = nonEmpty(projectId);
 
 /** A project for which something is made, as people see it (`requireVisibleName`). */
-export function chosenProjectId(value: string, field: string): string {
-  return requireVisibleName(requiredProjectId(value, field), field);
-}
+export const chosenProjectId = ruled(
+  { ...rulesOf(requiredProjectId), format: 'visible_name' },
+  (value: string, field: string): string => requireVisibleName(requiredProjectId(value, field), field),
+);
 
-export function uuid(value: string, field: string): string {
+export const uuid = ruled({ required: true, format: 'uuid' }, (value: string, field: string): string => {
   if (isUuid(value)) return value;
   if (value === '') throw missing(field);
   return requireUuid(value, field);
-}
+});
 
 /** A uuid that a client has chosen for an instance: Berth's own derived ones are none that RFC 9562 defines. */
-export function chosenUuid(value: string, field: string): string {
+export const chosenUuid = ruled({ required: true, format: 'client_uuid' }, (value: string, field: string): string => {
   const valid = uuid(value, field);
   if (isDefinedUuid(valid)) return valid;
   const message = `${field} must be a UUID of RFC 9562 (versions 1 to 8), not '${value}': choose another`;
   throw invalidArgument('reserved_uuid', message, field);
-}
+});
 
 /** A uuid, or '' for none. */
-export function uuidOrEmpty(value: string, field: string): string {
-  return value === '' ? '' : uuid(value, field);
-}
+export const uuidOrEmpty = ruled({ format: 'uuid' }, (value: string, field: string): string =>
+  value === '' ? '' : uuid(value, field),
+);
 
-export function hostName(value: string, field: string): string {
+export const hostName = ruled({ required: true, format: 'host_name' }, (value: string, field: string): string => {
   if (isHostName(value)) return value;
   if (value === '') throw missing(field);
   throw invalidArgument('malformed_host', `${field} must be a host name, not '${shown(value)}'`, field);
-}
+});
 
 /** A host name, or '' for none. */
-export function hostNameOrEmpty(value: string, field: string): string {
-  return value === '' ? '' : hostName(value, field);
-}
+export const hostNameOrEmpty = ruled({ format: 'host_name' }, (value: string, field: string): string =>
+  value === '' ? '' : hostName(value, field),
+);
 
 /** A host whose agent has an order queue. */
-export function requiredServiceHost(value: string, field: string): string {
-  if (value.length > MAX_SERVICE_HOST_BYTES) throw tooLong(field, MAX_SERVICE_HOST_BYTES);
-  return hostName(value, field);
-}
+export const requiredServiceHost = ruled(
+  { required: true, maxBytes: MAX_SERVICE_HOST_BYTES, format: 'host_name' },
+  (value: string, field: string): string => {
+    if (value.length > MAX_SERVICE_HOST_BYTES) throw tooLong(field, MAX_SERVICE_HOST_BYTES);
+    return hostName(value, field);
+  },
+);
 
 /** The service host that carries a host; an ordinary host, which names none, is its own. */
-export function orHost(value: string, field: string, { host }: { readonly host: string }): string {
-  return value === '' ? host : hostName(value, field);
-}
+export const orHost = ruled(
+  { format: 'host_name' },
+  (value: string, field: string, { host }: { readonly host: string }): string =>
+    value === '' ? host : hostName(value, field),
+);
 
-/** A count, a time or a revision: a whole number from 0 that a double holds exactly. */
-export function whole(value: number, field: string): number {
+/** A count, a time or a revision: a whole number from 0 that a double holds exactly, as the schema says of all of them. */
+export const whole = ruled({}, (value: number, field: string): number => {
   if (value >= 0 && Number.isSafeInteger(value)) return value;
   throw invalidArgument('bad_number', `${field} must be a whole number from 0 to 2^53 - 1, not ${value}`, field);
-}
+});
 
 /** A number that must be there. */
-export function requiredNumber(value: number, field: string): number {
+export const requiredNumber = ruled({ required: true }, (value: number, field: string): number => {
   if (value === 0) throw missing(field);
   return value;
-}
+});
 
 /** A count or a time that must be there. */
-export function requiredWhole(value: number, field: string): number {
-  return whole(requiredNumber(value, field), field);
-}
+export const requiredWhole = ruled({ required: true }, (value: number, field: string): number =>
+  whole(requiredNumber(value, field), field),
+);
 
 /** Traits: names of good form. */
-export function traits(values: readonly string[], field: string): readonly string[] {
-  return names(values, field, isClassOrTraitName, 'upper case letters, digits and underscores');
-}
+export const traits = ruled(
+  { maxItems: MAX_NAMES, items: { required: true, format: 'class_or_trait' } },
+  (values: readonly string[], field: string): readonly string[] =>
+    names(values, field, isClassOrTraitName, 'upper case letters, digits and underscores'),
+);
 
 /** Uuids of aggregates, instances or providers. */
 export const uuids = uuidsUpTo(MAX_NAMES);
 
 export function uuidsUpTo(max: number) {
-  return (values: readonly string[], field: string): readonly string[] => {
+  const rules = { maxItems: max, items: rulesOf(uuid) ?? {} };
+  return ruled(rules, (values: readonly string[], field: string): readonly string[] => {
     if (values.length > max) throw tooMany(field, max);
     return values.every(isUuid) ? values : values.map((value, index) => uuid(value, `${field}[${index}]`));
-  };
+  });
 }
 
-export function hostNames(values: readonly string[], field: string): readonly string[] {
-  return names(values, field, isHostName, 'a host name');
-}
+export const hostNames = ruled(
+  { maxItems: MAX_NAMES, items: { required: true, format: 'host_name' } },
+  (values: readonly string[], field: string): readonly string[] => names(values, field, isHostName, 'a host name'),
+);
 
 /** Amounts by resource class, each from 1 to MAX_AMOUNT. */
-export function amounts(values: Readonly<Record<string, number>>, field: string): Resources {
+export const amounts = ruled(
+  {
+    maxPairs: MAX_RESOURCE_CLASSES,
+    keys: { required: true, format: 'class_or_trait' },
+    values: { gte: 1, lte: MAX_AMOUNT },
+  },
+  checkAmounts,
+);
+
+function checkAmounts(values: Readonly<Record<string, number>>, field: string): Resources {
   let count = 0;
   for (const resourceClass in values) {
     if (++count > MAX_RESOURCE_CLASSES) throw tooMany(field, MAX_RESOURCE_CLASSES);
@@ -171,6 +190,14 @@ export function amounts(values: Readonly<Record<string, number>>, field: string)
     }
   }
   return values;
+}
+
+/** What a check takes, but for ''. */
+function nonEmpty(check: CheckOf<string>): CheckOf<string> {
+  return ruled({ required: true, ...rulesOf(check) }, (value: string, field: string): string => {
+    if (value === '') throw missing(field);
+    return check(value, field);
+  });
 }
 
 export function missing(field: string): BerthError {

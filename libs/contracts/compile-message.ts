@@ -21,7 +21,7 @@ export function compileFromWire<W, T>(
   const checks = table.map(([, field]) => (typeof field === 'function' ? field : field.fromWire));
   const literal = (pathOf: (name: string) => string) => {
     const entries = table.map(([name, field], n) => {
-      const value = field === asItIs ? `wire.${name}` : `f${n}(wire.${name}, ${pathOf(snakeCase(name))}, wire)`;
+      const value = checks[n] === asItIs ? `wire.${name}` : `f${n}(wire.${name}, ${pathOf(snakeCase(name))}, wire)`;
       return `${plainName(name, field)}: ${value}`;
     });
     return `{ ${entries.join(', ')} }`;

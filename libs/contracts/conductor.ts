@@ -3,9 +3,10 @@ import { invalidArgument } from '../domain/errors';
 import { admission } from './admission';
 import { chosenUuid, name, projectId, tooMany, uuid, uuidsUpTo, whole } from './checks';
 import { errorCodec } from './error';
+import { ruled, rulesOf } from './field-rules';
 import { count, encodedSpec, list, omittable, optional } from './fields';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES, MAX_SPEC_BYTES_PER_REQUEST } from './limits';
-import { type AskedKinds, countOfAll, furtherMembers, type Kind, kindsOf } from './member-kinds';
+import { type AskedKinds, countOfAll, furtherMembers, instanceCount, type Kind, kindsOf } from './member-kinds';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, ofServices, ofTenants } from './message-rules';
 import { cutField } from './opaque-field';
@@ -16,13 +17,21 @@ const wire = berth.conductor.v1;
 const REQUEST_ID_FIELD = 1;
 const NO_BYTES = new Uint8Array();
 
+const chosenUuids = ruled(
+  { maxItems: MAX_INSTANCES_PER_REQUEST, items: rulesOf(chosenUuid) ?? {} },
+  (values: readonly string[], path: string): readonly string[] => {
+    if (values.length === 0) return [];
+    return distinctUuids(values, path).map((value, n) => chosenUuid(value, `${path}[${n}]`));
+  },
+);
+
 /** To `build.requests`: build so many instances of this. A thousand destinations, from the top alone. */
 export const buildRequestCodec = message(
   wire.BuildRequest,
   {
     requestId: uuid,
     requestSpec: encodedSpec(2),
-    count: (value: number) => value || 1,
+    count: instanceCount,
     name,
     instanceUuids: chosenUuids,
     /** 0 by a client that does not say it. */
@@ -110,9 +119,4 @@ function checkSpecBytes(bytes: number, wanted: number): void {
     `request_spec has ${Math.ceil(bytes)} bytes, for each of ${wanted} instances; in all there may be ` +
     `${MAX_SPEC_BYTES_PER_REQUEST}: ask for at most ${most} instances at once, or say less of them`;
   throw invalidArgument('too_long', problem, 'request_spec');
-}
-
-function chosenUuids(values: readonly string[], path: string): readonly string[] {
-  if (values.length === 0) return [];
-  return distinctUuids(values, path).map((value, n) => chosenUuid(value, `${path}[${n}]`));
 }

@@ -37,7 +37,7 @@ it.each<[string, string, Device]>([
   ['malformed_name', 'device.taints', aDevice({}, { taints: { 'a/b/c': '1' } })],
   ['too_long', 'device.attributes.model.text', aDevice({ model: 'x'.repeat(129) })],
   ['bad_version', 'device.attributes.driver', aDevice({ driver: 'v1.2' })],
-  ['bad_amount', 'device.capacity.memory', aDevice({}, { capacity: { memory: { amount: -1, step: 1 } } })],
+  ['bad_amount', 'device.capacity.memory.amount', aDevice({}, { capacity: { memory: { amount: -1, step: 1 } } })],
   ['bad_amount', 'device.consumes.CUSTOM_SLICE', aDevice({}, { consumes: { CUSTOM_SLICE: 0 } })],
 ])('a device is refused: %s of %s', (reason, field, one) => {
   expect(refusalOf(() => device.fromWire(device.toWire(one), 'device'))).toEqual([reason, field]);

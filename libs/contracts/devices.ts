@@ -9,8 +9,9 @@ import {
 import { parseVersion } from '../domain/devices/version';
 import { type BerthError, invalidArgument } from '../domain/errors';
 import { amounts, badName, missing, textOf, tooMany } from './checks';
-import type { Conversion } from './field';
-import { anyText, count, enumOf, flag, list, map } from './fields';
+import type { Conversion, Field } from './field';
+import { itemRules, ruled, rulesOf } from './field-rules';
+import { anyText, count, enumOf, flag, list, map, orEmpty, requiredList } from './fields';
 import {
   MAX_ATTRIBUTE_BYTES,
   MAX_DEVICE_ALTERNATIVES,
@@ -23,26 +24,52 @@ import { mapped, message } from './message';
 
 const wire = berth.device.v1;
 
+const qualifiedName = ruled({ required: true, format: 'qualified_name' }, (value: string, path: string): string => {
+  if (value === '') throw missing(path);
+  if (!isQualifiedName(value)) throw badName(path, value, 'a name, or domain/name');
+  return value;
+});
+
 /** A map by qualified names, of at most so many entries. */
-function named<T, W>(of: Conversion<T, W>, max: number) {
+function named<T, W>(
+  of: Field<T, W>,
+  max: number,
+): Conversion<Readonly<Record<string, T>>, Readonly<Record<string, W>> | null | undefined> {
   const { fromWire, toWire } = map(of);
-  return {
-    fromWire(values: Readonly<Record<string, W>> | null | undefined, path: string, whole: unknown) {
-      const keys = Object.keys(values ?? {});
-      if (keys.length > max) throw tooMany(path, max);
-      const bad = keys.find((key) => !isQualifiedName(key));
-      if (bad !== undefined) throw badName(path, bad, 'a name, or domain/name');
-      return fromWire(values, path, whole);
+  return ruled(
+    { maxPairs: max, keys: rulesOf(qualifiedName) ?? {}, values: itemRules(of) },
+    {
+      fromWire(values: Readonly<Record<string, W>> | null | undefined, path: string, whole: unknown) {
+        const keys = Object.keys(values ?? {});
+        if (keys.length > max) throw tooMany(path, max);
+        const bad = keys.find((key) => !isQualifiedName(key));
+        if (bad !== undefined) throw badName(path, bad, 'a name, or domain/name');
+        return fromWire(values, path, whole);
+      },
+      toWire,
     },
-    toWire,
-  } satisfies Conversion<Readonly<Record<string, T>>, Readonly<Record<string, W>> | null | undefined>;
+  );
+}
+
+const requestName = ruled({ required: true, format: 'device_request_name' }, (value: string, path: string): string => {
+  if (value === '') throw missing(path);
+  if (!isDeviceRequestName(value)) throw badName(path, value, 'up to 32 letters a-z, digits and -');
+  return value;
+});
+
+function amountFrom(least: number) {
+  return ruled({ gte: least }, (value: number, path: string): number => {
+    if (Number.isSafeInteger(value) && value >= least) return value;
+    throw invalidArgument('bad_amount', `${path} must be a whole amount from ${least}`, path);
+  });
 }
 
 const attributeType = enumOf(wire.AttributeType, 'ATTRIBUTE_TYPE');
-const attributeText = textOf(MAX_ATTRIBUTE_BYTES);
+/** The text of an attribute, the value of a taint, or the condition of a toleration. */
+const shortText = textOf(MAX_ATTRIBUTE_BYTES);
 
 const attribute = mapped(
-  message(wire.Attribute, { type: attributeType, text: attributeText, number: count }, { check: checkAttribute }),
+  message(wire.Attribute, { type: attributeType, text: shortText, number: count }, { check: checkAttribute }),
   ({ type, text, number }): DeviceAttribute => {
     switch (type) {
       case 'bool':
@@ -72,18 +99,10 @@ function checkAttribute(
 }
 
 const capacity = mapped(
-  message(wire.Capacity, { amount: count, step: count }, { check: checkCapacity }),
+  message(wire.Capacity, { amount: amountFrom(0), step: amountFrom(0) }),
   ({ amount, step }): DeviceCapacity => ({ amount, step: step === 0 ? 1 : step }),
   ({ amount, step }) => ({ amount, step }),
 );
-
-function checkCapacity({ amount, step }: DeviceCapacity, path: string): void {
-  if (Number.isSafeInteger(amount) && amount >= 0 && Number.isSafeInteger(step) && step >= 0) return;
-  throw invalidArgument('bad_amount', `${path} must be whole amounts from 0`, path);
-}
-
-/** The value of a taint, or the condition of a toleration. */
-const taintText: Conversion<string, string> = { fromWire: textOf(MAX_ATTRIBUTE_BYTES), toWire: (value) => value };
 
 /** A device as its agent reports it; what follows from several fields is for the scheduler to check. */
 export const device = mapped(
@@ -91,29 +110,21 @@ export const device = mapped(
     attributes: named(attribute, MAX_DEVICE_ATTRIBUTES),
     capacity: named(capacity, MAX_DEVICE_ATTRIBUTES / 2),
     consumers: count,
-    taints: named(taintText, MAX_DEVICE_ATTRIBUTES / 2),
+    taints: named(shortText, MAX_DEVICE_ATTRIBUTES / 2),
     consumes: amounts,
   }),
   (one): Device => ({ ...one, consumers: Math.max(1, one.consumers) }),
   (one) => one,
 );
 
-const capacityAmount: Conversion<number, number> = {
-  fromWire(value, path) {
-    if (Number.isSafeInteger(value) && value >= 1) return value;
-    throw invalidArgument('bad_amount', `${path} must be a whole amount from 1`, path);
-  },
-  toWire: (value) => value,
-};
-
 const alternative = mapped(
   message(wire.DeviceAlternative, {
-    name: (value: string, path: string) => (value === '' ? '' : requestName(value, path)),
+    name: orEmpty(requestName),
     count,
     all: flag,
     selectors: list(textOf(MAX_SELECTOR_BYTES), MAX_DEVICE_ALTERNATIVES),
-    tolerations: named(taintText, MAX_DEVICE_ATTRIBUTES),
-    capacity: named(capacityAmount, MAX_DEVICE_ATTRIBUTES / 2),
+    tolerations: named(shortText, MAX_DEVICE_ATTRIBUTES),
+    capacity: named(amountFrom(1), MAX_DEVICE_ATTRIBUTES / 2),
   }),
   ({ all, count: said, ...rest }): DeviceAlternative => ({ ...rest, count: all ? 'all' : Math.max(1, said) }),
   ({ count: wanted, ...rest }) => ({ ...rest, all: wanted === 'all', count: wanted === 'all' ? 0 : wanted }),
@@ -121,18 +132,11 @@ const alternative = mapped(
 
 const request = message(
   wire.DeviceRequest,
-  { name: requestName, firstAvailable: list(alternative, MAX_DEVICE_ALTERNATIVES) },
+  { name: requestName, firstAvailable: requiredList(alternative, MAX_DEVICE_ALTERNATIVES) },
   { check: checkRequest },
 );
 
-function requestName(value: string, path: string): string {
-  if (value === '') throw missing(path);
-  if (!isDeviceRequestName(value)) throw badName(path, value, 'up to 32 letters a-z, digits and -');
-  return value;
-}
-
 function checkRequest({ firstAvailable }: DeviceRequest, path: string): void {
-  if (firstAvailable.length === 0) throw missing(`${path}.first_available`);
   const names = firstAvailable.map(({ name }) => name);
   const twice = names.findIndex((name, n) => names.indexOf(name) !== n);
   if (twice >= 0) throw duplicate(`${path}.first_available[${twice}].name`, names[twice] ?? '');
@@ -141,15 +145,9 @@ function checkRequest({ firstAvailable }: DeviceRequest, path: string): void {
 export const deviceRequests = list(request, MAX_DEVICE_REQUESTS);
 
 export const deviceConstraints = list(
-  message(wire.DeviceConstraint, { requests: list(anyText, MAX_DEVICE_REQUESTS), matchAttribute: attributeName }),
+  message(wire.DeviceConstraint, { requests: list(anyText, MAX_DEVICE_REQUESTS), matchAttribute: qualifiedName }),
   MAX_DEVICE_REQUESTS,
 );
-
-function attributeName(value: string, path: string): string {
-  if (value === '') throw missing(path);
-  if (!isQualifiedName(value)) throw badName(path, value, 'a name, or domain/name');
-  return value;
-}
 
 /**
  * Checks requests of devices against each other.

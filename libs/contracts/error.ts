@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
 import { BerthError } from '../domain/errors';
+import { NO_RULES, ruled } from './field-rules';
 import { anyText, enumOf, unchecked } from './fields';
 import { mapped, message } from './message';
 
@@ -10,7 +11,7 @@ import { mapped, message } from './message';
 export const errorCodec = mapped(
   message(berth.common.v1.Error, {
     code: enumOf(berth.common.v1.Code, 'CODE', 'internal'),
-    reason: (value: string) => value || 'unspecified',
+    reason: ruled(NO_RULES, (value: string) => value || 'unspecified'),
     message: anyText,
     details: unchecked<Readonly<Record<string, string>>>(),
   }),

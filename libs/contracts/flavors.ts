@@ -1,12 +1,22 @@
 import { berth } from '#generated/berth';
 import { isFlavorName } from '../domain/names';
 import { amounts, badName, keyWord, missing, name, text, whole } from './checks';
+import { ruled } from './field-rules';
 import { list, map, oneOf, orEmpty, present } from './fields';
-import { MAX_NAMES, MAX_PAGE } from './limits';
+import { MAX_NAMES, MAX_PAGE, MAX_PROJECT_ID_BYTES } from './limits';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, MANY, ofServices, ofTenants } from './message-rules';
 
 const wire = berth.flavor.v1;
+
+const flavorName = ruled(
+  { required: true, maxBytes: MAX_PROJECT_ID_BYTES, inRoutingKey: true, format: 'flavor_name' },
+  (value: string, path: string): string => {
+    if (value === '') throw missing(path);
+    if (isFlavorName(value)) return keyWord(value, path);
+    throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
+  },
+);
 
 const content = { description: text, resources: amounts, extraSpecs: map(text) };
 
@@ -66,9 +76,3 @@ export const flavorEventCodec = message(
   { rule: ofServices(MANY) },
 );
 export type FlavorEvent = PlainOf<typeof flavorEventCodec>;
-
-function flavorName(value: string, path: string): string {
-  if (value === '') throw missing(path);
-  if (isFlavorName(value)) return keyWord(value, path);
-  throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
-}

@@ -1,6 +1,7 @@
 import { berth } from '#generated/berth';
 import { isFlavorName as isGroupName } from '../domain/names';
 import { badName, chosenProjectId, missing, projectId, requiredProjectId, uuids, whole } from './checks';
+import { ruled } from './field-rules';
 import { count, list, orEmpty, pageLimit } from './fields';
 import { MAX_PAGE } from './limits';
 import { message, type PlainOf } from './message';
@@ -9,6 +10,12 @@ import { metadata } from './metadata';
 import { checkGroupRules, groupRules } from './placement';
 
 const wire = berth.group.v1;
+
+const groupName = ruled({ required: true, format: 'flavor_name' }, (value: string, path: string): string => {
+  if (value === '') throw missing(path);
+  if (isGroupName(value)) return value;
+  throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
+});
 
 const group = message(
   wire.Group,
@@ -69,9 +76,3 @@ export const deleteGroupMethod = {
   ),
   response: message(wire.DeleteGroupResponse, { group }),
 };
-
-function groupName(value: string, path: string): string {
-  if (value === '') throw missing(path);
-  if (isGroupName(value)) return value;
-  throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
-}

@@ -4,6 +4,7 @@ import { GUARANTEE_POLICIES, type Guarantee, MAX_GUARANTEES, MAX_LOST_AT_ONCE } 
 import { isFlavorName as isGuaranteeName } from '../domain/names';
 import { priority } from './admission';
 import { amounts, badName, hostNameOrEmpty, missing, name, requiredName, uuidOrEmpty, whole } from './checks';
+import { ruled } from './field-rules';
 import { count, flag, list, oneOf, optional, orEmpty, required } from './fields';
 import { message, type PlainOf } from './message';
 import { FEW, MANY, ofServices } from './message-rules';
@@ -13,6 +14,17 @@ const wire = berth.guarantee.v1;
 
 /** Broken losses that a status names. */
 export const MAX_BROKEN_SHOWN = 100;
+
+const guaranteeName = ruled({ required: true, format: 'flavor_name' }, (value: string, path: string): string => {
+  if (value === '') throw missing(path);
+  if (isGuaranteeName(value)) return value;
+  throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
+});
+
+const lostAtOnce = ruled({ gte: 1, lte: MAX_LOST_AT_ONCE }, (value: number, path: string): number => {
+  if (Number.isInteger(value) && value >= 1 && value <= MAX_LOST_AT_ONCE) return value;
+  throw invalidArgument('bad_number', `${path} must be from 1 to ${MAX_LOST_AT_ONCE}, not ${value}`, path);
+});
 
 const guarantee = message(wire.Guarantee, {
   name: guaranteeName,
@@ -83,14 +95,3 @@ export const deleteGuaranteeMethod = {
 };
 
 export type GuaranteeTerms = Omit<Guarantee, 'updatedAtMs'>;
-
-function guaranteeName(value: string, path: string): string {
-  if (value === '') throw missing(path);
-  if (isGuaranteeName(value)) return value;
-  throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
-}
-
-function lostAtOnce(value: number, path: string): number {
-  if (Number.isInteger(value) && value >= 1 && value <= MAX_LOST_AT_ONCE) return value;
-  throw invalidArgument('bad_number', `${path} must be from 1 to ${MAX_LOST_AT_ONCE}, not ${value}`, path);
-}

@@ -3,23 +3,30 @@ import { invalidArgument } from '../domain/errors';
 import { missing, name, uuidsUpTo } from './checks';
 import type { EncodedRequestSpec } from './codec';
 import type { Conversion } from './field';
+import { ruled, SET } from './field-rules';
 import { count, list, omittable, optional } from './fields';
 import { MAX_FURTHER_KINDS, MAX_INSTANCES_PER_REQUEST } from './limits';
 import { message, type PlainOf } from './message';
 import { requestSpec, requestSpecCodec } from './request-spec';
 
 /** A checked spec inside a message that is not its own, encoded anew: equal specs have equal bytes. */
-const innerSpec: Conversion<EncodedRequestSpec, berth.scheduler.v1.IRequestSpec | null | undefined> = {
-  fromWire(value, path) {
+const innerSpec: Conversion<EncodedRequestSpec, berth.scheduler.v1.IRequestSpec | null | undefined> = ruled(SET, {
+  fromWire(value: berth.scheduler.v1.IRequestSpec | null | undefined, path: string) {
     if (value === null || value === undefined) throw missing(path);
     return requestSpecCodec.encode(requestSpec.fromWire(value, path));
   },
-  toWire: (encoded) => requestSpec.toWire(requestSpecCodec.decode(encoded)),
-};
+  toWire: (encoded: EncodedRequestSpec) => requestSpec.toWire(requestSpecCodec.decode(encoded)),
+});
+
+/** Instances of one kind; 0 stands for 1. */
+export const instanceCount = ruled({ lte: MAX_INSTANCES_PER_REQUEST }, (value: number, path: string): number => {
+  if (value <= MAX_INSTANCES_PER_REQUEST) return value || 1;
+  throw invalidArgument('too_many', `${path} may be at most ${MAX_INSTANCES_PER_REQUEST}`, path);
+});
 
 const gangMembers = message(berth.conductor.v1.GangMembers, {
   requestSpec: innerSpec,
-  count: (value: number) => value || 1,
+  count: instanceCount,
   name: omittable(name),
   minCount: omittable(count),
 });

@@ -17,7 +17,8 @@ function schema(): readonly Type[] {
   const folder = join(__dirname, '../../proto');
   const root = new Root();
   for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (path.endsWith('.proto')) parse(readFileSync(join(folder, path), 'utf8'), root, { keepCase: true });
+    if (/^berth.*\.proto$/.test(path) && !path.includes('/options/'))
+      parse(readFileSync(join(folder, path), 'utf8'), root, { keepCase: true });
   }
   const typesIn = (space: NamespaceBase): Type[] =>
     space.nestedArray.flatMap((one) => [

@@ -6,6 +6,7 @@ import { missing } from './checks';
 import type { Codec } from './codec';
 import { compileFromWire, compileToWire } from './compile-message';
 import { asItIs, type Conversion, type MayBeLeftOut, type Renamed, type StaysEncoded } from './field';
+import { ruled, rulesOf, SET } from './field-rules';
 import { type MessageRule, maxPartsOf, ruleMessage } from './message-rules';
 import { appendField, cutField } from './opaque-field';
 
@@ -71,41 +72,47 @@ export function message<P, W, const F extends Table<W>>(
   options: MessageOptions<Plain<F>> = {},
 ): Message<Plain<F>, P> {
   const type = typeOf(wire);
+  TABLES.set(type, [...(TABLES.get(type) ?? []), fields]);
   if (options.rule) ruleMessage(type, options.rule);
   const { check, path } = options;
   const read = compileFromWire<W, Plain<F>>(fields);
   const toWire = (compileToWire(fields) ?? asItIs) as (value: Plain<F>) => P;
   const bytesOf = bytesByClass(wire, fields);
   const parse = parserOf(type, wire, fields);
-  return {
+  return ruled(SET, {
     type,
-    encode: (value) => bytesOf(toWire(value), value),
-    decode(body) {
+    encode: (value: Plain<F>) => bytesOf(toWire(value), value),
+    decode(body: Uint8Array) {
       const found = parse(body);
       const value = path === undefined ? read.top(found) : read.at(found, path);
       check?.(value, path ?? '');
       return value;
     },
-    fromWire(found, at) {
+    fromWire(found: P | null | undefined, at: string) {
       if (found === null || found === undefined) throw missing(at);
       const value = read.at(found as unknown as W, at);
       check?.(value, at);
       return value;
     },
     toWire,
-  };
+  });
 }
 
 /** A message that is something else as plain data than its fields. */
 export function mapped<T, U, P>(one: Message<T, P>, decoded: (value: T) => U, plain: (value: U) => T): Message<U, P> {
-  return {
+  return ruled(rulesOf(one) ?? {}, {
     type: one.type,
-    encode: (value) => one.encode(plain(value)),
-    decode: (body) => decoded(one.decode(body)),
-    fromWire: (found, path) => decoded(one.fromWire(found, path)),
-    toWire: (value) => one.toWire(plain(value)),
-  };
+    encode: (value: U) => one.encode(plain(value)),
+    decode: (body: Uint8Array) => decoded(one.decode(body)),
+    fromWire: (found: P | null | undefined, path: string) => decoded(one.fromWire(found, path)),
+    toWire: (value: U) => one.toWire(plain(value)),
+  });
 }
+
+const TABLES = new Map<string, readonly object[]>();
+
+/** The tables of each message that this process knows, by its full name; a message may be stated for several places. */
+export const MESSAGE_TABLES: ReadonlyMap<string, readonly object[]> = TABLES;
 
 /** Full names of the generated classes, by where they stand. */
 const TYPES = new Map<unknown, string>();

@@ -1,6 +1,7 @@
 import { invalidArgument } from '../domain/errors';
 import { MAX_METADATA_BYTES } from '../domain/grouping/aggregate';
 import { requiredName } from './checks';
+import { ruled, rulesOf } from './field-rules';
 import { map } from './fields';
 
 type Metadata = Readonly<Record<string, string>>;
@@ -11,8 +12,8 @@ const names = map(requiredName);
  *
  * @throws BerthError `invalid_argument / too_long` when all of it is more than MAX_METADATA_BYTES.
  */
-export function metadata(values: Metadata, path: string): Metadata {
+export const metadata = ruled(rulesOf(names) ?? {}, (values: Metadata, path: string): Metadata => {
   const checked = names.fromWire(values, path, undefined);
   if (Buffer.byteLength(JSON.stringify(checked)) <= MAX_METADATA_BYTES) return checked;
   throw invalidArgument('too_long', `${path} may have at most ${MAX_METADATA_BYTES} bytes`, path);
-}
+});

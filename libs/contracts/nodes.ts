@@ -14,6 +14,7 @@ import {
   uuidOrEmpty,
   whole,
 } from './checks';
+import { ruled } from './field-rules';
 import { enumBy, enumOf, flag, list, oneOf, optional, orUndefined, pageLimit } from './fields';
 import { MAX_HOSTS_PER_AGENT, MAX_NODE_JOURNAL_BYTES, MAX_PAGE } from './limits';
 import { message, type PlainOf } from './message';
@@ -30,6 +31,12 @@ const bootDevice = enumBy({
   Utilities: BootDevice.BOOT_DEVICE_UTILITIES,
 });
 const operation = enumOf(berth.compute.v1.NodeVerb, 'NODE_VERB');
+
+/** Classes are created on first use: a node of a known agent brings one, and so its name is checked here. */
+const nodeClass = ruled({ format: 'node_class' }, (value: string, path: string): string => {
+  if (value === '' || isNodeClass(value)) return value;
+  throw invalidArgument('bad_class', `${path} must be CUSTOM_BAREMETAL_<CLASS>, not '${value.slice(0, 64)}'`, path);
+});
 
 const lastOrder = message(wire.LastOrder, {
   verb: oneOf(operation.words),
@@ -131,9 +138,3 @@ export const healAllocationMethod = {
 };
 export type HealAllocationRequest = PlainOf<typeof healAllocationMethod.request>;
 export type HealAllocationResponse = PlainOf<typeof healAllocationMethod.response>;
-
-/** Classes are created on first use: a node of a known agent brings one, and so its name is checked here. */
-function nodeClass(value: string, path: string): string {
-  if (value === '' || isNodeClass(value)) return value;
-  throw invalidArgument('bad_class', `${path} must be CUSTOM_BAREMETAL_<CLASS>, not '${value.slice(0, 64)}'`, path);
-}

@@ -3,7 +3,8 @@ import { invalidArgument } from '../domain/errors';
 import { type Inventory, inventory, MAX_AMOUNT } from '../domain/inventory';
 import { type GroupRules, MAX_LEVELS, type NamedGroup, type Within } from '../domain/server-group';
 import { missing, requiredName, requiredNumber, whole } from './checks';
-import { count, enumBy, flag, list, optional, orUndefined } from './fields';
+import { NO_RULES, ruled } from './field-rules';
+import { count, enumBy, flag, optional, orUndefined, requiredList } from './fields';
 import { mapped, message } from './message';
 
 const wire = berth.placement.v1;
@@ -25,12 +26,11 @@ const spread = message(wire.GroupSpread, {
 
 const within = message(
   wire.GroupWithin,
-  { levels: list(requiredName, MAX_LEVELS), required: count },
+  { levels: requiredList(requiredName, MAX_LEVELS), required: count },
   { check: checkLevels },
 );
 
 function checkLevels({ levels, required }: Within, path: string): void {
-  if (levels.length === 0) throw missing(`${path}.levels`);
   if (new Set(levels).size < levels.length) {
     throw invalidArgument('duplicate_level', `${path}.levels names the same level twice`, `${path}.levels`);
   }
@@ -42,7 +42,7 @@ function checkLevels({ levels, required }: Within, path: string): void {
 /** The policy of a group, and the domains over which its members spread. */
 export const groupRules = {
   policy,
-  maxPerHost: (value: number, path: string) => whole(value, path) || 1,
+  maxPerHost: ruled(NO_RULES, (value: number, path: string) => whole(value, path) || 1),
   spread: optional(spread),
   within: optional(within),
 };
@@ -76,8 +76,9 @@ export const namedGroup = mapped(
     {
       id: requiredName,
       policy: orUndefined(policy),
-      maxPerHost: (value: number, path: string, group: { readonly policy: number }) =>
+      maxPerHost: ruled(NO_RULES, (value: number, path: string, group: { readonly policy: number }) =>
         group.policy === NO_POLICY ? value : groupRules.maxPerHost(value, path),
+      ),
       spread: groupRules.spread,
       within: groupRules.within,
     },

@@ -1,6 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { hostName, name, requiredName, requiredServiceHost, requiredWhole, whole } from './checks';
+import { ruled } from './field-rules';
 import { list } from './fields';
 import { MAX_NAMES } from './limits';
 import { message, type PlainOf } from './message';
@@ -9,6 +10,11 @@ import { FEW, KIB, ofAgents } from './message-rules';
 const wire = berth.scheduler.v1;
 /** Points of the ring are so many for each 1 of it. */
 const MAX_WEIGHT = 100;
+
+const weight = ruled({ gt: 0, lte: MAX_WEIGHT }, (value: number, path: string): number => {
+  if (value > 0 && value <= MAX_WEIGHT) return value;
+  throw invalidArgument('bad_number', `${path} must be above 0 and at most ${MAX_WEIGHT}, not ${value}`, path);
+});
 
 const aboutMember = { serviceHost: requiredServiceHost, agentRun: requiredName, pool: hostName };
 
@@ -39,8 +45,3 @@ export const leavePoolMethod = {
   response: message(wire.LeavePoolResponse, {}),
 };
 export type LeavePoolRequest = PlainOf<typeof leavePoolMethod.request>;
-
-function weight(value: number, path: string): number {
-  if (value > 0 && value <= MAX_WEIGHT) return value;
-  throw invalidArgument('bad_number', `${path} must be above 0 and at most ${MAX_WEIGHT}, not ${value}`, path);
-}

@@ -3,6 +3,7 @@ import type { PowerState } from '../domain/instance';
 import { claimedAllocations, claimedMappings } from './allocations';
 import { hostName, name, text, uuid, uuidOrEmpty, whole } from './checks';
 import type { Conversion, MayBeLeftOut } from './field';
+import { NO_RULES, ruled } from './field-rules';
 import { bytes, count, enumOf, flag, omittable } from './fields';
 import { MAX_HANDOVER_BYTES } from './limits';
 import { message, type PlainOf } from './message';
@@ -20,17 +21,17 @@ const UNSPECIFIED: number = berth.scheduler.v1.PowerState.POWER_STATE_UNSPECIFIE
 const toWire = (state: PowerState | undefined) => (state === 'shutdown' ? SHUTDOWN : UNSPECIFIED);
 
 /** The way in which an instance starts. */
-export const runningOrShutdown: Conversion<PowerState, number> = {
-  fromWire: (value) => (value === SHUTDOWN ? 'shutdown' : 'running'),
+export const runningOrShutdown: Conversion<PowerState, number> = ruled(NO_RULES, {
+  fromWire: (value: number) => (value === SHUTDOWN ? 'shutdown' : 'running'),
   toWire,
-};
+});
 
 /** The same of what an agent runs; undefined when it is running. */
-export const shutdownIfSaid: Conversion<PowerState | undefined, number> & MayBeLeftOut = {
-  fromWire: (value) => (value === SHUTDOWN ? 'shutdown' : undefined),
+export const shutdownIfSaid: Conversion<PowerState | undefined, number> & MayBeLeftOut = ruled(NO_RULES, {
+  fromWire: (value: number) => (value === SHUTDOWN ? 'shutdown' : undefined),
   toWire,
   mayBeLeftOut: true,
-};
+});
 
 /** The instance and attempt that an order or a report is about, and what of the host it rests on. */
 const aboutPower = {

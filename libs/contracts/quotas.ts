@@ -2,9 +2,10 @@ import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { isClassOrTraitName, requireVisibleName } from '../domain/names';
 import { requireResourceClass } from '../domain/naming/known-names';
-import { PRIORITY_LIMIT, RECLAIM_LIMIT } from '../domain/queueing/admission';
-import { INSTANCES, MAX_LIMIT, UNLIMITED } from '../domain/quotas/quota';
+import { OTHER_LIMITS } from '../domain/queueing/admission';
+import { MAX_LIMIT, UNLIMITED } from '../domain/quotas/quota';
 import { badName, missing, name, projectId, requiredName, tooMany, whole } from './checks';
+import { type FieldRules, ruled, rulesOf } from './field-rules';
 import { anyText, count, flag, list, map, omittable, oneOf, pageLimit, present } from './fields';
 import { MAX_PAGE, MAX_RESOURCE_CLASSES, MAX_USAGE_DAYS, MAX_USAGE_PROJECTS } from './limits';
 import { message, type PlainOf } from './message';
@@ -13,8 +14,10 @@ import { FEW, KIB, MANY, ofServices, ofTenants } from './message-rules';
 const wire = berth.quota.v1;
 type Limits = Readonly<Record<string, number>>;
 
-/** Things that a limit may be on besides resource classes. */
-export const OTHER_LIMITS: readonly string[] = [INSTANCES, PRIORITY_LIMIT, RECLAIM_LIMIT];
+const limitName = ruled({ required: true, format: 'limit_name' }, (value: string, path: string): string => {
+  if (OTHER_LIMITS.includes(value) || isClassOrTraitName(value)) return value;
+  throw badName(path, value, `a resource class, or one of ${OTHER_LIMITS.join(', ')}`);
+});
 
 /** A limit that a decision would exceed. */
 export const quotaExcess = message(wire.QuotaExcess, {
@@ -146,15 +149,20 @@ function checkSubject({ projectId: id, isDefault }: { readonly projectId: string
 /** New limits: only of classes that can exist. Old ones are shown and removed, whatever their class. */
 function newLimits(least: number) {
   const check = limits(least);
-  return (values: Limits, path: string): Limits => {
+  return ruled(rulesOf(check) ?? {}, (values: Limits, path: string): Limits => {
     for (const one in check(values, path)) if (!OTHER_LIMITS.includes(one)) requireResourceClass(one, path);
     return values;
-  };
+  });
 }
 
 /** Limits by resource class, and of `instances`. */
 function limits(least: number) {
-  return (values: Limits, path: string): Limits => {
+  const rules: FieldRules = {
+    maxPairs: MAX_RESOURCE_CLASSES,
+    keys: { required: true, format: 'limit_name' },
+    values: { gte: least, lte: MAX_LIMIT },
+  };
+  return ruled(rules, (values: Limits, path: string): Limits => {
     const names = Object.keys(values);
     if (names.length > MAX_RESOURCE_CLASSES) throw tooMany(path, MAX_RESOURCE_CLASSES);
     for (const [index, one] of names.entries()) limitName(one, `${path}[${index}]`);
@@ -165,10 +173,5 @@ function limits(least: number) {
       throw invalidArgument('bad_amount', problem, `${path}.${one}`);
     }
     return values;
-  };
-}
-
-function limitName(value: string, path: string): string {
-  if (OTHER_LIMITS.includes(value) || isClassOrTraitName(value)) return value;
-  throw badName(path, value, `a resource class, or one of ${OTHER_LIMITS.join(', ')}`);
+  });
 }

@@ -19,6 +19,7 @@ import {
 import type { Codec } from './codec';
 import { checkDevices, deviceConstraints, deviceRequests } from './devices';
 import type { Conversion } from './field';
+import { NO_RULES, ruled, rulesOf } from './field-rules';
 import { enumBy, list, listed, map, orUndefined, renamed } from './fields';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
 import { message } from './message';
@@ -30,10 +31,10 @@ type WireLists = readonly berth.scheduler.v1.IStringList[];
 
 /** The outer list is all of, each inner list any of: none is empty. */
 function lists(check: (values: readonly string[], path: string) => readonly string[]) {
-  const nonEmpty = (values: readonly string[], path: string) => {
+  const nonEmpty = ruled({ required: true, ...rulesOf(check) }, (values: readonly string[], path: string) => {
     if (values.length === 0) throw missing(path);
     return check(values, path);
-  };
+  });
   return list(listed(nonEmpty), MAX_NAMES) as Conversion<readonly (readonly string[])[], WireLists>;
 }
 
@@ -47,10 +48,10 @@ const requestGroup = message(wire.RequestGroup, {
   inTree: orUndefined(uuid),
 });
 
-const groupPolicy: Conversion<RequestSpec['groupPolicy'], boolean> = {
-  fromWire: (isolates) => (isolates ? 'isolate' : 'none'),
-  toWire: (policy) => policy === 'isolate',
-};
+const groupPolicy: Conversion<RequestSpec['groupPolicy'], boolean> = ruled(NO_RULES, {
+  fromWire: (isolates: boolean) => (isolates ? 'isolate' : 'none'),
+  toWire: (policy: RequestSpec['groupPolicy']) => policy === 'isolate',
+});
 
 const flavorVersion = message(wire.FlavorVersion, { name: requiredName, version: whole });
 

@@ -5,6 +5,7 @@ import { alternatesHeld, preemption, priority } from './admission';
 import { hostName, hostNameOrEmpty, missing, name, orHost, requiredName, text, uuid, uuidsUpTo, whole } from './checks';
 import type { Method } from './codec';
 import { diagnosis } from './diagnosis';
+import { ruled, rulesOf } from './field-rules';
 import { bytes, count, encodedSpec, flag, list, omittable, optional, orUndefined } from './fields';
 import { MAX_ALLOCATION_REQUEST_BYTES, MAX_ALTERNATES, MAX_INSTANCES_PER_REQUEST } from './limits';
 import { checkDistinctKinds, furtherKinds } from './member-kinds';
@@ -48,6 +49,26 @@ export type Destination = PlainOf<typeof destination>;
 /** The passing of an instance's claim to a migration. */
 export const move = message(wire.Move, { migrationUuid: uuid, claimToken: whole, sourceHost: hostNameOrEmpty });
 export type Move = PlainOf<typeof move>;
+
+const uuidsOfRequest = uuidsUpTo(MAX_INSTANCES_PER_REQUEST);
+
+/** Instance uuids of one request: at least one, no two the same. */
+export const distinctUuids = ruled(
+  { required: true, ...rulesOf(uuidsOfRequest) },
+  (values: readonly string[], path: string): readonly string[] => {
+    if (values.length === 0) throw missing(path);
+    const checked = uuidsOfRequest(values, path);
+    if (checked.length > 1 && new Set(checked).size < checked.length) {
+      throw invalidArgument('duplicate_uuid', `${path} names the same uuid twice`, path);
+    }
+    return checked;
+  },
+);
+
+const alternateCount = ruled({ lte: MAX_ALTERNATES }, (value: number, path: string): number => {
+  if (value <= MAX_ALTERNATES) return value;
+  throw invalidArgument('too_many', `${path} may be at most ${MAX_ALTERNATES}`, path);
+});
 
 const selectDestinationsRequest = message(
   wire.SelectDestinationsRequest,
@@ -113,20 +134,3 @@ export const selectDestinationsMethod: Method<SelectDestinationsRequest, SelectD
   request: selectDestinationsRequest,
   response: selectDestinationsResponse,
 };
-
-/** Instance uuids of one request: at least one, no two the same. */
-export function distinctUuids(values: readonly string[], path: string): readonly string[] {
-  if (values.length === 0) throw missing(path);
-  const checked = uuidsOfRequest(values, path);
-  if (checked.length > 1 && new Set(checked).size < checked.length) {
-    throw invalidArgument('duplicate_uuid', `${path} names the same uuid twice`, path);
-  }
-  return checked;
-}
-
-const uuidsOfRequest = uuidsUpTo(MAX_INSTANCES_PER_REQUEST);
-
-function alternateCount(value: number, path: string): number {
-  if (value <= MAX_ALTERNATES) return value;
-  throw invalidArgument('too_many', `${path} may be at most ${MAX_ALTERNATES}`, path);
-}

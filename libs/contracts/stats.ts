@@ -1,30 +1,59 @@
 import { berth } from '#generated/berth';
+import { MAX_AMOUNT } from '../domain/inventory';
 import { claimedAllocations } from './allocations';
+import {
+  hostName,
+  name,
+  projectId,
+  requiredName,
+  requiredServiceHost,
+  text,
+  traits,
+  uuid,
+  uuidOrEmpty,
+  uuids,
+} from './checks';
 import { device } from './devices';
-import { anyMap, anyText, count, flag, list, listed, omittable, optional, orUndefined, unchecked } from './fields';
-import { MAX_INSTANCES_PER_HOST, MAX_NESTED_PROVIDERS } from './limits';
+import { asItIs, type Conversion } from './field';
+import { type FieldRules, ruled, rulesOf, unrequired } from './field-rules';
+import { anyMap, checkedLater, count, flag, list, listed, omittable, optional, orUndefined } from './fields';
+import { MAX_INSTANCES_PER_HOST, MAX_NAMES, MAX_NESTED_PROVIDERS, MAX_RESOURCE_CLASSES } from './limits';
 import { message, type PlainOf } from './message';
 import { MOST, ofAgents, WHOLE } from './message-rules';
 import { inventoryFromWire } from './placement';
 import { shutdownIfSaid } from './power';
+import { sealedRequest } from './selection';
 
 const wire = berth.scheduler.v1;
-type Texts = readonly string[];
 type Amounts = Readonly<Record<string, number>>;
+
+/** Amounts that may be 0; the scheduler looks at each. */
+const reportedAmounts: Conversion<Amounts, Amounts> = ruled(
+  {
+    maxPairs: MAX_RESOURCE_CLASSES,
+    keys: { required: true, format: 'class_or_trait' },
+    values: { gte: 0, lte: MAX_AMOUNT },
+  },
+  { fromWire: asItIs<Amounts> },
+);
+const nestedName: Conversion<string, string> = ruled(
+  { required: true, format: 'nested_provider_name' },
+  { fromWire: asItIs<string> },
+);
 
 /** An agent's word on an instance. Only the shape is checked here. */
 export const runningFields = {
-  instanceUuid: anyText,
-  projectId: anyText,
-  userId: anyText,
-  resources: unchecked<Amounts>(),
-  name: anyText,
-  groupId: anyText,
-  requestId: anyText,
+  instanceUuid: checkedLater(uuid),
+  projectId: checkedLater(projectId),
+  userId: checkedLater(name),
+  resources: reportedAmounts,
+  name: checkedLater(name),
+  groupId: checkedLater(name),
+  requestId: checkedLater(uuidOrEmpty),
   running: flag,
   attempt: count,
   claimToken: count,
-  allocationRequest: unchecked<Uint8Array>(),
+  allocationRequest: checkedLater(sealedRequest),
   /** By provider; empty on a host without nested providers, where `resources` says all. */
   allocations: omittable(claimedAllocations),
   /** Running when not given. */
@@ -37,21 +66,30 @@ export const runningFields = {
 const runningInstance = message(wire.RunningInstance, runningFields);
 export type RunningInstance = PlainOf<typeof runningInstance>;
 
-const inventories = anyMap({ fromWire: inventoryFromWire });
+const inventories = ruled(
+  { maxPairs: MAX_RESOURCE_CLASSES, keys: { required: true, format: 'class_or_trait' } },
+  anyMap({ fromWire: inventoryFromWire }),
+);
 
 /** A provider below a host's root; `parent` is the name of another, '' for the root. */
 const nestedProvider = message(wire.NestedProvider, {
-  name: anyText,
-  parent: anyText,
+  name: nestedName,
+  parent: ruled(unrequired(nestedName), { fromWire: asItIs<string> }),
   inventories,
-  traits: unchecked<Texts>(),
-  externalUsage: unchecked<Amounts>(),
+  traits: checkedLater(traits),
+  externalUsage: reportedAmounts,
   device: optional(device),
 });
 export type NestedProvider = PlainOf<typeof nestedProvider>;
 
+const capabilityRules: FieldRules = {
+  maxPairs: MAX_NAMES,
+  keys: rulesOf(requiredName) ?? {},
+  values: { maxItems: MAX_NAMES, items: rulesOf(requiredName) ?? {} },
+};
+
 /** The disabling of a host by an operator, with its reason. */
-const hostDisabled = message(wire.HostDisabled, { reason: anyText });
+const hostDisabled = message(wire.HostDisabled, { reason: checkedLater(text) });
 export type HostDisabled = PlainOf<typeof hostDisabled>;
 
 /**
@@ -62,20 +100,23 @@ export const updateResourceStatsMethod = {
   request: message(
     wire.UpdateResourceStatsRequest,
     {
-      host: anyText,
-      agentRun: anyText,
+      host: checkedLater(hostName),
+      agentRun: checkedLater(requiredName),
       sequence: count,
-      providerUuid: anyText,
-      cell: anyText,
+      providerUuid: checkedLater(uuid),
+      cell: checkedLater(requiredName),
       inventories,
-      traits: unchecked<Texts>(),
-      capabilities: anyMap(listed((values) => values)),
-      externalUsage: unchecked<Amounts>(),
+      traits: checkedLater(traits),
+      capabilities: ruled(capabilityRules, anyMap(listed((values) => values))),
+      externalUsage: reportedAmounts,
       externalInstances: count,
       ioOps: count,
       instances: list(runningInstance, MAX_INSTANCES_PER_HOST),
-      aggregates: orUndefined(listed((values) => values)),
-      serviceHost: (value: string, _path: string, { host }: { readonly host: string }) => value || host,
+      aggregates: ruled(rulesOf(uuids) ?? {}, orUndefined(listed((values) => values))),
+      serviceHost: ruled(
+        unrequired(requiredServiceHost),
+        (value: string, _path: string, of: { readonly host: string }) => value || of.host,
+      ),
       epoch: count,
       position: count,
       /** When the last answer was given, by the store's clock; 0 for none. */

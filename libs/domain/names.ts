@@ -1,9 +1,23 @@
 import { invalidArgument } from './errors';
 
+/*
+ * Patterns of names, as the wire's schema and JSON schemas state them: each means the same to RE2, ECMAScript and Python.
+ */
+/** A UUID as it may be sent: in either case. Berth keeps it in lower case (`requireUuid`). */
+export const UUID_PATTERN = '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$';
+/** A UUID that RFC 9562 defines, by its version and variant (`isDefinedUuid`). */
+export const CLIENT_UUID_PATTERN =
+  '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[1-8][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$';
+export const CLASS_OR_TRAIT_PATTERN = '^[A-Z0-9_]{1,255}$';
+export const FLAVOR_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$';
+export const HOST_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$';
+/** Of a provider below a host's root, which is called `<host>:<name>`. */
+export const NESTED_PROVIDER_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$';
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const CLASS_OR_TRAIT = /^[A-Z0-9_]{1,255}$/;
-const FLAVOR = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-const HOST = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/;
+const CLASS_OR_TRAIT = new RegExp(CLASS_OR_TRAIT_PATTERN);
+const FLAVOR = new RegExp(FLAVOR_NAME_PATTERN);
+const HOST = new RegExp(HOST_NAME_PATTERN);
 
 export function isUuid(text: string): boolean {
   return UUID.test(text);
@@ -62,9 +76,9 @@ export function requireVisibleName(text: string, field: string): string {
   throw invalidArgument('malformed_name', message, field);
 }
 
-const SEEN = '[^\\s\\u0000-\\u001f\\u007f-\\u009f]';
-const SPACED = '[^\\u0000-\\u001f\\u007f-\\u009f]';
-/** The rule of `requireVisibleName` for a name of at least one character, as a pattern of JSON schemas. */
+const SEEN = '[^\\s\\x00-\\x1f\\x7f-\\x9f]';
+const SPACED = '[^\\x00-\\x1f\\x7f-\\x9f]';
+/** The rule of `requireVisibleName` for a name of at least one character. */
 export const VISIBLE_NAME_PATTERN = `^${SEEN}(${SPACED}*${SEEN})?$`;
 const VISIBLE_NAME = new RegExp(VISIBLE_NAME_PATTERN);
 

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse, Root, type Service } from 'protobufjs';
+import type { Service } from 'protobufjs';
 import { stringify } from 'yaml';
 import { queueArguments } from '#libs/bus/queue-arguments';
 import { BUILD_REQUESTS, EVENTS_EXCHANGE, type QueueSpec, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
+import { readSchemas } from '../schema/files';
 
 /** Messages for `build.requests`, and the messages of each event, by full name. */
 const REQUESTS = ['berth.conductor.v1.BuildRequest', 'berth.conductor.v1.TerminateInstance'];
@@ -26,7 +27,7 @@ interface Call {
 
 /** The public part of the wire contract as an AsyncAPI 3.0 document: clients' messages, calls and events. */
 export function asyncApi(root: string): string {
-  const calls = callsOf(join(root, 'proto')).filter(({ queue }) => queue.startsWith('rpc.'));
+  const calls = callsOf(root).filter(({ queue }) => queue.startsWith('rpc.'));
   const names = [
     ...REQUESTS,
     ...Object.values(EVENTS),
@@ -75,13 +76,9 @@ export function asyncApi(root: string): string {
 }
 
 /** Calls of all services; the comment of a service names their queue. */
-export function callsOf(folder: string): Call[] {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.proto'));
-  return files.sort().flatMap((path) => {
-    const options = { keepCase: true, alternateCommentMode: true };
-    const { package: name = '', root } = parse(readFileSync(join(folder, path), 'utf8'), new Root(), options);
-    const found = root.lookup(name) as { readonly nestedArray?: readonly object[] } | null;
-    const services = (found?.nestedArray ?? []).filter((one): one is Service => 'methodsArray' in one);
+export function callsOf(root: string): Call[] {
+  return readSchemas(root).flatMap(({ package: name, objects }) => {
+    const services = objects.filter((one): one is Service => 'methodsArray' in one);
     return services.flatMap((service) => {
       const [, queue = ''] = /to the queue ([a-z.]*[a-z])/.exec(service.comment ?? '') ?? [];
       const [, other = '', listed = ''] = /go to the queue (\w+): ([^.]*)/.exec(service.comment ?? '') ?? [];

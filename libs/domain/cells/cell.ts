@@ -13,7 +13,8 @@ export const TOP = 'top';
  * A valid cell name. No dots, so that no cell's names are a prefix of another's; short enough for the names of its
  * users' private queues to fit into AMQP's 255 bytes.
  */
-export const CELL_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+export const CELL_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$';
+export const CELL_NAME = new RegExp(CELL_NAME_PATTERN);
 
 /**
  * @throws BerthError `invalid_argument / top_has_no_hosts` when a process that needs hosts is configured for the top.

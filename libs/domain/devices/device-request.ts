@@ -49,5 +49,9 @@ export function isDeviceSuffix(suffix: string): boolean {
 
 /** The name of a request or an alternative. */
 export function isDeviceRequestName(text: string): boolean {
-  return /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/.test(text);
+  return REQUEST_NAME.test(text);
 }
+
+/** The rule of `isDeviceRequestName`. */
+export const DEVICE_REQUEST_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$';
+const REQUEST_NAME = new RegExp(DEVICE_REQUEST_NAME_PATTERN);

@@ -61,8 +61,9 @@ export function stepsOf({ step }: DeviceCapacity, amount: number): number {
 
 /** `model`, or with a domain in front `gpu.example.com/model`: the names of attributes, capacities and taints. */
 export function isQualifiedName(text: string): boolean {
-  return text.length <= MAX_NAME && QUALIFIED_NAME.test(text);
+  return QUALIFIED_NAME.test(text);
 }
 
-const MAX_NAME = 96;
-const QUALIFIED_NAME = /^(?:[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?\/)?[A-Za-z_][A-Za-z0-9_-]{0,31}$/;
+/** The rule of `isQualifiedName`: at most 96 characters. */
+export const QUALIFIED_NAME_PATTERN = '^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?/)?[A-Za-z_][A-Za-z0-9_-]{0,31}$';
+const QUALIFIED_NAME = new RegExp(QUALIFIED_NAME_PATTERN);

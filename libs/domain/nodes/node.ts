@@ -62,7 +62,8 @@ export interface NodeRecord {
   readonly systemLink: string;
 }
 
-const CLASS = /^CUSTOM_BAREMETAL_[A-Z0-9_]{1,200}$/;
+export const NODE_CLASS_PATTERN = '^CUSTOM_BAREMETAL_[A-Z0-9_]{1,200}$';
+const CLASS = new RegExp(NODE_CLASS_PATTERN);
 
 /** True for a class that a node may have: a custom one whose name marks it as bare metal. */
 export function isNodeClass(name: string): boolean {

@@ -1,3 +1,4 @@
+import { INSTANCES } from '../quotas/quota';
 import type { AlternatesHeld } from './place-lease';
 
 /** The rules of a request for waiting, preemption and lifetime. */
@@ -42,6 +43,8 @@ export const PRIORITY_LIMIT = 'priority';
  * priority; -1 for all. Without it only lower priorities may be reclaimed.
  */
 export const RECLAIM_LIMIT = 'reclaim';
+/** Things that a limit may be on besides resource classes. */
+export const OTHER_LIMITS: readonly string[] = [INSTANCES, PRIORITY_LIMIT, RECLAIM_LIMIT];
 
 /** The wait of a `pending` instance: its start, its end and its causes. */
 export interface Waiting {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { NESTED_PROVIDER_NAME_PATTERN } from '../../domain/names';
 
 /** The hexadecimal digits and dashes that uuids of one host's nested providers have in common: 48 bits. */
 const PREFIX_LENGTH = 13;
@@ -32,7 +33,7 @@ export function isNestedUuidOf(rootUuid: string, uuid: string): boolean {
   return uuid.startsWith(`${prefixOf(rootUuid)}-8`);
 }
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
+const NAME = new RegExp(NESTED_PROVIDER_NAME_PATTERN);
 
 /** A nested provider's name on its host: `numa0`, `0000:81:00.0`. */
 export function isNestedProviderName(text: string): boolean {

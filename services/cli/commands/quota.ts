@@ -1,8 +1,8 @@
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { ProjectQuotaView } from '#libs/contracts/quotas';
-import { OTHER_LIMITS } from '#libs/contracts/quotas';
 import { isClassOrTraitName } from '#libs/domain/names';
 import { hintFor, isResourceClass } from '#libs/domain/naming/known-names';
+import { OTHER_LIMITS } from '#libs/domain/queueing/admission';
 import { MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
 import { answerCommand, showAnswer } from '../answers/answer';
 import { changes, noun } from '../answers/declared';

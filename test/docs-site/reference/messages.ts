@@ -1,23 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { Enum, parse, type ReflectionObject, Root, Type } from 'protobufjs';
+import { Enum, type Field, type ReflectionObject, Type } from 'protobufjs';
 import { INSTANCE_STATES } from '#libs/domain/instance';
+import { readSchemas } from '../../schema/files';
 import type { Call } from './calls';
 import { code, plain, table } from './markdown';
 
 /** Every message and enumeration of the `.proto` files, by package, except those between Berth's own processes. */
 export function messagesPage(root: string): string {
-  const files = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.proto') && !path.includes('/internal/'))
-    .sort();
-  const parts = files.map((path) => {
-    const { package: name = '', root: parsed } = parse(readFileSync(join(root, 'proto', path), 'utf8'), new Root(), {
-      keepCase: true,
-      alternateCommentMode: true,
-    });
-    const found = parsed.lookup(name) as { readonly nestedArray?: readonly ReflectionObject[] } | null;
-    return `## ${name}\n\n${(found?.nestedArray ?? []).flatMap((one) => shown(one, '')).join('\n\n')}`;
-  });
+  const parts = readSchemas(root)
+    .filter((file) => !file.package.startsWith('berth.internal.'))
+    .map((file) => `## ${file.package}\n\n${file.objects.flatMap((one) => shown(one, '')).join('\n\n')}`);
   return `# Messages
 
 What stands in the ${code('.proto')} files. The [wire contract](../../../../proto/README.md) says on which queue each goes and what
@@ -81,10 +72,30 @@ function shown(object: ReflectionObject, prefix: string): string[] {
   if (!(object instanceof Type)) return [];
   const rows = object.fieldsArray.map((field) => {
     const type = `${field.repeated ? 'repeated ' : ''}${typeOf(field)}`;
-    return [code(field.name), code(type), String(field.id), plain(field.comment ?? '')];
+    return [code(field.name), code(type), String(field.id), limitsOf(field), plain(field.comment ?? '')];
   });
-  const fields = rows.length === 0 ? 'No fields.' : table(['field', 'type', 'number', 'what it means'], rows);
+  const fields = rows.length === 0 ? 'No fields.' : table(['field', 'type', 'number', 'limits', 'what it means'], rows);
   return [`${head}\n\n${fields}`, ...object.nestedArray.flatMap((one) => shown(one, `${name}.`))];
+}
+
+/** The limits of a field, as its option states them. */
+function limitsOf(field: Field): string {
+  const options = (field.parsedOptions ?? []) as Record<string, Limits | undefined>[];
+  return words(options.map((option) => option['(berth.options.v1.field)']).find((one) => one !== undefined) ?? {});
+}
+
+type Limits = { readonly [name: string]: string | number | boolean | readonly string[] | Limits };
+
+function words(limits: Limits): string {
+  const said = Object.entries(limits).map(([name, value]) => {
+    if (value === true) return name.replaceAll('_', ' ');
+    if (name === 'in') return [value].flat().map(String).map(code).join(' or ');
+    if (name === 'format' && typeof value === 'string')
+      return value.slice('FORMAT_'.length).toLowerCase().replaceAll('_', ' ');
+    const shownValue = typeof value === 'object' ? `(${words(value as Limits)})` : value;
+    return `${name.replaceAll('_', ' ')} ${shownValue}`;
+  });
+  return said.join(', ');
 }
 
 function typeOf(field: { readonly type: string; readonly keyType?: string }): string {

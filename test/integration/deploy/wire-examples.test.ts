@@ -59,7 +59,7 @@ it('builds an instance from Go and ends it', () => {
   const sources = join(folder, 'go/src');
   mkdirSync(sources, { recursive: true });
   const schemas = readdirSync(join(ROOT, 'proto'), { recursive: true, encoding: 'utf8' });
-  const files = schemas.filter((name) => name.endsWith('.proto'));
+  const files = schemas.filter((name) => /^berth.*\.proto$/.test(name));
   execFileSync(protoc, [`--proto_path=${join(ROOT, 'proto')}`, `--go_out=${sources}`, ...files]);
   const env = {
     PATH: '/usr/bin:/bin',

@@ -1,5 +1,6 @@
 import type { ConsumeMessage, Options } from 'amqplib';
 import { berth } from '#generated/berth';
+import { ruled } from '../../../contracts/field-rules';
 import { mapped, message } from '../../../contracts/message';
 import { FEW, KIB } from '../../../contracts/message-rules';
 import { invalidArgument } from '../../../domain/errors';
@@ -23,6 +24,17 @@ export interface FramedMessage {
   readonly traceparent: string;
   readonly body: Uint8Array;
 }
+
+const checkedFrame = ruled(
+  { required: true, maxItems: MAX_FRAME_MESSAGES, items: {} },
+  (found: readonly berth.internal.v1.IMessage[]): readonly FramedMessage[] => {
+    const messages = found as readonly FramedMessage[];
+    if (messages.length === 0 || messages.length > MAX_FRAME_MESSAGES)
+      throw badFrame(`a frame has 1 to ${MAX_FRAME_MESSAGES} messages`);
+    if (messages.some(({ type }) => type === frameCodec.type)) throw badFrame('a frame can not be framed');
+    return messages;
+  },
+);
 
 /** Several messages in one. @throws BerthError `malformed_message`; `bad_frame` for a frame that is empty, too large, or nested. */
 export const frameCodec = mapped(
@@ -73,14 +85,6 @@ export function* inFrames<T>(items: readonly T[], bytesOf: (item: T) => number):
 
 function fits(property: string): boolean {
   return Buffer.byteLength(property) <= MAX_PROPERTY_BYTES;
-}
-
-function checkedFrame(found: readonly berth.internal.v1.IMessage[]): readonly FramedMessage[] {
-  const messages = found as readonly FramedMessage[];
-  if (messages.length === 0 || messages.length > MAX_FRAME_MESSAGES)
-    throw badFrame(`a frame has 1 to ${MAX_FRAME_MESSAGES} messages`);
-  if (messages.some(({ type }) => type === frameCodec.type)) throw badFrame('a frame can not be framed');
-  return messages;
 }
 
 function badFrame(problem: string) {
