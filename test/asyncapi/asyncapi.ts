@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { queueArguments } from '#libs/bus/queue-arguments';
 import { BUILD_REQUESTS, EVENTS_EXCHANGE, type QueueSpec, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { readSchemas } from '../schema/files';
+import { limitsOfMessages } from './limits-of-messages';
 
 /** Messages for `build.requests`, and the messages of each event, by full name. */
 const REQUESTS = ['berth.conductor.v1.BuildRequest', 'berth.conductor.v1.TerminateInstance'];
@@ -64,13 +65,17 @@ export function asyncApi(root: string): string {
       title: 'Berth',
       version: (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version,
       license: { name: 'Apache-2.0' },
-      description: 'What clients send, call and hear. What a peer may rely on is said in README.md beside this.',
+      description:
+        'What clients send, call and hear. What a peer may rely on is said in README.md beside this. x-limits: lengths, counts and required fields.',
     },
     defaultContentType: 'application/protobuf',
     servers: { broker: { host: 'localhost:5672', protocol: 'amqp', protocolVersion: '0-9-1' } },
     channels,
     operations: Object.fromEntries([...send, ...ask, ...hear]),
-    components: { messages: Object.fromEntries(names.map((name) => [name, messageOf(name)])) },
+    components: {
+      messages: Object.fromEntries(names.map((name) => [name, messageOf(name)])),
+      schemas: limitsOfMessages(readSchemas(root), names),
+    },
   };
   return `# Written by \`npm run proto:asyncapi\` from the code and the .proto files.\n${stringify(document, { lineWidth: 120, aliasDuplicateObjects: false })}`;
 }
@@ -135,7 +140,7 @@ function messageOf(name: string): object {
     schemaFormat: 'application/vnd.google.protobuf;version=3',
     schema: { $ref: `${file}#${short(name)}` },
   };
-  return { name, contentType: 'application/protobuf', payload: schema };
+  return { name, contentType: 'application/protobuf', payload: schema, 'x-limits': at('components/schemas', name) };
 }
 
 function refs(names: readonly string[]): object {

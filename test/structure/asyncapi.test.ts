@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { RPC_CONDUCTOR, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
 import { asyncApi, callsOf } from '../asyncapi/asyncapi';
@@ -45,6 +46,24 @@ it('has no reference within it that leads nowhere, and none to a file or a messa
   walk(document);
   expect(found.length).toBeGreaterThan(100);
   expect(found.filter((ref) => !isThere(ref))).toEqual([]);
+});
+
+it('refuses by its limits what Berth refuses', () => {
+  const $ref = '#/components/schemas/berth.conductor.v1.BuildRequest';
+  const isWithin = new Ajv({ strict: false }).compile({ $ref, components: document['components'] });
+  const uuid = '5b0f0d6e-8a3c-4e9e-9c0a-0123456789ab';
+  const request_spec = { project_id: 'demo', user_id: 'me', resources: { VCPU: 1 } };
+  const request = { request_id: uuid, request_spec, count: 1_000, name: 'web' };
+  expect(isWithin(request)).toBe(true);
+  const wrong = [
+    { request_spec },
+    { ...request, count: 1_001 },
+    { ...request, name: 'x'.repeat(256) },
+    { ...request, instance_uuids: Array.from({ length: 1_001 }, () => uuid) },
+    { ...request, request_spec: { ...request_spec, resources: { vcpu: 1 } } },
+    { ...request, request_spec: { ...request_spec, resources: { VCPU: 0 } } },
+  ];
+  expect(wrong.filter((one) => isWithin(one))).toEqual([]);
 });
 
 function isThere(ref: string): boolean {
