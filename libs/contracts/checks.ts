@@ -192,7 +192,7 @@ function checkAmounts(values: Readonly<Record<string, number>>, field: string): 
   return values;
 }
 
-/** What a check takes, but for ''. */
+/** The same check, which refuses ''. */
 function nonEmpty(check: CheckOf<string>): CheckOf<string> {
   return ruled({ required: true, ...rulesOf(check) }, (value: string, field: string): string => {
     if (value === '') throw missing(field);

@@ -50,10 +50,10 @@ export interface FieldRules {
   readonly values?: FieldRules;
 }
 
-/** Of a field that its type in the schema alone bounds. */
+/** Rules of a field that its type in the schema alone bounds. */
 export const NO_RULES: FieldRules = {};
 
-/** Of an embedded message: it is set. */
+/** Rules of an embedded message: it is set. */
 export const SET: FieldRules = { required: true };
 
 /** Carried by checks and conversions that refuse something. */

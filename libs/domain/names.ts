@@ -11,7 +11,7 @@ export const CLIENT_UUID_PATTERN =
 export const CLASS_OR_TRAIT_PATTERN = '^[A-Z0-9_]{1,255}$';
 export const FLAVOR_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$';
 export const HOST_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$';
-/** Of a provider below a host's root, which is called `<host>:<name>`. */
+/** A provider below a host's root, which is called `<host>:<name>`. */
 export const NESTED_PROVIDER_NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

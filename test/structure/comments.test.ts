@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const ROOT = join(__dirname, '../..');
 const FOLDERS = ['deploy', 'libs', 'proto', 'services', 'test'];
-const CODE = /\.(ts|tsx|cjs|mjs|js|css|lua|proto|py|sh|ya?ml|conf|service)$/;
+const CODE = /(?<!descriptor)\.(ts|tsx|cjs|mjs|js|css|lua|proto|py|sh|ya?ml|conf|service)$/;
 /** The beginning of a comment, not a later line of one, up to the end of its first sentence. */
 const CLAUSE =
   /(?<!^[ \t]*(?:\/\/|#|--(?!-)).*\n[ \t]*)(?<=^|[\s{(])(?:\/\/|\/\*\*?|#|--)\s+(?:\* )?((?:What|Who|Whose|Whom|Of|That|Whether|How)\b[^.?]*[.?]?)/gm;
