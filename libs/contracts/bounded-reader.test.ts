@@ -39,20 +39,26 @@ function nested(bytes: number): Buffer {
 
 it.each(bombs)('decodes 4 MB of %s at a cost of their bytes, or refuses them', (_name, codec, body) => {
   const before = process.memoryUsage();
-  const started = process.cpuUsage();
-  let thrown: unknown;
-  try {
-    codec.decode(body);
-  } catch (error) {
-    thrown = error;
-  }
-  const tookMs = processorMs(started);
+  const [thrown, firstMs] = decodeTimed(codec, body);
   const after = process.memoryUsage();
+  // The compiler and the collector of the whole test process count in it: the quicker of two.
+  const tookMs = Math.min(firstMs, decodeTimed(codec, body)[1]);
   const bytes = after.heapUsed + after.external - before.heapUsed - before.external;
   expect(thrown).toEqual(expect.objectContaining({ code: 'invalid_argument' }));
   expect(bytes).toBeLessThan(120 * MEGABYTE);
   expect(tookMs).toBeLessThan(1_000);
 });
+
+/** The error of decoding a body, and the processor time that it took, in milliseconds. */
+function decodeTimed(codec: Codec<unknown>, body: Buffer): readonly [unknown, number] {
+  const started = process.cpuUsage();
+  try {
+    codec.decode(body);
+    return [undefined, processorMs(started)];
+  } catch (thrown) {
+    return [thrown, processorMs(started)];
+  }
+}
 
 it('decodes a large message of texts as ever', () => {
   const imageProperties = Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`key-${n}`, 'v'.repeat(500)]));
