@@ -78,7 +78,9 @@ export function stepRecords(r: Records, step: RecordStep): Records | Broken {
       if (before.includes(words)) return r;
       const isBegun = r.begun[uuid]?.includes(`${attempt} on ${host}`);
       if (kind === 'build' && !isBegun) return broken(`${uuid}: attempt ${attempt} on ${host} is on no record`);
-      if (kind === 'destroy' && isKeptBy(r.records[uuid], step)) return broken(`${uuid} is healthy on ${host}`);
+      if (kind === 'destroy' && isKeptBy(r.records[uuid], step) && !hasLostVersion(r, uuid)) {
+        return broken(`${uuid} is healthy on ${host}`);
+      }
       return { ...r, ordered: withEntry(r.ordered, uuid, [...before, words]) };
     }
   }
@@ -88,6 +90,12 @@ export function stepRecords(r: Records, step: RecordStep): Records | Broken {
 function isKeptBy(record: Version | undefined, { host, attempt }: { host: string; attempt: number }): boolean {
   if (record === undefined || record.host !== host || !KEPT.includes(record.state)) return false;
   return attempt === 0 || attempt >= record.attempt;
+}
+
+/** True while the present version is older than one that the store forgot: who wrote that one may still act on it. */
+function hasLostVersion({ records, versions }: Records, uuid: string): boolean {
+  const present = records[uuid]?.version ?? 0;
+  return versions[uuid]?.some((words) => Number.parseInt(words, 10) > present) ?? false;
 }
 
 function wrongOf({ records }: Records, kind: string, next: Version): Broken | undefined {
