@@ -63,9 +63,9 @@ export function wentBack(lost: Protocol, kept: Protocol): Protocol {
   const { published, begun, ordered, versions } = lost.records;
   const claims = { ...kept.claims, lastToken: Math.max(kept.claims.lastToken, lost.claims.lastToken) };
   const reservations = Object.fromEntries(
-    Object.entries(lost.reservations).map(([uuid, { named, wasReserved, hasEnded }]) => {
+    Object.entries(lost.reservations).map(([uuid, was]) => {
       const { state, cells = [], isReserved = false } = kept.reservations[uuid] ?? {};
-      return [uuid, { state, cells, isReserved, named, wasReserved, hasEnded }] as const;
+      return [uuid, { ...was, state, cells, isReserved }] as const;
     }),
   );
   // Epochs of hosts follow the clock. Tasks have no fence: each may be done twice, and a forgotten lease is nobody's.

@@ -7,6 +7,8 @@ export interface AtTop {
   /** Cells that its record names now. */
   readonly cells: readonly string[];
   readonly isReserved: boolean;
+  /** True once it had a record. A store may forget it; who wrote it may still reserve. */
+  readonly wasOnRecord: boolean;
   /** Cells that any version of its record named; no store can take back what was sent to them. */
   readonly named: readonly string[];
   /** True once a reservation was made for it. */
@@ -33,6 +35,7 @@ const UNKNOWN: AtTop = {
   state: undefined,
   cells: [],
   isReserved: false,
+  wasOnRecord: false,
   named: [],
   wasReserved: false,
   hasEnded: false,
@@ -48,7 +51,8 @@ export function stepReservations(all: Reservations, step: ReservationStep): Rese
     const old = all[uuid] ?? UNKNOWN;
     if (cells.length > 0 && !old.wasReserved) return broken(`${uuid} is given ${cells.join()}, and was never reserved`);
     const hasEnded = old.hasEnded || UNCOUNTED.includes(state);
-    return withEntry(all, uuid, { ...old, state, cells, named: [...new Set([...old.named, ...cells])], hasEnded });
+    const named = [...new Set([...old.named, ...cells])];
+    return withEntry(all, uuid, { ...old, state, cells, named, hasEnded, wasOnRecord: true });
   }
   let next = all;
   for (const uuid of step.uuids) {
@@ -65,7 +69,7 @@ export function stepReservations(all: Reservations, step: ReservationStep): Rese
 function wrongOf(step: Exclude<ReservationStep, { kind: 'record' }>, uuid: string, one: AtTop): string | undefined {
   switch (step.kind) {
     case 'reserve':
-      return one.named.length + (one.state?.length ?? 0) === 0 ? `${uuid} is reserved, and on no record` : undefined;
+      return one.wasOnRecord ? undefined : `${uuid} is reserved, and on no record`;
     case 'unreserve':
       return one.hasEnded || UNCOUNTED.includes(one.state) ? undefined : `${uuid} is ${one.state}, and counts no more`;
     case 'give':
