@@ -50,7 +50,7 @@ import {
   listInstancesMethod,
 } from '../contracts/instance';
 import { MAX_USAGE_PROJECTS } from '../contracts/limits';
-import { kindsOf } from '../contracts/member-kinds';
+import { kindsOf, minimumOf } from '../contracts/member-kinds';
 import type { MoveInstancesRequest, MoveInstancesResponse } from '../contracts/moves';
 import { moveInstancesMethod } from '../contracts/moves';
 import { type HealAllocationResponse, healAllocationMethod, listNodesMethod, type NodeView } from '../contracts/nodes';
@@ -765,7 +765,7 @@ export function noSuchInstance(uuid: string): BerthError {
 function inOneDomain({ within, ...options }: BuildOptions, requestId: string): BuildOptions {
   if (within === undefined) return options;
   const together = (spec: SpecFields): SpecFields => {
-    if (spec.group && spec.group.policy === undefined) throw groupByName(spec.group.id);
+    if (spec.group && spec.group.policy === undefined) throw namedGroupHasRules(spec.group.id);
     const own = { id: `gang-${requestId}`, policy: 'soft-affinity', maxPerHost: 1 } as const;
     return { ...spec, group: { ...(spec.group ?? own), within } };
   };
@@ -773,17 +773,15 @@ function inOneDomain({ within, ...options }: BuildOptions, requestId: string): B
   return { ...options, spec: together(options.spec), furtherMembers };
 }
 
-function groupByName(id: string): BerthError {
+function namedGroupHasRules(id: string): BerthError {
   const message = `group '${id}' has rules of its own: create it with what its members are to stay within, or say its policy`;
   return invalidArgument('conflicting_rules', message, 'within');
 }
 
 /** Number of instances of each kind, and the number that must become ACTIVE. */
 function kindCounts({ count = 1, minCount = 0, furtherMembers = [] }: Omit<BuildOptions, 'spec'>) {
-  const further = furtherMembers.map(({ count: ofKind = 1, minCount: least }) => {
-    return { count: ofKind, minCount: least || ofKind };
-  });
-  return [{ count, minCount: minCount || (further.length > 0 ? count : 0) }, ...further];
+  const kinds = [{ count, minCount }, ...furtherMembers.map((kind) => ({ ...kind, count: kind.count ?? 1 }))];
+  return kinds.map((kind) => ({ count: kind.count, minCount: minimumOf(kind, kinds.length > 1) }));
 }
 
 /** True if of each kind, whose instances come one kind after the other, enough are ACTIVE. */

@@ -74,12 +74,20 @@ export function kindsOf({
   const kinds: Kind[] = [];
   let from = 0;
   for (const [n, kind] of [{ requestSpec: spec, count: first, name: base, minCount }, ...further].entries()) {
-    const least = kind.minCount || (further.length > 0 ? kind.count : 0);
+    const least = minimumOf(kind, further.length > 0);
     const called = kind.name || (n > 0 && base ? `${base}-kind${n + 1}` : '');
     kinds.push({ requestSpec: kind.requestSpec, count: kind.count, minCount: least, name: called, from });
     from += kind.count;
   }
   return kinds;
+}
+
+/** Members of a kind that must become ACTIVE: all where several kinds are one gang and it names no number; 0 where it is no gang. */
+export function minimumOf(
+  { count: ofKind, minCount = 0 }: { readonly count: number; readonly minCount?: number | undefined },
+  isOneOfSeveral: boolean,
+): number {
+  return minCount || (isOneOfSeveral ? ofKind : 0);
 }
 
 /** The number of instances of all kinds. */
