@@ -237,10 +237,7 @@ async function claimDecided(
     return { kind: 'destinations', instances: destinations, destinations: sealed };
   } finally {
     deps.fleet.settle(claims);
-    deps.guarantees.settle(
-      toClaim.map(({ instanceUuid }) => instanceUuid),
-      isMade,
-    );
+    deps.guarantees.settle(uuidsOf(decision), isMade);
   }
 }
 

@@ -4,7 +4,7 @@ import { groupKey } from '#libs/domain/server-group';
 import { completeRequest } from '../decision/complete-request';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
-import type { HostState } from '../fleet/host-state';
+import { type HostState, isSameList } from '../fleet/host-state';
 import type { PendingClaim } from '../fleet/pending-claims';
 import type { ClassifiedSpec } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
@@ -106,11 +106,6 @@ export class GuaranteeKeeper {
     });
     if (this.#unread.delete(uuid)) this.#track(uuid);
     this.#journal.keep();
-  }
-
-  /** The record of an instance can't be read: it is not guaranteed. */
-  giveUp(uuid: string): void {
-    this.#unread.delete(uuid);
   }
 
   /**
@@ -415,12 +410,7 @@ function isInstance({ owner, consumerType }: Consumer): boolean {
 }
 
 function isSameMembership(a: HostState, b: HostState): boolean {
-  return (
-    a === b ||
-    (a.root.uuid === b.root.uuid &&
-      a.aggregates.length === b.aggregates.length &&
-      a.aggregates.every((one, n) => one === b.aggregates[n]))
-  );
+  return a === b || (a.root.uuid === b.root.uuid && isSameList(a.aggregates, b.aggregates));
 }
 
 function countDown(hosts: ReadonlySet<number>, snapshot: FleetSnapshot): number {

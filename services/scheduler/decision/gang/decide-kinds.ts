@@ -1,4 +1,4 @@
-import type { Resources } from '#libs/domain/inventory';
+import { addResources, type Resources } from '#libs/domain/inventory';
 import { counted } from '#libs/runtime/counted';
 import type { PendingClaim } from '../../fleet/pending-claims';
 import { askedOf } from '../../fleet/quota-exceeded';
@@ -33,7 +33,7 @@ export function decideKinds(request: SelectRequest, attempt: Attempt, parts: Dec
       parts.fleet.hold(claims, decision.assumed);
       held.push(...claims);
       decided.set(one, decision);
-      besides = sumOf(besides, askedOf(one.spec, claims.length));
+      besides = addResources(besides, askedOf(one.spec, claims.length));
     }
   } finally {
     parts.fleet.settle(held);
@@ -75,10 +75,4 @@ function largestFirst(a: SelectRequest, b: SelectRequest): number {
 /** Amounts of classes that both ask for decide; a class that only one asks for is rare, and makes it the larger. */
 function sizeOf({ spec }: SelectRequest): number {
   return Object.values(askedOf(spec, 1)).reduce((sum, amount) => sum + Math.log2(1 + amount), 0);
-}
-
-function sumOf(a: Resources, b: Resources): Resources {
-  const sum: Record<string, number> = { ...a };
-  for (const [name, amount] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + amount;
-  return sum;
 }
