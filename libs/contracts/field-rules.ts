@@ -32,7 +32,7 @@ export type Format = keyof typeof FORMATS;
 
 /**
  * Limits of a field that a sender can keep without asking: `berth.options.v1.FieldRules` in the schema, which says what each means.
- * What fields must be together stands in comments.
+ * Rules over several fields stand in comments.
  */
 export interface FieldRules {
   readonly required?: true;
