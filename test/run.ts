@@ -128,14 +128,11 @@ async function runLane(steps: readonly Step[]): Promise<readonly StepResult[]> {
 }
 
 /**
- * Runs files of the server lane that failed once more, alone: on a busy machine a real server may be too slow. A file that passes
- * only then is named with its first failure, since it is a defect all the same.
+ * Runs files that failed once more, alone: on a busy machine a server or a process may be too slow. A file that passes only then is
+ * named with its first failure, since it is a defect all the same. Seeds and mutants have one try.
  */
 async function tryAgain(results: readonly StepResult[]): Promise<readonly StepResult[]> {
-  const files = filesToTryAgain(
-    results,
-    SERVER_LANE.map(({ name }) => name),
-  );
+  const files = filesToTryAgain(results);
   const tried: StepResult[] = [];
   for (const first of results) {
     const paths = first.files.filter((file) => files.includes(file)).map(({ path }) => path);
@@ -146,7 +143,7 @@ async function tryAgain(results: readonly StepResult[]): Promise<readonly StepRe
 }
 
 /**
- * `npm test`, and with `--all` `npm run test:all`: both lanes at once, a second try of what failed on servers, then a table of the
+ * `npm test`, and with `--all` `npm run test:all`: both lanes at once, a second try of files that failed, then a table of the
  * steps, the slowest files, the failures, and the line `N passed, N failed`.
  */
 async function main(): Promise<number> {

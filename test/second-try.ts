@@ -3,9 +3,9 @@ import type { StepResult, TestFile } from './steps';
 /** More files than this that fail at once are no accident of a busy machine. */
 const MOST_FILES = 3;
 
-/** The files of steps with real servers that get a second try, alone: the failed ones, unless they are many. */
-export function filesToTryAgain(results: readonly StepResult[], steps: readonly string[]): readonly TestFile[] {
-  const failed = results.filter(({ name }) => steps.includes(name)).flatMap(({ files }) => files.filter(isFailed));
+/** The files that get a second try, alone: the failed ones, unless they are many. */
+export function filesToTryAgain(results: readonly StepResult[]): readonly TestFile[] {
+  const failed = results.flatMap(({ files }) => files.filter(isFailed));
   return failed.length > MOST_FILES ? [] : failed;
 }
 

@@ -63,24 +63,21 @@ async function rehearsals(operation: Operation, rehearsing: Rehearsing = {}) {
 
 async function drain(host: string, parallel: number) {
   const parts = { client: fleet.client, clock, signal: new AbortController().signal, onProgress() {} };
-  const startedMs = clock.elapsed();
   const drained = await drainHost(parts, { host, reason: 'drained', parallel, timeoutMs: 60_000 });
   const stay = drained.filter(({ stays }) => stays !== undefined);
-  return { moved: drained.length - stay.length, stay, seconds: (clock.elapsed() - startedMs) / 1_000 };
+  return { moved: drained.length - stay.length, stay };
 }
 
-it('tells how long a drain takes, and what moves', async () => {
+it('tells what a drain moves', async () => {
   await start();
   await build(30);
   const onHost = (await fleet.client.instances({ host: 'host-1' })).length;
   const { metrics } = await rehearsals({ kind: 'drain', hosts: ['host-1'], parallel: 1, timeoutMs: 60_000 });
-  const { moved, stay, seconds } = await drain('host-1', 1);
+  const { moved, stay } = await drain('host-1', 1);
   expect(metrics.moved).toMatchObject({ least: onHost, most: onHost });
   expect([moved, stay]).toEqual([onHost, []]);
   expect(metrics.refused.most).toBe(0);
   expect(metrics.broken.most).toBe(0);
-  // A machine that others use takes longer: the measurements (README) say how much, here it takes no less.
-  expect(seconds).toBeGreaterThan(0.7 * metrics.seconds.least);
 });
 
 it('tells which members of a group a drain can not move, with the reason that the drain then gives', async () => {
