@@ -59,13 +59,13 @@ export class ReopeningChannel<C extends Channel> implements Attachment {
     await closeQuietly(this.#channel);
   }
 
-  /** Takes a channel as lost, though the broker may not know it: it does not answer on it. Another one is opened. */
-  abandon(channel: C): void {
+  /** Takes a channel as lost, though the broker may not know it: it does not answer on it. Another one is opened, after `delayMs`. */
+  abandon(channel: C, delayMs = REOPEN_DELAY_MS): void {
     if (this.#channel !== channel) return;
     this.#channel = undefined;
     channel.close().catch(() => {});
     this.#role.lost();
-    if (this.#model !== undefined) this.#reopenLater(this.#model);
+    if (this.#model !== undefined) this.#reopenLater(this.#model, delayMs);
   }
 
   async #open(model: ChannelModel): Promise<void> {
@@ -112,9 +112,9 @@ export class ReopeningChannel<C extends Channel> implements Attachment {
   }
 
   /** Unless the connection went with it: then it comes back with the next one. */
-  #reopenLater(model: ChannelModel): void {
+  #reopenLater(model: ChannelModel, delayMs = REOPEN_DELAY_MS): void {
     this.#cancelReopen?.();
-    this.#cancelReopen = this.#around.clock.after(REOPEN_DELAY_MS, () => {
+    this.#cancelReopen = this.#around.clock.after(delayMs, () => {
       if (this.#connection.holds(model)) void this.attach(model);
     });
   }

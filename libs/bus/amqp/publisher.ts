@@ -7,6 +7,7 @@ import type { RuntimeDeps } from '../../runtime/service';
 import { notConfirmed, queueFull, tooManyWaiting } from '../errors';
 import type { BusConfig } from '../options';
 import { expirationOf } from './message';
+import { Refusals } from './refusals';
 import { notConnected } from './topology';
 
 /** A message on its way to the broker. */
@@ -36,6 +37,9 @@ export interface PublisherSettings extends Pick<BusConfig, 'publishWindow' | 'ma
   lost?(): void;
 }
 
+/** Before a channel is renewed, what is unconfirmed on it has so long to be answered. */
+const DRAIN_LIMIT_MS = 1_000;
+
 /**
  * Publishes with confirms, a window of them at a time: waiting for each alone would limit a process to some 2,000
  * messages a second. Further messages queue here, also while amqplib's write buffer is full.
@@ -46,12 +50,16 @@ export class Publisher {
   readonly #reopening: ReopeningChannel<ConfirmChannel>;
   readonly #waiting = new Denque<Sending>();
   readonly #unconfirmed = new Set<Sending>();
+  readonly #refusals: Refusals;
   #isWritable = true;
+  /** A new channel is due: nothing is sent, until all that is unconfirmed on the present one has its answer. */
+  #isRenewing = false;
   #onIdle: (() => void)[] = [];
 
   constructor(connection: Connection, settings: PublisherSettings, around: RuntimeDeps) {
     this.#settings = settings;
     this.#around = around;
+    this.#refusals = new Refusals(around.clock);
     this.#reopening = new ReopeningChannel<ConfirmChannel>(
       connection,
       {
@@ -98,6 +106,8 @@ export class Publisher {
 
   async #prepare(channel: ConfirmChannel): Promise<void> {
     this.#isWritable = true;
+    this.#isRenewing = false;
+    this.#refusals.clear();
     channel.on('drain', () => {
       this.#isWritable = true;
       this.#sendWaiting();
@@ -107,7 +117,7 @@ export class Publisher {
   }
 
   #hasRoom(): boolean {
-    return this.#isWritable && this.#unconfirmed.size < this.#settings.publishWindow;
+    return this.#isWritable && !this.#isRenewing && this.#unconfirmed.size < this.#settings.publishWindow;
   }
 
   #publish(channel: ConfirmChannel, sending: Sending): void {
@@ -125,14 +135,29 @@ export class Publisher {
   #onConfirm(sending: Sending, error: Error | null): void {
     this.#unconfirmed.delete(sending);
     sending.settle(this.#errorOf(sending, error));
+    this.#noteRefusal(sending.publication.routingKey, error);
+    if (this.#isRenewing && this.#unconfirmed.size === 0) this.#renew();
     this.#sendWaiting();
   }
 
-  /** amqplib 2.3 distinguishes a nack, for a full queue, from a lost channel by the text alone. */
+  #noteRefusal(queue: string, error: Error | null): void {
+    if (error === null) return this.#refusals.onConfirmed(queue);
+    if (!isNack(error) || this.#isRenewing || !this.#refusals.onRefused(queue)) return;
+    this.#isRenewing = true;
+    const fields = { event: 'bus_channel_renewed', channel: this.#settings.name, queue };
+    this.#around.log.warn(fields, 'the queue refused all messages for seconds: opening a new channel');
+    this.#around.clock.after(DRAIN_LIMIT_MS, () => this.#renew());
+  }
+
+  #renew(): void {
+    const { channel } = this.#reopening;
+    if (this.#isRenewing && channel !== undefined) this.#reopening.abandon(channel, 0);
+  }
+
   #errorOf({ publication, isReturned }: Sending, error: Error | null): BerthError | undefined {
     const { noQueue, outcomeUnknown } = this.#settings;
     if (error === null) return isReturned ? noQueue(publication.routingKey) : undefined;
-    return error.message === 'message nacked' ? queueFull(publication.routingKey) : outcomeUnknown();
+    return isNack(error) ? queueFull(publication.routingKey) : outcomeUnknown();
   }
 
   #sendWaiting(): void {
@@ -207,6 +232,11 @@ class Sending {
     this.#cancelTimer?.();
     this.publication.settle(error);
   }
+}
+
+/** amqplib 2.3 distinguishes a nack, for a full queue, from a lost channel by the text alone. */
+function isNack({ message }: Error): boolean {
+  return message === 'message nacked';
 }
 
 function notEncodable({ message }: Error): BerthError {
