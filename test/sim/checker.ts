@@ -709,7 +709,12 @@ export class Checker {
     }
     this.#checkGroups(isForced, new Set(goneBack));
     this.#checkSpread(joining, isForced);
-    const parted = this.within.onMembers([...this.#consumers.values()].filter(isWithin), isForced);
+    const hostsOf = ({ allocations }: Consumer) => {
+      return Object.keys(allocations).map(
+        (on) => this.#providers.get(this.#providers.get(on)?.rootUuid ?? on)?.name ?? on,
+      );
+    };
+    const parted = this.within.onMembers([...this.#consumers.values()].filter(isWithin), hostsOf, isForced);
     if (parted && this.storeBegan === 0) this.fail('groups are kept', parted);
     for (const { uuid, owner, consumerType } of change.consumers ?? []) {
       const instanceUuid = instanceOfConsumer({ uuid, consumerType });

@@ -68,6 +68,12 @@ export const RACKS = {
 
 export const RACK_NAMES = Object.keys(RACKS) as readonly (keyof typeof RACKS)[];
 
+/** The rack of a host: every other one is in the first. Undefined for a host of no rack. */
+export function rackOf(host: string): (typeof RACK_NAMES)[number] | undefined {
+  const n = HOSTS.findIndex((name) => name === host);
+  return n < 0 ? undefined : RACK_NAMES[n % RACK_NAMES.length];
+}
+
 export const TENANTS = ['tenant-a', 'tenant-b'];
 
 /** The name of all instances of a tenant; other tenants must never see it. */

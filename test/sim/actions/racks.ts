@@ -2,7 +2,7 @@ import { callMethod } from '#libs/bus/typed-calls';
 import { addAggregateHostMethod, createAggregateMethod } from '#libs/contracts/aggregates';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { sleep } from '#libs/domain/clock';
-import { HOSTS, RACK_NAMES, RACKS } from '../settings';
+import { HOSTS, RACK_NAMES, RACKS, rackOf } from '../settings';
 import type { World } from './common';
 
 /** The scheduler's calls are tried again for so long while things are out of order. */
@@ -19,8 +19,8 @@ export async function putIntoRacks({ fleet }: World): Promise<boolean> {
       const request = { uuid: RACKS[rack], name: rack, metadata: { rack } };
       return () => callMethod({ bus, queue: RPC_SCHEDULER }, createAggregateMethod, request, { timeoutMs: 1_000 });
     }),
-    ...HOSTS.map((host, n) => {
-      const request = { aggregate: RACK_NAMES[n % RACK_NAMES.length] as string, host };
+    ...HOSTS.map((host) => {
+      const request = { aggregate: rackOf(host) as string, host };
       return () => callMethod({ bus, queue: RPC_SCHEDULER }, addAggregateHostMethod, request, { timeoutMs: 1_000 });
     }),
     async () => {

@@ -1,4 +1,5 @@
 import type { Consumer } from '#libs/domain/consumer';
+import { rackOf } from '../settings';
 
 /** Last word of the ids of groups whose members stay within one rack. */
 export const WITHIN = 'within';
@@ -12,12 +13,22 @@ export function isWithin({ groupId = '', groupKept }: Consumer): boolean {
 export class WithinWatch {
   readonly #partedByForce = new Set<string>();
 
-  /** Judges the members of each group as they are now: what is wrong, if anything is. */
-  onMembers(members: readonly Consumer[], isForced: boolean): string | undefined {
+  /**
+   * Judges the members of each group as they are now, by the racks of the hosts that they hold: what is wrong, if anything is.
+   *
+   * @param hostsOf  names of the hosts that a consumer holds resources on
+   */
+  onMembers(
+    members: readonly Consumer[],
+    hostsOf: (member: Consumer) => readonly string[],
+    isForced: boolean,
+  ): string | undefined {
     const racks = new Map<string, Set<string>>();
-    for (const { projectId, groupId, groupDomain } of members) {
-      const group = `${projectId} ${groupId}`;
-      racks.set(group, (racks.get(group) ?? new Set()).add(groupDomain?.domain ?? 'none'));
+    for (const member of members) {
+      const group = `${member.projectId} ${member.groupId}`;
+      const ofGroup = racks.get(group) ?? new Set();
+      for (const host of hostsOf(member)) ofGroup.add(rackOf(host) ?? 'none');
+      racks.set(group, ofGroup);
     }
     for (const [group, ofGroup] of racks) {
       if (ofGroup.size === 1) this.#partedByForce.delete(group);

@@ -32,7 +32,7 @@ export const GANG_MUTANTS: readonly Mutant[] = [
     'build a gang of kinds',
   ),
   withFocus(
-    mutant('gang-parted', 'keeping a group within one rack', serverGroup, 'isParted', () => () => false),
+    mutant('gang-parted', 'keeping a group within one rack', serverGroup, 'bindingLevels', () => () => undefined),
     'build a gang in a rack',
   ),
   withFocus(
