@@ -5,12 +5,16 @@ import { filesToTryAgain, isFailed, withSecondTry } from './second-try';
 import { runCheck, runJest, type Step, type StepResult } from './steps';
 
 const DAY_MS = 86_400_000;
-/** Chooses the seeds and mutants of a run: the present day, or the day of a run that is to be repeated. */
+/** Chooses the seeds, mutants and tests on servers of a run: the present day, or the day of a run that is to be repeated. */
 const day = Number(environment()['BERTH_TEST_DAY'] ?? Math.floor(systemClock().now() / DAY_MS));
 const isWhole = process.argv.includes('--all');
 
 /** A share of the mutants runs each day, so that all have run within so many days. */
 const MUTANT_PARTS = 6;
+/** Likewise of the files of integration and fault tests; CI runs all of them for each change. */
+const SERVER_PARTS = 3;
+const hasAllServerTests = isWhole || environment()['BERTH_TEST_SERVERS'] === 'all';
+const ofToday = hasAllServerTests ? [] : [`--shard=${(day % SERVER_PARTS) + 1}/${SERVER_PARTS}`];
 /** Seeds of the day come from a range that the fixed seeds do not reach. */
 const FIRST_SEED_BY_DATE = 100_000;
 
@@ -84,8 +88,8 @@ const PROCESSOR_LANE: readonly Step[] = [
 /** Tests of real servers, which wait more than they compute. Faults run one after the other: they stop whole machines. */
 const SERVER_LANE: readonly Step[] = [
   jest('browser', '--runInBand'),
-  jest('integration', '--maxWorkers=2'),
-  jest('fault', '--runInBand'),
+  jest('integration', '--maxWorkers=2', ...ofToday),
+  jest('fault', '--runInBand', ...ofToday),
   ...(isWhole ? [jest('fleet', '--runInBand')] : []),
 ];
 
@@ -161,7 +165,9 @@ async function main(): Promise<number> {
     if (settings[setting] === 'off') print(`left out: ${tests} (${setting}=off; npm run test:all has it)`);
   }
   if (!isWhole) print('left out: the fleet, and mutants of other days (npm run test:all has them)');
-  print(`day ${day}: BERTH_TEST_DAY=${day} repeats its seeds and mutants`);
+  if (!hasAllServerTests)
+    print('left out: integration and fault tests of other days (BERTH_TEST_SERVERS=all npm test has them)');
+  print(`day ${day}: BERTH_TEST_DAY=${day} repeats its choice`);
   const failed = sum('failed') + sum('skipped');
   print(`${Math.round((performance.now() - startedMs) / 1000)} s in all`);
   print(`${sum('passed')} passed, ${failed} failed`);
