@@ -42,8 +42,6 @@ export function Frame({
 }) {
   const { path } = usePlace();
   const { shell, connection, problem } = useHub();
-  const theme = useTheme();
-  const pages = shell?.hasNova ? [...PAGES, NOVA] : PAGES;
   const stale = connection === 'lost' ? 'The console does not answer. This page may be out of date.' : shell?.stale;
   const main = useRef<HTMLElement>(null);
   const shownPath = useRef(path);
@@ -57,45 +55,7 @@ export function Frame({
       <a class="skip" href="#main">
         Skip to content
       </a>
-      <header class="top">
-        <a class="brand" href="/fleet" aria-label="Berth, the fleet">
-          <img src="/icon.svg" alt="" width="20" height="20" />
-          Berth
-        </a>
-        <nav aria-label="Pages">
-          {pages.map(([url, label]) => {
-            const isHere = path === url || (url === '/fleet' && path === '/');
-            return (
-              <a key={url} href={url} aria-current={isHere ? 'page' : undefined}>
-                {label}
-              </a>
-            );
-          })}
-          <a href="/docs/">Docs</a>
-        </nav>
-        <Palette pages={pages} />
-        <span class={`connection connection-${connection}`} role="status">
-          <span class="dot" aria-hidden="true" />
-          {CONNECTIONS[connection]}
-        </span>
-        <button
-          type="button"
-          class="icon"
-          onClick={toggleTheme}
-          aria-label={theme === 'dark' ? 'Light theme' : 'Dark theme'}
-        >
-          {theme === 'dark' ? '☀' : '☾'}
-        </button>
-        <span class="who" title={session.roles.join(', ')}>
-          {session.userId}
-          {!session.mayAct && <small>read only</small>}
-        </span>
-        {session.auth !== 'noauth' && (
-          <button type="button" class="quiet" onClick={onSignOut}>
-            Sign out
-          </button>
-        )}
-      </header>
+      <Top session={session} onSignOut={onSignOut} />
       {stale ? (
         <p class="banner" role="alert">
           {stale}
@@ -112,6 +72,54 @@ export function Frame({
       </main>
       <Toasts />
     </>
+  );
+}
+
+function Top({ session, onSignOut }: { session: Session; onSignOut: () => void }) {
+  const { path } = usePlace();
+  const { shell, connection } = useHub();
+  const theme = useTheme();
+  const pages = shell?.hasNova ? [...PAGES, NOVA] : PAGES;
+  return (
+    <header class="top">
+      <a class="brand" href="/fleet" aria-label="Berth, the fleet">
+        <img src="/icon.svg" alt="" width="20" height="20" />
+        Berth
+      </a>
+      <nav aria-label="Pages">
+        {pages.map(([url, label]) => {
+          const isHere = path === url || (url === '/fleet' && path === '/');
+          return (
+            <a key={url} href={url} aria-current={isHere ? 'page' : undefined}>
+              {label}
+            </a>
+          );
+        })}
+        <a href="/docs/">Docs</a>
+      </nav>
+      <Palette pages={pages} />
+      <span class={`connection connection-${connection}`} role="status">
+        <span class="dot" aria-hidden="true" />
+        {CONNECTIONS[connection]}
+      </span>
+      <button
+        type="button"
+        class="icon"
+        onClick={toggleTheme}
+        aria-label={theme === 'dark' ? 'Light theme' : 'Dark theme'}
+      >
+        {theme === 'dark' ? '☀' : '☾'}
+      </button>
+      <span class="who" title={session.roles.join(', ')}>
+        {session.userId}
+        {!session.mayAct && <small>read only</small>}
+      </span>
+      {session.auth !== 'noauth' && (
+        <button type="button" class="quiet" onClick={onSignOut}>
+          Sign out
+        </button>
+      )}
+    </header>
   );
 }
 

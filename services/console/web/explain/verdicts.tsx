@@ -1,6 +1,7 @@
 import type { Verdict } from '../../api/explain';
 import { number, plural, words } from '../ui/format';
 import { HostLink, State } from '../ui/parts';
+import { Table, type TableColumn } from '../ui/table';
 
 /** Hosts of one row: the same verdict for the same reasons. */
 interface Row extends Omit<Verdict, 'host'> {
@@ -34,33 +35,32 @@ export function Verdicts({
   return (
     <>
       {draw !== '' && <p class="note">{draw}</p>}
-      <table class="simple verdicts">
-        <caption class="visually-hidden">{plural(verdicts.length, 'host')}, the best first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Host</th>
-            <th scope="col">Fits</th>
-            <th scope="col" class="num">
-              Weight
-            </th>
-            <th scope="col">Because</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rowsOf(verdicts, chosen).map(({ hosts, passed, refusals, weight, weights }) => (
-            <tr key={hosts.join()} class={hosts.includes(chosen) ? 'chosen' : ''}>
-              <td>
-                <Hosts hosts={hosts} chosen={chosen} areLinked={!isOfNova} />
-              </td>
-              <td>{passed ? <State state="up" label="yes" /> : <State state="down" label="no" />}</td>
-              <td class="num">{passed ? weight.toFixed(3) : '–'}</td>
-              <td class="because">{passed ? weightsIn(weights) : refusals.join('; ')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption={`${plural(verdicts.length, 'host')}, the best first`}
+        kind="verdicts"
+        columns={columnsOf(chosen, isOfNova)}
+        rows={rowsOf(verdicts, chosen)}
+        keyOf={({ hosts }) => hosts.join()}
+        kindOf={({ hosts }) => (hosts.includes(chosen) ? 'chosen' : '')}
+      />
     </>
   );
+}
+
+function columnsOf(chosen: string, isOfNova: boolean): readonly TableColumn<Row>[] {
+  return [
+    { head: 'Host', cell: ({ hosts }) => <Hosts hosts={hosts} chosen={chosen} areLinked={!isOfNova} /> },
+    {
+      head: 'Fits',
+      cell: ({ passed }) => (passed ? <State state="up" label="yes" /> : <State state="down" label="no" />),
+    },
+    { head: 'Weight', isNumber: true, cell: ({ passed, weight }) => (passed ? weight.toFixed(3) : '–') },
+    {
+      head: 'Because',
+      kind: 'because',
+      cell: ({ passed, weights, refusals }) => (passed ? weightsIn(weights) : refusals.join('; ')),
+    },
+  ];
 }
 
 function Hosts({ hosts, chosen, areLinked }: { hosts: readonly string[]; chosen: string; areLinked: boolean }) {

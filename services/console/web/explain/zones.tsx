@@ -1,32 +1,30 @@
 import type { ZoneVerdict } from '../../api/explain';
 import { number, words } from '../ui/format';
 import { State } from '../ui/parts';
+import { Table, type TableColumn } from '../ui/table';
 
 /** Zones that a group spreads over: the next member's first, with the cells to ask there. */
 export function Zones({ zones }: { zones: readonly ZoneVerdict[] }) {
   return (
-    <table class="simple">
-      <caption class="visually-hidden">Zones, first where the next member would go</caption>
-      <thead>
-        <tr>
-          <th scope="col">Zone</th>
-          <th scope="col" class="num">
-            Members
-          </th>
-          <th scope="col">Next</th>
-          <th scope="col">Cells, or why not</th>
-        </tr>
-      </thead>
-      <tbody>
-        {zones.map(({ zone, members, cells, reason }) => (
-          <tr key={zone}>
-            <td>{zone}</td>
-            <td class="num">{number(members)}</td>
-            <td>{reason === '' ? <State state="up" label="yes" /> : <State state="down" label="no" />}</td>
-            <td class="because">{reason === '' ? cells.join(', ') : words(reason)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      caption="Zones, first where the next member would go"
+      columns={COLUMNS}
+      rows={zones}
+      keyOf={({ zone }) => zone}
+    />
   );
 }
+
+const COLUMNS: readonly TableColumn<ZoneVerdict>[] = [
+  { head: 'Zone', cell: ({ zone }) => zone },
+  { head: 'Members', isNumber: true, cell: ({ members }) => number(members) },
+  {
+    head: 'Next',
+    cell: ({ reason }) => (reason === '' ? <State state="up" label="yes" /> : <State state="down" label="no" />),
+  },
+  {
+    head: 'Cells, or why not',
+    kind: 'because',
+    cell: ({ cells, reason }) => (reason === '' ? cells.join(', ') : words(reason)),
+  },
+];

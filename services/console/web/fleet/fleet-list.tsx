@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { FleetHost } from '../../api/fleet';
-import { FLAG_NAMES, type FleetModel, flagsOf } from '../state/fleet-model';
+import type { FleetModel } from '../state/fleet-model';
 import { link } from '../state/router';
 import { className, number } from '../ui/format';
-import { Ago, Bar, HostLink, State } from '../ui/parts';
+import { Ago, Bar, HostLink, HostStates } from '../ui/parts';
 import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
 
 /** The fleet as a table: the map in words. */
@@ -23,12 +23,28 @@ export function FleetList({
   );
   // Hosts come sorted by name: comparing ten thousand names each time would be noticeable.
   const places = useMemo(() => new Map(hosts.map(({ name }, i) => [name, i])), [hosts]);
-  const columns: Column<FleetHost>[] = [
+  const columns = useMemo(() => columnsOf(model.classes, ({ name }) => places.get(name) ?? 0), [model.classes, places]);
+  return (
+    <VirtualTable
+      label="Hosts"
+      columns={columns}
+      rows={rows}
+      keyOf={({ name }) => name}
+      sorting={sorting}
+      onSort={setSorting}
+      height="calc(100vh - 15rem)"
+      empty="No host passes the filter."
+    />
+  );
+}
+
+function columnsOf(classes: readonly string[], placeOf: (host: FleetHost) => number): readonly Column<FleetHost>[] {
+  return [
     {
       key: 'host',
       head: 'Host',
       width: 'minmax(8rem, 1.2fr)',
-      sortBy: ({ name }) => places.get(name) ?? 0,
+      sortBy: placeOf,
       cell: ({ name }) => <HostLink host={name} />,
     },
     {
@@ -36,17 +52,11 @@ export function FleetList({
       head: 'Status',
       width: 'minmax(8rem, 1.2fr)',
       sortBy: ({ flags }) => flags,
-      cell: (host) => {
-        const flags = flagsOf(host);
-        if (flags.length === 0) return <State state="up" />;
-        return (
-          <span class="states">
-            {flags.map((flag) => (
-              <State key={flag} state={flag} label={FLAG_NAMES[flag].toLowerCase()} />
-            ))}
-          </span>
-        );
-      },
+      cell: (host) => (
+        <span class="states">
+          <HostStates host={host} />
+        </span>
+      ),
     },
     { key: 'zone', head: 'Zone', width: 'minmax(5rem, 0.7fr)', sortBy: ({ zone }) => zone, cell: ({ zone }) => zone },
     {
@@ -65,7 +75,7 @@ export function FleetList({
       cell: ({ name, instances }) =>
         instances === 0 ? '0' : <a href={link('/instances', { host: name })}>{number(instances)}</a>,
     },
-    ...model.classes.slice(0, 4).map((name, i): Column<FleetHost> => {
+    ...classes.slice(0, 4).map((name, i): Column<FleetHost> => {
       return {
         key: name,
         head: className(name),
@@ -91,15 +101,4 @@ export function FleetList({
       cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} />,
     },
   ];
-  return (
-    <VirtualTable
-      label="Hosts"
-      columns={columns}
-      rows={rows}
-      keyOf={({ name }) => name}
-      sorting={sorting}
-      onSort={setSorting}
-      height="calc(100vh - 15rem)"
-    />
-  );
 }

@@ -13,6 +13,14 @@ import { type Block, cellAt, layOut } from './layout';
 const REDRAW_MS = 5_000;
 const ZOOMS = [1, 1.5, 2, 3, 4];
 
+interface Drawing {
+  readonly model: FleetModel;
+  readonly groups: readonly HostGroup[];
+  readonly measure: Measure;
+  /** Set by the map: draws the changes of a frame. */
+  readonly draw: RefObject<(redraw: Redraw) => void>;
+}
+
 interface Cursor {
   readonly host: string;
   readonly x: number;
@@ -26,20 +34,78 @@ export function FleetMap({
   measure,
   draw,
   onOpen,
-}: {
-  model: FleetModel;
-  groups: readonly HostGroup[];
-  measure: Measure;
-  draw: RefObject<(redraw: Redraw) => void>;
+}: Drawing & {
   onOpen: (host: string) => void;
 }) {
+  const [zoom, setZoom] = useState(0);
+  const [cursor, setCursor] = useState<Cursor | undefined>();
+  const { scroller, map, overlay, heat, size, mapHeight } = useHeatMap({ model, groups, measure, draw, zoom });
+  useEffect(() => heat.current?.setCursor(cursor?.host), [cursor]);
+
+  const hostAt = (pointer: MouseEvent): Cursor | undefined => {
+    const box = map.current?.getBoundingClientRect();
+    if (!box || !heat.current) return undefined;
+    const [x, y] = [pointer.clientX - box.left, pointer.clientY - box.top];
+    const found = cellAt(heat.current.layout, x, y + (scroller.current?.scrollTop ?? 0));
+    const host = found?.block.group.hosts[found.index]?.name;
+    return host === undefined ? undefined : { host, x, y };
+  };
+  const walk = (key: KeyboardEvent) => {
+    const drawn = heat.current;
+    if (!drawn) return;
+    if (key.key === 'Enter' && cursor) return onOpen(cursor.host);
+    const next = step(drawn.layout.blocks, cursor?.host, key.key);
+    if (next === undefined) return;
+    key.preventDefault();
+    const place = drawn.placeOf(next);
+    const box = scroller.current;
+    if (!place || !box) return;
+    if (place.y < box.scrollTop || place.y > box.scrollTop + box.clientHeight - 30)
+      box.scrollTop = place.y - box.clientHeight / 2;
+    setCursor({ host: next, x: place.x, y: place.y - box.scrollTop });
+  };
+
+  const count = groups.reduce((sum, { hosts }) => sum + hosts.length, 0);
+
+  return (
+    <div class="map-frame">
+      <div
+        class="map-scroller"
+        ref={scroller}
+        onScroll={(scroll) => heat.current?.scrollTo(scroll.currentTarget.scrollTop)}
+        onMouseMove={(pointer) => setCursor(hostAt(pointer))}
+        onMouseLeave={() => setCursor(undefined)}
+        onClick={(click) => {
+          const found = hostAt(click);
+          if (found) onOpen(found.host);
+        }}
+        onKeyDown={walk}
+        tabIndex={0}
+        role="application"
+        aria-busy={mapHeight === 0}
+        aria-label={`Map of ${plural(count, 'host')} coloured by ${measure.label}. Arrow keys walk, Enter opens a host. The list tells the same.`}
+      >
+        <div class="map-canvas">
+          <canvas ref={map} />
+          <canvas ref={overlay} class="map-overlay" />
+        </div>
+        <div style={{ height: `${Math.max(0, mapHeight - size.height)}px` }} />
+      </div>
+      <Zoom zoom={zoom} onZoom={setZoom} />
+      <div aria-live="polite" class="map-tip-live">
+        {cursor && <Tip model={model} cursor={cursor} measure={measure} width={size.width} height={size.height} />}
+      </div>
+    </div>
+  );
+}
+
+/** The canvases of a map, drawn anew as their data, size and theme change. */
+function useHeatMap({ model, groups, measure, draw, zoom }: Drawing & { readonly zoom: number }) {
   const scroller = useRef<HTMLDivElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
   const heat = useRef<HeatMap>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
-  const [zoom, setZoom] = useState(0);
-  const [cursor, setCursor] = useState<Cursor | undefined>();
   const [mapHeight, setMapHeight] = useState(0);
   const theme = useTheme();
 
@@ -81,72 +147,18 @@ export function FleetMap({
     setMapHeight(layout.height);
   }, [groups, measure, size, zoom]);
   useEffect(() => heat.current?.repaint(), [theme]);
-  useEffect(() => heat.current?.setCursor(cursor?.host), [cursor]);
+  return { scroller, map, overlay, heat, size, mapHeight };
+}
 
-  const hostAt = (pointer: MouseEvent): Cursor | undefined => {
-    const box = map.current?.getBoundingClientRect();
-    if (!box || !heat.current) return undefined;
-    const [x, y] = [pointer.clientX - box.left, pointer.clientY - box.top];
-    const found = cellAt(heat.current.layout, x, y + (scroller.current?.scrollTop ?? 0));
-    const host = found?.block.group.hosts[found.index]?.name;
-    return host === undefined ? undefined : { host, x, y };
-  };
-  const walk = (key: KeyboardEvent) => {
-    const drawn = heat.current;
-    if (!drawn) return;
-    if (key.key === 'Enter' && cursor) return onOpen(cursor.host);
-    const next = step(drawn.layout.blocks, cursor?.host, key.key);
-    if (next === undefined) return;
-    key.preventDefault();
-    const place = drawn.placeOf(next);
-    const box = scroller.current;
-    if (!place || !box) return;
-    if (place.y < box.scrollTop || place.y > box.scrollTop + box.clientHeight - 30)
-      box.scrollTop = place.y - box.clientHeight / 2;
-    setCursor({ host: next, x: place.x, y: place.y - box.scrollTop });
-  };
-  const count = groups.reduce((sum, { hosts }) => sum + hosts.length, 0);
-
+function Zoom({ zoom, onZoom }: { zoom: number; onZoom: (zoom: number) => void }) {
   return (
-    <div class="map-frame">
-      <div
-        class="map-scroller"
-        ref={scroller}
-        onScroll={(scroll) => heat.current?.scrollTo(scroll.currentTarget.scrollTop)}
-        onMouseMove={(pointer) => setCursor(hostAt(pointer))}
-        onMouseLeave={() => setCursor(undefined)}
-        onClick={(click) => {
-          const found = hostAt(click);
-          if (found) onOpen(found.host);
-        }}
-        onKeyDown={walk}
-        tabIndex={0}
-        role="application"
-        aria-busy={mapHeight === 0}
-        aria-label={`Map of ${plural(count, 'host')} coloured by ${measure.label}. Arrow keys walk, Enter opens a host. The list tells the same.`}
-      >
-        <div class="map-canvas">
-          <canvas ref={map} />
-          <canvas ref={overlay} class="map-overlay" />
-        </div>
-        <div style={{ height: `${Math.max(0, mapHeight - size.height)}px` }} />
-      </div>
-      <div class="map-zoom" role="group" aria-label="Zoom">
-        <button
-          type="button"
-          aria-label="Zoom in"
-          disabled={zoom === ZOOMS.length - 1}
-          onClick={() => setZoom(zoom + 1)}
-        >
-          +
-        </button>
-        <button type="button" aria-label="Zoom out" disabled={zoom === 0} onClick={() => setZoom(zoom - 1)}>
-          −
-        </button>
-      </div>
-      <div aria-live="polite" class="map-tip-live">
-        {cursor && <Tip model={model} cursor={cursor} measure={measure} width={size.width} height={size.height} />}
-      </div>
+    <div class="map-zoom" role="group" aria-label="Zoom">
+      <button type="button" aria-label="Zoom in" disabled={zoom === ZOOMS.length - 1} onClick={() => onZoom(zoom + 1)}>
+        +
+      </button>
+      <button type="button" aria-label="Zoom out" disabled={zoom === 0} onClick={() => onZoom(zoom - 1)}>
+        −
+      </button>
     </div>
   );
 }

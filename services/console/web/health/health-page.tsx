@@ -3,62 +3,29 @@ import { link } from '../state/router';
 import { useHub, usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { dateOf, number, percent, plural, span, words } from '../ui/format';
-import { Ago, Empty, type Fact, Facts, Figure, Loading, Section, State } from '../ui/parts';
+import { Ago, type Fact, Facts, Figure, Loading, Section, State } from '../ui/parts';
+import { Table, type TableColumn } from '../ui/table';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
 /** The health of Berth itself: its processes, agents, queues, store and cells. */
 export function HealthPage() {
   useTitle('Health');
   const page = usePage<Page>('page=health');
-  const { shell } = useHub();
   if (page === undefined) return <Loading what="the state of all processes" />;
-  const { processes, agents, agentCount, queues, store, cells, version } = page;
-  const countOf = (service: string) => processes.filter((one) => one.service === service);
-  const down = shell?.hosts.down;
+  const { processes, agents, agentCount, queues, cells, version } = page;
   return (
     <>
       <h1>Health</h1>
-      <dl class="figures">
-        {SERVICES.map(([service, label]) => {
-          const all = countOf(service);
-          const ready = all.filter(({ state }) => state === 'ready').length;
-          return (
-            <Figure
-              key={service}
-              label={label}
-              value={all.length === 0 ? 'none' : `${ready} of ${all.length}`}
-              note={all.length === 0 ? 'seen in a day' : 'ready'}
-              tone={all.length > 0 && ready < all.length ? 'bad' : ''}
-              href="#processes"
-            />
-          );
-        })}
-        <Figure
-          label="Hosts down"
-          value={down === undefined ? undefined : number(down)}
-          note={shell && `of ${number(shell.hosts.all)}`}
-          tone={down ? 'bad' : ''}
-          href="/fleet?show=down&view=list"
-        />
-        <Figure
-          label="Store answers in"
-          value={store.answeredInMs < 0 ? 'no answer' : span(store.answeredInMs)}
-          tone={store.answeredInMs < 0 ? 'bad' : ''}
-          href="#store"
-        />
-      </dl>
+      <HealthFigures page={page} />
       <Section title="Processes" id="processes" aside={plural(processes.length, 'process', 'processes')}>
-        {processes.length === 0 ? (
-          <Empty>No process has announced itself in the store in a day.</Empty>
-        ) : (
-          <VirtualTable
-            label="Processes"
-            columns={processColumns(version)}
-            rows={processes}
-            keyOf={({ service, name }) => `${service} ${name}`}
-            height="360px"
-          />
-        )}
+        <VirtualTable
+          label="Processes"
+          columns={processColumns(version)}
+          rows={processes}
+          keyOf={({ service, name }) => `${service} ${name}`}
+          height="360px"
+          empty="No process has announced itself in the store in a day."
+        />
         <p class="note">
           Each process announces itself in the store every ten seconds. This console has version {version}. A process
           that stops in order leaves the list at once, any other after a day.
@@ -66,24 +33,21 @@ export function HealthPage() {
       </Section>
       <div class="columns">
         <Section title="Agents" id="agents" aside={number(agentCount)}>
-          {agents.length === 0 ? (
-            <Empty>No agent has reported yet.</Empty>
-          ) : (
-            <VirtualTable
-              label="Agents"
-              columns={AGENT_COLUMNS}
-              rows={agents}
-              keyOf={({ name }) => name}
-              height="360px"
-            />
-          )}
+          <VirtualTable
+            label="Agents"
+            columns={AGENT_COLUMNS}
+            rows={agents}
+            keyOf={({ name }) => name}
+            height="360px"
+            empty="No agent has reported yet."
+          />
           {agentCount > agents.length && (
             <p class="note">The first {number(agents.length)}, those with trouble first.</p>
           )}
         </Section>
         <div class="stack">
           <Section title="Queues" id="queues">
-            <Queues queues={queues} />
+            <Table columns={QUEUE_COLUMNS} rows={queues} keyOf={({ name }) => name} />
           </Section>
           <Section title="Store" id="store">
             <StoreOf page={page} />
@@ -92,7 +56,7 @@ export function HealthPage() {
       </div>
       {cells.length > 0 && (
         <Section title="Cells" id="cells" aside={number(cells.length)}>
-          <Cells cells={cells} />
+          <Table columns={CELL_COLUMNS} rows={cells} keyOf={({ name }) => name} />
         </Section>
       )}
     </>
@@ -104,6 +68,43 @@ const SERVICES = [
   ['conductor', 'Conductors'],
   ['placement-api', 'Placement APIs'],
 ] as const;
+
+/** Processes by service, hosts that are down, and the store's answer. */
+function HealthFigures({ page: { processes, store } }: { page: Page }) {
+  const { shell } = useHub();
+  const down = shell?.hosts.down;
+  return (
+    <dl class="figures">
+      {SERVICES.map(([service, label]) => {
+        const all = processes.filter((one) => one.service === service);
+        const ready = all.filter(({ state }) => state === 'ready').length;
+        return (
+          <Figure
+            key={service}
+            label={label}
+            value={all.length === 0 ? 'none' : `${ready} of ${all.length}`}
+            note={all.length === 0 ? 'seen in a day' : 'ready'}
+            tone={all.length > 0 && ready < all.length ? 'bad' : ''}
+            href="#processes"
+          />
+        );
+      })}
+      <Figure
+        label="Hosts down"
+        value={down === undefined ? undefined : number(down)}
+        note={shell && `of ${number(shell.hosts.all)}`}
+        tone={down ? 'bad' : ''}
+        href="/fleet?show=down&view=list"
+      />
+      <Figure
+        label="Store answers in"
+        value={store.answeredInMs < 0 ? 'no answer' : span(store.answeredInMs)}
+        tone={store.answeredInMs < 0 ? 'bad' : ''}
+        href="#store"
+      />
+    </dl>
+  );
+}
 
 function processColumns(version: string): readonly Column<ProcessRow>[] {
   return [
@@ -165,32 +166,19 @@ const AGENT_COLUMNS: readonly Column<AgentRow>[] = [
   { key: 'heard', head: 'Last report', width: '6rem', cell: ({ heardAtMs }) => <Ago ms={heardAtMs} /> },
 ];
 
-function Queues({ queues }: { queues: readonly QueueRow[] }) {
-  return (
-    <table class="simple">
-      <thead>
-        <tr>
-          <th scope="col">Queue</th>
-          <th scope="col" class="num">
-            Waiting
-          </th>
-          <th scope="col" class="num">
-            Full
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {queues.map(({ name, depth, limit }) => (
-          <tr key={name}>
-            <th scope="row">{name === 'dead-letters' ? <a href="/builds#dead-letters">{name}</a> : name}</th>
-            <td class="num">{depth < 0 ? 'no answer' : number(depth)}</td>
-            <td class="num">{limit > 0 && depth >= 0 ? percent(depth / limit) : '–'}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const QUEUE_COLUMNS: readonly TableColumn<QueueRow>[] = [
+  {
+    head: 'Queue',
+    isName: true,
+    cell: ({ name }) => (name === 'dead-letters' ? <a href="/builds#dead-letters">{name}</a> : name),
+  },
+  { head: 'Waiting', isNumber: true, cell: ({ depth }) => (depth < 0 ? 'no answer' : number(depth)) },
+  {
+    head: 'Full',
+    isNumber: true,
+    cell: ({ depth, limit }) => (limit > 0 && depth >= 0 ? percent(depth / limit) : '–'),
+  },
+];
 
 function StoreOf({ page: { store } }: { page: Page }) {
   const { answeredInMs, bornAtMs, revision, lostUpToMs, stale } = store;
@@ -204,35 +192,13 @@ function StoreOf({ page: { store } }: { page: Page }) {
   return <Facts facts={facts} />;
 }
 
-function Cells({ cells }: { cells: readonly CellRow[] }) {
-  return (
-    <table class="simple">
-      <thead>
-        <tr>
-          <th scope="col">Cell</th>
-          <th scope="col">State</th>
-          <th scope="col" class="num">
-            Hosts
-          </th>
-          <th scope="col" class="num">
-            Take builds
-          </th>
-          <th scope="col">Last summary</th>
-        </tr>
-      </thead>
-      <tbody>
-        {cells.map(({ name, state, problem, hosts, available, heardAtMs }) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td>{problem === '' ? words(state) : <State state="down" label={problem} />}</td>
-            <td class="num">{number(hosts)}</td>
-            <td class="num">{number(available)}</td>
-            <td>
-              <Ago ms={heardAtMs} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const CELL_COLUMNS: readonly TableColumn<CellRow>[] = [
+  { head: 'Cell', isName: true, cell: ({ name }) => name },
+  {
+    head: 'State',
+    cell: ({ state, problem }) => (problem === '' ? words(state) : <State state="down" label={problem} />),
+  },
+  { head: 'Hosts', isNumber: true, cell: ({ hosts }) => number(hosts) },
+  { head: 'Take builds', isNumber: true, cell: ({ available }) => number(available) },
+  { head: 'Last summary', cell: ({ heardAtMs }) => <Ago ms={heardAtMs} /> },
+];

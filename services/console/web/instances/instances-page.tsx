@@ -6,7 +6,7 @@ import { useMayAct } from '../state/session';
 import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { number, plural, stateName } from '../ui/format';
-import { Ago, Empty, HostLink, InstanceLink, Loading, ProjectLink, State } from '../ui/parts';
+import { Ago, HostLink, InstanceLink, Loading, ProjectLink, State } from '../ui/parts';
 import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
 import { BulkActions } from './bulk-actions';
 
@@ -169,9 +169,6 @@ function Found({ page, isFiltered }: { page: Page; isFiltered: boolean }) {
       <input type="checkbox" aria-label={`Select ${name}`} checked={chosen.has(uuid)} onChange={() => toggle(uuid)} />
     ),
   };
-  if (instances.length === 0) {
-    return <Empty>{isFiltered ? 'No instance passes the filter.' : 'There are no instances yet.'}</Empty>;
-  }
   return (
     <>
       <p class="found">
@@ -184,7 +181,7 @@ function Found({ page, isFiltered }: { page: Page; isFiltered: boolean }) {
           </span>
         )}
       </p>
-      {mayAct && <BulkActions rows={shown} onDone={() => setChosen(new Set())} />}
+      {mayAct && instances.length > 0 && <BulkActions rows={shown} onDone={() => setChosen(new Set())} />}
       <VirtualTable
         label="Instances"
         columns={mayAct ? [select, ...COLUMNS] : COLUMNS}
@@ -193,6 +190,7 @@ function Found({ page, isFiltered }: { page: Page; isFiltered: boolean }) {
         sorting={sorting}
         onSort={setSorting}
         height="calc(100vh - 16rem)"
+        empty={isFiltered ? 'No instance passes the filter.' : 'There are no instances yet.'}
       />
     </>
   );

@@ -33,17 +33,14 @@ export function NovaPage() {
       </dl>
       {request !== '' && <Asked request={request} decision={asked} />}
       <Section title="Recent decisions" aside={number(decisions.length)}>
-        {decisions.length === 0 ? (
-          <Empty>The store keeps no decision for Nova.</Empty>
-        ) : (
-          <VirtualTable
-            label="Recent decisions"
-            columns={COLUMNS}
-            rows={decisions}
-            keyOf={({ requestId, decidedAtMs }) => `${requestId} ${decidedAtMs}`}
-            height="360px"
-          />
-        )}
+        <VirtualTable
+          label="Recent decisions"
+          columns={COLUMNS}
+          rows={decisions}
+          keyOf={({ requestId, decidedAtMs }) => `${requestId} ${decidedAtMs}`}
+          height="360px"
+          empty="The store keeps no decision for Nova."
+        />
       </Section>
       <Section title="Shadow">
         <Shadow shadow={shadow} />

@@ -30,15 +30,14 @@ export function Shadow({ shadow }: { shadow: ShadowView }) {
   return (
     <>
       <Facts facts={facts} />
-      {differences.length > 0 && (
-        <VirtualTable
-          label="Differences"
-          columns={COLUMNS}
-          rows={differences}
-          keyOf={({ instanceUuid, atMs }) => `${instanceUuid} ${atMs}`}
-          height="240px"
-        />
-      )}
+      <VirtualTable
+        label="Differences"
+        columns={COLUMNS}
+        rows={differences}
+        keyOf={({ instanceUuid, atMs }) => `${instanceUuid} ${atMs}`}
+        height="240px"
+        empty="No choice has differed yet."
+      />
     </>
   );
 }

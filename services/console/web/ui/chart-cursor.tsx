@@ -68,14 +68,21 @@ export function CursorPlot({
           >
             <strong title={dateOf(timeAt(index))}>{timeOf(timeAt(index))}</strong>
             {valuesAt(index).map(({ label: name, colour, text }) => (
-              <span key={name}>
-                <i class={`swatch series-${colour}`} aria-hidden="true" />
-                {name} {text}
-              </span>
+              <Swatch key={name} colour={colour} text={`${name} ${text}`} />
             ))}
           </div>
         )}
       </div>
     </div>
+  );
+}
+
+/** A text beside the colour of its series. */
+export function Swatch({ colour, text }: { colour: number; text: string }) {
+  return (
+    <span>
+      <i class={`swatch series-${colour}`} aria-hidden="true" />
+      {text}
+    </span>
   );
 }

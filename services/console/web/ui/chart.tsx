@@ -1,4 +1,4 @@
-import { CursorPlot } from './chart-cursor';
+import { CursorPlot, Swatch } from './chart-cursor';
 import { amount, number, span, timeOf } from './format';
 
 export interface Series {
@@ -119,7 +119,6 @@ export function ColumnChart({
   const count = series[0]?.values.length ?? 0;
   const sums = Array.from({ length: count }, (_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0));
   const most = Math.max(1, ...sums);
-  const width = WIDTH / Math.max(1, count);
   const totals = series.map(
     ({ label: name, values }) => `${name} ${number(values.reduce<number>((sum, value) => sum + (value ?? 0), 0))}`,
   );
@@ -129,10 +128,7 @@ export function ColumnChart({
         {label}
         <span class="legend">
           {series.map(({ label: name, colour }, i) => (
-            <span key={name}>
-              <i class={`swatch series-${colour}`} aria-hidden="true" />
-              {totals[i]}
-            </span>
+            <Swatch key={name} colour={colour} text={totals[i] ?? ''} />
           ))}
         </span>
       </figcaption>
@@ -146,32 +142,7 @@ export function ColumnChart({
         }
       >
         <span class="chart-most">{number(most)}</span>
-        <svg
-          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          role="img"
-          aria-label={`${label}: ${totals.join(', ')}`}
-        >
-          {series.map(({ label: name, values, colour }, s) => (
-            <g key={name} class={`series-${colour}`}>
-              {values.map((value, i) => {
-                if (!value) return null;
-                const below = series.slice(0, s).reduce((sum, other) => sum + (other.values[i] ?? 0), 0);
-                const [height, base] = [(value / most) * (HEIGHT - 6), (below / most) * (HEIGHT - 6)];
-                return (
-                  <rect
-                    key={i}
-                    class="column"
-                    x={i * width}
-                    width={width * 0.8}
-                    y={HEIGHT - base - height}
-                    height={height}
-                  />
-                );
-              })}
-            </g>
-          ))}
-        </svg>
+        <Columns label={`${label}: ${totals.join(', ')}`} series={series} most={most} count={count} />
       </CursorPlot>
       <div class="chart-times" aria-hidden="true">
         <span>
@@ -180,6 +151,35 @@ export function ColumnChart({
         <span>now</span>
       </div>
     </figure>
+  );
+}
+
+function Columns({
+  label,
+  series,
+  most,
+  count,
+}: {
+  label: string;
+  series: readonly Series[];
+  most: number;
+  count: number;
+}) {
+  const width = WIDTH / Math.max(1, count);
+  return (
+    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+      {series.map(({ label: name, values, colour }, s) => (
+        <g key={name} class={`series-${colour}`}>
+          {values.map((value, i) => {
+            if (!value) return null;
+            const below = series.slice(0, s).reduce((sum, other) => sum + (other.values[i] ?? 0), 0);
+            const [height, base] = [(value / most) * (HEIGHT - 6), (below / most) * (HEIGHT - 6)];
+            const y = HEIGHT - base - height;
+            return <rect key={i} class="column" x={i * width} width={width * 0.8} y={y} height={height} />;
+          })}
+        </g>
+      ))}
+    </svg>
   );
 }
 

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { FleetHost } from '../../api/fleet';
+import { FLAG_NAMES, flagsOf } from '../state/fleet-model';
 import { link } from '../state/router';
 import { serverNow, useHub } from '../state/stream';
 import { age, amount, className, dateOf, percent, words } from './format';
@@ -107,6 +109,19 @@ const TONES: Readonly<Record<string, string>> = {
 export function State({ state, label }: { state: string; label?: string }) {
   const tone = TONES[state] ?? 'busy';
   return <span class={`state state-${tone}`}>{label ?? words(state)}</span>;
+}
+
+/** The conditions of a host, the worst first; `up` without any. */
+export function HostStates({ host }: { host: FleetHost }) {
+  const flags = flagsOf(host);
+  if (flags.length === 0) return <State state="up" />;
+  return (
+    <>
+      {flags.map((flag) => (
+        <State key={flag} state={flag} label={FLAG_NAMES[flag].toLowerCase()} />
+      ))}
+    </>
+  );
 }
 
 /** A time ago, live; the date is its title. */

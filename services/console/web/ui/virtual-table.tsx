@@ -1,5 +1,6 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Empty } from './parts';
 
 export interface Column<T> {
   readonly key: string;
@@ -31,6 +32,7 @@ export function VirtualTable<T>({
   sorting,
   onSort,
   height,
+  empty,
 }: {
   label: string;
   columns: readonly Column<T>[];
@@ -40,29 +42,12 @@ export function VirtualTable<T>({
   onSort?: (sorting: Sorting) => void;
   /** A CSS height: the maximum, if its rows need more. */
   height: string;
+  /** The sentence in place of a table without rows. */
+  empty: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    let frame = 0;
-    const look = () => {
-      frame ||= requestAnimationFrame(() => {
-        frame = 0;
-        setView({ top: element.scrollTop, height: element.clientHeight });
-      });
-    };
-    const observer = new ResizeObserver(look);
-    observer.observe(element);
-    element.addEventListener('scroll', look, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', look);
-      cancelAnimationFrame(frame);
-    };
-  }, []);
-
+  const hasRows = rows.length > 0;
+  const view = useViewport(box, hasRows);
   const by = columns.find(({ key }) => key === sorting?.key)?.sortBy;
   const isDescending = sorting?.isDescending ?? false;
   // Scrolling redraws, but must not sort again.
@@ -70,6 +55,7 @@ export function VirtualTable<T>({
   const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - BEYOND);
   const last = Math.min(sorted.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + BEYOND);
   const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' '), minWidth: minWidthOf(columns) };
+  if (!hasRows) return <Empty>{empty}</Empty>;
   return (
     <div
       class="vtable"
@@ -104,6 +90,31 @@ export function VirtualTable<T>({
       </div>
     </div>
   );
+}
+
+/** The visible part of a box that scrolls, pixels. */
+function useViewport(box: RefObject<HTMLElement | null>, isShown: boolean) {
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let frame = 0;
+    const look = () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        setView({ top: element.scrollTop, height: element.clientHeight });
+      });
+    };
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', look);
+      cancelAnimationFrame(frame);
+    };
+  }, [isShown]);
+  return view;
 }
 
 function Head<T>({

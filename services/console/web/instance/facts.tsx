@@ -1,0 +1,46 @@
+import type { InstancePage as Page } from '../../api/instance';
+import { link } from '../state/router';
+import { serverNow } from '../state/stream';
+import { amounts, dateOf, plural, span, words } from '../ui/format';
+import { Ago, type Fact, Facts, HostLink, ProjectLink } from '../ui/parts';
+
+/** An instance's request, and where it stands. */
+export function InstanceFacts({ page }: { page: Page }) {
+  const { migration, waiting, gang } = page;
+  const facts: Fact[] = [
+    ['Host', page.host === '' ? '' : <HostLink key="host" host={page.host} />],
+    [
+      'Flavor',
+      page.flavor === '' ? (
+        ''
+      ) : (
+        <a key="flavor" href={link('/explain', { flavor: page.flavor })}>
+          {page.flavor}
+        </a>
+      ),
+    ],
+    ['Resources', amounts(page.resources)],
+    ...page.asked.map(([label, value]): [string, string] => [label[0]?.toUpperCase() + label.slice(1), value]),
+    ['Alternates left', page.alternates.join(', ')],
+    [
+      'Move',
+      migration === undefined
+        ? ''
+        : `${words(migration.kind)}, ${words(migration.phase)}: ${migration.sourceHost} → ${migration.destHost || 'not selected yet'}`,
+    ],
+    [
+      'Waits for',
+      waiting === undefined
+        ? ''
+        : `${waiting.waitsFor.map(words).join(', ')}${waiting.place > 0 ? `, place ${waiting.place}` : ''}, until ${dateOf(waiting.untilMs)}`,
+    ],
+    ['Gang', gang === undefined ? '' : `at least ${gang.minCount} of ${plural(gang.count, 'instance')}`],
+    ['Ends by itself', page.endsAtMs === 0 ? '' : `in ${span(Math.max(0, page.endsAtMs - serverNow()))}`],
+    ['Project', <ProjectLink key="project" id={page.projectId} />],
+    ['User', page.userId],
+    ['Request', <code key="request">{page.requestId}</code>],
+    ['Created', <Ago key="created" ms={page.createdAtMs} />],
+    ['Changed', <Ago key="changed" ms={page.updatedAtMs} />],
+  ];
+  return <Facts facts={facts} />;
+}
