@@ -1,7 +1,7 @@
 import type { SelectSettings } from './decision/select-destinations';
 import { FILTERS } from './filters/registry';
 import type { NovaConfig } from './options';
-import { WEIGHERS, type WeigherName } from './weighers/registry';
+import { DATABASE_WEIGHERS, WEIGHERS, type WeigherName } from './weighers/registry';
 
 /** The part of the configuration that decisions use. */
 export function selectSettings(config: NovaConfig): SelectSettings {
@@ -18,7 +18,8 @@ export function selectSettings(config: NovaConfig): SelectSettings {
     softAntiAffinity: config.weightSoftAntiAffinity,
     crossCell: config.weightCrossCell,
   };
-  const names = Object.keys(WEIGHERS) as WeigherName[];
+  const lacking = config.databaseUrl === '' ? DATABASE_WEIGHERS : [];
+  const names = (Object.keys(WEIGHERS) as WeigherName[]).filter((name) => !lacking.includes(name));
   return {
     ...config,
     filters: FILTERS.filter(({ name }) => config.filters.includes(name)),

@@ -110,7 +110,8 @@ it('hands requests over while the database was not read, or too long ago', async
 });
 
 it('avoids hosts where builds failed, and hosts with PCI devices for whoever asks for none', async () => {
-  world = await aWorld([{}, {}, {}], { BERTH_NOVA_SHUFFLE_BEST_SAME_WEIGHED_HOSTS: 'false' });
+  const read = { BERTH_NOVA_DATABASE_URL: 'mysql://reader@nova.example/nova_api' };
+  world = await aWorld([{}, {}, {}], { ...read, BERTH_NOVA_SHUFFLE_BEST_SAME_WEIGHED_HOSTS: 'false' });
   const bare = hardware(4, 0);
   tell({ ...bare, failedBuilds: 2 }, hardware(4, 3), bare);
   const [[first, second, third] = []] = await world.hosts({}, { ...another(1), return_alternates: true });

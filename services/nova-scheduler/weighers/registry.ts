@@ -9,7 +9,7 @@ function freeAmount(name: string, multiplier: string, resourceClass: WeighedClas
 
 function membersOf(policy: string, sign: 1 | -1): Weigher['prepare'] {
   return ({ request: { group }, locate }: FilterContext) => {
-    if (group?.policy !== policy) return () => 0;
+    if (group?.policy !== policy) return undefined;
     const membersOn = locate(group.members);
     return (host) => sign * membersOn(host).size;
   };
@@ -69,7 +69,7 @@ export const WEIGHERS = {
     multiplier: 'cross_cell_move_weight_multiplier',
     prepare({ request: { spec } }) {
       const { cell, allow_cross_cell_move: isAllowed = false } = spec.requested_destination ?? {};
-      if (cell?.uuid === undefined || !isAllowed) return () => 0;
+      if (cell?.uuid === undefined || !isAllowed) return undefined;
       return (host) => (host.node.cellUuid === cell.uuid ? 1 : -1);
     },
   },

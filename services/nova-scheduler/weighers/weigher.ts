@@ -1,4 +1,3 @@
-import TinyQueue from 'tinyqueue';
 import type { HostState } from '../decision/host-state';
 import { metadataOf } from '../filters/aggregates';
 import type { FilterContext } from '../filters/filter';
@@ -13,7 +12,8 @@ export interface Weigher {
   readonly least?: number;
   /** True where the multiplier counts against a host. */
   readonly isNegated?: true;
-  prepare(context: FilterContext): (host: HostState) => number;
+  /** Undefined where the request has it weigh all hosts alike. */
+  prepare(context: FilterContext): ((host: HostState) => number) | undefined;
 }
 
 /** A weigher with its configured multiplier. */
@@ -38,6 +38,7 @@ export function weighHosts(
   const raw = new Float64Array(hosts.length);
   for (const { weigher, multiplier } of weighings) {
     const weigh = weigher.prepare(context);
+    if (weigh === undefined) continue;
     let least = weigher.least ?? Infinity;
     let most = -Infinity;
     hosts.forEach((host, i) => {
@@ -60,12 +61,32 @@ export function weighHosts(
   return weights;
 }
 
+/** More than this are rarely asked for: a host, its alternates, and those that a record names. */
+const FEW = 16;
+
 /** Indexes of weights, the greatest first, lazily; of equal ones the first comes first. */
 export function* bestFirst(weights: Float64Array): Generator<number, undefined> {
-  const byWeight = (a: number, b: number) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b;
-  const queue = new TinyQueue([...weights.keys()], byWeight);
-  for (let i = queue.pop(); i !== undefined; i = queue.pop()) yield i;
+  const few = bestFew(weights);
+  yield* few;
+  if (few.length === weights.length) return undefined;
+  const isFew = new Set(few);
+  const others = [...weights.keys()].filter((i) => !isFew.has(i));
+  yield* others.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
   return undefined;
+}
+
+/** In one pass over all. */
+function bestFew(weights: Float64Array): readonly number[] {
+  const few: number[] = [];
+  const weightAt = (place: number) => weights[few[place] ?? -1] ?? -Infinity;
+  weights.forEach((weight, i) => {
+    if (few.length === FEW && weight <= weightAt(FEW - 1)) return;
+    let place = few.length;
+    while (place > 0 && weightAt(place - 1) < weight) place--;
+    few.splice(place, 0, i);
+    if (few.length > FEW) few.pop();
+  });
+  return few;
 }
 
 function multiplierOn(host: HostState, name: string, configured: number): number {
