@@ -107,6 +107,11 @@ export const schedulerOptions = {
   weightIoOps: byProfile(
     weightOption('IO_OPS', -1, 'Weight of builds in progress on the host; negative avoids busy hosts.'),
   ),
+  weightNumInstances: weightOption(
+    'NUM_INSTANCES',
+    0,
+    'Weight of instances on the host; negative spreads by their number.',
+  ),
   weightBuildFailures: weightOption('BUILD_FAILURES', 4, 'Weight against hosts with recent build failures.'),
   weightLeases: weightOption('LEASES', 4, "Weight against capacity that is leased for other requests' alternates."),
   weightPreferredTraits: weightOption('PREFERRED_TRAITS', 4, 'Weight of the preferred traits that the host has.'),

@@ -4,6 +4,7 @@ import { cpuWeigher, diskWeigher, ramWeigher } from './free-share';
 import { headroomWeigher } from './headroom';
 import { ioOpsWeigher } from './io-ops';
 import { leasesWeigher } from './leases';
+import { numInstancesWeigher } from './num-instances';
 import { preferredResourcesWeigher, preferredTraitsWeigher } from './preferred';
 import { softAffinityWeigher, softAntiAffinityWeigher } from './soft-groups';
 import type { Weigher } from './weigher';
@@ -15,6 +16,7 @@ export interface Weights {
   readonly weightDisk: number;
   readonly weightHeadroom: number;
   readonly weightIoOps: number;
+  readonly weightNumInstances: number;
   readonly weightBuildFailures: number;
   readonly weightLeases: number;
   readonly weightPreferredTraits: number;
@@ -38,6 +40,7 @@ export const WEIGHERS: readonly WeigherEntry[] = [
   [diskWeigher, 'weightDisk', 'disk_weight_multiplier'],
   [headroomWeigher, 'weightHeadroom', 'headroom_weight_multiplier'],
   [ioOpsWeigher, 'weightIoOps', 'io_ops_weight_multiplier'],
+  [numInstancesWeigher, 'weightNumInstances', 'num_instances_weight_multiplier'],
   [buildFailuresWeigher, 'weightBuildFailures', 'build_failure_weight_multiplier'],
   [leasesWeigher, 'weightLeases'],
   [preferredTraitsWeigher, 'weightPreferredTraits'],

@@ -75,6 +75,17 @@ describe('io_ops', () => {
   });
 });
 
+describe('num_instances', () => {
+  it('spreads by the number of instances, whatever their size', async () => {
+    await world.report('many');
+    await world.report('one');
+    await world.report('idle');
+    for (let i = 0; i < 5; i++) await world.occupy('many', { VCPU: 1 });
+    await world.occupy('one', { VCPU: 7 });
+    expect(await shares('num_instances', {}, { weightNumInstances: -10 })).toEqual({ many: -0.5, one: -0.1, idle: 0 });
+  });
+});
+
 describe('build_failures', () => {
   it('avoids hosts that failed, less and less as time passes', async () => {
     await world.report('good');
