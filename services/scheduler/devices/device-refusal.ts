@@ -1,4 +1,4 @@
-import { type DeviceForest, meets, suitableFor } from './choose-devices';
+import { type DeviceForest, suitableFor } from './choose-devices';
 import type { CompiledAlternative, CompiledRequest } from './devices-asked';
 import { devicesIn, FreeAmounts, type HostDevice, takenOf, untolerated } from './host-devices';
 import type { Selector } from './selector';
@@ -44,17 +44,22 @@ function refusalOfAlternative(
   devices: readonly HostDevice[],
   free: FreeAmounts,
 ): DeviceRefusal | undefined {
-  const meeting = devices.filter((device) => meets(alternative, device));
+  const meeting: HostDevice[] = [];
+  /** Devices that fail one condition only, by its place. */
+  const nearly = new Map<number, HostDevice[]>();
+  for (const device of devices) {
+    const failed = failedBy(alternative, device);
+    if (failed === undefined) meeting.push(device);
+    else if (failed.isOnly) getOrAdd(nearly, failed.place).push(device);
+  }
   const count = alternative.count === 'all' ? Math.max(1, meeting.length) : alternative.count;
   const areEnough = (some: readonly HostDevice[]) => {
     const usable = suitableFor({ ...alternative, conditions: [] }, some);
     return usable.filter(({ device, taken }) => free.fits(device, taken)).length >= count;
   };
   if (meeting.length < count) {
-    const place = alternative.conditions.findIndex((condition) => {
-      const others = alternative.conditions.filter((one) => one !== condition);
-      return areEnough(devices.filter((device) => meets({ ...alternative, conditions: others }, device)));
-    });
+    const places = [...nearly.keys()].sort((a, b) => a - b);
+    const place = places.find((one) => areEnough([...meeting, ...(nearly.get(one) ?? [])])) ?? -1;
     const condition = alternative.conditions[place];
     return condition ? { kind: 'condition', condition, place } : { kind: 'absent' };
   }
@@ -63,6 +68,27 @@ function refusalOfAlternative(
   const tolerated = large.filter(({ device }) => untolerated(device, alternative).length === 0);
   if (tolerated.length < count) return { kind: 'tainted' };
   return areEnough(tolerated) ? undefined : { kind: 'taken' };
+}
+
+/** The first condition that a device does not meet, and whether it is the only one; undefined when it meets all. */
+function failedBy(
+  { conditions }: CompiledAlternative,
+  { device }: HostDevice,
+): { readonly place: number; readonly isOnly: boolean } | undefined {
+  const fails = (condition: Selector) => condition.matches(device) !== true;
+  const place = conditions.findIndex(fails);
+  if (place < 0) return undefined;
+  // An expression that is given twice is one condition.
+  const isOnly = !conditions.slice(place + 1).some((one) => one !== conditions[place] && fails(one));
+  return { place, isOnly };
+}
+
+function getOrAdd(lists: Map<number, HostDevice[]>, key: number): HostDevice[] {
+  const known = lists.get(key);
+  if (known) return known;
+  const made: HostDevice[] = [];
+  lists.set(key, made);
+  return made;
 }
 
 /** Reason against each device of a host for a request, in words: at most so many devices. */

@@ -6,7 +6,7 @@ import {
   deviceSuffix,
 } from '#libs/domain/devices/device-request';
 import { invalidArgument } from '#libs/domain/errors';
-import { parseSelectors, type Selector } from './selector';
+import { costOfSelectors, parseSelectors, type Selector } from './selector';
 
 /** Requests for devices with their expressions compiled. */
 export interface CompiledDevices {
@@ -52,20 +52,31 @@ function compiledRequest(request: DeviceRequest): CompiledRequest {
   return { name: request.name, alternatives };
 }
 
-/** @throws BerthError `invalid_argument / bad_selector` for an expression that can't be read, with its place. */
+/** Steps of all expressions of one request together, for one device: an instance's are evaluated for each distinct device. */
+export const MAX_REQUEST_COST = 5_000;
+
+/**
+ * @throws BerthError `invalid_argument / bad_selector` for an expression that can't be read, with its place, and where all
+ *   together cost too much.
+ */
 export function requireSelectors({ deviceRequests }: Pick<DevicesAsked, 'deviceRequests'>, at: string): void {
+  let cost = 0;
   for (const [n, { firstAvailable }] of deviceRequests.entries()) {
     for (const [m, { selectors }] of firstAvailable.entries()) {
       for (const [k, text] of selectors.entries()) {
-        requireSelector(text, `${at}.device_requests[${n}].first_available[${m}].selectors[${k}]`);
+        const field = `${at}.device_requests[${n}].first_available[${m}].selectors[${k}]`;
+        cost += requireSelector(text, field);
+        if (cost <= MAX_REQUEST_COST) continue;
+        const message = `${field}: the expressions up to here may take ${cost} steps for a device, more than ${MAX_REQUEST_COST} for a request`;
+        throw invalidArgument('bad_selector', message, field);
       }
     }
   }
 }
 
-function requireSelector(text: string, field: string): void {
+function requireSelector(text: string, field: string): number {
   try {
-    parseSelectors(text);
+    return costOfSelectors(text);
   } catch (thrown) {
     const why = (thrown as Error).message.split('\n')[0];
     throw invalidArgument('bad_selector', `${field} can't be read: ${why}`, field);

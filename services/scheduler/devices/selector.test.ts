@@ -68,6 +68,13 @@ it.each([
   [`[${'1,'.repeat(300)}1] == []`, 'Exceeded maxAstNodes (200)'],
   ['device.capacity.all(a, device.capacity.all(b, device.capacity.all(c, a == b)))', `more than ${MAX_COST}`],
   ['('.repeat(60) + 'true' + ')'.repeat(60), 'maxDepth'],
+  ['[[1, 2]].exists(a, [a + a].exists(b, size(b) > 0))', 'a list is offered only as'],
+  ['["ab"].exists(a, [a + a].exists(b, b == ""))', 'a variable of exists() or all() can not be added'],
+  ['["ab"].exists(a, [(true ? a : "") + "b"].exists(b, b == ""))', 'a variable of exists() or all() can not be added'],
+  ['["ab"].exists(device, [device + device].exists(device, device == ""))', 'a variable can not be called device'],
+  ['(true ? [1] : [2]).exists(a, a == 1)', 'a list is offered only as'],
+  ['[1] + [2] == [1, 2]', 'a list is offered only as'],
+  ['{"a": 1}.exists(a, a == "a")', 'a map is offered only as'],
 ])('%s is refused', (text, problem) => {
   expect(() => parseSelectors(text)).toThrow(problem);
 });

@@ -14,21 +14,36 @@ export interface Selector {
 
 /**
  * The conditions of an expression over `device`, split at its outermost `&&`, so that a refusal names the one that excludes
- * a host. The language is a total part of CEL: no loops but `exists`, `all` and `exists_one`, no patterns, no functions that
- * make texts or lists longer. What an expression may cost is known before it runs ({@link MAX_COST}).
+ * a host. The language is a total part of CEL: no loops but `exists`, `all` and `exists_one`, no patterns, nothing that
+ * makes texts or lists longer with each loop: lists stand only where one is searched, and loops' variables can't be added. The
+ * cost of an expression is known before it runs ({@link MAX_COST}).
  *
  * @throws Error with the place and the reason when it is malformed, is no bool, calls what is not offered, or costs too much
  */
 export function parseSelectors(text: string): readonly Selector[] {
+  return compile(text).parts;
+}
+
+/** Steps of one evaluation at most. @throws Error as `parseSelectors` */
+export function costOfSelectors(text: string): number {
+  return compile(text).cost;
+}
+
+interface Compiled {
+  readonly parts: readonly Selector[];
+  readonly cost: number;
+}
+
+function compile(text: string): Compiled {
   const known = compiled.get(text);
   if (known) return known;
   const { ast } = checked(text);
   const cost = costOf(ast);
   if (cost > MAX_COST)
     throw new Error(`it may take ${cost} steps, more than ${MAX_COST}: nest fewer exists() and all()`);
-  const parts = conjuncts(ast).map(({ start, end }) => selector(text.slice(start, end)));
-  compiled.set(text, parts);
-  return parts;
+  const made = { parts: conjuncts(ast).map(({ start, end }) => selector(text.slice(start, end))), cost };
+  compiled.set(text, made);
+  return made;
 }
 
 /** Steps of one evaluation at most: a step is a node of the expression, those in `exists` and `all` once for each element. */
@@ -38,22 +53,42 @@ export const MAX_NODES = 200;
 /** Elements that `exists` and `all` are taken to walk where the list is not spelled out. */
 const MOST_ELEMENTS = 32;
 
-const compiled = lru<string, readonly Selector[]>(1_000);
+const compiled = lru<string, Compiled>(1_000);
 
 function selector(text: string): Selector {
   const run = checked(text);
-  // Mirrors keep equal devices once: a fleet of one model is evaluated once.
-  const known = new WeakMap<Device, boolean | string>();
+  let known = new WeakMap<Device, boolean | string>();
+  let era = kept.era;
   return {
     text,
     matches(device) {
+      if (era !== kept.era) {
+        known = new WeakMap();
+        era = kept.era;
+      }
       const before = known.get(device);
       if (before !== undefined) return before;
       const value = evaluate(run, device);
       known.set(device, value);
+      noteKept();
       return value;
     },
   };
+}
+
+/**
+ * Values that all selectors keep. Mirrors keep equal devices once, so that a fleet of one model is evaluated once; where every
+ * device is another, a thousand expressions would keep more than a process has memory for.
+ */
+const kept = { era: 0, count: 0 };
+const MAX_KEPT_VALUES = 500_000;
+
+/** Counts a kept value; above the limit all are forgotten. */
+function noteKept(): void {
+  kept.count += 1;
+  if (kept.count < MAX_KEPT_VALUES) return;
+  kept.era += 1;
+  kept.count = 0;
 }
 
 function evaluate(run: (input: Input) => unknown, device: Device): boolean | string {
@@ -81,13 +116,35 @@ function conjuncts(node: ASTNode): readonly ASTNode[] {
 const MACROS: ReadonlySet<string> = new Set(['exists', 'all', 'exists_one']);
 const CALLS: ReadonlySet<string> = new Set(['has', 'size', 'quantity', 'semver', 'startsWith', 'endsWith', 'contains']);
 
-/** Functions are a closed set: what is not known to be cheap is not offered. */
-function requireOffered(node: ASTNode): void {
+/**
+ * Functions are a closed set: what is not known to be cheap is not offered. A list elsewhere than behind `in` or before a loop
+ * could hold lists, each twice the one before; so could a text that a loop adds to itself.
+ */
+function requireOffered(node: ASTNode, mayBeList = false): void {
   const name = node.op === 'call' || node.op === 'rcall' ? node.args[0] : undefined;
   if (name !== undefined && !MACROS.has(name) && !CALLS.has(name)) {
     throw new Error(`${name}() is not offered; there are ${[...CALLS, ...MACROS].join(', ')}`);
   }
-  for (const child of childrenOf(node)) requireOffered(child);
+  if (node.op === 'map' || (node.op === 'list' && !mayBeList)) {
+    throw new Error(`a ${node.op} is offered only as the list that in, exists() or all() searches`);
+  }
+  if (node.op === '+' && namesVariable(node)) throw new Error('a variable of exists() or all() can not be added');
+  const searched = searchedBy(node);
+  for (const child of childrenOf(node)) requireOffered(child, child === searched);
+}
+
+function searchedBy(node: ASTNode): ASTNode | undefined {
+  if (node.op === 'in') return node.args[1];
+  if (node.op !== 'rcall' || !MACROS.has(node.args[0])) return undefined;
+  const [, range, [variable]] = node.args;
+  if (variable?.op === 'id' && variable.args === DEVICE) throw new Error(`a variable can not be called ${DEVICE}`);
+  return range;
+}
+
+const DEVICE = 'device';
+
+function namesVariable(node: ASTNode): boolean {
+  return node.op === 'id' ? node.args !== DEVICE : childrenOf(node).some(namesVariable);
 }
 
 function costOf(node: ASTNode): number {
@@ -170,7 +227,7 @@ const COMPARISONS: Readonly<Record<string, (order: number) => boolean>> = {
 const ENVIRONMENT = withComparisons(
   new Environment({ limits: { maxAstNodes: MAX_NODES, maxDepth: 30 } })
     .registerType('Semver', { ctor: Semver, fields: {} })
-    .registerVariable('device', { schema: { attributes: 'map<string, dyn>', capacity: 'map<string, int>' } })
+    .registerVariable(DEVICE, { schema: { attributes: 'map<string, dyn>', capacity: 'map<string, int>' } })
     .registerFunction('semver(string): Semver', semver)
     .registerFunction('quantity(string): int', quantity),
 );
