@@ -2,7 +2,7 @@ import { berth } from '#generated/berth';
 import { MAX_ZONES } from '#libs/domain/cells/cell-summary';
 import { MAX_VICTIMS } from '#libs/domain/queueing/admission';
 import { preemption, priority } from './admission';
-import { amounts, hostName, hostNameOrEmpty, projectId, requiredName, text, uuid, whole } from './checks';
+import { amounts, hostName, hostNameOrEmpty, name, projectId, requiredName, text, uuid, whole } from './checks';
 import type { Method } from './codec';
 import { count, encodedSpec, flag, list, map, omittable, optional, pageLimit } from './fields';
 import { MAX_CERTIFIED_HOSTS, MAX_INSTANCES_PER_HOST, MAX_INSTANCES_PER_REQUEST, MAX_NAMES, MAX_PAGE } from './limits';
@@ -81,6 +81,7 @@ const explainRequest = message(
     mayDisplace: omittable(flag),
     stayingInstanceUuids: omittable(list(uuid, MAX_INSTANCES_PER_HOST)),
     certificate: omittable(flag),
+    refusedBy: omittable(name),
   },
   { rule: ofTenants(512 * KIB, MANY) },
 );

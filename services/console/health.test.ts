@@ -65,6 +65,7 @@ it('tells of queues and the store, also of what does not answer', async () => {
     'rpc.scheduler',
     'rpc.conductor',
     'stats',
+    'host.leases',
     'dead-letters',
   ]);
   expect(store).toMatchObject({ answeredInMs: expect.any(Number), stale: '' });

@@ -166,6 +166,29 @@ it('explains as one types, and keeps the question in the address', async () => {
   await Promise.all([page.context().close(), colleague.context().close()]);
 });
 
+it('lists the hosts that a filter or a reason counts', async () => {
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto('/explain?resources=VCPU:99');
+  await page
+    .locator('.funnel-refused')
+    .filter({ hasText: 'capacity' })
+    .getByRole('link', { name: '8' })
+    .first()
+    .click();
+  await page.getByRole('heading', { name: '8 hosts refused by capacity' }).waitFor();
+  expect(page.url()).toMatch(/\/explain\?resources=VCPU%3A99&refused=capacity#hosts$/);
+  await page.locator('.funnel-note').getByRole('link', { name: '8' }).click();
+  await page.getByRole('heading', { name: '8 hosts refused by capacity vcpu' }).waitFor();
+  await page
+    .getByText(/has \d+ VCPU/)
+    .first()
+    .waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.getByRole('link', { name: 'Show the best hosts' }).click();
+  await page.getByRole('heading', { name: /refused by/ }).waitFor({ state: 'detached' });
+  await page.context().close();
+});
+
 it('tells a request that can never fit from one that finds every host in use', async () => {
   const { page } = await openPage(browser, fleet.url);
   const spec = { projectId: 'shop', userId: 'ann', resources: { VCPU: 9 } };

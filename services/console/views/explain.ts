@@ -1,11 +1,12 @@
 import type { Client } from '#libs/client/client';
 import type { Diagnosis, HostVerdict } from '#libs/contracts/diagnosis';
+import { MAX_PAGE } from '#libs/contracts/limits';
 import { invalidArgument } from '#libs/domain/errors';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Explanation, FilterRefusals, Verdict } from '../api/explain';
 
-/** Limit of the explained hosts. */
+/** Limit of the best hosts that are explained. */
 const MOST_HOSTS = 25;
 
 export interface ExplainParts {
@@ -16,7 +17,7 @@ export interface ExplainParts {
 /**
  * Asks a scheduler to explain the request in a query: `resources=VCPU:2,MEMORY_MB:4096`, `flavor`, `required`,
  * `forbidden` and `preferred` traits, `zone`, `aggregate`, `project`, `group` (a stored one), `host` (to explain this one alone),
- * `extra=key:value`, `preempt=yes` with `priority`.
+ * `refused` (a filter or a reason: to list the hosts that it refuses), `extra=key:value`, `preempt=yes` with `priority`.
  *
  * @throws BerthError `invalid_argument / bad_query`; the scheduler's errors.
  */
@@ -38,7 +39,9 @@ export async function explain({ client, mirror }: ExplainParts, query: URLSearch
   const host = query.get('host') ?? '';
   const priority = Number(query.get('priority') ?? 0);
   const mayPreempt = query.get('preempt') === 'yes';
-  const options = { host, limit: MOST_HOSTS, priority: Number.isInteger(priority) ? priority : 0, mayPreempt };
+  const refusedBy = query.get('refused') ?? '';
+  const limit = refusedBy === '' ? MOST_HOSTS : MAX_PAGE;
+  const options = { host, refusedBy, limit, priority: Number.isInteger(priority) ? priority : 0, mayPreempt };
   const { diagnosis, hosts, relaxations, conflict, preemption, zones = [] } = await client.explain(spec, options);
   return {
     considered: diagnosis.hostsConsidered,

@@ -1,5 +1,12 @@
 import { DEAD_LETTERS } from '#libs/bus/port';
-import { BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER, STATS } from '#libs/contracts/queues';
+import {
+  BUILD_REQUESTS,
+  BUILD_RESULTS,
+  HOST_LEASES,
+  RPC_CONDUCTOR,
+  RPC_SCHEDULER,
+  STATS,
+} from '#libs/contracts/queues';
 import { ANNOUNCE_MS } from '#libs/placement/announce';
 import { lostUpToMs } from '#libs/placement/port/store-identity';
 import { berthVersion } from '#libs/runtime/manifest';
@@ -10,7 +17,7 @@ import type { Live } from '../live/live';
 const MISSED_TURNS = 3;
 /** Limit of the agents that a page gets. */
 const MOST_AGENTS = 500;
-const QUEUES = [BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER, RPC_CONDUCTOR, STATS];
+const QUEUES = [BUILD_REQUESTS, BUILD_RESULTS, RPC_SCHEDULER, RPC_CONDUCTOR, STATS, HOST_LEASES];
 const VERSION = berthVersion();
 
 /** Reads what the page of health shows. What does not answer is shown as such; the rest of the page goes on. */

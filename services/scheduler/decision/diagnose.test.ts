@@ -39,6 +39,11 @@ it('counts what counting host by host gives, for filters of both kinds', async (
         for (const filter of filters) refusedBy.set(filter, (refusedBy.get(filter) ?? 0) + 1);
       }
       expect(new Map(diagnosis.filters.map(({ filter, refused }) => [filter, refused]))).toEqual(refusedBy);
+      for (const { filter, refused, reasons } of diagnosis.filters) {
+        for (const [name, count] of [[filter, refused] as const, ...Object.entries(reasons)]) {
+          expect(scheduler.explain(asked, '', 100, { refusedBy: name }).hosts).toHaveLength(count);
+        }
+      }
       expect(diagnosis.hostsConsidered).toBe(all.length);
       expect(diagnosis.hostsPassed).toBe(all.filter((verdict) => verdict?.passed).length);
       await fleetWorld.close();

@@ -75,7 +75,10 @@ function ZoneClass({ name, index, row }: { name: string; index: number; row: Zon
         href={link('/fleet', { filter: term('zone', row.zone), colour: name })}
       />
       <small>
-        {amount(name, free ?? 0)} free
+        <a href={link('/fleet', { filter: term('zone', row.zone), colour: name, view: 'list' })}>
+          {amount(name, free ?? 0)}
+        </a>{' '}
+        free
         {stranded ? <span class="stranded">, {amount(name, stranded)} stranded</span> : null}
       </small>
     </>

@@ -43,7 +43,9 @@ function columnsOf(zones: readonly string[]): readonly TableColumn<FlavorFit>[] 
           <a href={link('/explain', { flavor: name })}>
             <strong>{number(total)}</strong>
           </a>
-          <small>on {plural(hosts, 'host')}</small>
+          <small>
+            on <a href={`${link('/explain', { flavor: name })}#hosts`}>{plural(hosts, 'host')}</a>
+          </small>
         </>
       ),
     },

@@ -5,10 +5,10 @@ import { useChoices } from '../state/choices';
 import { usePlace } from '../state/router';
 import { listenTo } from '../state/stream';
 import { useTitle } from '../state/title';
-import { noHost, number, plural } from '../ui/format';
+import { noHost, number, plural, words } from '../ui/format';
 import { HostLink, InstanceLink, Loading, Section } from '../ui/parts';
 import { Examples } from './examples';
-import { Funnel } from './funnel';
+import { Funnel, hostsRefusedBy } from './funnel';
 import { RequestForm } from './request-form';
 import { Verdicts } from './verdicts';
 import { Zones } from './zones';
@@ -17,7 +17,10 @@ import { Zones } from './zones';
 const ASK_AFTER_MS = 250;
 const ASK_EVERY_MS = 5_000;
 
-type Answer = { readonly explanation: Explanation } | { readonly problem: string };
+/** The refused hosts that a scheduler lists at most. */
+const MAX_LISTED = 1_000;
+
+type Answer = { readonly explanation: Explanation; readonly asked: string } | { readonly problem: string };
 
 /** Explains where a request would go, and why nowhere else. The address holds the request. */
 export function ExplainPage() {
@@ -33,7 +36,7 @@ export function ExplainPage() {
     const abort = new AbortController();
     const ask = () => {
       read<Explanation>(`/api/explain?${asked}`, abort.signal).then(
-        (explanation) => setAnswer({ explanation }),
+        (explanation) => setAnswer({ explanation, asked }),
         (thrown: unknown) => {
           if (!abort.signal.aborted) setAnswer({ problem: (thrown as ApiError).problem.message });
         },
@@ -64,21 +67,20 @@ export function ExplainPage() {
               {answer.problem}
             </p>
           )}
-          {isAsking && answer && 'explanation' in answer && <Answered explanation={answer.explanation} />}
+          {isAsking && answer && 'explanation' in answer && <Answered {...answer} />}
         </div>
       </div>
     </>
   );
 }
 
-function Answered({ explanation }: { explanation: Explanation }) {
-  const { considered, passed, summary, isImpossible, filters, hosts, relaxations, conflict, zones, preemption } =
-    explanation;
+function Answered({ explanation, asked }: { explanation: Explanation; asked: string }) {
+  const { considered, passed, summary, isImpossible, filters, relaxations, conflict, zones, preemption } = explanation;
   return (
     <>
       <Section title={passed > 0 ? `${number(passed)} of ${plural(considered, 'host')} fit` : noHost(isImpossible)}>
         {passed === 0 && summary !== '' && <p class="lead lead-strong">{summary}</p>}
-        <Funnel considered={considered} passed={passed} filters={filters} />
+        <Funnel considered={considered} passed={passed} filters={filters} explain={asked} />
       </Section>
       {zones.length > 0 && (
         <Section title="Zones for the next member">
@@ -109,11 +111,31 @@ function Answered({ explanation }: { explanation: Explanation }) {
           </p>
         </Section>
       )}
-      {hosts.length > 0 && (
-        <Section title="Hosts" id="hosts">
-          <Verdicts verdicts={hosts} fitting={passed} />
-        </Section>
-      )}
+      <ListedHosts explanation={explanation} asked={asked} />
     </>
+  );
+}
+
+/** The best hosts, or those that the filter or reason of the address refuses. */
+function ListedHosts({ explanation: { hosts, passed }, asked }: { explanation: Explanation; asked: string }) {
+  const refusedBy = new URLSearchParams(asked).get('refused') ?? '';
+  if (refusedBy === '') {
+    if (hosts.length === 0) return null;
+    return (
+      <Section title="Hosts" id="hosts">
+        <Verdicts verdicts={hosts} fitting={passed} />
+      </Section>
+    );
+  }
+  const refused = hosts.filter((host) => !host.passed);
+  return (
+    <Section
+      title={`${plural(refused.length, 'host')} refused by ${words(refusedBy)}`}
+      id="hosts"
+      aside={<a href={`/explain?${hostsRefusedBy(asked, '')}#hosts`}>Show the best hosts</a>}
+    >
+      {refused.length === MAX_LISTED && <p class="note">The first {number(MAX_LISTED)} by name.</p>}
+      <Verdicts verdicts={refused} fitting={passed} />
+    </Section>
   );
 }

@@ -1,9 +1,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { FleetHost } from '../../api/fleet';
+import { ATTEMPTS } from '../host/lists';
 import type { FleetModel } from '../state/fleet-model';
 import { link } from '../state/router';
 import { className, number } from '../ui/format';
-import { Ago, Bar, HostLink, HostStates } from '../ui/parts';
+import { Ago, Bar, HostLink, HostStates, Linked } from '../ui/parts';
 import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
 
 /** The fleet as a table: the map in words. */
@@ -72,8 +73,9 @@ function columnsOf(classes: readonly string[], placeOf: (host: FleetHost) => num
       width: '5.5rem',
       isNumber: true,
       sortBy: ({ instances }) => instances,
-      cell: ({ name, instances }) =>
-        instances === 0 ? '0' : <a href={link('/instances', { host: name })}>{number(instances)}</a>,
+      cell: ({ name, instances }) => (
+        <Linked href={instances > 0 ? link('/instances', { host: name }) : undefined}>{number(instances)}</Linked>
+      ),
     },
     ...classes.slice(0, 4).map((name, i): Column<FleetHost> => {
       return {
@@ -91,7 +93,11 @@ function columnsOf(classes: readonly string[], placeOf: (host: FleetHost) => num
       width: '5.5rem',
       isNumber: true,
       sortBy: ({ failures }) => failures,
-      cell: ({ failures }) => number(failures),
+      cell: ({ name, failures }) => (
+        <Linked href={failures > 0 ? `/hosts/${encodeURIComponent(name)}#${ATTEMPTS}` : undefined}>
+          {number(failures)}
+        </Linked>
+      ),
     },
     {
       key: 'report',

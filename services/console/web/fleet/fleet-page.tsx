@@ -116,7 +116,13 @@ function FleetFigures({ model, hosts }: { model: FleetModel; hosts: readonly Fle
       <Figure
         label="Hosts"
         value={model.isLoaded ? number(hosts.length) : undefined}
-        note={hosts.length < model.hosts.size ? `of ${number(model.hosts.size)}` : 'in the fleet'}
+        note={
+          hosts.length < model.hosts.size ? (
+            <a href="/fleet?view=list">of {number(model.hosts.size)}</a>
+          ) : (
+            'in the fleet'
+          )
+        }
         href={link('/fleet', { ...Object.fromEntries(query), view: 'list' })}
       />
       <Figure

@@ -3,7 +3,7 @@ import { link } from '../state/router';
 import { useHub, usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { dateOf, number, percent, plural, span, words } from '../ui/format';
-import { Ago, type Fact, Facts, Figure, Loading, Section, State } from '../ui/parts';
+import { Ago, type Fact, Facts, Figure, Linked, Loading, Section, State } from '../ui/parts';
 import { Table, type TableColumn } from '../ui/table';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
@@ -166,13 +166,24 @@ const AGENT_COLUMNS: readonly Column<AgentRow>[] = [
   { key: 'heard', head: 'Last report', width: '6rem', cell: ({ heardAtMs }) => <Ago ms={heardAtMs} /> },
 ];
 
+/** Pages that list a queue's messages: the broker lists those of no other queue without taking them. */
+const LISTS: Readonly<Record<string, string>> = { 'dead-letters': '/builds#dead-letters' };
+
 const QUEUE_COLUMNS: readonly TableColumn<QueueRow>[] = [
   {
     head: 'Queue',
     isName: true,
-    cell: ({ name }) => (name === 'dead-letters' ? <a href="/builds#dead-letters">{name}</a> : name),
+    cell: ({ name }) => <Linked href={LISTS[name]}>{name}</Linked>,
   },
-  { head: 'Waiting', isNumber: true, cell: ({ depth }) => (depth < 0 ? 'no answer' : number(depth)) },
+  {
+    head: 'Waiting',
+    isNumber: true,
+    cell: ({ name, depth, limit }) => (
+      <span title={limit > 0 ? `The queue refuses messages above ${number(limit)}.` : undefined}>
+        {depth < 0 ? 'no answer' : <Linked href={LISTS[name]}>{number(depth)}</Linked>}
+      </span>
+    ),
+  },
   {
     head: 'Full',
     isNumber: true,

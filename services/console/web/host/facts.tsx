@@ -3,6 +3,7 @@ import { link } from '../state/router';
 import { serverNow } from '../state/stream';
 import { plural, span, term } from '../ui/format';
 import { Ago, type Fact, Facts } from '../ui/parts';
+import { ATTEMPTS } from './lists';
 
 /** A host's groups, its state, and its failures. */
 export function HostFacts({ page }: { page: HostPage }) {
@@ -26,8 +27,26 @@ export function HostFacts({ page }: { page: HostPage }) {
     ['Service host', page.serviceHost === host.name ? '' : page.serviceHost],
     ['Reason disabled', page.disabledReason],
     ['Outside Berth', page.externalInstances > 0 ? plural(page.externalInstances, 'instance') : ''],
-    ['Heavy work', host.ioOps > 0 ? `${host.ioOps} in progress` : 'none'],
-    ['Failures', host.failures > 0 ? `${host.failures} lately, ${host.failuresInARow} in a row` : 'none'],
+    [
+      'Heavy work',
+      host.ioOps > 0 ? (
+        <a key="work" href={link('/instances', { host: host.name })}>
+          {host.ioOps} in progress
+        </a>
+      ) : (
+        'none'
+      ),
+    ],
+    [
+      'Failures',
+      host.failures > 0 ? (
+        <a key="failures" href={`#${ATTEMPTS}`}>
+          {host.failures} lately, {host.failuresInARow} in a row
+        </a>
+      ) : (
+        'none'
+      ),
+    ],
     ['Last failure', host.failures > 0 ? page.lastFailure : ''],
     [
       'Quarantine',

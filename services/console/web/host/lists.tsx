@@ -44,10 +44,13 @@ const INSTANCE_COLUMNS: readonly Column<HostInstance>[] = [
   { key: 'updated', head: 'Changed', width: '6rem', cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} /> },
 ];
 
+/** The anchor of a host's attempts. */
+export const ATTEMPTS = 'recent-attempts';
+
 /** The attempts that ended on a host. */
 export function HostAttempts({ attempts }: { attempts: readonly TriedAttempt[] }) {
   return (
-    <Section title="Recent attempts">
+    <Section title="Recent attempts" id={ATTEMPTS}>
       <VirtualTable
         label="Recent attempts on this host"
         columns={ATTEMPT_COLUMNS}

@@ -50,12 +50,13 @@ export function ProviderTree({ providers }: { providers: readonly ProviderRow[] 
 /** Shares of the whole: allocated, external usage, reserved. */
 function Inventory({ row }: { row: InventoryRow }) {
   const { resourceClass, used, capacity, total, reserved, external, allocationRatio } = row;
+  const say = (value: number) => amount(resourceClass, value);
   const whole = Math.max(total * allocationRatio, used + (reserved + external) * allocationRatio, 1e-9);
   return (
     <tr>
       <th scope="row">{className(resourceClass)}</th>
       <td>
-        <span class="split-bar" aria-hidden="true">
+        <span class="split-bar" aria-hidden="true" title={`${say(used)} allocated, ${say(capacity - used)} free`}>
           <span class={used > capacity ? 'over' : 'used'} style={{ width: `${(used / whole) * 100}%` }} />
           <span class="external" style={{ width: `${((external * allocationRatio) / whole) * 100}%` }} />
           <span class="free" />
@@ -63,10 +64,10 @@ function Inventory({ row }: { row: InventoryRow }) {
         </span>
       </td>
       <td class="num">
-        {amount(resourceClass, used)} <span class="faint">/ {amount(resourceClass, capacity)}</span>
+        {say(used)} <span class="faint">/ {say(capacity)}</span>
       </td>
-      <td class="num">{external === 0 ? <span class="faint">–</span> : amount(resourceClass, external)}</td>
-      <td class="num">{reserved === 0 ? <span class="faint">–</span> : amount(resourceClass, reserved)}</td>
+      <td class="num">{external === 0 ? <span class="faint">–</span> : say(external)}</td>
+      <td class="num">{reserved === 0 ? <span class="faint">–</span> : say(reserved)}</td>
       <td class="num">{number(allocationRatio)}</td>
     </tr>
   );

@@ -2,7 +2,7 @@ import type { InstancePage as Page } from '../../api/instance';
 import { link } from '../state/router';
 import { serverNow } from '../state/stream';
 import { amounts, dateOf, plural, span, words } from '../ui/format';
-import { Ago, type Fact, Facts, HostLink, ProjectLink } from '../ui/parts';
+import { Ago, type Fact, Facts, HostLink, HostLinks, ProjectLink } from '../ui/parts';
 
 /** An instance's request, and where it stands. */
 export function InstanceFacts({ page }: { page: Page }) {
@@ -21,12 +21,17 @@ export function InstanceFacts({ page }: { page: Page }) {
     ],
     ['Resources', amounts(page.resources)],
     ...page.asked.map(([label, value]): [string, string] => [label[0]?.toUpperCase() + label.slice(1), value]),
-    ['Alternates left', page.alternates.join(', ')],
+    ['Alternates left', page.alternates.length === 0 ? '' : <HostLinks key="alternates" hosts={page.alternates} />],
     [
       'Move',
       migration === undefined
         ? ''
-        : `${words(migration.kind)}, ${words(migration.phase)}: ${migration.sourceHost} → ${migration.destHost || 'not selected yet'}`,
+        : [
+            `${words(migration.kind)}, ${words(migration.phase)}: `,
+            <HostLink key="source" host={migration.sourceHost} />,
+            ' → ',
+            migration.destHost === '' ? 'not selected yet' : <HostLink key="dest" host={migration.destHost} />,
+          ],
     ],
     [
       'Waits for',

@@ -99,10 +99,11 @@ function Decision({ page: { decision, explain } }: { page: Page }) {
   const { considered, passed, filters, hosts, selected, decidedAtMs } = decision;
   return (
     <Section title="Decision" aside={<Ago ms={decidedAtMs} />}>
-      <Funnel considered={considered} passed={passed} filters={filters} />
+      <Funnel considered={considered} passed={passed} filters={filters} explain={explain} />
       <Verdicts verdicts={hosts} fitting={passed} chosen={selected} />
       <p class="note">
-        <a href={`/explain?${explain}`}>Explain the same request now</a>
+        <a href={`/explain?${explain}`}>Explain the same request now</a>. Links of the counts list the hosts as they are
+        now.
       </p>
     </Section>
   );

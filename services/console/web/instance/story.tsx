@@ -1,7 +1,7 @@
 import type { AttemptRow, DecisionView, InstancePage } from '../../api/instance';
 import { serverNow } from '../state/stream';
 import { dateOf, noHost, number, plural, span, stateName, timeOf, words } from '../ui/format';
-import { HostLink, State } from '../ui/parts';
+import { HostLink, HostLinks, State } from '../ui/parts';
 
 /** The history of an instance, in order: request, decision, each attempt with its time, and its present state. */
 export function Story({ page }: { page: InstancePage }) {
@@ -37,7 +37,10 @@ export function Story({ page }: { page: InstancePage }) {
         <span class="story-what">
           <State state={page.state} label={stateName(page.state)} /> {page.host !== '' && <HostLink host={page.host} />}
           {page.alternates.length > 0 && page.state === 'building' && (
-            <span class="faint"> then {page.alternates.join(', ')}</span>
+            <span class="faint">
+              {' '}
+              then <HostLinks hosts={page.alternates} />
+            </span>
           )}
         </span>
       </li>
@@ -91,7 +94,7 @@ function Attempt({
         <strong>Attempt {n}</strong> <HostLink host={host} /> {isAlternate && <span class="faint">an alternate </span>}
         <State state={outcome} /> <span>{reason === outcome ? '' : words(reason)}</span>
       </span>
-      <span class="story-bar" aria-hidden="true">
+      <span class="story-bar" aria-hidden="true" title={`${timeOf(startedAtMs)} to ${timeOf(endMs)}`}>
         <span
           class={`bar-${outcome}`}
           style={{ left: `${Math.max(0, left) * 100}%`, width: `max(3px, ${Math.min(1, width) * 100}%)` }}

@@ -92,7 +92,7 @@ function Asked({ request, decision }: { request: string; decision: NovaDecisionV
           ))}
         </ul>
       )}
-      <Funnel considered={considered} passed={passed} filters={filters} />
+      <Funnel considered={considered} passed={passed} filters={filters} explain={undefined} />
       <Verdicts verdicts={hosts} fitting={passed} chosen={instances[0]?.[1] ?? ''} isOfNova />
     </Section>
   );

@@ -22,13 +22,12 @@ export function Bar({
   const share = capacity > 0 ? used / capacity : 0;
   const level = share > 1 ? 'over' : share >= 0.9 ? 'high' : 'ok';
   return (
-    <span class={`bar bar-${level}`}>
+    <span class={`bar bar-${level}`} title={`${className(name)}: ${percent(share)} of ${amount(name, capacity)}`}>
       <span class="bar-track" aria-hidden="true">
         <span class="bar-fill" style={{ width: `${Math.min(100, share * 100)}%` }} />
       </span>
       <span class="bar-text">
-        {href === undefined ? amount(name, used) : <a href={href}>{amount(name, used)}</a>}{' '}
-        <span class="faint">/ {amount(name, capacity)}</span>
+        <Linked href={href}>{amount(name, used)}</Linked> <span class="faint">/ {amount(name, capacity)}</span>
       </span>
     </span>
   );
@@ -55,7 +54,7 @@ export function Figure({
     <div class={`figure ${tone ? `tone-${tone}` : ''}`}>
       <dt>{label}</dt>
       <dd>
-        {href === undefined ? shown : <a href={href}>{shown}</a>}
+        <Linked href={href}>{shown}</Linked>
         {note !== undefined && <small>{note}</small>}
       </dd>
     </div>
@@ -195,8 +194,26 @@ export function ProjectLink({ id }: { id: string }) {
   return id === '' ? <span class="faint">–</span> : <a href={link('/instances', { project: id })}>{id}</a>;
 }
 
+/** A number as a link to what it counts, where a page lists that. */
+export function Linked({ href, children }: { href: string | undefined; children: ComponentChildren }) {
+  return href ? <a href={href}>{children}</a> : <>{children}</>;
+}
+
 export function HostLink({ host }: { host: string }) {
   return host === '' ? <span class="faint">–</span> : <a href={`/hosts/${encodeURIComponent(host)}`}>{host}</a>;
+}
+
+export function HostLinks({ hosts }: { hosts: readonly string[] }) {
+  return (
+    <>
+      {hosts.map((host, n) => (
+        <span key={host}>
+          {n > 0 && ', '}
+          <HostLink host={host} />
+        </span>
+      ))}
+    </>
+  );
 }
 
 export function InstanceLink({ uuid, name }: { uuid: string; name: string }) {

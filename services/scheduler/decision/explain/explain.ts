@@ -6,11 +6,12 @@ import type { RequestSpec } from '#libs/domain/request-spec';
 import { allows } from '../../filters/filter';
 import type { FleetSnapshot } from '../../fleet/fleet-snapshot';
 import { lacksOn, requiredDemands } from '../../fleet/host-capacity';
+import type { HostState } from '../../fleet/host-state';
 import { nominationsBefore } from '../../fleet/leases/nominations';
 import { locate } from '../../fleet/located-request';
 import { askedOf } from '../../fleet/quota-exceeded';
-import { noCandidate } from '../../ranking/candidates';
-import { Judgement, placesOf } from '../../ranking/judgement';
+import { CANDIDATES, needsSearch, noCandidate, searchOn } from '../../ranking/candidates';
+import { Judgement, placesOf, type Refusal } from '../../ranking/judgement';
 import { best } from '../../ranking/ranked-hosts';
 import { RequestConstraints } from '../../ranking/request-constraints';
 import type { ClassifiedSpec, EquivalenceClass } from '../../request/equivalence-class';
@@ -29,6 +30,8 @@ export interface ExplainedRequest extends ClassifiedSpec {
   /** '' for the best hosts, at most `limit`. */
   readonly host: string;
   readonly limit: number;
+  /** A filter or a reason: hosts that it refuses, in place of the best. */
+  readonly refusedBy?: string | undefined;
   readonly priority?: number | undefined;
   readonly mayPreempt?: boolean | undefined;
   readonly mayDisplace?: boolean | undefined;
@@ -38,7 +41,8 @@ export interface ExplainedRequest extends ClassifiedSpec {
 
 /**
  * The decision for one instance as a dry run: the best hosts with what each weigher gives them, and why the others are
- * refused. With a host named: that host alone, with every filter that refuses it.
+ * refused. With a host named: that host alone, with every filter that refuses it. With `refusedBy`: hosts that this filter
+ * or reason counts, in the order of their names.
  *
  * @throws BerthError `not_found / no_such_host`; what `completeRequest` throws.
  */
@@ -51,6 +55,7 @@ export function explain(
     mayDisplace,
     stayingInstanceUuids,
     certificate,
+    refusedBy = '',
     ...asked
   }: ExplainedRequest,
   nowMs: number,
@@ -66,11 +71,15 @@ export function explain(
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));
   if (name !== '' && !named) throw new BerthError('not_found', 'no_such_host', `there is no host '${name}'`);
   const bestHosts = () => best(limit, ranked.bestFirst(constraints, seededRandom(0))).map(({ host }) => host);
-  const hosts = named ? [named] : bestHosts();
   const judgement = new Judgement(equivalenceClass, settings, pricing.prices);
   const feasibility = ranked.feasibility(constraints);
   const refused =
-    named || feasibility.feasibleCount > 0 ? [] : refusedHosts(snapshot, equivalenceClass, judgement, constraints);
+    named || feasibility.feasibleCount > 0 ? [] : refusedHosts({ snapshot, equivalenceClass, judgement, constraints });
+  const hosts = named
+    ? [named]
+    : refusedBy === ''
+      ? bestHosts()
+      : hostsRefusedBy(refusedBy, { snapshot, equivalenceClass, judgement, constraints }).slice(0, limit);
   const search = { fleet, snapshot, equivalenceClass, constraints, judgement, view: fleet.view };
   const isRefused = feasibility.feasibleCount === 0;
   const preemption = isRefused && mayPreempt ? preemptionOf(spec, { ...search, priority }) : undefined;
@@ -94,22 +103,47 @@ export function explain(
 /** The one to be placed: nobody has this uuid. */
 const NEW_INSTANCE = '';
 
+interface Explaining {
+  readonly snapshot: FleetSnapshot;
+  readonly equivalenceClass: EquivalenceClass;
+  readonly judgement: Judgement;
+  readonly constraints: RequestConstraints;
+}
+
 /** Every host of a fleet of which none is feasible. */
-function refusedHosts(
-  snapshot: FleetSnapshot,
-  equivalenceClass: EquivalenceClass,
-  judgement: Judgement,
-  { constraints }: RequestConstraints,
-): readonly RefusedHost[] {
+function refusedHosts({ snapshot, equivalenceClass, ...refusing }: Explaining): readonly RefusedHost[] {
   const demands = requiredDemands(equivalenceClass);
   const refused: RefusedHost[] = [];
   snapshot.hosts.forEach((_, host) => {
-    const refusing = constraints.filter((constraint) => !allows(constraint, host.index));
-    const reasons = [...judgement.refusals(host), ...refusing].map(({ reason }) => reason);
+    const reasons = refusalsOn(host, refusing).map(({ reason }) => reason);
     if (reasons.length === 0) reasons.push(noCandidate(equivalenceClass));
     refused.push({ host, reasons, lacks: lacksOn(host, demands) });
   });
   return refused;
+}
+
+/** The hosts that a filter or a reason refuses, as a diagnosis counts them. */
+function hostsRefusedBy(name: string, { snapshot, equivalenceClass, ...refusing }: Explaining): HostState[] {
+  const search = { filter: CANDIDATES, reason: noCandidate(equivalenceClass) };
+  const isMeant = ({ filter, reason }: Refusal) => filter === name || reason.symbol === name;
+  const isRefused = (host: HostState) => {
+    const refusals = refusalsOn(host, refusing);
+    if (refusals.length > 0 || !isMeant(search)) return refusals.some(isMeant);
+    return needsSearch(equivalenceClass, host) && !searchOn(equivalenceClass, host);
+  };
+  const refused: HostState[] = [];
+  snapshot.hosts.forEach((_, host) => {
+    if (isRefused(host)) refused.push(host);
+  });
+  return refused.sort((a, b) => (a.host.name < b.host.name ? -1 : 1));
+}
+
+/** The refusals of a host by filters of both kinds; the search of candidates is not among them. */
+function refusalsOn(
+  host: HostState,
+  { judgement, constraints: { constraints } }: Pick<Explaining, 'judgement' | 'constraints'>,
+): readonly Refusal[] {
+  return [...judgement.refusals(host), ...constraints.filter((constraint) => !allows(constraint, host.index))];
 }
 
 /** The preemption that one instance of a spec would lead to. */
