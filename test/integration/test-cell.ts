@@ -20,6 +20,7 @@ import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { type Client, openClient } from '../../services/placement-api/testing/client';
 import { type OwnVirtualHost, ownVirtualHost } from '../shared-servers';
+import { traceStore } from '../sim/model/trace/store-trace';
 
 type OpenedClient = ReturnType<typeof openClient>;
 type Inventories = NonNullable<Parameters<typeof aReport>[0]>['inventories'];
@@ -42,7 +43,7 @@ export class TestCell {
   ) {}
 
   static async start(): Promise<TestCell> {
-    const [broker, redis] = await Promise.all([ownVirtualHost(), startRedis()]);
+    const [broker, redis] = await Promise.all([ownVirtualHost(), startRedis({ appendOnly: true })]);
     const env = { BERTH_BUS_URL: broker.url, BERTH_STORE_URL: redis.url, BERTH_HTTP_PORT: '0' };
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const [store, bus] = await Promise.all([
@@ -103,12 +104,15 @@ export class TestCell {
     });
   }
 
+  /** Ends all processes. @throws when the store took a step that is none of the model's */
   async stop(): Promise<void> {
     for (const client of this.apis) client.close();
     for (const child of this.children) child.process.kill('SIGKILL');
     await Promise.all(this.children.map(({ exit }) => exit));
     await Promise.allSettled([this.bus.close(), this.store.close()]);
+    const { broken } = traceStore(this.redis.folder);
     await Promise.all([this.broker.stop(), this.redis.stop()]);
+    if (broken !== undefined) throw new Error(broken);
   }
 }
 

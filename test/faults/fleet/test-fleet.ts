@@ -44,6 +44,8 @@ import {
 } from '#libs/testing/servers/servers';
 import { verifyRecord } from '#services/replay/main';
 import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
+import { traceStore } from '../../sim/model/trace/store-trace';
+import { recordReal } from './figures';
 import { Proxies, type Server } from './proxy';
 
 /** Each poll reads the whole store. */
@@ -435,29 +437,37 @@ export class TestFleet {
     );
   }
 
-  /** Ends all processes, and makes the decisions of its schedulers again. @throws when one comes out otherwise */
+  /**
+   * Ends all processes, makes the decisions of its schedulers again, and checks what its store went through against the model of the
+   * protocol. @throws when a decision comes out otherwise, or a step is not one of the model
+   */
   async stop(): Promise<void> {
     for (const child of this.#children.values()) child.process.kill('SIGKILL');
     await Promise.all([...this.#children.values()].map(({ exit }) => exit));
     await Promise.allSettled([this.bus.close(), this.tenant.close(), this.placement.close(), this.instances.close()]);
     this.proxies?.close();
+    const { stepCount: tracedSteps, broken } = traceStore(this.redis.folder);
     await Promise.all([...this.brokers, this.redis].map((server) => server.stop()));
     await this.shared?.stop();
-    const different = await this.#decidedOtherwise();
+    const { count: decisions, different } = await this.#decideAgain();
     rmSync(this.stateDir, { recursive: true, force: true });
     this.credentials.remove();
-    if (different.length > 0) throw new Error(`made again, decisions come out otherwise:\n${different.join('\n')}`);
+    const otherwise =
+      different.length > 0 ? `made again, decisions come out otherwise:\n${different.join('\n')}` : undefined;
+    const broke = broken ?? otherwise;
+    recordReal({ kind: 'fleet', tracedSteps, decisions, broke });
+    if (broke !== undefined) throw new Error(broke);
   }
 
   get #recordFolder(): string {
     return join(this.stateDir, 'record');
   }
 
-  /** Recorded decisions that differ when they are replayed. */
-  async #decidedOtherwise(): Promise<readonly string[]> {
-    if (!existsSync(this.#recordFolder)) return [];
+  /** Replays all recorded decisions: how many, and those that differ. */
+  async #decideAgain(): Promise<{ readonly count: number; readonly different: readonly string[] }> {
     const found: string[] = [];
     let count = 0;
+    if (!existsSync(this.#recordFolder)) return { count, different: found };
     for await (const { segment, count: its, different } of verifyRecord(this.#recordFolder)) {
       count += its;
       for (const { entry, outcome } of different) {
@@ -465,7 +475,7 @@ export class TestFleet {
       }
     }
     writeSync(process.stdout.fd, `measured: ${count} decisions made again, ${found.length} came out otherwise\n`);
-    return found;
+    return { count, different: found };
   }
 
   private async aboveCapacity(): Promise<string[]> {

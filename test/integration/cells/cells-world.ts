@@ -16,11 +16,12 @@ import { type DeployedCredentials, deployedCredentials } from '#libs/testing/ser
 import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { type OwnVirtualHost, ownVirtualHost } from '../../shared-servers';
+import { traceStore } from '../../sim/model/trace/store-trace';
 
 export const clock = systemClock();
 
-/** A Redis, or a Cluster of several. */
-export type StoreServer = Pick<TestServer, 'url' | 'stop'>;
+/** A Redis, or a Cluster of several, which has no one folder. */
+export type StoreServer = Pick<TestServer, 'url' | 'stop'> & Partial<Pick<TestServer, 'folder'>>;
 
 /** A test's access to one cell, or the top. */
 export interface OpenedCell {
@@ -116,6 +117,7 @@ export class CellsWorld {
     return [...this.#children].map(([name, child]) => `== ${name}\n${child.stdout()}${child.stderr()}`).join('\n');
   }
 
+  /** Ends all processes. @throws when a store took a step that is none of the model's */
   async stop(): Promise<void> {
     for (const child of this.#children.values()) child.process.kill('SIGKILL');
     await Promise.all([...this.#children.values()].map(({ exit }) => exit));
@@ -123,8 +125,11 @@ export class CellsWorld {
       await Promise.allSettled([client.close(), placement.close(), instances.close()]);
     }
     await Promise.allSettled(this.#opened.map(({ bus }) => bus.close()));
-    await Promise.all([this.broker, this.redis, ...Object.values(this.ownStores)].map((server) => server.stop()));
+    const stores = [this.redis, ...Object.values(this.ownStores)];
+    const broken = stores.map(({ folder }) => folder && traceStore(folder).broken).find(Boolean);
+    await Promise.all([this.broker, ...stores].map((server) => server.stop()));
     this.credentials.remove();
+    if (broken) throw new Error(broken);
   }
 
   #storeUrl(cell: string): string {

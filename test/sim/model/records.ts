@@ -21,6 +21,8 @@ export type RecordStep =
   | { readonly kind: 'publish'; readonly uuid: string; readonly version: number; readonly state: string }
   /** All versions up to this one leave the outbox. */
   | { readonly kind: 'mark'; readonly uuid: string; readonly version: number }
+  /** The store's outbox keeps these versions; that of the present record is among them. */
+  | { readonly kind: 'keep'; readonly uuid: string; readonly versions: readonly number[] }
   /** An order goes to a host: to build an attempt, or to destroy attempts up to one (0: whatever is there). */
   | { readonly kind: 'build' | 'destroy'; readonly uuid: string; readonly host: string; readonly attempt: number };
 
@@ -69,6 +71,14 @@ export function stepRecords(r: Records, step: RecordStep): Records | Broken {
       if (untold !== undefined) return broken(`${uuid}: version ${untold} leaves the outbox, and was told to nobody`);
       const left = r.outbox[uuid]?.filter((one) => one > version) ?? [];
       return { ...r, outbox: withEntry(r.outbox, uuid, left) };
+    }
+    case 'keep': {
+      const { uuid, versions } = step;
+      const present = r.records[uuid]?.version;
+      if (versions.at(-1) !== present) return broken(`${uuid}: version ${present} is not in the outbox`);
+      const untold = r.outbox[uuid]?.filter((one) => one >= (versions[0] ?? 0)) ?? [];
+      const isWhole = untold.join() === versions.join();
+      return isWhole ? r : broken(`${uuid}: versions ${versions.join()} are in the outbox, of ${untold.join()}`);
     }
     case 'build':
     case 'destroy': {

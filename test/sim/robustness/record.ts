@@ -23,7 +23,24 @@ export interface FigureRecord {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-export type RobustnessRecord = SeedRecord | FigureRecord;
+/** A fleet of real processes at its end: what was checked of it. */
+export interface FleetRecord {
+  readonly kind: 'fleet';
+  /** Steps of its store that were checked against the model of the protocol; none where its store leaves no append-only file. */
+  readonly tracedSteps: number;
+  /** Decisions of its schedulers that were made again. */
+  readonly decisions: number;
+  /** Undefined when each step is one of the model and each decision came out the same. */
+  readonly broke?: string | undefined;
+}
+
+/** A record of a test on real servers, in a file named after the test: its path without what all such paths share, `/` as `-`. */
+export type RealRecord = FigureRecord | FleetRecord;
+
+export type RobustnessRecord = SeedRecord | RealRecord;
+
+/** Records, with the file that each is of. */
+export type FiledRecord = RobustnessRecord & { readonly file: string };
 
 /** Appends a record to a file of a folder, which is made if needed. */
 export function writeRecord(folder: string, file: string, record: RobustnessRecord): void {
@@ -32,11 +49,12 @@ export function writeRecord(folder: string, file: string, record: RobustnessReco
 }
 
 /** All records of a folder, by file; none if there is no such folder. */
-export function readRecords(folder: string): RobustnessRecord[] {
+export function readRecords(folder: string): FiledRecord[] {
   if (!existsSync(folder)) return [];
   const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
   return files.toSorted().flatMap((name) => {
     const lines = readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean);
-    return lines.map((line) => JSON.parse(line) as RobustnessRecord);
+    const file = name.replace(/\.jsonl$/, '');
+    return lines.map((line) => ({ ...(JSON.parse(line) as RobustnessRecord), file }));
   });
 }

@@ -1,21 +1,24 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { worldOf } from '../world/worlds';
 import { isFault } from './faults';
-import { type RobustnessRecord, readRecords, writeRecord } from './record';
+import { realTests, recordFileOf } from './real-tests';
+import { type FiledRecord, readRecords, writeRecord } from './record';
 import { reportOf } from './report';
 
 const ABOUT = {
   kinds: { fleet: ['build', 'move', 'kill', 'pause'], ring: ['build'], cells: ['build'] },
   versions: { Node: 'v24.0.0' },
   mutantCount: 3,
+  realTests: ['cuts', 'stalls'],
 };
 
-const RECORDS: readonly RobustnessRecord[] = [
-  { kind: 'seed', world: 'fleet', seed: 4, happened: ['build', 'kill'], tracedSteps: 10 },
+const RECORDS: readonly FiledRecord[] = [
+  { file: 'seeds', kind: 'seed', world: 'fleet', seed: 4, happened: ['build', 'kill'], tracedSteps: 10 },
   {
+    file: 'seeds',
     kind: 'seed',
     world: 'fleet',
     seed: 5,
@@ -23,7 +26,9 @@ const RECORDS: readonly RobustnessRecord[] = [
     tracedSteps: 5,
     broke: { invariant: 'one host each', message: 'i1 runs twice' },
   },
-  { kind: 'figure', fault: 'broker restarts', figures: { reconnected: 1_500 } },
+  { file: 'cuts', kind: 'figure', fault: 'broker restarts', figures: { reconnected: 1_500 } },
+  { file: 'cuts', kind: 'fleet', tracedSteps: 40, decisions: 7 },
+  { file: 'cuts', kind: 'fleet', tracedSteps: 2, decisions: 0, broke: 'a step' },
 ];
 
 it('counts the histories of each fault beside each workload, and says what was not tried', () => {
@@ -33,7 +38,8 @@ it('counts the histories of each fault beside each workload, and says what was n
   expect(report).toContain('| pause | not tried |');
   expect(report).toContain('- fleet, seed 5: *one host each*: i1 runs twice');
   expect(report).toContain('## Nodes shared by a ring\n\nNot tried: there are no records of this world.');
-  expect(report).toContain('| broker restarts | reconnected 1.5 s |');
+  expect(report).toContain('| cuts | broker restarts: reconnected 1.5 s | 42 | 7 | a step |');
+  expect(report).toContain('- Tests on real servers without a record: stalls.');
   expect(report).toContain('- A fleet: move, pause.');
 });
 
@@ -43,9 +49,14 @@ it('says that real servers were not tried when no fault test left a record', () 
 
 it('reads what was written', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-records-'));
-  for (const record of RECORDS) writeRecord(folder, record.kind, record);
-  expect(readRecords(folder)).toEqual([RECORDS[2], RECORDS[0], RECORDS[1]]);
+  for (const { file, ...record } of RECORDS) writeRecord(folder, file, record);
+  expect(readRecords(folder)).toEqual([...RECORDS.slice(2), ...RECORDS.slice(0, 2)]);
   rmSync(folder, { recursive: true });
+});
+
+it('knows the tests on real servers by their paths', () => {
+  expect(realTests()).toEqual(expect.arrayContaining(['builds', 'store-power-loss']));
+  expect(recordFileOf(resolve('test/fleet/pool.test.ts'))).toBe('fleet-pool');
 });
 
 it('knows faults of each world, and workloads', () => {

@@ -1,6 +1,6 @@
 import type { WorldName } from '../world/run';
 import { isFault } from './faults';
-import type { FigureRecord, RobustnessRecord, SeedRecord } from './record';
+import type { FiledRecord, RealRecord, SeedRecord } from './record';
 
 /** Facts of the report besides its records. */
 export interface ReportAbout {
@@ -9,6 +9,8 @@ export interface ReportAbout {
   /** By program. */
   readonly versions: Readonly<Record<string, string>>;
   readonly mutantCount: number;
+  /** Tests on real servers, by their files of records. */
+  readonly realTests: readonly string[];
 }
 
 const WORLDS: Readonly<Record<WorldName, string>> = {
@@ -21,15 +23,15 @@ const WORLDS: Readonly<Record<WorldName, string>> = {
  * The report in Markdown, made of records alone: each fault with each workload, the histories in which both happened and were checked,
  * and the invariants that broke. A cell without a record says so. (After the reports of Jepsen, Kingsbury.)
  */
-export function reportOf(records: readonly RobustnessRecord[], about: ReportAbout): string {
+export function reportOf(records: readonly FiledRecord[], about: ReportAbout): string {
   const seeds = records.filter((one) => one.kind === 'seed');
-  const figures = records.filter((one) => one.kind === 'figure');
+  const real = records.filter((one) => one.kind !== 'seed');
   const worlds = (Object.keys(WORLDS) as WorldName[]).map((world) => partOf(world, seeds, about.kinds[world]));
   const broken = seeds.filter(({ broke }) => broke);
   const steps = seeds.reduce((sum, { tracedSteps }) => sum + tracedSteps, 0);
   return `${[
     '# Robustness',
-    `Written by \`npm run robustness\` from the records of ${seeds.length} simulated histories and ${figures.length} faults on real servers.`,
+    `Written by \`npm run robustness\` from the records of ${seeds.length} simulated histories and of ${new Set(real.map(({ file }) => file)).size} of ${about.realTests.length} tests on real servers.`,
     '## Summary',
     `${broken.length} of ${seeds.length} histories broke an invariant. ${steps} steps of stores and conductors were checked against the model of the protocol. The simulation has ${about.mutantCount} mutants, each of which must break an invariant.`,
     table(
@@ -40,10 +42,10 @@ export function reportOf(records: readonly RobustnessRecord[], about: ReportAbou
     broken.length === 0 ? 'Nothing.' : broken.map(brokenLine).join('\n'),
     ...worlds,
     '## On real servers',
-    figures.length === 0 ? 'Not tried: there are no records of fault tests.' : figureTable(figures),
+    real.length === 0 ? 'Not tried: there are no records of fault tests.' : realPart(real),
     '## What was not tried',
-    notTried(seeds, about),
-    'Histories are of small fleets, on virtual time and one thread, in memory stores: RabbitMQ and Redis themselves are in the fault tests only. Nothing here says that what was not tried holds.',
+    notTried(seeds, real, about),
+    'Histories are of small fleets, on virtual time and one thread, in memory stores: RabbitMQ and Redis themselves are in the fault tests only, one run of each, of ten hosts. Nothing here says that what was not tried holds.',
   ].join('\n\n')}\n`;
 }
 
@@ -82,20 +84,43 @@ function rangeOf(seeds: readonly SeedRecord[]): string {
   return `${Math.min(...numbers)} to ${Math.max(...numbers)}`;
 }
 
-function figureTable(figures: readonly FigureRecord[]): string {
-  const rows = figures.map(({ fault, figures: measured }) => {
-    const seconds = Object.entries(measured).map(([name, ms]) => `${name} ${(ms / 1_000).toFixed(1)} s`);
-    return [fault, seconds.join(', ')];
+/** Tests of `test/faults` with records: times that faults cost, and what was checked of the fleets. */
+function realPart(real: readonly (RealRecord & { readonly file: string })[]): string {
+  const rows = [...new Set(real.map(({ file }) => file))].toSorted().map((file) => {
+    const own = real.filter((one) => one.file === file);
+    const measured = own
+      .filter((one) => one.kind === 'figure')
+      .map(({ fault, figures }) => {
+        const seconds = Object.entries(figures).map(([name, ms]) => `${name} ${(ms / 1_000).toFixed(1)} s`);
+        return `${fault}: ${seconds.join(', ')}`;
+      });
+    const fleets = own.filter((one) => one.kind === 'fleet');
+    const sum = (of: 'tracedSteps' | 'decisions') => String(fleets.reduce((total, one) => total + one[of], 0));
+    const broke = fleets.flatMap((one) => one.broke?.split('\n')[0] ?? []);
+    return [file, measured.join('<br>'), sum('tracedSteps'), sum('decisions'), broke.join('<br>') || 'nothing'];
   });
-  return table(['fault', 'measured'], rows);
+  const head = [
+    'test',
+    'until all was right, noticed or lost',
+    'steps of stores checked',
+    'decisions made again',
+    'broke',
+  ];
+  return table(head, rows);
 }
 
-function notTried(seeds: readonly SeedRecord[], { kinds }: ReportAbout): string {
+function notTried(
+  seeds: readonly SeedRecord[],
+  real: readonly { readonly file: string }[],
+  { kinds, realTests }: ReportAbout,
+): string {
+  const untried = realTests.filter((test) => !real.some(({ file }) => file === test));
   const lines = (Object.keys(WORLDS) as WorldName[]).map((world) => {
     const happened = new Set(seeds.filter((one) => one.world === world).flatMap((one) => one.happened));
     const missing = kinds[world].filter((kind) => !happened.has(kind));
     return `- ${WORLDS[world]}: ${missing.join(', ') || 'everything that can happen there happened at least once'}.`;
   });
+  lines.push(`- Tests on real servers without a record: ${untried.join(', ') || 'none'}.`);
   return lines.join('\n');
 }
 

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { MUTANTS } from '../mutants/registry';
 import type { WorldName } from '../world/run';
 import { runSeed, worldOf } from '../world/worlds';
+import { realTests } from './real-tests';
 import { readRecords, writeRecord } from './record';
 import { reportOf } from './report';
 
@@ -36,7 +37,7 @@ async function main(): Promise<void> {
   const count = values.quick ? 1 : Number(values.seeds);
   for (const world of WORLDS) for (let n = 0; n < count; n++) await record(world, Number(values.first) + n);
   const kinds = { fleet: worldOf('fleet').kinds, ring: worldOf('ring').kinds, cells: worldOf('cells').kinds };
-  const about = { kinds, versions: versions(), mutantCount: MUTANTS.length };
+  const about = { kinds, versions: versions(), mutantCount: MUTANTS.length, realTests: realTests() };
   writeFileSync(values.out, reportOf(readRecords(values.records), about));
   process.stdout.write(`${values.out}\n`);
 }

@@ -133,14 +133,14 @@ function updated(
   return [...fenced, ...records([{ kind: 'update', next: versionOf(instance, isTop) }]), ...atTop(instance)];
 }
 
-function versionOf(instance: Instance, isTold: boolean): Version {
+export function versionOf(instance: Instance, isTold: boolean): Version {
   const { uuid, version, state, host, attempts, claimToken: token } = instance;
   const begun = attempts.map(({ number, host: on }) => `${number} on ${on}`);
   return { uuid, version, state, host, attempt: attemptNumber(instance), begun, token, isTold };
 }
 
 /** The cells that the record of a top names. */
-function atTop({ uuid, state, cell }: Instance): ProtocolStep[] {
+export function atTop({ uuid, state, cell }: Instance): ProtocolStep[] {
   const cells = [cell?.name, cell?.move?.to, cell?.left?.name].filter((name) => name !== undefined);
   return [{ of: 'reservations', step: { kind: 'record', uuid, state, cells } }];
 }

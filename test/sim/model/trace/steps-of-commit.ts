@@ -68,11 +68,14 @@ function forgets(host: string, atMs: number): ProtocolStep[] {
   return [{ of: 'leases', step: { kind: 'forget', name: `host ${host}`, atMs } }];
 }
 
-function claims(steps: readonly ClaimStep[]): ProtocolStep[] {
+export function claims(steps: readonly ClaimStep[]): ProtocolStep[] {
   return steps.map((step) => ({ of: 'claims', step }));
 }
 
 /** Conductors' claims are reservations too, in the store of a top. */
-function reservations(kind: 'reserve' | 'unreserve', writes: readonly ConsumerWrite[]): ProtocolStep[] {
+export function reservations(
+  kind: 'reserve' | 'unreserve',
+  writes: readonly Pick<ConsumerWrite, 'uuid'>[],
+): ProtocolStep[] {
   return writes.length === 0 ? [] : [{ of: 'reservations', step: { kind, uuids: writes.map(({ uuid }) => uuid) } }];
 }
