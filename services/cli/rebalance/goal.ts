@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '#libs/client/client';
+import type { Goal } from '#libs/client/rebalance/find-plan';
 import { BerthError } from '#libs/domain/errors';
 import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { usageError } from '../failure';
-import type { Goal } from './find-plan';
 
 /** Flags of a goal. */
 export interface GoalFlags {

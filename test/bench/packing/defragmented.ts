@@ -1,5 +1,5 @@
-import { defragmenting, roomFor } from '../../../services/cli/rebalance/defragment';
-import { afterMove, type Fleet } from '../../../services/cli/rebalance/plan';
+import { defragmenting, roomFor } from '#libs/client/rebalance/defragment';
+import { afterMove, type Fleet } from '#libs/client/rebalance/plan';
 import type { CoresAndRam, TraceEvent } from '../../../services/cli/trace/timeline';
 import type { PendingClaim } from '../../../services/scheduler/fleet/pending-claims';
 import { PackedFleet } from './packed-fleet';
