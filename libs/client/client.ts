@@ -84,7 +84,7 @@ import type { Clock } from '../domain/clock';
 import { BerthError, invalidArgument, isRetryable } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
 import type { Flavor } from '../domain/flavor';
-import { INSTANCE_STATES, type InstanceState } from '../domain/instance';
+import { INSTANCE_STATES, type InstanceState, type OnLoss } from '../domain/instance';
 import { type Admission, NO_ADMISSION } from '../domain/queueing/admission';
 import type { Random } from '../domain/random';
 import { type RequestSpec, requestSpec } from '../domain/request-spec';
@@ -111,6 +111,8 @@ export interface BuildOptions {
    * does, and each kind reaches its minimum or nothing stays.
    */
   readonly furtherMembers?: readonly FurtherMembers[] | undefined;
+  /** For a gang: what becomes of it when members that were ACTIVE are lost; default: each goes its own way. */
+  readonly onLoss?: OnLoss | undefined;
   /**
    * Keeps all of the request in one domain, such as a rack, by a group of its own; or, where the spec has a group with
    * a policy, by that.
@@ -674,9 +676,16 @@ export class Client {
 
   async #publish({ requestId, instanceUuids }: Build, asked: BuildOptions) {
     const options = inOneDomain(asked, requestId);
-    const { spec, count = 1, name = 'instance', publishedAtMs = this.parts.clock.now(), minCount = 0 } = options;
+    const {
+      spec,
+      count = 1,
+      name = 'instance',
+      publishedAtMs = this.parts.clock.now(),
+      minCount = 0,
+      onLoss,
+    } = options;
     const admission = options.admission && { ...NO_ADMISSION, ...options.admission };
-    const about = { count, name, instanceUuids, publishedAtMs, minCount, admission };
+    const about = { count, name, instanceUuids, publishedAtMs, minCount, admission, onLoss };
     const furtherMembers = (options.furtherMembers ?? []).map((kind) => {
       const { count: ofKind = 1, name: called = '', minCount: least = 0 } = kind;
       return { requestSpec: encodedSpec(kind.spec), count: ofKind, name: called, minCount: least };

@@ -1,12 +1,13 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
+import type { OnLoss } from '../domain/instance';
 import { admission } from './admission';
 import { chosenUuid, name, projectId, tooMany, uuid, uuidsUpTo, whole } from './checks';
 import { errorCodec } from './error';
 import { ruled, rulesOf } from './field-rules';
 import { count, encodedSpec, list, omittable, optional } from './fields';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES, MAX_SPEC_BYTES_PER_REQUEST } from './limits';
-import { type AskedKinds, countOfAll, furtherMembers, instanceCount, type Kind, kindsOf } from './member-kinds';
+import { type AskedKinds, countOfAll, furtherMembers, instanceCount, type Kind, kindsOf, onLoss } from './member-kinds';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, ofServices, ofTenants } from './message-rules';
 import { cutField } from './opaque-field';
@@ -43,6 +44,7 @@ export const buildRequestCodec = message(
     destinations: optional(list(destination, MAX_INSTANCES_PER_REQUEST)),
     /** Kinds of members with specs of their own; with them all are one gang. */
     furtherMembers,
+    onLoss,
   },
   { rule: ofTenants(512 * KIB, 100_000), check: checkCounts },
 );
@@ -88,6 +90,7 @@ export type TerminateInstance = PlainOf<typeof terminateInstanceCodec>;
 interface Wanted extends AskedKinds {
   readonly instanceUuids: readonly string[];
   readonly destinations?: readonly unknown[] | undefined;
+  readonly onLoss?: OnLoss | undefined;
 }
 
 function checkCounts(request: Wanted): void {
@@ -98,6 +101,10 @@ function checkCounts(request: Wanted): void {
   }
   const kinds = kindsOf(request);
   for (const [n, kind] of kinds.entries()) checkKind(kind, n === 0 ? '' : `further_members[${n - 1}].`);
+  if (request.onLoss !== undefined && kinds.every(({ minCount }) => minCount === 0)) {
+    const problem = 'on_loss is for a gang: say min_count, or further members';
+    throw invalidArgument('on_loss_without_gang', problem, 'on_loss');
+  }
   checkSpecBytes(kinds.reduce((sum, kind) => sum + kind.requestSpec.length * kind.count, 0) / wanted, wanted);
   if (instanceUuids.length !== 0 && instanceUuids.length !== wanted) {
     const problem = `instance_uuids must have as many entries as count (${wanted}) or none, not ${instanceUuids.length}`;

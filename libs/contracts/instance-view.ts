@@ -21,7 +21,11 @@ export function instanceView(instance: InstanceRow): InstanceView {
     updatedAtMs,
     requestSpec: requestSpecCodec.decode(instance.requestSpec),
     version,
-    ...(instance.gang && { minCount: instance.gang.minCount, gangSize: instance.gang.count }),
+    ...(instance.gang && {
+      minCount: instance.gang.minCount,
+      gangSize: instance.gang.count,
+      onLoss: instance.gang.onLoss,
+    }),
     admission: instance.admission,
     waiting: waitingView(instance),
     endsAtMs: instance.endsAtMs ?? 0,

@@ -5,6 +5,7 @@ import { hostName, hostNameOrEmpty, name, projectId, text, uuid, uuidOrEmpty, wh
 import { errorCodec } from './error';
 import { count, enumOf, list, omittable, oneOf, optional, orUndefined, pageLimit } from './fields';
 import { MAX_ATTEMPTS, MAX_PAGE } from './limits';
+import { onLoss } from './member-kinds';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, MANY, ofServices, ofTenants } from './message-rules';
 import { requestSpec } from './request-spec';
@@ -82,6 +83,7 @@ export const instanceView = message(wire.Instance, {
   version: whole,
   /** The `min_count` of its request, when it is a gang. */
   minCount: omittable(count),
+  onLoss,
   gangSize: omittable(count),
   admission: optional(admission),
   waiting: optional(waiting),

@@ -4,7 +4,7 @@ import { missing, name, uuidsUpTo } from './checks';
 import type { EncodedRequestSpec } from './codec';
 import type { Conversion } from './field';
 import { ruled, SET } from './field-rules';
-import { count, list, omittable, optional } from './fields';
+import { count, enumOf, list, omittable, optional } from './fields';
 import { MAX_FURTHER_KINDS, MAX_INSTANCES_PER_REQUEST } from './limits';
 import { message, type PlainOf } from './message';
 import { requestSpec, requestSpecCodec } from './request-spec';
@@ -17,6 +17,9 @@ const innerSpec: Conversion<EncodedRequestSpec, berth.scheduler.v1.IRequestSpec 
   },
   toWire: (encoded: EncodedRequestSpec) => requestSpec.toWire(requestSpecCodec.decode(encoded)),
 });
+
+/** Policy of a gang for losses; undefined for none. */
+export const onLoss = optional(enumOf(berth.conductor.v1.OnLoss, 'ON_LOSS'));
 
 /** Instances of one kind; 0 stands for 1. */
 export const instanceCount = ruled({ lte: MAX_INSTANCES_PER_REQUEST }, (value: number, path: string): number => {

@@ -31,7 +31,8 @@ function ofKind(
   { request, random, projectId, userId, requestSpecs, nowMs, begin }: NewInstancesOptions & Asked,
 ): Instance[] {
   const base = name || `instance-${request.requestId.slice(0, 8)}${n ? `-kind${n + 1}` : ''}`;
-  const gang = { minCount, count, ...(n === undefined ? {} : { kind: n }) };
+  const { onLoss } = request;
+  const gang = { minCount, count, ...(n === undefined ? {} : { kind: n }), ...(onLoss ? { onLoss } : {}) };
   const requestSpec = requestSpecs[n ?? 0] ?? asked;
   return Array.from({ length: count }, (_, i) => ({
     uuid: request.instanceUuids[from + i] ?? random.uuid(),

@@ -56,6 +56,7 @@ export type PowerState = 'running' | 'shutdown';
  *   building, each of these ──▶ rebuilding ──▶ building, then as it was; or back, when no other host takes it
  *   each of these ──▶ preempting ──▶ pending
  *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
+ *   active, unknown, starting ──▶ pending: it is lost, and its gang restores it
  *   active, stopped ──▶ resize ──▶ verify_resize ──▶ as it was (resize, cold migration)
  *   active ──▶ migrating ──▶ active                         (live migration)
  *   resize, verify_resize, migrating ──▶ revert_resize ──▶ as it was, or stopped when it could not be started
@@ -85,6 +86,7 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   ],
   active: [
     'active',
+    'pending',
     'unknown',
     'stopping',
     'stopped',
@@ -97,7 +99,18 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
     'error',
     'deleting',
   ],
-  unknown: ['unknown', 'active', 'stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
+  unknown: [
+    'unknown',
+    'pending',
+    'active',
+    'stopping',
+    'stopped',
+    'rebuilding',
+    'preempting',
+    'undoing',
+    'error',
+    'deleting',
+  ],
   stopping: ['stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
   stopped: [
     'stopped',
@@ -111,7 +124,7 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
     'error',
     'deleting',
   ],
-  starting: ['starting', 'active', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
+  starting: ['starting', 'pending', 'active', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
   rebuilding: ['unknown', 'building', 'active', 'stopping', 'stopped', 'starting', 'undoing', 'deleting'],
   shelving: ['shelving', 'shelved_offloaded', 'undoing', 'deleting'],
   shelved_offloaded: ['active', 'stopped', 'unshelving', 'error', 'deleting'],
@@ -370,7 +383,18 @@ export interface Gang {
   readonly count: number;
   /** Where a gang has members of several specs: the number of this member's kind, whose counts these are. */
   readonly kind?: number | undefined;
+  /** Undefined: after its members were ACTIVE, each goes its own way. */
+  readonly onLoss?: OnLoss | undefined;
 }
+
+/**
+ * Policies of a gang that loses a member after it was ACTIVE: its host says that it is gone, or is dead.
+ *
+ * - `restore`  the member is built again, on another host if need be; the gang ends when that fails and leaves it below its minimum
+ * - `end`      the gang ends once it is below its minimum
+ */
+export const ON_LOSS = ['restore', 'end'] as const;
+export type OnLoss = (typeof ON_LOSS)[number];
 
 /** The number of the present attempt; 0 before the first. */
 export function attemptNumber({ attempts }: Pick<InstanceRow, 'attempts'>): number {

@@ -1,6 +1,6 @@
 import type { GangMembers } from '#libs/contracts/member-kinds';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
-import type { Instance } from '#libs/domain/instance';
+import type { Instance, OnLoss } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import type { Running } from '#libs/runtime/service';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
@@ -122,6 +122,130 @@ it('destroys what a host says is ACTIVE of a gang that was undone, however late'
   await world.clock.advance(1_000);
   expect(faultsOf(await world.all())).toEqual(['gang_failed', 'gang_failed', 'hosts_exhausted']);
   expect([world.runs(), await world.claims(), world.harmed]).toEqual([[], [], []]);
+});
+
+describe('with a policy for losses', () => {
+  const SETTINGS = { BERTH_CONDUCTOR_REBUILD_AFTER_MS: '5000' };
+
+  async function activeGang(
+    hosts: Readonly<Record<string, number>>,
+    size: number,
+    fields: { minCount: number; onLoss: OnLoss; furtherMembers?: readonly GangMembers[] },
+  ): Promise<readonly Instance[]> {
+    world = new ConductorWorld();
+    await world.open(hosts);
+    conductor = await world.conductor(undefined, SETTINGS);
+    await world.request(size, undefined, undefined, fields);
+    await world.clock.advance(0);
+    return world.all();
+  }
+
+  /** Two reports in a row lack what was on a host. */
+  async function loses(host: string): Promise<string[]> {
+    const there = (await world.all()).filter((one) => one.host === host).map(({ uuid }) => uuid);
+    for (const uuid of there) world.running.delete(uuid);
+    await world.disagreeTwice(host, { missing: there });
+    await world.clock.advance(0);
+    return there;
+  }
+
+  it('builds a lost member again, and the copy that its host shows later is destroyed', async () => {
+    await activeGang({ h1: 1, h2: 1, h3: 1 }, 2, { minCount: 2, onLoss: 'restore' });
+    const [lost = ''] = await loses('h1');
+    const waiting = (await world.all()).find(({ uuid }) => uuid === lost);
+    expect(waiting).toMatchObject({ state: 'pending', host: undefined, fault: { reason: 'instance_lost' } });
+    await world.clock.advance(5_000);
+    const all = await world.all();
+    expect(statesOf(all)).toEqual(['active', 'active']);
+    const restored = all.find(({ uuid }) => uuid === lost) as Instance;
+    expect(restored.attempts.map(({ outcome }) => outcome)).toEqual(['evacuated', 'active']);
+    expect(world.runs()).toEqual(await world.claims());
+    world.running.get(lost)?.add('h3');
+    await world.sendDiscrepancy(
+      world.discrepancy('h3', { unclaimed: [world.runningInstance(lost, 'h3', { attempt: 1, claimToken: 0 })] }),
+    );
+    await world.clock.advance(1_000);
+    expect(world.harmed).toEqual([]);
+  });
+
+  it('doubts one report that lacks a member, and restores nothing', async () => {
+    await activeGang({ h1: 1, h2: 1 }, 2, { minCount: 2, onLoss: 'restore' });
+    const [one] = (await world.all()).filter(({ host }) => host === 'h1');
+    await world.sendDiscrepancy(world.discrepancy('h1', { missing: [one?.uuid ?? ''] }));
+    await world.clock.advance(5_000);
+    expect(statesOf(await world.all())).toEqual(['active', 'active']);
+    expect(world.destroys).toEqual([]);
+  });
+
+  it('restores two lost members together: none while there is room for fewer than its minimum needs', async () => {
+    await activeGang({ h1: 2, h2: 1 }, 3, { minCount: 3, onLoss: 'restore' });
+    expect(await loses('h1')).toHaveLength(2);
+    await world.setFull('h1');
+    await world.clock.advance(10_000);
+    expect(statesOf(await world.all())).toEqual(['active', 'pending', 'pending']);
+    await world.setUp('h2', true);
+    await world.clock.advance(10_000);
+    expect(statesOf(await world.all())).toEqual(['active', 'active', 'active']);
+  });
+
+  it('ends a gang that a loss brings below its minimum, and not before', async () => {
+    await activeGang({ h1: 1, h2: 1, h3: 1 }, 3, { minCount: 2, onLoss: 'end' });
+    await loses('h1');
+    await world.clock.advance(1_000);
+    expect(statesOf(await world.all())).toEqual(['active', 'active', 'error']);
+    await loses('h2');
+    await world.clock.advance(1_000);
+    const all = await world.all();
+    expect(faultsOf(all)).toEqual(['gang_failed', 'instance_lost', 'instance_lost']);
+    const ended = all.find(({ fault }) => fault?.reason === 'gang_failed');
+    expect(ended?.fault?.message).toContain('was lost, 1 of its gang are left, and 2 are its minimum');
+    expect([world.runs(), await world.claims(), world.harmed]).toEqual([[], [], []]);
+    expect(all.every(({ dueAtMs }) => dueAtMs === undefined)).toBe(true);
+  });
+
+  it('counts a member that its client terminates as gone, and ends nothing for that alone', async () => {
+    const all = await activeGang({ h1: 1, h2: 1, h3: 1 }, 3, { minCount: 3, onLoss: 'end' });
+    await world.terminate(all[0]?.uuid ?? '');
+    await world.clock.advance(1_000);
+    expect(statesOf(await world.all())).toEqual(['active', 'active', 'deleted']);
+  });
+
+  it('gives up what is on dead hosts when its gang ends at a loss, and destroys it there once they are back', async () => {
+    await activeGang({ h1: 1, h2: 1, h3: 1 }, 3, { minCount: 2, onLoss: 'end' });
+    const onH1 = (await world.all()).find(({ host }) => host === 'h1') as Instance;
+    for (const host of ['h1', 'h2']) world.behaviour.set(host, 'is dead');
+    await world.setUp('h1', false);
+    await world.setUp('h3', true);
+    await world.clock.advance(30_000);
+    expect(faultsOf(await world.all()).filter((reason) => reason === 'none')).toEqual([]);
+    expect(await world.claims()).toEqual([]);
+    await world.comesBack('h1');
+    expect(world.running.get(onH1.uuid)?.has('h1') ?? false).toBe(false);
+  });
+
+  it('keeps what is on a dead host while its gang has its minimum without it', async () => {
+    await activeGang({ h1: 1, h2: 1, h3: 1 }, 3, { minCount: 2, onLoss: 'end' });
+    world.behaviour.set('h1', 'is dead');
+    await world.setUp('h1', false);
+    for (const host of ['h2', 'h3']) await world.setUp(host, true);
+    await world.clock.advance(30_000);
+    expect(statesOf(await world.all())).toEqual(['active', 'active', 'unknown']);
+    expect(world.destroys).toEqual([]);
+  });
+
+  it('ends the leader when all of its workers are lost', async () => {
+    const workers = { requestSpec: anEncodedSpec({ resources: { VCPU: 1 } }), count: 2, minCount: 1, name: 'worker' };
+    await activeGang({ h1: 1, h2: 2 }, 1, { minCount: 1, onLoss: 'end', furtherMembers: [workers] });
+    expect(await loses('h2')).toHaveLength(2);
+    await world.clock.advance(1_000);
+    expect(faultsOf(await world.all())).toEqual(['gang_failed', 'instance_lost', 'instance_lost']);
+    expect(world.runs()).toEqual([]);
+  });
+
+  it('refuses a policy without a gang', async () => {
+    await activeGang({ h1: 1 }, 1, { minCount: 0, onLoss: 'end' });
+    expect(await world.all()).toEqual([]);
+  });
 });
 
 describe('of several kinds', () => {

@@ -80,6 +80,8 @@ export type Observation =
   | { readonly kind: 'power_requested'; readonly powerState: PowerState }
   /** So many others of its request failed that too few of its gang can become ACTIVE. */
   | { readonly kind: 'gang_failed'; readonly fault: Fault }
+  /** Its host is dead, and fenced; and its gang, which ends at a loss, can't reach its minimum without what is there. */
+  | { readonly kind: 'given_up'; readonly host: string; readonly fault: Fault }
   /** An operator wants it built on another host: this one, its own, is dead, and fenced. */
   | { readonly kind: 'evacuate_requested'; readonly host: string }
   /** The client wants its host to give it up; or a host again. */

@@ -230,7 +230,7 @@ it('destroys an active instance on its own host for nothing but a terminate', ()
 });
 
 it('releases a claim only of a record that is at its end, on no host, deleting, or not there', () => {
-  const isNowhere = ['no record', 'undoing', 'preempting', 'shelved_offloaded', 'unshelving'];
+  const isNowhere = ['no record', 'pending', 'undoing', 'preempting', 'shelved_offloaded', 'unshelving'];
   const ended = new Set([...isNowhere, 'error', 'deleting', 'deleted']);
   const releasing = cases.filter((one) => stepOf(one).kind === 'release');
   expect(releasing.filter(({ state }) => !ended.has(state))).toEqual([]);

@@ -14,7 +14,7 @@ import {
 import { type Build, isOfAnother, isOfPresentAttempt, isOfPresentBuild, isOlder } from './evidence';
 import type { Holds, Observation } from './observation';
 import { built } from './reconcile/built';
-import { gangFailed, owesGang } from './reconcile/gang';
+import { gangFailed, givenUp, owesGang } from './reconcile/gang';
 import { groupGoesBack, isMoveWish, moveAsked } from './reconcile/moves';
 import { arrived, moving, reverting } from './reconcile/moving';
 import { mayWait, pending, recordPending } from './reconcile/pending';
@@ -60,6 +60,7 @@ export function reconcile(record: Instance | undefined, holds: Holds, observed: 
   if (observed.kind === 'running' && isOfAnother(record, observed)) return doubt('stray');
   if (observed.kind === 'gang_failed') return gangFailed(record, observed.fault);
   if (owesGang(record)) return { kind: 'settle_gang' };
+  if (observed.kind === 'given_up') return givenUp(record, observed);
   if (isMoveWish(observed)) return moveAsked(record, observed);
   if (observed.kind === 'group_goes_back') return groupGoesBack(record, observed);
   // Somebody else has it elsewhere by now, on a host that nobody has fenced.

@@ -136,6 +136,10 @@ export type Step =
     }
   /** Record that it is to make room for another; then its host is told to destroy it. */
   | { readonly kind: 'record_preempting'; readonly fault: Fault }
+  /** Its host has lost it, and its gang restores it: record that it waits for a host, then release what it held there. */
+  | { readonly kind: 'record_restoring'; readonly fault: Fault; readonly finding?: Finding }
+  /** Its host is dead, and its gang can't go on without it: record it as lost, and all its attempts as given up. */
+  | { readonly kind: 'record_given_up'; readonly fault: Fault }
   /** It is destroyed: release what is held, then record that it waits again. */
   | { readonly kind: 'record_requeued' }
   /** Tell a host to end what it has of the instance, up to an attempt and a claim (0: any); `reports`: and to say so. */

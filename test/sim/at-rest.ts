@@ -62,7 +62,7 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
 async function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Instance[]): Promise<void> {
   const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
   for (const instance of instances) {
-    const { uuid, state, host, migration } = instance;
+    const { uuid, state, host, migration, gang } = instance;
     if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
       checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
     }
@@ -73,6 +73,8 @@ async function checkRequests(fleet: Fleet, checker: Checker, instances: readonly
       ({ name, running }) => running.has(uuid) && checker.isInDoubt(uuid, name),
     );
     if (isSeenElsewhere) continue;
+    // No host had room for a member that its gang restores.
+    if (state === 'pending' && gang?.onLoss === 'restore' && instance.waiting.waitsFor.length > 0) continue;
     const mayRest = hosts.every((one) => isPresent(fleet, one)) ? RESTING : [...RESTING, ...WAITING, ...forgotten];
     if (!mayRest.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
     if (checker.queue.isLate(instance, fleet.time.nowMs) && isPresent(fleet, host)) {

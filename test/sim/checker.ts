@@ -458,6 +458,7 @@ export class Checker {
     if (state === 'error') this.#checkNoHost(instance);
     if (instance.fault?.message.includes('host_quarantined')) this.#checkBlame(uuid);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
+    if (state === 'pending' && before?.host && before.state !== 'preempting') this.#checkLost(before);
     this.#checkAttempt(instance, writtenAtMs);
     const unconfirmed = this.#confirming.onRecord(instance, before);
     if (unconfirmed) this.fail('hosts confirm what asks for it', unconfirmed);
@@ -567,7 +568,7 @@ export class Checker {
     this.fail('nothing is given up early', `${last.host} had ${Math.round(afterMs)} ms to build ${uuid}`);
   }
 
-  /** An active instance that ended in ERROR does not run any more. */
+  /** An active instance that ended in ERROR, or that its gang restores, does not run where it was. */
   #checkLost({ uuid, host = '' }: Instance): void {
     if (this.forgiven.has(uuid) || this.#takeOvers.has(uuid, host)) return;
     const machine = this.fleet.machines.get(host);
@@ -1034,8 +1035,9 @@ const OPERATED: readonly Instance['state'][] = [
   'migrating',
 ];
 
-/** True if its rebuild policy evacuates it from a dead host. */
-function isByPolicy({ state, requestSpec }: Instance): boolean {
+/** True if its rebuild policy, or its gang, evacuates it from a dead host. */
+function isByPolicy({ state, requestSpec, gang }: Instance): boolean {
+  if (state === 'rebuilding' && gang?.onLoss === 'restore') return true;
   return state === 'rebuilding' && requestSpecCodec.decode(requestSpec).rebuildPolicy === 'evacuate';
 }
 

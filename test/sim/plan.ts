@@ -52,6 +52,7 @@ import { putIntoRacks } from './actions/racks';
 import { buildWithDevice, deviceWears } from './actions/tenants/devices';
 import { buildGangInRack } from './actions/tenants/gang-in-rack';
 import { buildGangOfKinds } from './actions/tenants/gang-of-kinds';
+import { buildGangThatLoses } from './actions/tenants/gang-that-loses';
 import { asksForOthers, buildsUnderDerived, buildsWithOthers } from './actions/tenants/malicious-tenant';
 import { type Request, requestIn, send, tenant } from './actions/tenants/requests';
 import { barsHost, isolatesTenant, putIntoZone, ZONE_NAMES } from './actions/zones';
@@ -179,6 +180,7 @@ const KINDS = {
   'flood of strays': kind(0.2, 2, floodsStrays),
   'host falls silent with the store': kind(0.2, 3, hostFallsSilent(build)),
   'source loses its copy': kind(0.25, 4, sourceLosesCopy(move)),
+  'gang loses members': kind(0.4, 5, buildGangThatLoses),
   // By focus only: its restarts would hide other faults.
   'orders outlive their instances': kind(0, 6, ordersOutliveInstances),
   // By focus only, too: both its hosts are away for most of what it takes.

@@ -212,3 +212,19 @@ it('tries each by itself where no host takes all of a group, which says why', as
   expect(client.together).toEqual(['live_migrate i0 i1']);
   expect(drained.map(({ stays }) => stays)).toEqual(['no_valid_host: why', 'no_valid_host: why']);
 });
+
+it('has the members of a gang leave together, or keeps all of them and says why', async () => {
+  const gang = (client: FakeClient) => {
+    for (const [uuid, one] of client.all) client.all.set(uuid, { ...one, requestId: 'r', minCount: 2, gangSize: 3 });
+    return client;
+  };
+  const client = gang(new FakeClient(instances(3)));
+  const drained = await drain(client);
+  expect(client.together).toEqual(['live_migrate i0 i1 i2']);
+  expect(drained.map(({ host, stays }) => [host, stays])).toEqual(drained.map(() => ['h2', undefined]));
+  const kept = gang(new FakeClient(instances(3)));
+  kept.togetherBy = 'none';
+  const stays = 'members of its gang leave a host together: no host for all of them';
+  expect((await drain(kept)).map((one) => one.stays)).toEqual([stays, stays, stays]);
+  expect(kept.moved).toEqual([]);
+});

@@ -61,13 +61,20 @@ export async function drainHost(parts: DrainParts, options: DrainOptions): Promi
     const there = (await instancesOf(client, host)).filter(isNew);
     if (there.length === 0) return all;
     const count = all.length + there.length;
-    const drain = async (instance: InstanceView) => {
-      const drained = await drainOne(parts, options, instance);
+    const note = (drained: Drained) => {
       all.push(drained);
       onProgress(all.length, count, drained);
     };
-    for (const members of groupsOf(there)) await drainTogether(parts, options, members);
-    await mapConcurrently(there, parallel, drain, signal);
+    const drain = async (instance: InstanceView) => note(await drainOne(parts, options, instance));
+    const kept = new Set<string>();
+    for (const members of groupsOf(there)) {
+      for (const drained of await drainTogether(parts, options, members)) {
+        kept.add(drained.uuid);
+        note(drained);
+      }
+    }
+    const alone = there.filter(({ uuid }) => !kept.has(uuid));
+    await mapConcurrently(alone, parallel, drain, signal);
     if (signal.aborted) return all;
   }
 }
@@ -84,42 +91,56 @@ async function instancesOf(client: DrainClient, host: string): Promise<InstanceV
 const ON_A_MOVE: readonly InstanceState[] = ['resize', 'migrating', 'verify_resize', 'revert_resize'];
 
 /**
- * Members of groups that may have to leave together: affinity groups, and groups whose policy only the scheduler knows.
+ * Members that leave together: of affinity groups, of groups whose policy only the scheduler knows, and of gangs.
  */
 function groupsOf(there: readonly InstanceView[]): readonly (readonly InstanceView[])[] {
   const mayBeAffinity = ({ requestSpec: { group } }: InstanceView) =>
     group !== undefined && (group.policy === undefined || group.policy === 'affinity');
-  const members = there.filter((one) => mayBeAffinity(one) && AT_REST.includes(one.state) && !one.migration);
-  const groups = groupBy(members, ({ projectId, requestSpec }) => groupKey(projectId, requestSpec.group?.id ?? ''));
-  return [...groups].map(([, some]) => some).filter((some) => some.length > 1);
+  const keyOf = (one: InstanceView) => {
+    if (mayBeAffinity(one)) return groupKey(one.projectId, one.requestSpec.group?.id ?? '');
+    return isOfGang(one) ? one.requestId : '';
+  };
+  const members = there.filter((one) => keyOf(one) !== '' && AT_REST.includes(one.state) && !one.migration);
+  return [...groupBy(members, keyOf)].map(([, some]) => some).filter((some) => some.length > 1);
 }
 
 const AT_REST: readonly InstanceState[] = ['active', 'stopped'];
 
+function isOfGang({ minCount = 0 }: InstanceView): boolean {
+  return minCount > 0;
+}
+
 /**
- * Moves a group as one: its moves are claimed on one host together, live or else cold, then run one by one. Members
- * that stay are tried alone afterwards, which gives the reason.
+ * Moves a group or gang as one: its moves are claimed together, live or else cold, then run one by one. Members of a group that
+ * stay are tried alone afterwards, which gives the reason; those of a gang all stay, rather than some of them.
+ *
+ * @returns  the members that stay
  */
 async function drainTogether(
   parts: DrainParts,
   options: DrainOptions,
   members: readonly InstanceView[],
-): Promise<void> {
+): Promise<readonly Drained[]> {
   const { client, signal } = parts;
   for (const operation of ['live_migrate', 'migrate'] as const) {
     const now = await Promise.all(members.map(({ uuid }) => client.instance(uuid)));
     const there = now.filter((one) => one.host === options.host && AT_REST.includes(one.state) && !one.migration);
-    if (there.length < 2 || signal.aborted) return;
+    if (there.length < 2 || signal.aborted) return [];
     const moves = there.map(({ uuid }) => ({ instanceUuid: uuid, targetHost: '' }));
     try {
       const { refusal } = await client.moveInstances(operation, moves, { leaveHosts: [options.host] });
-      if (refusal !== '') return;
+      if (refusal !== '') return members.every(isOfGang) ? there.map((one) => staysWithGang(one, refusal)) : [];
     } catch {
       // Some members changed meanwhile or can't be moved: trying each alone gives the reason.
-      return;
+      return [];
     }
     await Promise.all(there.map((one) => drainOne(parts, options, one, ['live_migrate', 'migrate'])));
   }
+  return [];
+}
+
+function staysWithGang({ uuid, name, host, state }: InstanceView, refusal: string): Drained {
+  return { uuid, name, host, state, stays: `members of its gang leave a host together: ${refusal}` };
 }
 
 async function drainOne(

@@ -89,6 +89,7 @@ class Client:
         name="instance",
         request_id=None,
         min_count=0,
+        on_loss="",
         admission=None,
         instance_uuids=None,
         published_at_ms=None,
@@ -98,6 +99,7 @@ class Client:
         flavor={"name": "m1.small"} instead of resources.
 
         min_count        makes them a gang: so many of count become ACTIVE, or none stays (ERROR, gang_failed)
+        on_loss          of a gang: "restore" or "end" when members that were ACTIVE are lost
         admission        fields of Admission: how they wait for capacity, whom they give way to, how long they live
         request_id       makes a request that is sent again recognisable, with when it was asked for first (published_at_ms)
         instance_uuids   as many as the count; new ones when not given
@@ -114,6 +116,7 @@ class Client:
             instance_uuids=build.instance_uuids,
             published_at_ms=published_at_ms or time.time_ns() // 1_000_000,
             min_count=min_count,
+            on_loss=f"ON_LOSS_{on_loss.upper()}" if on_loss else None,
             admission=None if admission is None else conductor.Admission(**admission),
         )
         self._publish(request, build.request_id)

@@ -1,5 +1,6 @@
 import { BUILT_STATES, type Instance, isAttemptOpen } from '#libs/domain/instance';
-import type { Fault } from '../observation';
+import { isEnded } from '#libs/domain/queueing/gang';
+import type { Fault, Observation } from '../observation';
 import type { Step } from '../step';
 import { none, recordError } from './shared-steps';
 
@@ -9,10 +10,8 @@ import { none, recordError } from './shared-steps';
 
 /** Members that are not at their end, nor on the way there. */
 export function toBeUndone(members: readonly Instance[]): Instance[] {
-  return members.filter(({ state }) => !ENDING.includes(state));
+  return members.filter((member) => !isEnded(member));
 }
-
-const ENDING: readonly Instance['state'][] = ['undoing', 'error', 'deleting', 'deleted'];
 
 /**
  * True if its failure is not settled with its gang: the other members' records may not show it yet. Its deadline brings a
@@ -20,6 +19,12 @@ const ENDING: readonly Instance['state'][] = ['undoing', 'error', 'deleting', 'd
  */
 export function owesGang({ state, gang, dueAtMs }: Instance): boolean {
   return state === 'error' && gang !== undefined && dueAtMs !== undefined;
+}
+
+/** On a host that is dead: it is lost to its gang. */
+export function givenUp(record: Instance, { host, fault }: Extract<Observation, { kind: 'given_up' }>): Step {
+  const isThere = BUILT_STATES.includes(record.state) && record.host === host && record.migration === undefined;
+  return isThere ? { kind: 'record_given_up', fault } : none('not on its host');
 }
 
 /** Not at rest on its host, where it may run all the same. */
@@ -38,7 +43,7 @@ const ON_NO_HOST: readonly Instance['state'][] = ['shelved_offloaded', 'unshelvi
 /** Its gang has failed: what was built of it is destroyed before its claim is released. */
 export function gangFailed(record: Instance, fault: Fault): Step {
   const { state } = record;
-  if (ENDING.includes(state)) return none('at rest');
+  if (isEnded(record)) return none('at rest');
   const mayRun = BUILT_STATES.includes(state) || UPROOTED.includes(state) || isAttemptOpen(record);
   if (mayRun) return { kind: 'record_undoing', fault };
   // The claim of an instance on no host was released with it; a newer claim is searched for.

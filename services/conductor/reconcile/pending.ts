@@ -1,4 +1,4 @@
-import type { Instance, Pending } from '#libs/domain/instance';
+import { hasBeenActive, type Instance, type Pending } from '#libs/domain/instance';
 import type { Waiting } from '#libs/domain/queueing/admission';
 import type { NoHost, Observation } from '../observation';
 import type { Step } from '../step';
@@ -12,8 +12,12 @@ export function pending(record: Pending, holds: { readonly kind: string }, obser
   switch (observed.kind) {
     case 'capacity_changed':
       return { kind: 'select_destinations' };
-    case 'claimed':
+    case 'claimed': {
+      // The claim that it had before it was lost is left by whoever was to release it.
+      const { claimToken } = observed.target;
+      if (claimToken <= (record.claimToken ?? 0)) return { kind: 'release', claimToken };
       return { kind: 'dispatch_build', target: observed.target };
+    }
     case 'no_host':
       return stillNoHost(record, observed, nowMs);
     case 'terminate_requested':
@@ -33,9 +37,10 @@ export function pending(record: Pending, holds: { readonly kind: string }, obser
   }
 }
 
-/** Nothing is there for a request that may wait: what else could help is known, and its time is not over. */
-export function mayWait({ admission }: Instance, { waitsFor = [] }: NoHost): boolean {
-  return waitsFor.length > 0 && (admission?.waitForCapacityMs ?? 0) > 0;
+/** Nothing is there for a request that may wait, or for what its gang restores: what else could help is known, and its time is not over. */
+export function mayWait(record: Instance, { waitsFor = [] }: NoHost): boolean {
+  const isRestored = record.gang?.onLoss === 'restore' && hasBeenActive(record);
+  return waitsFor.length > 0 && (isRestored || (record.admission?.waitForCapacityMs ?? 0) > 0);
 }
 
 export function recordPending({ fault, waitsFor = [], preemption }: NoHost): Step {

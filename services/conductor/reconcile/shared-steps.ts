@@ -1,5 +1,6 @@
 import { isAfter, type MissedReport } from '#libs/domain/host-position';
 import { type Attempt, attemptNumber, type Displaced, type Instance } from '#libs/domain/instance';
+import { INSTANCE_LOST } from '#libs/domain/queueing/gang';
 import { isGivenUp } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Doubt, NoneReason, Step } from '../step';
@@ -40,11 +41,18 @@ export function recordError(fault: Fault, claimToken: number | undefined, passed
   return { kind: 'record_error', fault, claimToken, passedOver } as const;
 }
 
-/** It ran and is gone: it keeps nothing, and nobody builds it again without being asked. */
-export function recordLost({ host, claimToken }: Instance, why: string) {
-  const fault = { reason: 'instance_lost', message: `it stopped running on ${host}: ${why}` };
-  return recordError(fault, claimToken, []);
+/**
+ * It ran and is gone: it keeps nothing, and is built again only where its gang says so. Not what was stopped, or is on a move: that it
+ * is to run is not what its client asked for last.
+ */
+export function recordLost(record: Instance, why: string) {
+  const { host, claimToken, state, gang, migration } = record;
+  const fault = { reason: INSTANCE_LOST, message: `it stopped running on ${host}: ${why}` };
+  const isRestored = gang?.onLoss === 'restore' && RUNNING_STATES.includes(state) && migration === undefined;
+  return isRestored ? ({ kind: 'record_restoring', fault } as const) : recordError(fault, claimToken, []);
 }
+
+const RUNNING_STATES: readonly Instance['state'][] = ['active', 'unknown', 'starting'];
 
 /**
  * Judges one more report without an instance: a doubt, which the very next report settles. After a gap it begins anew.

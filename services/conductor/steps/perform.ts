@@ -25,8 +25,8 @@ import { isMoveStep, type MoveStep, performMove } from './moves/moves';
 import { claimNextHost } from './next-alternate';
 import { noteDoubt } from './note-doubt';
 import { type OrderDetails, orderBuild, orderDestroy, orderPowerState, orderReturn } from './orders';
-import { recordPending, recordPreempting, recordRequeued } from './queueing';
-import { closeRecord, recordDeleting, recordError, recordUndoing } from './record-end';
+import { recordPending, recordPreempting, recordRequeued, recordRestoring } from './queueing';
+import { closeRecord, recordDeleting, recordError, recordGivenUp, recordUndoing } from './record-end';
 import { recordShelved } from './record-shelved';
 
 /** Steps that are done for one instance; the others are done for all of a request (`reconcile-loop.ts`). */
@@ -135,6 +135,8 @@ const ON_RECORD: { readonly [K in RecordStep['kind']]: Perform<Extract<RecordSte
   record_error: (c, look, record, step) => recordError(c, look, record, step),
   record_deleting: (c, look, record, { fault }) => recordDeleting(c, look, record, fault),
   record_undoing: (c, look, record, { fault }) => recordUndoing(c, look, record, fault),
+  record_given_up: (c, look, record, { fault }) => recordGivenUp(c, look, record, fault),
+  record_restoring: (c, look, record, { fault }) => recordRestoring(c, look, record, fault),
   record_pending: (c, look, record, step) => recordPending(c, look, record, step),
   record_preempting: (c, look, record, { fault }) => recordPreempting(c, look, record, fault),
   record_requeued: (c, look, record) => recordRequeued(c, look, record),

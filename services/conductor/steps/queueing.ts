@@ -1,6 +1,6 @@
 import type { Attempt, Instance } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
-import { NO_BYTES, writeRecord } from '../lifecycle';
+import { leftActive, NO_BYTES, writeRecord } from '../lifecycle';
 import type { Fault, NoHost, ReconcileInput } from '../observation';
 import { type FullPlaces, placesOfProject } from '../pending/pending-queue';
 import type { Step } from '../step';
@@ -94,6 +94,41 @@ export async function recordRequeued(
     dueAtMs: waiting.untilMs,
   });
   return after(look, result, { kind: 'interrupted' });
+}
+
+/** Waits of members that their gang restores. */
+const MAX_RESTORING_MS = 86_400_000;
+
+/**
+ * Its host has lost it: records that it waits for a host, with the others that its gang lost, and releases the claim that it had there.
+ * The record keeps the token, so that this claim is not taken for the next. A copy that its host shows later was given up.
+ */
+export async function recordRestoring(
+  c: Conductor,
+  look: ReconcileInput,
+  record: Instance,
+  fault: Fault,
+): Promise<ReconcileInput | undefined> {
+  const nowMs = c.clock.now();
+  const waiting = { sinceMs: nowMs, untilMs: nowMs + MAX_RESTORING_MS, waitsFor: [] };
+  const result = await writeRecord(c, record, {
+    state: 'pending',
+    fault,
+    host: undefined,
+    allocationRequest: NO_BYTES,
+    alternates: NO_BYTES,
+    attempts: leftActive(record.attempts, 'evacuated'),
+    activeAt: undefined,
+    missingIn: undefined,
+    waiting,
+    dueAtMs: waiting.untilMs,
+  });
+  if (result.kind === 'written') {
+    if (record.claimToken !== undefined) await release(c, record, record.claimToken);
+    const fields = { event: 'gang_member_restored', instance_uuid: record.uuid, request_id: record.requestId };
+    c.log.warn({ ...fields, host: record.host, reason: fault.message }, 'a lost member of a gang is built again');
+  }
+  return after(look, result, undefined);
 }
 
 function asPreempted(attempt: Attempt, reason: string, nowMs: number): Attempt {

@@ -1,11 +1,12 @@
-import { hasBeenActive, type Instance } from '#libs/domain/instance';
-import { GANG_FAILED } from '#libs/domain/queueing/gang';
+import type { Instance } from '#libs/domain/instance';
+import { concernsGang, GANG_FAILED } from '#libs/domain/queueing/gang';
 import type { Conductor } from '../conductor';
 import { concludeAttempt, leftActive, NO_BYTES, type RecordChange, writeRecord } from '../lifecycle';
 import type { Fault, ReconcileInput } from '../observation';
 import type { Step } from '../step';
 import { after } from './after';
 import { release, releaseHeld } from './claims';
+import { fenceOf } from './fence-host';
 import { releaseMigration } from './moves/migration-claims';
 import { attemptsWhenTerminated, destroyOtherSide } from './moves/moves';
 import { noteDoubt } from './note-doubt';
@@ -27,7 +28,7 @@ export async function recordError(
 ): Promise<ReconcileInput | undefined> {
   const attempts = [...record.attempts, ...passedOver];
   // Any conductor settles it with its gang.
-  const owesGang = record.gang !== undefined && fault.reason !== GANG_FAILED && !hasBeenActive(record);
+  const owesGang = concernsGang({ ...record, fault });
   const dueAtMs = owesGang ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
   const change = { ...closed('error'), fault, attempts, alternates: NO_BYTES, dueAtMs };
   const result = await writeRecord(c, record, change);
@@ -74,6 +75,22 @@ export async function recordUndoing(
   return after(look, result, { kind: 'nothing' });
 }
 
+/** Its host is dead and fenced: from now on what it has there is to go, once it is back. Its gang is settled when its record is closed. */
+export async function recordGivenUp(
+  c: Conductor,
+  look: ReconcileInput,
+  record: Instance,
+  fault: Fault,
+): Promise<ReconcileInput | undefined> {
+  const fenced = await fenceOf(c, record.host ?? '');
+  if ('fault' in fenced) return undefined;
+  const attempts = leftActive(record.attempts, 'evacuated');
+  const dueAtMs = c.clock.now() + c.config.destroyTimeoutMs;
+  const change = { state: 'undoing', fault, attempts, alternates: NO_BYTES, dueAtMs } as const;
+  const result = await writeRecord(c, record, change, fenced.fence);
+  return after(look, result, { kind: 'nothing' });
+}
+
 /** Its host has destroyed it, or does not say so: what it holds is released. */
 export async function closeRecord(
   c: Conductor,
@@ -91,8 +108,10 @@ export async function closeRecord(
   await destroyOtherSide(c, record);
   await releaseHeld(c, record);
   await releaseMigration(c, record);
+  const isUndone = record.state === 'undoing';
+  const dueAtMs = isUndone && concernsGang(record) ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
   // A claim made after this write is released by its maker, who then finds the instance at its end.
-  return after(look, await writeRecord(c, record, closed(record.state === 'undoing' ? 'error' : 'deleted')), {
+  return after(look, await writeRecord(c, record, { ...closed(isUndone ? 'error' : 'deleted'), dueAtMs }), {
     kind: 'interrupted',
   });
 }

@@ -9,7 +9,7 @@ import { BerthError, isRetryable } from '#libs/domain/errors';
 import { hasBeenActive, type Instance, type Moving } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import type { Preemption } from '#libs/domain/queueing/admission';
-import { hasFailed, kindOf, membersByKind } from '#libs/domain/queueing/gang';
+import { hasFailed, isLost, kindOf, membersByKind } from '#libs/domain/queueing/gang';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupBy } from '#libs/runtime/group-by';
@@ -159,7 +159,7 @@ async function leastWanted(c: ConductorContext, member: Instance, selecting: num
   if (gang === undefined || !SELECTED_TOGETHER.includes(state)) return 0;
   const members = (await membersOf(c, requestId)).filter((one) => kindOf(one) === kindOf(member));
   // Those that are selected for here are among the rest.
-  const others = members.filter((one) => !hasFailed(one)).length - selecting;
+  const others = members.filter((one) => !hasFailed(one) && !isLost(one)).length - selecting;
   return Math.max(1, Math.min(selecting, gang.minCount - Math.max(0, others)));
 }
 

@@ -37,7 +37,7 @@ import { type Move, type Selection, selectDestinationsMethod } from '#libs/contr
 import type { RunningInstance } from '#libs/contracts/stats';
 import { BerthError } from '#libs/domain/errors';
 import { type HostPosition, isAfter } from '#libs/domain/host-position';
-import type { Instance } from '#libs/domain/instance';
+import type { Instance, OnLoss } from '#libs/domain/instance';
 import { inventory, type Resources } from '#libs/domain/inventory';
 import { keptForMove } from '#libs/domain/moves/kept-for-move';
 import { MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
@@ -76,6 +76,7 @@ type RequestFields = Partial<RequestSpec> & {
   readonly admission?: Partial<Admission>;
   readonly minCount?: number;
   readonly furtherMembers?: readonly GangMembers[];
+  readonly onLoss?: OnLoss;
 };
 
 /** Conductors among a scripted scheduler and scripted hosts, on a bus and stores in memory: the claims are real. */
@@ -228,11 +229,16 @@ export class ConductorWorld {
     count = 1,
     requestId: string = this.random.uuid(),
     publishedAtMs = this.clock.now(),
-    { admission, minCount = 0, furtherMembers, ...spec }: RequestFields = {},
+    { admission, minCount = 0, furtherMembers, onLoss, ...spec }: RequestFields = {},
   ): Promise<string> {
     const { rebuildPolicy } = this;
     const requestSpec = anEncodedSpec({ resources: { VCPU: 1 }, rebuildPolicy, ...spec });
-    const about = { minCount, furtherMembers, ...(admission && { admission: { ...NO_ADMISSION, ...admission } }) };
+    const about = {
+      minCount,
+      furtherMembers,
+      onLoss,
+      ...(admission && { admission: { ...NO_ADMISSION, ...admission } }),
+    };
     const request = { requestId, requestSpec, count, name: 'web', instanceUuids: [], publishedAtMs, ...about };
     await castTyped({ bus: this.bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId });
     return requestId;

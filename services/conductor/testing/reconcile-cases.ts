@@ -120,6 +120,10 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['start requested', { kind: 'power_requested', powerState: 'running' }],
   ['evacuate requested', { kind: 'evacuate_requested', host: HOST }],
   ['its gang has failed', { kind: 'gang_failed', fault: { reason: 'gang_failed', message: '' } }],
+  [
+    'its host is dead, and its gang ends',
+    { kind: 'given_up', host: HOST, fault: { reason: 'instance_lost', message: '' } },
+  ],
   ['it is its turn', { kind: 'capacity_changed', revision: 1 }],
   ['preempted', { kind: 'preempted', instanceUuid: randomUUID(), projectId: 'project-1', priority: 1 }],
   [

@@ -18,7 +18,7 @@ export async function buildInstances(call: BuildCall): Promise<Answer> {
   const { caller, config, idempotencyKey } = call;
   const client = await call.client();
   const body = call.body as BuildBody;
-  const { name, count = 1, min_count: minCount, within } = body;
+  const { name, count = 1, min_count: minCount, on_loss: onLoss, within } = body;
   const projectId = projectToBuildFor(caller, body.project_id);
   const furtherMembers = furtherMembersOf(body, projectId, caller.userId);
   const countOfAll = furtherMembers.reduce((sum, kind) => sum + (kind.count ?? 1), count);
@@ -37,6 +37,7 @@ export async function buildInstances(call: BuildCall): Promise<Answer> {
       ...(name === undefined ? {} : { name }),
       ...(minCount === undefined ? {} : { minCount }),
       admission: admissionOf(body),
+      onLoss,
     },
     { timeoutMs: config.acceptTimeoutMs },
   );

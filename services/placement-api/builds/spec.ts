@@ -1,5 +1,6 @@
 import type { FurtherMembers, SpecFields } from '#libs/client/client';
 import { MAX_FURTHER_KINDS, MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
+import { ON_LOSS, type OnLoss } from '#libs/domain/instance';
 import type { Admission } from '#libs/domain/queueing/admission';
 import { REBUILD_POLICIES, type RequestGroup } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type NamedGroup, type Within } from '#libs/domain/server-group';
@@ -88,6 +89,7 @@ export const buildBody = exactly({
   name: visibleName,
   count: countOf(1),
   min_count: countOf(0),
+  on_loss: oneOf(ON_LOSS),
   admission,
   within: withinSchema,
   further_members: {
@@ -103,6 +105,7 @@ export type BuildBody = Readonly<Record<string, unknown>> & {
   readonly name?: string;
   readonly count?: number;
   readonly min_count?: number;
+  readonly on_loss?: OnLoss;
   readonly admission?: Readonly<Record<string, unknown>>;
   readonly within?: Within;
   readonly further_members?: readonly MembersBody[];

@@ -39,7 +39,7 @@ export const instanceSchema = whole({
   ends_at_ms: orNull(integer),
   waiting: orNull(whole({ since_ms: integer, until_ms: integer, waits_for: list(text), place: integer })),
   migration: orNull(whole({ kind: text, source_host: text, dest_host: text, phase: orNull(text) })),
-  gang: orNull(whole({ min_count: integer, count: integer })),
+  gang: orNull(whole({ min_count: integer, count: integer, on_loss: orNull(text) })),
   cell: orNull(text),
 });
 
@@ -76,7 +76,7 @@ export function instanceJson(view: InstanceView) {
           phase: migration.phase ?? null,
         }
       : null,
-    gang: view.minCount ? { min_count: view.minCount, count: view.gangSize ?? 0 } : null,
+    gang: view.minCount ? { min_count: view.minCount, count: view.gangSize ?? 0, on_loss: view.onLoss ?? null } : null,
     cell: view.cell ?? null,
   };
 }

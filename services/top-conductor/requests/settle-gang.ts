@@ -1,6 +1,6 @@
 import { MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
-import { hasBeenActive, type InstanceRow } from '#libs/domain/instance';
-import { GANG_FAILED, gangFault } from '#libs/domain/queueing/gang';
+import type { InstanceRow } from '#libs/domain/instance';
+import { concernsGang, gangFault } from '#libs/domain/queueing/gang';
 import { endInCell } from '../cells/end-in-cell';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, type RecordChange, requestIn } from '../records';
@@ -12,8 +12,7 @@ export function membersOf(t: TopConductor, requestId: string): Promise<InstanceR
 
 /** True while the effect of its failure on its gang is undecided. */
 export function owesGang(record: Pick<InstanceRow, 'state' | 'gang' | 'fault' | 'attempts'>): boolean {
-  const { state, gang, fault } = record;
-  return state === 'error' && gang !== undefined && fault?.reason !== GANG_FAILED && !hasBeenActive(record);
+  return record.state === 'error' && concernsGang(record);
 }
 
 /**

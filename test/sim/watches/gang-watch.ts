@@ -1,5 +1,11 @@
 import type { Instance } from '#libs/domain/instance';
-import { membersByKind } from '#libs/domain/queueing/gang';
+import { INSTANCE_LOST, isEnded, membersByKind } from '#libs/domain/queueing/gang';
+
+const RUNNING: readonly Instance['state'][] = ['active', 'unknown', 'starting'];
+
+const left = (member: Instance) => !isEnded(member);
+/** True for a member that had not ended when its gang failed. */
+const leftBefore = (member: Instance) => left(member) || member.fault?.reason === 'gang_failed';
 
 /** History of gangs, from all versions of their members' records. */
 export class GangWatch {
@@ -15,9 +21,14 @@ export class GangWatch {
     const before = members.get(uuid);
     this.#members.set(requestId, members.set(uuid, instance));
     if (state === 'active') this.#wereActive.add(uuid);
+    const isLost = state === 'error' && fault?.reason === INSTANCE_LOST;
+    if (isLost && gang.onLoss === 'restore' && before && RUNNING.includes(before.state)) {
+      return `${uuid} was ${before.state}, is lost, and is not built again`;
+    }
     if (fault?.reason !== 'gang_failed' || before?.fault?.reason === 'gang_failed') return undefined;
     const kinds = membersByKind([...members.values()]);
-    if (kinds.some((ofKind) => this.#failedOf(ofKind) > sparesOf(ofKind))) return undefined;
+    if (kinds.some((ofKind) => this.#failedOf(ofKind) > sparesOf(ofKind) || this.#isBelow(ofKind, leftBefore)))
+      return undefined;
     const counts = kinds.map((ofKind) => `${this.#failedOf(ofKind)} failed and ${sparesOf(ofKind)} may`).join('; ');
     return `${uuid} is undone, though of its gang ${counts}`;
   }
@@ -33,11 +44,22 @@ export class GangWatch {
       if (there === 0 || all.some(({ uuid }) => isExcused(uuid))) return [];
       return membersByKind(all).flatMap((ofKind) => {
         const minCount = ofKind[0]?.gang?.minCount ?? 0;
+        if (this.#isBelow(ofKind, left)) return [`of ${requestId} some were lost, and fewer are left than its minimum`];
         const active = ofKind.filter(({ uuid }) => this.#wereActive.has(uuid)).length;
         if (active >= minCount) return [];
         return [`of ${requestId} ${active} were ACTIVE, ${minCount} were to be, and ${there} are not undone`];
       });
     });
+  }
+
+  /** True for a gang with a policy that a loss has left with some members, and fewer than its minimum. */
+  #isBelow(members: readonly Instance[], isLeft: (member: Instance) => boolean): boolean {
+    const { onLoss, minCount = 0 } = members[0]?.gang ?? {};
+    const isLost = ({ uuid, state, fault }: Instance) => {
+      return state === 'error' && fault?.reason !== 'gang_failed' && this.#wereActive.has(uuid);
+    };
+    const count = members.filter(isLeft).length;
+    return onLoss !== undefined && count < minCount && members.some(isLost);
   }
 
   #failedOf(members: readonly Instance[]): number {

@@ -1,5 +1,6 @@
-import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import type { InstanceEvent } from '#libs/contracts/instance';
+import { ON_LOSS } from '#libs/domain/instance';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { addAnswerFlags, showAnswer } from '../../answers/answer';
@@ -33,18 +34,22 @@ export function buildCommand(context: Context): CommandUnknownOpts {
         parseMembers,
       ),
     )
+    .addOption(onLossOption())
     .option('--name <name>', 'name; with --count: name-1, name-2, ...', 'instance')
     .addOption(repeatable('--host <name>', 'only on this host', hostName))
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
     .option('--timeout <seconds>', 'time limit of --wait', amount, 300);
   const command = addAnswerFlags(asking);
   addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { host, count, minCount, name, wait, timeout, members } = flags;
+    const { host, count, minCount, name, wait, timeout, members, onLoss } = flags;
     if (minCount !== undefined && minCount > count) {
       throw usageError('--min-count is above --count', 'at most all can become ACTIVE');
     }
+    if (onLoss && minCount === undefined && members.length === 0) {
+      throw usageError('--on-loss is for a gang', 'say --min-count, or --members');
+    }
     const spec = requestSpecOf(flags, host, ownProject(context, command));
-    const rest = { count, name, admission: admissionOf(flags), ...(minCount && { minCount }) };
+    const rest = { count, name, onLoss, admission: admissionOf(flags), ...(minCount && { minCount }) };
     await withClient(context, command, async (client) => {
       const own = await withMeantInstances(client, spec);
       const furtherMembers = members.map((kind) => furtherMembersOf(own, kind));
@@ -56,34 +61,40 @@ export function buildCommand(context: Context): CommandUnknownOpts {
       return showAnswer(context, flags, async () => ended(events));
     });
   });
-  return addHelp(
-    command,
-    [
-      ['berth build --vcpu 2 --memory-mb 2048 --disk-gb 20 --wait', 'one instance, and see where it went'],
-      ['berth build --flavor web --count 3 -o name', 'the UUIDs alone, for a script'],
-      ['berth build --vcpu 1 --memory-mb 512 --count 3 --group web:anti-affinity', 'three, each on its own host'],
-      ['berth build --flavor worker --count 8 --min-count 6 --wait', 'a gang: six to eight, or none'],
-      [
-        'berth build --flavor large --name leader --members worker:count=8,min=6,flavor=worker --wait',
-        'a gang of two sizes: one leader, six to eight workers',
-      ],
-      [
-        'berth build --flavor worker --count 8 --min-count 8 --within block --prefer-within rack',
-        'in one block, and in one rack if one has room',
-      ],
-      [
-        'berth build --disk-gb 20 --request-group numa0:resources=VCPU:2,MEMORY_MB:2048',
-        'processors and memory from one NUMA node',
-      ],
-      ['berth build --vcpu 8 --wait-for-capacity 10m --time-limit 2h', 'waits for room, and ends after two hours'],
-      [
-        'berth build --vcpu 8 --wait-for-capacity 10m --priority 50 --preempt',
-        'takes the place of less important ones',
-      ],
-      ['berth build --vcpu 4 --trait HW_CPU_X86_AVX2 --prefer-trait STORAGE_DISK_SSD', 'must have one, would like one'],
-    ],
-    [[EXIT.failed, 'with --wait: an instance, or of a gang too many, ended in ERROR']],
-  );
+  return addHelp(command, EXAMPLES, [[EXIT.failed, 'with --wait: an instance, or of a gang too many, ended in ERROR']]);
+}
+
+const EXAMPLES: Parameters<typeof addHelp>[1] = [
+  ['berth build --vcpu 2 --memory-mb 2048 --disk-gb 20 --wait', 'one instance, and see where it went'],
+  ['berth build --flavor web --count 3 -o name', 'the UUIDs alone, for a script'],
+  ['berth build --vcpu 1 --memory-mb 512 --count 3 --group web:anti-affinity', 'three, each on its own host'],
+  ['berth build --flavor worker --count 8 --min-count 6 --wait', 'a gang: six to eight, or none'],
+  [
+    'berth build --flavor worker --count 8 --min-count 6 --on-loss restore',
+    'the same, and a member that a host loses is built again',
+  ],
+  [
+    'berth build --flavor large --name leader --members worker:count=8,min=6,flavor=worker --wait',
+    'a gang of two sizes: one leader, six to eight workers',
+  ],
+  [
+    'berth build --flavor worker --count 8 --min-count 8 --within block --prefer-within rack',
+    'in one block, and in one rack if one has room',
+  ],
+  [
+    'berth build --disk-gb 20 --request-group numa0:resources=VCPU:2,MEMORY_MB:2048',
+    'processors and memory from one NUMA node',
+  ],
+  ['berth build --vcpu 8 --wait-for-capacity 10m --time-limit 2h', 'waits for room, and ends after two hours'],
+  ['berth build --vcpu 8 --wait-for-capacity 10m --priority 50 --preempt', 'takes the place of less important ones'],
+  ['berth build --vcpu 4 --trait HW_CPU_X86_AVX2 --prefer-trait STORAGE_DISK_SSD', 'must have one, would like one'],
+];
+
+function onLossOption() {
+  return new Option(
+    '--on-loss <what>',
+    'of a gang, when members that were ACTIVE are lost: build them again, or end it once it is below its minimum',
+  ).choices(ON_LOSS);
 }
 
 /** Another kind asks for what the command asks for, in its own size. */

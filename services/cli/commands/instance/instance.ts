@@ -128,7 +128,7 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     ['rebuild', i.requestSpec.rebuildPolicy === 'never' ? 'never by itself' : 'evacuated when its host is dead'],
     ['project / user', `${i.projectId} / ${i.userId}`],
     ['request', i.requestId],
-    ...(i.minCount ? [['gang', `${i.minCount} of ${i.gangSize} must become ACTIVE`] as [string, string]] : []),
+    ...(i.minCount ? [['gang', gangInWords(i)] as [string, string]] : []),
     ...(within ? [['together', withinInWords(within)] as [string, string]] : []),
     ['created', `${new Date(i.createdAtMs).toISOString()} (${ageOf(clock, i.createdAtMs)} ago)`],
   ];
@@ -147,6 +147,11 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     a.reason,
   ]);
   terminal.print(`\n${table(terminal, ['ATTEMPT', 'HOST', 'OUTCOME', 'TOOK', 'REASON'], rows)}`);
+}
+
+function gangInWords({ minCount, gangSize, onLoss }: InstanceView): string {
+  const after = { restore: '; lost members are built again', end: '; it ends once losses bring it below that' };
+  return `${minCount} of ${gangSize} must become ACTIVE${onLoss ? after[onLoss] : ''}`;
 }
 
 function moveOf({ kind, sourceHost, destHost, confirmAtMs, plan }: NonNullable<InstanceView['migration']>): string {

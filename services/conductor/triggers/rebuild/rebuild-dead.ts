@@ -4,6 +4,8 @@ import { evacuationOf, lookAt } from '../../observation';
 import { reconcileLoop } from '../../reconcile-loop';
 import { isFenced, releaseFence } from '../../steps/fence-host';
 import { matesOf } from '../../steps/moves/affinity-mates';
+import { deadBeforeMs, onDeadHosts } from './dead-hosts';
+import { endGangsOnDead } from './end-gangs';
 import { wantsRebuild } from './wants-rebuild';
 
 /** The lease of the conductor that evacuates by itself: two at once would exceed the bound, and do no other harm. */
@@ -17,6 +19,7 @@ export const REBUILD_LEASE = 'rebuild';
 export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
   const lease = await c.leases.acquire(REBUILD_LEASE, holder, c.config.auditIntervalMs * 2);
   if (!lease) return;
+  await endGangsOnDead(c);
   const onDead = await dueOnDead(c);
   const uncertain = await c.hearing.uncertainAmong(
     c,
@@ -42,33 +45,15 @@ export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
   for (const host of fenced) await releaseFence(c, host);
 }
 
-/** So many hosts, or instances of one, are read at once. */
-const PAGE = 500;
-
 /** Instances to be evacuated now, longest dead host first. It reads instances on dead hosts, and names of the others. */
 async function dueOnDead(c: Conductor): Promise<readonly Due[]> {
   let due: readonly Due[] = [];
-  const beforeMs = c.clock.now() - c.config.rebuildAfterMs;
-  for (let marker = ''; ; ) {
-    const names = await c.instances.hosts(marker, PAGE);
-    const hosts = await c.placement.hosts(names);
-    for (const { name, updatedAtMs } of hosts.filter((host) => !host.up && host.updatedAtMs <= beforeMs)) {
-      const found = (await listOn(c, name)).filter((record) => isDue(record, beforeMs));
-      const itsDue = found.map((record) => ({ record, deadSinceMs: updatedAtMs }));
-      due = [...due, ...itsDue].sort(longestDeadFirst).slice(0, c.config.rebuildParallel);
-    }
-    if (names.length < PAGE) return due;
-    marker = names.at(-1) ?? '';
+  for await (const { host, records } of onDeadHosts(c)) {
+    const found = records.filter((record) => isDue(record, deadBeforeMs(c)));
+    const itsDue = found.map((record) => ({ record, deadSinceMs: host.updatedAtMs }));
+    due = [...due, ...itsDue].sort(longestDeadFirst).slice(0, c.config.rebuildParallel);
   }
-}
-
-async function listOn(c: Conductor, host: string): Promise<readonly Instance[]> {
-  const found: Instance[] = [];
-  for (;;) {
-    const page = await c.instances.list({ host }, found.at(-1)?.uuid, PAGE);
-    found.push(...page);
-    if (page.length < PAGE) return found;
-  }
+  return due;
 }
 
 /** All on their way, wherever they come from: what is in these states is little, and found by them. */

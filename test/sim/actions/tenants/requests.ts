@@ -3,6 +3,7 @@ import { buildRequestCodec } from '#libs/contracts/conductor';
 import type { GangMembers } from '#libs/contracts/member-kinds';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { OnLoss } from '#libs/domain/instance';
 import type { Resources } from '#libs/domain/inventory';
 import type { Admission } from '#libs/domain/queueing/admission';
 import { type Random, randomInt } from '#libs/domain/random';
@@ -25,6 +26,7 @@ export interface Request {
   /** Further kinds of a gang: their uuids come after the first kind's. */
   readonly furtherMembers?: readonly GangMembers[];
   readonly admission?: Admission | undefined;
+  readonly onLoss?: OnLoss;
 }
 
 /** A request for one or more small instances, in a group if one is given. */
@@ -45,7 +47,7 @@ export function requestIn(
 /** Sends a build request as its tenant, and notes that it must end. */
 export function send(
   world: World,
-  { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0, furtherMembers = [], admission }: Request,
+  { who, requestId, uuidsIn, requestSpec: encoded, minCount = 0, furtherMembers = [], admission, onLoss }: Request,
 ): void {
   const { fleet, checker } = world;
   const uuids = uuidsIn(world);
@@ -58,6 +60,7 @@ export function send(
     publishedAtMs,
     minCount,
     admission,
+    onLoss,
     ...(furtherMembers.length > 0 ? { furtherMembers } : {}),
   };
   const cast = () =>

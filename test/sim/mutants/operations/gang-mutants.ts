@@ -3,6 +3,7 @@ import * as serverGroup from '#libs/domain/server-group';
 import * as evidence from '../../../../services/conductor/evidence';
 import * as reconciling from '../../../../services/conductor/reconcile';
 import * as reconcilingGang from '../../../../services/conductor/reconcile/gang';
+import * as sharedSteps from '../../../../services/conductor/reconcile/shared-steps';
 import { type Mutant, mutant, mutants, withFocus } from '../mutant';
 
 export const GANG_MUTANTS: readonly Mutant[] = [
@@ -44,6 +45,24 @@ export const GANG_MUTANTS: readonly Mutant[] = [
       () => () => false,
     ),
     'build a gang',
+  ),
+  withFocus(
+    mutant('lost-not-restored', 'building a lost member of a gang again', sharedSteps, 'recordLost', (original) => {
+      return (record, why) => original({ ...record, gang: undefined }, why);
+    }),
+    'gang loses members',
+  ),
+  withFocus(
+    mutant(
+      'loss-not-settled',
+      'ending a gang that a loss brings below its minimum',
+      gang,
+      'concernsGang',
+      (original) => {
+        return (member) => original(member.gang ? { ...member, gang: { ...member.gang, onLoss: undefined } } : member);
+      },
+    ),
+    'gang loses members',
   ),
   withFocus(
     mutants(

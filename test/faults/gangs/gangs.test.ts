@@ -4,7 +4,7 @@ import { buildRequestCodec } from '#libs/contracts/conductor';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
-import { TestFleet } from './fleet/test-fleet';
+import { TestFleet } from '../fleet/test-fleet';
 
 /* Gangs on real servers, with mostly failing builds, while a conductor is killed. */
 
