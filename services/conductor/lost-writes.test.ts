@@ -120,6 +120,45 @@ it.each([
   expect([world.orders.map(({ host }) => host), (await world.only()).state]).toEqual([hosts, state]);
 });
 
+it('of a request that was published before the store was new waits for all hosts, and is found where it runs', async () => {
+  const wipedAtMs = world.clock.now();
+  world = new ConductorWorld();
+  await world.open({ h1: 10, h2: 10 }, wipedAtMs);
+  conductor = await world.conductor(undefined, {});
+  await world.clock.advance(1_000);
+  await world.request(1, uuid, wipedAtMs - 1);
+  await world.clock.advance(20_000);
+  const [{ uuid: instanceUuid } = { uuid: '' }] = await world.all();
+  expect([world.orders, (await world.only()).state]).toEqual([[], 'scheduling']);
+  await world.hearInFull('h1');
+  world.sealedAtMs = wipedAtMs - 1;
+  const allocationRequest = world.allocationRequest(instanceUuid, 'h2');
+  world.running.set(instanceUuid, new Set(['h2']));
+  await world.hearInFull('h2', { unclaimed: [world.runningInstance(instanceUuid, 'h2', { allocationRequest })] });
+  await world.clock.advance(60_000);
+  expect([await world.only(), world.orders]).toMatchObject([{ state: 'active', host: 'h2', requestId: uuid }, []]);
+});
+
+it('is found where it runs, though its client asked again after the loss, and says it was for the first time', async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 1, h2: 1 });
+  await Promise.all(['h1', 'h2'].map((host) => world.setFull(host)));
+  await restored({ state: 'deleted' });
+  await world.clock.advance(1_000);
+  const requestId = world.random.uuid();
+  const waits = { admission: { waitForCapacityMs: 600_000 } };
+  await world.request(1, requestId, world.clock.now(), waits);
+  await world.clock.advance(1_000);
+  const [{ uuid: again } = { uuid: '' }] = (await world.all()).filter(({ state }) => state === 'pending');
+  world.sealedAtMs = world.clock.now() - 2_500;
+  const allocationRequest = world.allocationRequest(again, 'h2');
+  world.running.set(again, new Set(['h2']));
+  await world.hearInFull('h2', { unclaimed: [world.runningInstance(again, 'h2', { allocationRequest })] });
+  await world.clock.advance(20_000);
+  const record = (await world.all()).find((one) => one.uuid === again);
+  expect([record, world.orders]).toMatchObject([{ state: 'active', host: 'h2', requestId }, []]);
+});
+
 /** It waits: one host was heard since the store lost writes, the other is down. */
 async function waitsForSilentHost(): Promise<void> {
   await restored();

@@ -30,7 +30,9 @@ export async function readLostWrites(c: ConductorContext): Promise<LostWrites> {
 export function isForgotten(record: Instance | undefined, running: RunningInstance, lost: LostWrites): boolean {
   if (running.claimToken >= lost.beforeToken) return false;
   if (record === undefined) return true;
-  return isOnNoHost(record) && attemptNumber(record) < running.attempt && isFromBefore(record, lost);
+  // A record without an attempt may be younger: a request that came again after the loss, whose record was lost.
+  const isOlder = record.attempts.length === 0 || isFromBefore(record, lost);
+  return isOnNoHost(record) && attemptNumber(record) < running.attempt && isOlder;
 }
 
 /**

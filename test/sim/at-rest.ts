@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Instance, type PowerState, powerStateToBuild } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
-import { lostUpToMs } from '#libs/placement/port/store-identity';
+import { unknownUpToMs } from '#libs/placement/port/store-identity';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import { LIE_POSITION } from './actions/liars';
 import type { Checker } from './checker';
@@ -236,8 +236,7 @@ function checkDecisions(checker: Checker, rows: readonly Rows[]): void {
 /** Records of ended instances are deleted after a while; after a loss, older ones stay for a day. */
 async function checkBounds(fleet: Fleet, checker: Checker, instances: readonly Instance[]): Promise<void> {
   const beforeMs = fleet.time.nowMs - Number(CONDUCTOR.BERTH_CONDUCTOR_RETENTION_MS) - FORGETTING_MS;
-  const identity = await fleet.server.stores.placement.identify();
-  const lostAtMs = Math.max(identity.bornAtMs, lostUpToMs(identity));
+  const lostAtMs = unknownUpToMs(await fleet.server.stores.placement.identify());
   for (const { uuid, state, updatedAtMs, createdAtMs } of instances) {
     const isKept = createdAtMs <= lostAtMs + 1_000;
     const isOld = !isKept && (state === 'deleted' || state === 'error') && updatedAtMs < beforeMs;

@@ -28,6 +28,11 @@ export function lostUpToMs({ jumps }: StoreIdentity): number {
   return Math.floor((jumps.at(-1)?.[1] ?? 0) / 1_000);
 }
 
+/** Likewise, or until when it was not there: what was written before that was lost with the store before it. */
+export function unknownUpToMs(identity: StoreIdentity): number {
+  return Math.max(identity.bornAtMs, lostUpToMs(identity));
+}
+
 /** Fate of a known store: the same; gone back in time; or another, such as a new one. */
 export type StoreFate = 'same' | 'went_back' | 'new';
 

@@ -1,6 +1,6 @@
 import { isUnheard, mayRunForgotten } from '#libs/domain/host';
 import { type Instance, isAttemptOpen } from '#libs/domain/instance';
-import { lostUpToMs } from '#libs/placement/port/store-identity';
+import { lostUpToMs, type StoreIdentity, unknownUpToMs } from '#libs/placement/port/store-identity';
 import { counted } from '#libs/runtime/counted';
 import type { ConductorContext } from '../context';
 import { isFromBefore, mayBeBuiltElsewhere } from '../lost-writes';
@@ -43,7 +43,7 @@ interface FoundStrays extends Found {
 }
 
 /**
- * Knows whether all hosts were heard since the store went back.
+ * Knows whether all hosts were heard since the store went back, or was new.
  *
  * A record from before then may be older than what was done for its instance: it may run on the host that the record names, or on
  * another. So until each host that is up has said all that runs there, as it was after the loss, and that was worked on, nothing is
@@ -62,8 +62,9 @@ export class Hearing {
 
   /** The records among these that may be older than their instances, each with the reason. Reads little once all hosts were heard. */
   async uncertainAmong(c: ConductorContext, records: readonly Instance[]): Promise<ReadonlyMap<string, Uncertainty>> {
-    const upToMs = lostUpToMs(await c.placement.identify());
-    const before = records.filter((record) => isFromBefore(record, { upToMs }));
+    const identity = await c.placement.identify();
+    const upToMs = unknownUpToMs(identity);
+    const before = records.filter((record) => mayBeOlder(record, identity));
     if (before.length === 0) return new Map();
     const why = await this.#lacking(c, upToMs);
     if (why !== undefined) return new Map(before.map(({ uuid }) => [uuid, { why, isOfItsHost: false }]));
@@ -156,6 +157,16 @@ export class Hearing {
       hosts.slice(0, MOST_SHOWN).map((host) => keepDoubt(c, 'unheard', { instanceUuid: '', host, message })),
     );
   }
+}
+
+/**
+ * True for a record from before the store went back, and for that of a request from before the store was new: its record says when it
+ * was published (`triggers/build-request.ts`). A record that was created before the store's first commit claimed nothing.
+ */
+function mayBeOlder(record: Instance, identity: StoreIdentity): boolean {
+  const { bornAtMs } = identity;
+  if (isFromBefore(record, { upToMs: lostUpToMs(identity) })) return true;
+  return record.createdAtMs > bornAtMs && isFromBefore(record, { upToMs: bornAtMs });
 }
 
 function isFresh<F extends Found>(

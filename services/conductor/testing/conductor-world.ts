@@ -154,10 +154,14 @@ export class ConductorWorld {
     return { clock: this.clock, random: this.random, log: silentLog, metrics: createMetrics({}) };
   }
 
-  /** Hosts with room for `vcpus` instances of one VCPU each, and a scheduler that prefers them in this order. */
-  async open(hosts: Readonly<Record<string, number>>): Promise<void> {
+  /**
+   * Hosts with room for `vcpus` instances of one VCPU each, and a scheduler that prefers them in this order.
+   *
+   * @param atMs  time of their first reports: of the store's birth
+   */
+  async open(hosts: Readonly<Record<string, number>>, atMs = 0): Promise<void> {
     this.hosts = Object.keys(hosts);
-    for (const [host, vcpus] of Object.entries(hosts)) await this.#addHost(host, vcpus);
+    for (const [host, vcpus] of Object.entries(hosts)) await this.#addHost(host, vcpus, atMs);
     await this.bus.serve(RPC_SCHEDULER, {
       ...answer(selectDestinationsMethod, (request) => {
         const { instanceUuids, requestSpec, mayPreempt = false, minCount, move, furtherKinds } = request;
@@ -345,8 +349,8 @@ export class ConductorWorld {
     return [...this.running].flatMap(([uuid, hosts]) => [...hosts].map((host) => `${uuid} ${host}`)).sort();
   }
 
-  async #addHost(host: string, vcpus: number): Promise<void> {
-    await this.#report(host, vcpus);
+  async #addHost(host: string, vcpus: number, atMs: number): Promise<void> {
+    await this.#report(host, vcpus, atMs);
     await this.serveOrders(host);
   }
 

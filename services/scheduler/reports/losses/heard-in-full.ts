@@ -2,7 +2,7 @@ import type { UpdateResourceStatsRequest } from '#libs/contracts/stats';
 import type { Clock } from '#libs/domain/clock';
 import { type Host, isUnheard } from '#libs/domain/host';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
-import { lostUpToMs } from '#libs/placement/port/store-identity';
+import { unknownUpToMs } from '#libs/placement/port/store-identity';
 
 /** So old may be what is known of the store's losses: a loss is noticed that much later. */
 const KNOWN_FOR_MS = 1_000;
@@ -12,7 +12,7 @@ export function lossKeeper(placement: Pick<PlacementStore, 'identify'>, clock: C
   let asked: { readonly atMs: number; readonly upToMs: Promise<number> } | undefined;
   return () => {
     if (asked && clock.elapsed() - asked.atMs < KNOWN_FOR_MS) return asked.upToMs;
-    const upToMs = placement.identify().then(lostUpToMs);
+    const upToMs = placement.identify().then(unknownUpToMs);
     asked = { atMs: clock.elapsed(), upToMs };
     upToMs.catch(() => {
       asked = undefined;
@@ -29,7 +29,7 @@ export interface Hearing {
 }
 
 /**
- * After a store went back, what ran may have a record of before. Each host is heard once in full before conductors give anything
+ * After a store went back, or a new one took its place, what ran may have a record of before, or a request that comes again. Each host is heard once in full before conductors give anything
  * up: by a report that was made after the loss, and not only taken after it, for what was built in between is not in one that was
  * under way. A report names the time of the answer before it. An agent of an older version does not: the report before it counts,
  * if that was taken after the loss.
