@@ -215,6 +215,8 @@ export interface Attempt {
   readonly reason: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number | undefined;
+  /** The host's epoch by which it was ordered once more, after it had refused an order of an earlier one. */
+  readonly orderedEpoch?: number | undefined;
 }
 
 /**

@@ -191,6 +191,30 @@ it.each([
   expect([world.runs(), world.stopped.size, world.harmed]).toEqual([[`${uuid} h1`], 0, []]);
 });
 
+it('orders its source again once for each epoch, though it says of every order that it is of an earlier one', async () => {
+  await operate('migrate');
+  const arrived = world.orders.at(-1);
+  world.heedsDestroy = false;
+  await operate('revert');
+  world.behaviour.set('h1', 'is silent');
+  if (arrived) await world.report(arrived, 'destroyed');
+  await world.clock.advance(1);
+  const order = world.orders.at(-1);
+  if (!order?.arrival?.inPlace) throw new Error('its source was not ordered');
+  const { instanceUuid, host, attempt, claimToken, alternates } = order;
+  const refused = { outcome: 'refused', reason: 'earlier_epoch', message: '' } as const;
+  const before = world.orders.length;
+  for (let position = 99; position < 109; position++) {
+    await world.sendReport({ instanceUuid, host, attempt, claimToken, alternates, epoch: 0, position, ...refused });
+    await world.clock.advance(1);
+  }
+  expect(world.orders.length - before).toBe(1);
+  expect(await world.only()).toMatchObject({ state: 'revert_resize', host: 'h1' });
+  world.behaviour.delete('h1');
+  await world.clock.advance(12_000);
+  expect(await world.only()).toMatchObject({ state: 'active', host: 'h1', migration: undefined });
+});
+
 it('destroys nothing that lives for a host that is down: neither by a revert, nor by a confirmation', async () => {
   await operate('migrate');
   die('h1');

@@ -57,15 +57,11 @@ export type Step =
   /** Record the attempt at its destination, order it there. */
   | { readonly kind: 'dispatch_arrival'; readonly handover: Uint8Array }
   /** Order its destination, or its source where it goes back: agents know the attempt. Again: only one that is not silent. */
-  | {
-      readonly kind: 'order_arrival';
-      readonly isAgain?: boolean;
-      /** The host refused the order of an earlier epoch than this: it is ordered again once the store knows this one. */
-      readonly sinceEpoch?: number;
-      readonly finding?: Finding;
-    }
+  | { readonly kind: 'order_arrival'; readonly isAgain?: boolean; readonly finding?: Finding }
   /** Its move is over, and the host that it went back to was dead: order that host again to go on with it. */
   | { readonly kind: 'order_return' }
+  /** The host refused an order to go on with it that was of an earlier epoch than this: record by which it is ordered again, and order it. */
+  | { readonly kind: 'order_since'; readonly epoch: number }
   /** It is at its destination, running if it was so before. */
   | { readonly kind: 'record_arrived'; readonly at: HostPosition }
   /** See that the migration holds what its source keeps. */

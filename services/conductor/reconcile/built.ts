@@ -15,6 +15,7 @@ import {
   judgeMissed,
   lateReport,
   none,
+  orderSince,
   type Reported,
   recordLost,
 } from './shared-steps';
@@ -93,7 +94,7 @@ function isReturnUnheard({ state, activeAt }: Instance): boolean {
 function notReturned(record: Instance, report: Reported): Step | undefined {
   const { outcome, at, why, isOutdated } = report;
   if (!isReturnUnheard(record) || !isOfPresentBuild(record, report)) return undefined;
-  if (isOutdated) return { kind: 'order_return' };
+  if (isOutdated) return orderSince(record, report);
   const isKept = outcome === 'failed' || outcome === 'refused';
   return isKept ? { kind: 'record_stopped', at, fault: { reason: 'not_started', message: why } } : undefined;
 }

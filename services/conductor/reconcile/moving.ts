@@ -13,6 +13,7 @@ import {
   judgeMissed,
   lateReport,
   none,
+  orderSince,
   type Reported,
   recordError,
   wait,
@@ -98,7 +99,7 @@ function arriving(record: Moving, observed: Observation, nowMs: number): Step {
       return { kind: 'order_arrival' };
     case 'reported':
       if (!isOfPresentBuild(record, observed)) return lateReport(record, observed);
-      return observed.isOutdated ? orderSince(observed) : arrival(observed);
+      return observed.isOutdated ? orderSince(record, observed) : arrival(observed);
     case 'order_refused':
       return goBack('order_refused', observed.reason);
     case 'host_down':
@@ -263,7 +264,7 @@ function returning(record: Moving, observed: Observation, nowMs: number): Step {
     case 'reported':
       if (isLaterThere(record, observed) && isKept(observed)) return returned(record, observed);
       if (!isOfPresentBuild(record, observed)) return lateReport(record, observed);
-      return observed.isOutdated ? orderSince(observed) : returned(record, observed);
+      return observed.isOutdated ? orderSince(record, observed) : returned(record, observed);
     case 'running': {
       const { at, host, instance } = observed;
       const build = { host, ...instance };
@@ -284,11 +285,6 @@ function sourceIsDown({ migration: { source } }: Moving): Step {
 }
 
 const ORDER_AGAIN: Step = { kind: 'order_arrival', isAgain: true };
-
-/** Its agent was restarted, or its host evacuated, while the order waited. */
-function orderSince({ at }: Reported): Step {
-  return { kind: 'order_arrival', isAgain: true, sinceEpoch: at.epoch };
-}
 
 /**
  * It goes on there by an attempt, or by a claim, that the store has forgotten: its agent answers by that, and takes no order that is

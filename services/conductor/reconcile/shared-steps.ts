@@ -114,6 +114,16 @@ export function destroyKept({ outcome, host, keptClaimToken }: Reported): Step |
   return { kind: 'destroy', host, attempt: 0, claimToken: keptClaimToken, reports: true };
 }
 
+/**
+ * Its agent was restarted, or its host evacuated, while the order waited: it is ordered again, once for each epoch of the host. A host
+ * that refuses that order, too, says what can't be, or is heard twice: deadlines and reports go on with it.
+ */
+export function orderSince({ attempts }: Instance, { at: { epoch } }: Reported): Step {
+  const { orderedEpoch } = attempts.at(-1) ?? {};
+  if (orderedEpoch !== undefined && epoch <= orderedEpoch) return none('late report');
+  return { kind: 'order_since', epoch };
+}
+
 /** Its host is to end what it has of it, and to say so. */
 export function destroyAndReport(record: Displaced): Extract<Step, { kind: 'destroy' }> {
   const { host, claimToken = 0 } = record;

@@ -75,12 +75,10 @@ export async function orderBuild(
 export async function orderArrival(
   c: Conductor,
   record: Moving,
-  { isReturn, isAgain = false, sinceEpoch = 0 }: ArrivalOrder,
+  { isReturn, isAgain = false }: ArrivalOrder,
 ): Promise<Extract<Observation, { kind: 'order_refused' | 'host_down' }> | undefined> {
   const { source, destination, handover } = record.migration;
-  const { isDown, epoch } = await addressOf(c, record.host);
-  // It would be refused once more; when it is overdue it is ordered again.
-  if (epoch < sinceEpoch) return undefined;
+  const { isDown } = await addressOf(c, record.host);
   // Orders of a silent host expire: they are not sent twice.
   if (isAgain && isDown) return { kind: 'host_down' };
   const inPlace = isReturn || source.host === destination.host;
@@ -91,7 +89,6 @@ export async function orderArrival(
 interface ArrivalOrder {
   readonly isReturn: boolean;
   readonly isAgain?: boolean;
-  readonly sinceEpoch?: number;
 }
 
 /** Orders a host that was dead when an instance went back there to go on with it, as what it rests as. */
@@ -205,7 +202,7 @@ export async function hasOrdersWaiting(c: Conductor, serviceHost: string): Promi
  * The service host that carries a host now, as its last report said, and its epoch then; a host that the store does not
  * know is its own.
  */
-async function addressOf(c: Conductor, host: string) {
+export async function addressOf(c: Conductor, host: string) {
   const [row] = await c.placement.hosts([host]);
   return { serviceHost: row?.serviceHost ?? host, epoch: row?.epoch ?? 0, isDown: row?.up === false };
 }

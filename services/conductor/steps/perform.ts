@@ -20,6 +20,7 @@ import { adopt } from './adopt';
 import { after } from './after';
 import { type Claimant, claimAgain, readClaim, release, releaseElsewhere } from './claims';
 import { fenceOf, isFenced } from './fence-host';
+import { orderSince } from './moves/arrival';
 import { releaseMigration } from './moves/migration-claims';
 import { isMoveStep, type MoveStep, performMove } from './moves/moves';
 import { claimNextHost } from './next-alternate';
@@ -106,6 +107,7 @@ const ON_RECORD: { readonly [K in RecordStep['kind']]: Perform<Extract<RecordSte
     await orderReturn(c, record);
     return undefined;
   },
+  order_since: (c, look, record, { epoch }) => orderSince(c, look, record, epoch),
   async record_stopped(c, look, record, { at: activeAt, fault }) {
     const settled = { fault, missingIn: undefined, dueAtMs: undefined, formerState: undefined };
     const change = { state: 'stopped', activeAt, ...settled } as const;
