@@ -37,9 +37,10 @@ export class ZoneWatch {
     }
   }
 
-  /** True if the host accepted the project throughout the time that a decision may rest on. */
+  /** True if the host accepted the project, and no taint or rule barred it, throughout the time that a decision may rest on. */
   letsIn(host: string, projectId: string, atMs: number): boolean {
-    return this.#placesSince(host, atMs - STALE_MS).every(isFor(projectId));
+    const isOpen = isFor(projectId);
+    return this.#placesSince(host, atMs - STALE_MS).every((place) => !place.isBarred && isOpen(place));
   }
 
   /**
