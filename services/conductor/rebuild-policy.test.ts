@@ -103,3 +103,21 @@ it('tries again what no other host takes, but not in every pass', async () => {
   await world.clock.advance(AFTER_MS + 30_000);
   expect(await places()).toEqual(['h2 active']);
 });
+
+it('tries what is on every dead host, however many of the first find no other', async () => {
+  await conductor.close();
+  conductor = await world.conductor((deps) => deps, { ...SETTINGS, BERTH_CONDUCTOR_REBUILD_PARALLEL: '1' });
+  await built('evacuate', 6);
+  world.hosts = ['h2'];
+  await built('evacuate');
+  // Those of h1 find no other host.
+  world.hosts = ['h1'];
+  await dies('h1');
+  await world.clock.advance(5_000);
+  world.behaviour.set('h2', 'is silent');
+  const nowMs = world.clock.now();
+  await world.placement.commit({ kind: 'sweep_hosts', atMs: nowMs, silentSinceMs: nowMs, limit: 1_000 });
+  await world.clock.advance(4 * AFTER_MS);
+  const tried = world.events.filter(({ state }) => state === 'rebuilding').map(({ instanceUuid }) => instanceUuid);
+  expect(new Set(tried).size).toBe(7);
+});

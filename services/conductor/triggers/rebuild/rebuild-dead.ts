@@ -13,7 +13,7 @@ export const REBUILD_LEASE = 'rebuild';
 
 /**
  * Evacuates what asked for it (`rebuildPolicy`) from hosts that have been down for long enough and whose agent's lease has run
- * out: at most so many instances at once, the longest dead host first. What no other host takes is tried again in the next pass.
+ * out: at most so many instances at once, the longest dead host first. What no other host takes is tried again, after all others.
  * One conductor at a time, by lease.
  */
 export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
@@ -70,8 +70,10 @@ interface Due {
   readonly deadSinceMs: number;
 }
 
+/** Those that found no host come after all others, in turn: else they would keep hosts that died later waiting for ever. */
 function longestDeadFirst(a: Due, b: Due): number {
-  return a.deadSinceMs - b.deadSinceMs || a.record.updatedAtMs - b.record.updatedAtMs;
+  const triedAtMs = ({ record }: Due) => (record.fault === undefined ? 0 : record.updatedAtMs);
+  return triedAtMs(a) - triedAtMs(b) || a.deadSinceMs - b.deadSinceMs || a.record.updatedAtMs - b.record.updatedAtMs;
 }
 
 /** A failed evacuation is tried again after the time of the first. */
