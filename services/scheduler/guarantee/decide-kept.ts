@@ -9,7 +9,7 @@ import type { PickedHost } from '../decision/pick-hosts';
 import type { Attempt } from '../decision/start-decision';
 import { GUARANTEE, NO_FAILOVER } from '../ranking/request-constraints';
 import { breachText } from './breach-text';
-import type { ComingClaim, GuaranteeKeeper } from './guarantee-keeper';
+import type { ComingClaim, GuaranteeKeeper, PlannedPlace } from './guarantee-keeper';
 import { guaranteedInstance } from './instance-item';
 import type { Breach } from './kept-guarantee';
 
@@ -24,55 +24,100 @@ export type GuaranteeOutcome = 'refused' | 'flagged' | 'moved_by_plan' | 'moved_
 /**
  * A decision after which every guarantee still has its witnesses. A host whose claim would leave an instance without a
  * place is left out, and all is decided again, for so many hosts. An instance that leaves a dead host goes where the
- * witness has it, and no guarantee refuses it: it is what guarantees are for.
+ * witness has it, and no guarantee refuses it, as it is what guarantees are for; unless it would take the place of another that
+ * is lost.
  */
 export function decideKept(request: SelectRequest, attempt: Attempt, parts: KeptParts): PartialDecision {
   const { guarantees } = parts;
   if (!guarantees.isActive) return decideAsMany(request, attempt, parts);
   guarantees.bring(attempt.nowMs);
-  const isMove = request.move !== undefined || instancesOf(request).every((uuid) => leavesHost(request, uuid, parts));
-  if (isMove) {
-    const decision = decidePlanned(request, attempt, parts) ?? decideAsMany(request, attempt, parts);
+  if (isMove(request, parts)) {
+    const decision = decideMoved(request, attempt, parts, decideAsMany);
     if (decision.kind === 'decided') guarantees.admit(comingOfKinds(decision, request), false);
     return decision;
   }
+  return decideGuarded({ request, attempt, decideOnce: decideAsMany }, parts, (decision) => {
+    const { refused, flagged } = guarantees.admit(comingOfKinds(decision, request));
+    if (flagged) parts.noteGuarantee('flagged', breachText(flagged));
+    return refused;
+  });
+}
+
+/** The decision for what is moved: to where a witness has it, if it leaves a dead host; else to where it takes no place of what is lost. */
+export function decideMoved(
+  request: SelectRequest,
+  attempt: Attempt,
+  parts: KeptParts,
+  decideOnce: DecideOnce = decide,
+): PartialDecision {
+  const { guarantees } = parts;
+  if (!guarantees.isActive) return decideOnce(request, attempt, parts);
+  guarantees.bring(attempt.nowMs);
+  const breachOf = (decision: Decided, plan?: PlannedPlace) =>
+    guarantees.breachOfMove(comingOfKinds(decision, request), plan);
+  const planned = decidePlanned(request, attempt, parts, breachOf);
+  return planned ?? decideGuarded({ request, attempt, decideOnce }, parts, breachOf);
+}
+
+type DecideOnce = (request: SelectRequest, attempt: Attempt, parts: DecideParts) => PartialDecision;
+
+/** Decides until no breach is found, each time without the host of the last. */
+function decideGuarded(
+  { request, attempt, decideOnce }: { request: SelectRequest; attempt: Attempt; decideOnce: DecideOnce },
+  parts: KeptParts,
+  breachOf: (decision: Decided) => Breach | undefined,
+): PartialDecision {
   const unguarded = new Map<number, string>();
   let why = '';
   for (;;) {
-    const decision = decideAsMany(request, unguarded.size === 0 ? attempt : { ...attempt, unguarded }, parts);
+    const decision = decideOnce(request, unguarded.size === 0 ? attempt : { ...attempt, unguarded }, parts);
     if (decision.kind === 'refused') {
       if (unguarded.size === 0) return decision;
       parts.noteGuarantee('refused', why);
       return explained(decision, why);
     }
-    const { refused, flagged } = guarantees.admit(comingOfKinds(decision, request));
-    if (flagged) parts.noteGuarantee('flagged', breachText(flagged));
-    if (!refused) return decision;
-    why = breachText(refused);
-    unguarded.set(refused.hostIndex, shortText(refused));
+    const breach = breachOf(decision);
+    if (!breach) return decision;
+    why = breachText(breach);
+    unguarded.set(breach.hostIndex, shortText(breach));
     if (unguarded.size < parts.settings.guaranteeHosts) continue;
     parts.noteGuarantee('refused', why);
     return refusedBy(decision, why, unguarded.size, { request, parts });
   }
 }
 
-/** The decision for an instance that leaves a dead host, to where the witness has it; undefined where it can't be that. */
-export function decidePlanned(request: SelectRequest, attempt: Attempt, parts: KeptParts): Decision | undefined {
+/** The decision for an instance that leaves a dead host, to where a witness has it; undefined where it can't be that. */
+function decidePlanned(
+  request: SelectRequest,
+  attempt: Attempt,
+  parts: KeptParts,
+  breachOf: (decision: Decided, plan: PlannedPlace) => Breach | undefined,
+): Decision | undefined {
   const [uuid = ''] = request.instanceUuids;
   if (request.instanceUuids.length !== 1 || request.spec.forceHosts.length > 0) return undefined;
-  if (!parts.guarantees.isActive || request.move !== undefined || !leavesHost(request, uuid, parts)) return undefined;
-  parts.guarantees.bring(attempt.nowMs);
-  const planned = parts.fleet.snapshot(attempt.nowMs).at(parts.guarantees.planFor(uuid));
-  if (!planned) return undefined;
-  // Preferences are not in the plan: the preferred host may be another's place.
-  const spec = { ...request.spec, forceHosts: [planned.host.name], preferredResources: {} };
-  const equivalenceClass = { ...request.equivalenceClass, preferredResources: {} };
-  const key = `planned ${request.equivalenceClass.key}`;
-  const asked = { ...request, spec, equivalenceClass: { ...equivalenceClass, key }, numAlternates: 0 };
-  const decision = decide(asked, attempt, parts);
-  const outcome = decision.kind === 'decided' ? 'moved_by_plan' : 'moved_otherwise';
-  parts.noteGuarantee(outcome, `instance ${uuid}: ${planned.host.name}`);
-  return decision.kind === 'decided' ? decision : undefined;
+  if (request.move !== undefined || !leavesHost(request, uuid, parts)) return undefined;
+  const snapshot = parts.fleet.snapshot(attempt.nowMs);
+  const plans = parts.guarantees.plansFor(uuid);
+  for (const plan of plans) {
+    const host = snapshot.at(plan.place)?.host.name;
+    if (host === undefined) continue;
+    // Preferences are not in the plan: the preferred host may be another's place.
+    const spec = { ...request.spec, forceHosts: [host], preferredResources: {} };
+    const equivalenceClass = { ...request.equivalenceClass, preferredResources: {} };
+    const key = `planned ${request.equivalenceClass.key}`;
+    const asked = { ...request, spec, equivalenceClass: { ...equivalenceClass, key }, numAlternates: 0 };
+    const decision = decide(asked, attempt, parts);
+    if (decision.kind === 'refused' || breachOf(decision, plan)) continue;
+    parts.noteGuarantee('moved_by_plan', `instance ${uuid}: ${host}`);
+    return decision;
+  }
+  if (plans.length > 0)
+    parts.noteGuarantee('moved_otherwise', `instance ${uuid}: not to its ${counted(plans.length, 'place')}`);
+  return undefined;
+}
+
+function isMove(request: SelectRequest, parts: KeptParts): boolean {
+  return request.move !== undefined || instancesOf(request).every((uuid) => leavesHost(request, uuid, parts));
 }
 
 /** True for an instance that holds a claim on a host that its request ignores. */
@@ -87,10 +132,13 @@ function comingOfKinds(decision: Decided, request: SelectRequest): readonly Comi
 
 /** Claims that are about to be made, with what each instance asks for. */
 export function comingClaims(picks: readonly PickedHost[], request: SelectRequest): readonly ComingClaim[] {
-  return picks.map(({ claim, instanceUuid }) => ({
-    claim,
-    instance: guaranteedInstance(instanceUuid, request, request.priority),
-  }));
+  const { spec, equivalenceClass, priority } = request;
+  const isRetry = spec.ignoreHosts.length > 0;
+  const lasting = isRetry ? { ...spec, ignoreHosts: [] } : spec;
+  return picks.map(({ claim, instanceUuid }) => {
+    const instance = guaranteedInstance(instanceUuid, { spec: lasting, equivalenceClass }, priority);
+    return { claim, instance, isRetry };
+  });
 }
 
 function shortText({ guarantee, kept }: Breach): string {

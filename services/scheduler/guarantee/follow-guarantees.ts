@@ -40,7 +40,7 @@ export async function followGuarantees(deps: FollowDeps, signal: AbortSignal): P
 /** Brings the witnesses to now, the instances in them that were not known. */
 export async function lookAtGuarantees({ guarantees, fleet, instances, classify, clock }: FollowDeps): Promise<void> {
   guarantees.bring(clock.now());
-  const unread = guarantees.unread();
+  const unread = guarantees.dueUnread(clock.now());
   for (let from = 0; from < unread.length; from += AT_ONCE) {
     const uuids = unread.slice(from, from + AT_ONCE);
     const tokens = new Map(uuids.map((uuid) => [uuid, fleet.view.consumer(uuid)?.claimToken]));
@@ -48,16 +48,18 @@ export async function lookAtGuarantees({ guarantees, fleet, instances, classify,
     guarantees.bring(clock.now());
     for (const uuid of uuids) {
       const record = records.get(uuid);
-      if (record) learn(uuid, record, tokens.get(uuid) ?? 0);
+      if (!record || !learn(uuid, record, tokens.get(uuid) ?? 0)) guarantees.hasNoSpec(uuid, clock.now());
     }
   }
 
-  function learn(uuid: string, record: Instance, claimToken: number): void {
+  function learn(uuid: string, record: Instance, claimToken: number): boolean {
     try {
       guarantees.learn(uuid, classify(record.requestSpec), claimToken);
+      return true;
     } catch (thrown) {
       // A group that is gone, a spec of another version: it stays among those that are not known.
       if (BerthError.from(thrown).code === 'internal') throw thrown;
+      return false;
     }
   }
 }

@@ -12,7 +12,7 @@ import { nearestFor } from './breach-text';
 import { HostRules, isSameButAmounts } from './host-rules';
 import { type GuaranteedInstance, guaranteedInstance, type InstanceItem, itemOf, jointKeyOf } from './instance-item';
 import { Journal } from './journal';
-import { type Breach, KeptGuarantee } from './kept-guarantee';
+import { type Breach, KeptGuarantee, type KeptLoss } from './kept-guarantee';
 import { lossesOf } from './losses';
 import type { Unplaced } from './witness';
 
@@ -20,6 +20,8 @@ import type { Unplaced } from './witness';
 export interface ComingClaim {
   readonly claim: PendingClaim;
   readonly instance: GuaranteedInstance;
+  /** The request left hosts out, as one that is tried again does: the record says which of them always are. */
+  readonly isRetry?: boolean | undefined;
 }
 
 /**
@@ -43,7 +45,7 @@ export class GuaranteeKeeper {
   readonly #known = new Map<string, KnownInstance>();
   readonly #tracked = new Map<string, Tracked>();
   readonly #joint = new Map<string, Set<string>>();
-  readonly #unread = new Set<string>();
+  readonly #unread = new Map<string, Unread>();
   #changed = new Set<string>();
   #isReset = true;
   readonly #stopFollowing: () => void;
@@ -75,7 +77,20 @@ export class GuaranteeKeeper {
 
   /** Instances whose specs are to be read: nothing is kept for them before. */
   unread(): readonly string[] {
-    return [...this.#unread];
+    return [...this.#unread.keys()];
+  }
+
+  /** Those of them that are to be read now. */
+  dueUnread(nowMs: number): readonly string[] {
+    return [...this.#unread].filter(([, { dueAtMs }]) => dueAtMs <= nowMs).map(([uuid]) => uuid);
+  }
+
+  /** The instance has no spec that can be read: it is read again after a pause that doubles, or once it is claimed anew. */
+  hasNoSpec(uuid: string, nowMs: number): void {
+    const unread = this.#unread.get(uuid);
+    if (!unread) return;
+    const pauseMs = Math.min(MAX_UNREAD_PAUSE_MS, Math.max(MIN_UNREAD_PAUSE_MS, 2 * unread.pauseMs));
+    this.#unread.set(uuid, { ...unread, pauseMs, dueAtMs: nowMs + pauseMs });
   }
 
   /** Brings all witnesses to the fleet as it is now. */
@@ -83,7 +98,6 @@ export class GuaranteeKeeper {
     const rows = this.fleet.view.guarantees();
     if (rows.length === 0 && this.#rows.length === 0) return;
     const snapshot = this.fleet.snapshot(nowMs);
-    this.#rules.nowMs = nowMs;
     const isNew = this.#rows.length === 0;
     if (isNew || this.#isReset) this.#trackAll();
     const before = this.#snapshot;
@@ -116,15 +130,15 @@ export class GuaranteeKeeper {
     const [snapshot, before] = [this.#snapshot, claims.map(({ claim }) => this.#stateOf(claim.consumerUuid))];
     let flagged: Breach | undefined;
     for (const one of claims) {
-      for (const breach of this.#tryOne(one)) {
-        if (!mayRefuse || breach.guarantee.policy === 'flag') {
-          flagged ??= breach;
-          continue;
-        }
+      const worse = this.#tryOne(one);
+      const refusing = mayRefuse ? worse.find(({ guarantee }) => guarantee.policy === 'refuse') : undefined;
+      if (refusing) {
+        const refused = this.#breachOf(refusing);
         this.#rollBack(snapshot);
         for (const state of before) this.#putBack(state);
-        return { refused: breach, flagged: undefined };
+        return { refused, flagged: undefined };
       }
+      if (worse[0]) flagged ??= this.#breachOf(worse[0]);
     }
     this.#rules.coming.length = 0;
     this.#journal.keep();
@@ -159,13 +173,13 @@ export class GuaranteeKeeper {
       before.push(this.#stateOf(one.claim.consumerUuid));
       const mark = this.#journal.mark();
       const from = this.#snapshot;
-      const breach = this.#tryOne(one).find(({ guarantee }) => guarantee.policy === 'refuse');
-      if (!breach) {
+      const worse = this.#tryOne(one).find(({ guarantee }) => guarantee.policy === 'refuse');
+      if (!worse) {
         fits++;
         refused = [];
         continue;
       }
-      refused.push(breach);
+      refused.push(this.#breachOf(worse));
       this.#journal.rollBack(mark);
       this.#snapshot = from;
       this.#rules.snapshot = from;
@@ -203,24 +217,80 @@ export class GuaranteeKeeper {
     else this.#known.delete(uuid);
   }
 
-  /** Where the witness of the loss that seems to have happened puts an instance. */
-  planFor(uuid: string): number | undefined {
+  /**
+   * Where witnesses of the losses that seem to have happened put an instance, the best first: a witness that has a place for all
+   * it would lose, then one of more instances, as it leaves the others theirs.
+   */
+  plansFor(uuid: string): readonly PlannedPlace[] {
     const tracked = this.#tracked.get(uuid);
-    if (!tracked) return undefined;
-    let best: { readonly lost: number; readonly place: number } | undefined;
-    for (const kept of this.#kept) {
-      for (const { loss, witness } of kept.takingHost(tracked.hostIndex)) {
-        const place = witness.placeOf(tracked.key);
-        if (place === undefined) continue;
-        const lost = countDown(loss.hosts, this.#snapshot);
-        if (best === undefined || lost > best.lost) best = { lost, place };
-      }
+    if (!tracked) return [];
+    const lost = this.#mostLost(tracked.hostIndex);
+    const witnesses = this.#kept
+      .flatMap((kept) => kept.takingHost(tracked.hostIndex))
+      .filter(({ loss }) => countDown(loss.hosts, this.#snapshot) === lost)
+      .map(({ witness }) => witness)
+      .sort((a, b) => +(a.unplaced.size > 0) - +(b.unplaced.size > 0) || b.items.size - a.items.size);
+    const places = witnesses.map((witness) => witness.placeOf(tracked.key)).filter((place) => place !== undefined);
+    return [...new Set(places)].map((place) => ({ place, lost }));
+  }
+
+  /**
+   * The first of some claims for what is moved that takes the place of a lost instance; of instances that no guarantee covers, also
+   * the first that a guarantee refuses. Nothing of the trial stays.
+   *
+   * @param plan  the loss by whose witness they go: places of smaller ones are open to them
+   */
+  breachOfMove(claims: readonly ComingClaim[], plan?: PlannedPlace): Breach | undefined {
+    const [snapshot, before] = [this.#snapshot, claims.map(({ claim }) => this.#stateOf(claim.consumerUuid))];
+    const homeless = this.#homeless();
+    const isRefused = ({ guarantee: { policy }, kept }: Worse, isCovered: boolean) => {
+      if (!isCovered && policy === 'refuse') return true;
+      if (countDown(kept.loss.hosts, snapshot) < (plan?.lost ?? 1)) return false;
+      return homeless.get(kept) === 0 && this.#homeless().get(kept) !== 0;
+    };
+    let found: Breach | undefined;
+    for (const one of claims) {
+      const isCovered = this.#isCovered(one.instance.uuid);
+      const worse = this.#tryOne(one).find((each) => isRefused(each, isCovered));
+      found = worse && this.#breachOf(worse);
+      if (found) break;
     }
-    return best?.place;
+    this.#rollBack(snapshot);
+    for (const state of before) this.#putBack(state);
+    return found;
+  }
+
+  /** True if a guarantee is about the instance, or what it needs is not known. */
+  #isCovered(uuid: string): boolean {
+    const tracked = this.#tracked.get(uuid);
+    if (!tracked) return true;
+    return this.#kept.some((kept) => kept.covers(tracked.instance) && kept.takingHost(tracked.hostIndex).length > 0);
+  }
+
+  /** Lost items without a place, by the losses that seem to have happened: those with most dead hosts of all that take one of theirs. */
+  #homeless(): ReadonlyMap<KeptLoss, number> {
+    const counts = new Map<KeptLoss, number>();
+    for (const kept of this.#kept.flatMap(({ losses }) => losses)) {
+      const { unplaced, items } = kept.witness;
+      const lost = countDown(kept.loss.hosts, this.#snapshot);
+      if (lost === 0) continue;
+      const isLost = (key: string) => {
+        const host = items.get(key)?.hostIndex;
+        return this.#snapshot.at(host)?.host.up === false && this.#mostLost(host) === lost;
+      };
+      counts.set(kept, [...unplaced.keys()].filter(isLost).length);
+    }
+    return counts;
+  }
+
+  /** Dead hosts of the loss that has most of them, of those that take a host. */
+  #mostLost(host: number | undefined): number {
+    const taking = host === undefined ? [] : this.#kept.flatMap((kept) => kept.takingHost(host));
+    return Math.max(0, ...taking.map(({ loss }) => countDown(loss.hosts, this.#snapshot)));
   }
 
   /** The losses that one claim leaves with one instance more without a place. */
-  #tryOne({ claim, instance }: ComingClaim): readonly Breach[] {
+  #tryOne({ claim, instance, isRetry }: ComingClaim): readonly Worse[] {
     const { hostIndex, group } = claim;
     const before = this.#snapshot;
     const after = before.assume(claim);
@@ -229,23 +299,24 @@ export class GuaranteeKeeper {
     this.#rules.snapshot = after;
     if (group !== undefined) this.#rules.coming.push({ uuid: instance.uuid, group, hostIndex });
     before.hosts.forEachDifference(after.hosts, (index) => this.#rebase(index, true));
-    this.#known.set(instance.uuid, { claimToken: 0, instance });
+    this.#known.set(instance.uuid, { claimToken: 0, instance, isRetry });
     this.#untrack(instance.uuid);
     this.#put(instance.uuid, instance, hostIndex);
     if (group !== undefined) this.#regroup(group);
-    const breaches: Breach[] = [];
-    for (const [k, { guarantee, losses }] of this.#kept.entries()) {
-      for (const [n, kept] of losses.entries()) {
-        const { unplaced: now, items } = kept.witness;
-        if (now.size <= (unplaced[k]?.[n] ?? 0)) continue;
-        const [key, verdict] = [...now].at(-1) as [string, Unplaced];
-        const item = items.get(key) as InstanceItem;
-        const nearest = nearestFor(item, kept, this.#rules.hosts(item).slice(0, MAX_LOOKED_AT));
-        breaches.push({ guarantee, kept, hostIndex, item, nearest, isCertain: verdict === 'none' });
-        break;
-      }
-    }
-    return breaches;
+    return this.#kept.flatMap(({ guarantee, losses }, k) =>
+      losses.flatMap((kept, n) =>
+        kept.witness.unplaced.size > (unplaced[k]?.[n] ?? 0) ? [{ guarantee, kept, hostIndex }] : [],
+      ),
+    );
+  }
+
+  /** The instance that found no place, and what it lacks, while the claim is tried. */
+  #breachOf({ guarantee, kept, hostIndex }: Worse): Breach {
+    const { unplaced, items } = kept.witness;
+    const [key, verdict] = [...unplaced].at(-1) as [string, Unplaced];
+    const item = items.get(key) as InstanceItem;
+    const nearest = nearestFor(item, kept, this.#rules.hosts(item).slice(0, MAX_LOOKED_AT));
+    return { guarantee, kept, hostIndex, item, nearest, isCertain: verdict === 'none' };
   }
 
   #rebuild(rows: readonly Guarantee[], snapshot: FleetSnapshot): void {
@@ -327,15 +398,21 @@ export class GuaranteeKeeper {
     if (known && (known.claimToken === 0 || known.claimToken === consumer.claimToken)) {
       // The claim that this scheduler made, or read of.
       this.#known.set(uuid, { ...known, claimToken: consumer.claimToken });
+      if (known.isRetry) this.#isToRead(uuid, consumer.claimToken);
       if (tracked?.hostIndex === hostIndex && tracked.instance === known.instance) return;
       this.#untrack(uuid);
       this.#put(uuid, known.instance, hostIndex);
     } else {
       this.#untrack(uuid);
-      this.#unread.add(uuid);
+      this.#isToRead(uuid, consumer.claimToken);
     }
     const group = consumer.groupId && groupKey(consumer.projectId, consumer.groupId);
     if (group) this.#regroup(group);
+  }
+
+  #isToRead(uuid: string, claimToken: number): void {
+    if (this.#unread.get(uuid)?.claimToken !== claimToken)
+      this.#unread.set(uuid, { claimToken, pauseMs: 0, dueAtMs: 0 });
   }
 
   #put(uuid: string, instance: GuaranteedInstance, hostIndex: number): void {
@@ -367,18 +444,27 @@ export class GuaranteeKeeper {
   }
 
   #add(key: string, instances: readonly GuaranteedInstance[], hostIndex: number): void {
-    const nominations = this.fleet.view.nominations();
     for (const kept of this.#kept) {
       const covered = instances.filter((one) => kept.covers(one));
       if (covered.length === 0) continue;
-      const item = itemOf(key, covered, hostIndex, nominations);
+      const item = itemOf(key, covered, hostIndex);
       for (const { witness } of kept.takingHost(hostIndex)) witness.add(item, witness.placeOf(key));
     }
   }
 }
 
+/** Pauses between two readings of an instance without a spec. */
+const MIN_UNREAD_PAUSE_MS = 2_000;
+const MAX_UNREAD_PAUSE_MS = 300_000;
+
 /** Hosts among which the nearest is looked for. */
 const MAX_LOOKED_AT = 256;
+
+/** A host to which a witness sends an instance, and the number of dead hosts of its loss. */
+export interface PlannedPlace {
+  readonly place: number;
+  readonly lost: number;
+}
 
 /** Verdict on coming claims: refused, or flagged with the loss that has one instance more without a place. */
 export interface Admitted {
@@ -386,16 +472,27 @@ export interface Admitted {
   readonly flagged: Breach | undefined;
 }
 
+/** A loss with one instance more without a place than before a claim on a host. */
+type Worse = Pick<Breach, 'guarantee' | 'kept' | 'hostIndex'>;
+
 interface TrackedBefore {
   readonly uuid: string;
   readonly tracked: Tracked | undefined;
   readonly known: KnownInstance | undefined;
 }
 
+interface Unread {
+  /** The claim for which it was read last. */
+  readonly claimToken: number;
+  readonly pauseMs: number;
+  readonly dueAtMs: number;
+}
+
 interface KnownInstance {
   /** 0: of a claim that is being made. */
   readonly claimToken: number;
   readonly instance: GuaranteedInstance;
+  readonly isRetry?: boolean | undefined;
 }
 
 interface Tracked {

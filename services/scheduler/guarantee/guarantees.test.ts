@@ -169,11 +169,56 @@ it('sends what leaves a dead host where the witness has it', async () => {
   await scheduler.select({ ...spec, forceHosts: ['a'] }, [uuid]);
   await build(scheduler, 2);
   scheduler.guarantees.bring(world.clock.now());
-  const plan = scheduler.fleet.newestAt(scheduler.guarantees.planFor(uuid))?.host.name ?? '';
+  const plan = scheduler.fleet.newestAt(scheduler.guarantees.plansFor(uuid)[0]?.place)?.host.name ?? '';
   await world.placement.commit({ kind: 'sweep_hosts', atMs: world.clock.now(), silentSinceMs: 0, limit: 0 });
   const moved = await scheduler.select({ ...spec, ignoreHosts: ['a'] }, [uuid]);
   expect(hostsOf(moved)).toEqual([plan]);
   expect(scheduler.noted).toContainEqual(expect.stringContaining('moved_by_plan'));
+});
+
+it('keeps the place of what is lost from an instance that it does not cover', async () => {
+  await racks({ r1: ['a'], r2: ['b'], r3: ['c'] });
+  await guarantee({ minPriority: 5 });
+  const scheduler = await world.scheduler();
+  const [high, low] = [randomUUID(), randomUUID()];
+  const two = { resources: { VCPU: 2 }, ...WHO };
+  await scheduler.select({ ...two, forceHosts: ['a'] }, [high], 0, { priority: 5 });
+  await scheduler.select({ ...two, forceHosts: ['a'] }, [low]);
+  await build(scheduler, 4, { forceHosts: ['b'] });
+  await build(scheduler, 2, { forceHosts: ['c'] });
+  await world.placement.commit({ kind: 'sweep_hosts', atMs: world.clock.now(), silentSinceMs: 0, limit: 0 });
+  for (const host of ['b', 'c']) await world.report(host, { inventories: { VCPU: inventory(4) } });
+  await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  const refused = await scheduler.select({ ...two, ignoreHosts: ['a'] }, [low]);
+  expect(refused.response.noValidHost?.summary).toContain('no_failover_capacity');
+  const moved = await scheduler.select({ ...two, ignoreHosts: ['a'] }, [high], 0, { priority: 5 });
+  expect(hostsOf(moved)).toEqual(['c']);
+});
+
+it('holds nothing against a host that a retry left out', async () => {
+  await racks({ r1: ['a'], r2: ['b'] });
+  await guarantee();
+  const scheduler = await world.scheduler();
+  await build(scheduler, 1, { ignoreHosts: ['b'] });
+  scheduler.guarantees.bring(world.clock.now());
+  expect(brokenOf(scheduler)).toEqual([]);
+  // What always binds it, its record says.
+  expect(scheduler.guarantees.unread()).toHaveLength(1);
+});
+
+it('reads an instance without a spec again after longer and longer pauses', async () => {
+  await racks({ r1: ['a'], r2: ['b'] });
+  await guarantee();
+  const [one, other] = [await world.scheduler(), await world.scheduler()];
+  await build(other, 1);
+  await one.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  one.guarantees.bring(world.clock.now());
+  const [uuid = ''] = one.guarantees.unread();
+  expect(one.guarantees.dueUnread(0)).toEqual([uuid]);
+  one.guarantees.hasNoSpec(uuid, 0);
+  expect([one.guarantees.dueUnread(1_999), one.guarantees.dueUnread(2_000)]).toEqual([[], [uuid]]);
+  one.guarantees.hasNoSpec(uuid, 2_000);
+  expect([one.guarantees.dueUnread(5_999), one.guarantees.dueUnread(6_000)]).toEqual([[], [uuid]]);
 });
 
 it('counts how many more fit under it, and what breaks first', async () => {

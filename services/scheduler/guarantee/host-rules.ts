@@ -4,7 +4,6 @@ import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { requiredAmounts } from '../fleet/host-capacity';
 import { type HostState, isSameList, withClaim } from '../fleet/host-state';
-import { nominationsBefore } from '../fleet/leases/nominations';
 import { locate, withMembers } from '../fleet/located-request';
 import { needsSearch, searchOn } from '../ranking/candidates';
 import { Judgement, placesOf } from '../ranking/judgement';
@@ -30,7 +29,6 @@ const LASTING = new Set([
 export class HostRules implements PlacementRules<InstanceItem, HostState> {
   /** The fleet as items are placed on it now. */
   snapshot: FleetSnapshot;
-  nowMs = 0;
   /** Members that are about to be claimed, which no view shows yet: their group and host. */
   readonly coming: Coming[] = [];
   readonly #classes = new Map<string, ClassRules>();
@@ -78,18 +76,13 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
   ): ((host: number) => boolean) | undefined {
     const [first] = instances;
     if (!isBound || !first) return undefined;
-    const { fleet, settings, snapshot, nowMs } = this;
+    const { fleet, settings, snapshot } = this;
     const uuids = instances.map(({ uuid }) => uuid);
     const together = new Set([...mates.flatMap((mate) => mate.instances.map(({ uuid }) => uuid)), ...uuids]);
     const isOpen = placesOf(first.equivalenceClass, settings);
-    const nominations = nominationsBefore({ instanceUuids: uuids, priority: first.priority }, fleet.view, nowMs);
     const leaves = snapshot.at(hostIndex)?.host.name;
-    let located = locate(
-      first.spec,
-      uuids,
-      { fleet, snapshot, isOpen },
-      { isMove: true, nominations, together, leaves },
-    );
+    // Nominations end by themselves, and no change says so: a place that is kept for a moment stays a place.
+    let located = locate(first.spec, uuids, { fleet, snapshot, isOpen }, { isMove: true, together, leaves });
     for (const { item, host } of placed) located = withMembers(located, host, item.instances.length);
     for (const one of this.coming) {
       if (one.group === group && !together.has(one.uuid)) located = withMembers(located, one.hostIndex, 1);

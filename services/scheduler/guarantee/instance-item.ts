@@ -1,4 +1,3 @@
-import type { PlaceLease } from '#libs/domain/queueing/place-lease';
 import { groupKey } from '#libs/domain/server-group';
 import type { CompleteSpec } from '../decision/complete-request';
 import { type EquivalenceClass, withoutPreferred } from '../request/equivalence-class';
@@ -18,7 +17,7 @@ export interface GuaranteedInstance {
 export interface InstanceItem extends Item {
   readonly hostIndex: number;
   readonly instances: readonly GuaranteedInstance[];
-  /** It names others, or its project may be about to make room: not every free host is open to it. */
+  /** It names others: not every free host is open to it. */
   readonly isBound: boolean;
 }
 
@@ -43,15 +42,10 @@ export function jointKeyOf({ spec: { group, projectId } }: GuaranteedInstance, h
 }
 
 /** One item of some instances that go together. */
-export function itemOf(
-  key: string,
-  instances: readonly GuaranteedInstance[],
-  hostIndex: number,
-  nominations: readonly PlaceLease[],
-): InstanceItem {
+export function itemOf(key: string, instances: readonly GuaranteedInstance[], hostIndex: number): InstanceItem {
   const [{ spec, equivalenceClass }] = instances as [GuaranteedInstance];
   const group = spec.group && groupKey(spec.projectId, spec.group.id);
   const named = spec.sameHost.length + spec.differentHost.length + spec.ignoreHosts.length;
-  const isBound = group !== undefined || named > 0 || nominations.length > 0;
+  const isBound = group !== undefined || named > 0;
   return { key, group, kind: isBound ? undefined : equivalenceClass.key, hostIndex, instances, isBound };
 }

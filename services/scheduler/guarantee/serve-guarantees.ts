@@ -40,6 +40,7 @@ export function guaranteeCalls(deps: GuaranteeCallDeps, requireReady: () => void
       return { guarantee: await statusNamed(guarantee.name, deps) };
     }),
     ...answer(deleteGuaranteeMethod, async ({ name }) => {
+      requireReady();
       await write({ kind: 'delete_guarantee', name }, deps);
       deps.guarantees.bring(deps.clock.now());
       return {};

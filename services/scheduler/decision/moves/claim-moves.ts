@@ -5,11 +5,11 @@ import { seedOf } from '#libs/domain/random';
 import { groupKey } from '#libs/domain/server-group';
 import type { RefusedClaims } from '../../fleet/located-request';
 import type { PendingClaim } from '../../fleet/pending-claims';
-import { decidePlanned } from '../../guarantee/decide-kept';
+import { decideMoved } from '../../guarantee/decide-kept';
 import type { ClassifiedSpec } from '../../request/equivalence-class';
 import { catchUp, judgeCommit, writesOf } from '../claim';
 import { completeRequest, type SelectRequest } from '../complete-request';
-import { type Decision, decide } from '../decide';
+import type { Decision } from '../decide';
 import { diagnoseRefusedClaims } from '../diagnose';
 import { sealDestination } from '../seal-destination';
 import type { Caller, SelectDeps } from '../select-destinations';
@@ -150,7 +150,7 @@ function planEach(
       const request = { ...(requests[n] as SelectRequest), together: together.get(group ?? '') };
       const refusing = new Map([...refusedClaims, ...(unfit.get(group ?? '') ?? [])]);
       const attempt = { nowMs: clock.now(), seed: seedOf(one.instanceUuid), refusedClaims: refusing };
-      const decision = decidePlanned(request, attempt, deps) ?? decide(request, attempt, deps);
+      const decision = decideMoved(request, attempt, deps);
       if (decision.kind === 'refused') {
         const response = { destinations: [], noValidHost: decision.diagnosis, refusedInstanceUuid: one.instanceUuid };
         const beside = group === undefined ? undefined : held.find((claim) => claim.group === group);
