@@ -34,6 +34,7 @@ const FAILED_SEEDS = {
   ],
   ring: [63, 1089, 1138, 1597, 2505, 2574, 2644, 3041, 3060, 3119, 3386, 3592, 103132, 103188, 500139],
   cells: [1063, 1220, 102157, 200088],
+  racks: [2, 13, 16, 26, 38, 40, 52, 67, 83, 94, 95],
 };
 
 /** And those that broke one with a focus. */
@@ -81,6 +82,7 @@ const PROCESSOR_LANE: readonly Step[] = [
   sim('forgotten requests, once failed', '--seed', '26,68', '--focus', 'source loses its copy,store goes back'),
   ...seeds('ring', isWhole ? 60 : 20, 6),
   ...seeds('cells', isWhole ? 40 : 10, 4),
+  ...seeds('racks', isWhole ? 60 : 20, 6),
   isWhole ? sim('mutants', '--mutants') : sim('mutants of today', '--mutants', '--part', `${day}/${MUTANT_PARTS}`),
   sim('mutants by the trace alone', '--mutants', '--trace'),
   sim('small scope', '--small'),

@@ -60,6 +60,8 @@ export class Machine {
   readonly remembered = new Map<string, TrackedInstance>();
   readonly #takenOut = new Set<string>();
   readonly #worn = new Set<DeviceName>();
+  /** Share of its builds that fail. */
+  failureShare = FAILURE_SHARE;
   #gpuAt = 'numa0';
   #share = 1;
 
@@ -144,7 +146,7 @@ export class Machine {
     const driver: Driver & { readonly moves: DriverMoves } = {
       capacity: () => this.capacity(),
       build: async (instance: InstanceToBuild, signal: AbortSignal) => {
-        const fails = random.next() < FAILURE_SHARE;
+        const fails = random.next() < this.failureShare;
         // A conductor that can't open the sealed request names no providers: everything is claimed on the root.
         const isSaid = Object.keys(instance.claimed).length > 0;
         const use = isSaid ? instance.claimed : { '': instance.resources };

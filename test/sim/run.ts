@@ -34,7 +34,8 @@ const { values } = parseArgs({
 });
 
 const HELP = `npm run sim -- [options]
-  --world NAME    of the fleet (the default), of nodes shared by a ring, of cells and their top: fleet, ring, cells
+  --world NAME    of the fleet (the default), of nodes shared by a ring, of cells and their top, of hosts in racks:
+                  fleet, ring, cells, racks
   --seeds N       runs so many seeds (100), from --first (1) on
   --seed N,M      runs these seeds and prints the digests of their histories
   --jobs N        in so many threads (one for each processor)

@@ -8,6 +8,7 @@ import type { Mutant } from './mutant';
 import { DEVICE_MUTANTS } from './operations/device-mutants';
 import { EVACUATION_MUTANTS } from './operations/evacuation-mutants';
 import { GANG_MUTANTS } from './operations/gang-mutants';
+import { GUARANTEE_MUTANTS } from './operations/guarantee-mutants';
 import { HOST_MUTANTS } from './operations/host-mutants';
 import { MOVE_MUTANTS } from './operations/move-mutants';
 import { POWER_MUTANTS } from './operations/power-mutants';
@@ -40,6 +41,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...BOUND_MUTANTS,
   ...RING_MUTANTS,
   ...CELLS_MUTANTS,
+  ...GUARANTEE_MUTANTS,
 ];
 
 /** Those that break a step of the protocol's model, whatever other invariants say. */

@@ -9,7 +9,7 @@ import { type FiledRecord, readRecords, writeRecord } from './record';
 import { reportOf } from './report';
 
 const ABOUT = {
-  kinds: { fleet: ['build', 'move', 'kill', 'pause'], ring: ['build'], cells: ['build'] },
+  kinds: { fleet: ['build', 'move', 'kill', 'pause'], ring: ['build'], cells: ['build'], racks: ['build'] },
   versions: { Node: 'v24.0.0' },
   mutantCount: 3,
   realTests: ['cuts', 'stalls'],
@@ -60,7 +60,7 @@ it('knows the tests on real servers by their paths', () => {
 });
 
 it('knows faults of each world, and workloads', () => {
-  for (const world of ['fleet', 'ring', 'cells'] as const) {
+  for (const world of ['fleet', 'ring', 'cells', 'racks'] as const) {
     const { kinds } = worldOf(world);
     expect(kinds.filter(isFault).length).toBeGreaterThan(10);
     expect(kinds.filter((kind) => !isFault(kind)).length).toBeGreaterThan(5);
@@ -73,7 +73,7 @@ it('runs each world, records it and writes the report, in quick mode', () => {
   const sources = ['--conditions=berth-source', '--require', './libs/testing/typescript.cjs'];
   const args = ['test/sim/robustness/run.ts', '--quick', '--records', folder, '--out', out];
   execFileSync(process.execPath, [...sources, ...args]);
-  expect(readRecords(folder).map((one) => one.kind === 'seed' && one.world)).toEqual(['fleet', 'ring', 'cells']);
-  expect(readFileSync(out, 'utf8')).toContain('of 3 histories broke an invariant');
+  expect(readRecords(folder).map((one) => one.kind === 'seed' && one.world)).toEqual(['fleet', 'ring', 'cells', 'racks']);
+  expect(readFileSync(out, 'utf8')).toContain('of 4 histories broke an invariant');
   rmSync(folder, { recursive: true });
 });

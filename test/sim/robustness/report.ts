@@ -17,6 +17,7 @@ const WORLDS: Readonly<Record<WorldName, string>> = {
   fleet: 'A fleet',
   ring: 'Nodes shared by a ring',
   cells: 'Cells and their top',
+  racks: 'Hosts in racks, under guarantees',
 };
 
 /**

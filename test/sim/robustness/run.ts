@@ -6,7 +6,7 @@ import type { WorldName } from '../world/run';
 import { runSeed, worldOf } from '../world/worlds';
 import { realTests } from './real-tests';
 import { readRecords, writeRecord } from './record';
-import { reportOf } from './report';
+import { type ReportAbout, reportOf } from './report';
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +25,7 @@ const HELP = `npm run robustness -- [options]
   --records DIR  folder of the records, with those of fault tests (BERTH_TEST_RECORDS=DIR)
   --out FILE     the report (services/console/docs/robustness.md, which npm run build:docs makes a page of)`;
 
-const WORLDS: readonly WorldName[] = ['fleet', 'ring', 'cells'];
+const WORLDS: readonly WorldName[] = ['fleet', 'ring', 'cells', 'racks'];
 const [ACTIONS, QUICK_ACTIONS] = [40, 5];
 
 /** `npm run robustness`: runs and records seeds, and writes the report of all records. */
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   }
   const count = values.quick ? 1 : Number(values.seeds);
   for (const world of WORLDS) for (let n = 0; n < count; n++) await record(world, Number(values.first) + n);
-  const kinds = { fleet: worldOf('fleet').kinds, ring: worldOf('ring').kinds, cells: worldOf('cells').kinds };
+  const kinds = Object.fromEntries(WORLDS.map((world) => [world, worldOf(world).kinds])) as ReportAbout['kinds'];
   const about = { kinds, versions: versions(), mutantCount: MUTANTS.length, realTests: realTests() };
   writeFileSync(values.out, reportOf(readRecords(values.records), about));
   process.stdout.write(`${values.out}\n`);

@@ -2,8 +2,8 @@ import type { History } from '#libs/simulation/history';
 import type { Action } from './draw-plan';
 import { type Processes, START_MS } from './processes';
 
-/** The worlds: one cell with its hosts; nodes that agents share by a ring; several cells and their top. */
-export type WorldName = 'fleet' | 'ring' | 'cells';
+/** The worlds: one cell with its hosts; nodes that agents share by a ring; several cells and their top; hosts in racks. */
+export type WorldName = 'fleet' | 'ring' | 'cells' | 'racks';
 
 export interface RunOptions {
   /** Default: the fleet. */

@@ -1,6 +1,6 @@
 import { runSeed } from './worlds';
 
-it.each(['ring', 'cells'] as const)(
+it.each(['ring', 'cells', 'racks'] as const)(
   'does the same in the world of %s, bit for bit, from the same seed',
   async (world) => {
     const options = { world, seed: 7, actionCount: 40 };

@@ -1,9 +1,15 @@
 import { CELLS_WORLD } from '../cells/run-cells';
+import { RACKS_WORLD } from '../racks/run-racks';
 import { RING } from '../ring/run-ring';
 import { FLEET } from '../run-seed';
 import type { RunOptions, RunResult, World, WorldName } from './run';
 
-export const WORLDS: Readonly<Record<WorldName, World>> = { fleet: FLEET, ring: RING, cells: CELLS_WORLD };
+export const WORLDS: Readonly<Record<WorldName, World>> = {
+  fleet: FLEET,
+  ring: RING,
+  cells: CELLS_WORLD,
+  racks: RACKS_WORLD,
+};
 
 /** @throws Error when there is no such world; it names all */
 export function worldOf(name: string = 'fleet'): World {
