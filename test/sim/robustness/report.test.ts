@@ -73,7 +73,12 @@ it('runs each world, records it and writes the report, in quick mode', () => {
   const sources = ['--conditions=berth-source', '--require', './libs/testing/typescript.cjs'];
   const args = ['test/sim/robustness/run.ts', '--quick', '--records', folder, '--out', out];
   execFileSync(process.execPath, [...sources, ...args]);
-  expect(readRecords(folder).map((one) => one.kind === 'seed' && one.world)).toEqual(['fleet', 'ring', 'cells', 'racks']);
+  expect(readRecords(folder).map((one) => one.kind === 'seed' && one.world)).toEqual([
+    'fleet',
+    'ring',
+    'cells',
+    'racks',
+  ]);
   expect(readFileSync(out, 'utf8')).toContain('of 4 histories broke an invariant');
   rmSync(folder, { recursive: true });
 });
