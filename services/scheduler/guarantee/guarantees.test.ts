@@ -202,7 +202,7 @@ it('holds nothing against a host that a retry left out', async () => {
   await build(scheduler, 1, { ignoreHosts: ['b'] });
   scheduler.guarantees.bring(world.clock.now());
   expect(brokenOf(scheduler)).toEqual([]);
-  // What always binds it, its record says.
+  // Its record says which hosts it always leaves out.
   expect(scheduler.guarantees.unread()).toHaveLength(1);
 });
 

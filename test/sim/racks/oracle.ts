@@ -17,7 +17,7 @@ export interface Held {
   readonly group: string | undefined;
 }
 
-/** What the store says of a fleet of flat hosts, and, by trying all ways, whether a loss could be taken in. Knows nothing of witnesses. */
+/** A fleet of flat hosts as the store has it: by trying all ways it knows whether a loss could be taken in. It uses no witness. */
 export class Oracle {
   readonly held: readonly Held[];
   readonly #free = new Map<string, number>();
@@ -54,7 +54,7 @@ export class Oracle {
   }
 }
 
-/** What moves together: an instance by itself, or the members of an affinity group on one host. */
+/** A unit of a move: an instance by itself, or the members of an affinity group on one host. */
 interface Unit {
   readonly vcpus: number;
   readonly group: string | undefined;

@@ -26,7 +26,7 @@ export class RacksChecker {
   readonly roots = new Map<string, string>();
   /** Claims of the other consumer. */
   readonly foreign = new Set<string>();
-  /** What the broker confirmed to its tenant. */
+  /** Instances whose request the broker confirmed to its tenant. */
   readonly asked = new Set<string>();
   /** Instances of a real loss that a guarantee covers: nothing may refuse them. */
   readonly lost = new Set<string>();
