@@ -84,6 +84,12 @@ async function aCell(env: Readonly<Record<string, string>> = {}) {
     as: (user: string) => open(openBus({ busUrl: `memory://${user}@broker` }, around(), broker)),
     report: (fields: Partial<UpdateResourceStatsRequest> = {}, from = client) =>
       callMethod({ bus: from, queue: STATS }, updateResourceStatsMethod, aStatsReport(fields), { timeoutMs: 5_000 }),
+    /** So many reports at once, for which their sender waits long. */
+    flood: (count: number) => {
+      const options = { timeoutMs: HOST_TIMEOUT_MS * 10 };
+      const one = () => callMethod({ bus: client, queue: STATS }, updateResourceStatsMethod, aStatsReport(), options);
+      return Promise.allSettled(Array.from({ length: count }, one));
+    },
     acquire: (fields: Partial<AcquireHostsRequest> = {}, from = client) => {
       const request = { serviceHost: 'host-1', agentRun: 'run-1', hosts: ['host-1'], leaseMs: 60_000, ...fields };
       return callMethod({ bus: from, queue: STATS }, acquireHostsMethod, request, { timeoutMs: 5_000 });
@@ -344,6 +350,26 @@ describe('stats', () => {
     await clock.advance(HOST_TIMEOUT_MS * 0.9);
     expect(await isUp()).toBe(true);
     await clock.advance(HOST_TIMEOUT_MS * 0.6);
+    expect(await isUp()).toBe(false);
+  });
+
+  it('takes no host as down while reports wait, as those of all do behind one agent that floods their queue', async () => {
+    const { report, clock, call, placement, flood } = cell;
+    const isUp = async () => (await call(listHostsMethod, { host: 'host-1', marker: '', limit: 0 })).hosts[0]?.up;
+    await report();
+    let release = () => {};
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const refused = { kind: 'stale', present: 1 } as const;
+    jest.spyOn(placement, 'reportHost').mockImplementation(() => slow.then(() => refused));
+    const flooding = flood(200);
+    await clock.advance(HOST_TIMEOUT_MS * 2);
+    const wasUp = await isUp();
+    release();
+    await flooding;
+    expect(wasUp).toBe(true);
+    await clock.advance(HOST_TIMEOUT_MS * 1.6);
     expect(await isUp()).toBe(false);
   });
 

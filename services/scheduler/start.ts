@@ -109,16 +109,8 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   };
   const onListener = summarySender({ ...deps, summaries }, closing.signal);
   const scheduler = new Scheduler({ deps, select, metrics: measured, summaries, onListener, decisions });
-  let lastRefusalMs = clock.elapsed();
-  const noteUnavailable = () => {
-    lastRefusalMs = clock.elapsed();
-  };
-  const silence = {
-    hostTimeoutMs: config.hostTimeoutMs,
-    ...listening(bus, mirror),
-    lastRefusalMs: () => lastRefusalMs,
-  };
-  const sweeping = sweepHosts({ ...deps, ...silence }, closing.signal);
+  const heard = { count: 0, lastRefusalMs: clock.elapsed() };
+  const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, heard }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
   const ending = sweepLeases(deps, closing.signal);
   const looking = followGuarantees(scheduler.following(), closing.signal);
@@ -132,7 +124,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...guaranteeCalls({ ...scheduler.following(), ...grouping, select }, () => scheduler.requireReady()),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, { prefetch: config.prefetch });
-  const ofAgents = { ...reportCalls(deps, measured, noteUnavailable), ...poolCalls(deps), ...answerCalls(deps) };
+  const ofAgents = { ...reportCalls(deps, measured, heard), ...poolCalls(deps), ...answerCalls(deps) };
   const reports = await bus.serve(STATS, ofAgents, { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) });
   return {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
@@ -152,10 +144,6 @@ function sealerOf({ config, clock, mirror }: SchedulerDeps) {
     const sealedAtMs = clock.now();
     return { sealedAtMs, storeRevision: mirror.revision, expiresAtMs: sealedAtMs + config.claimTtlMs };
   });
-}
-
-function listening(bus: Bus, mirror: Mirror) {
-  return { isListening: () => bus.isConnected() && mirror.readiness().ready };
 }
 
 const NO_RECORDS: Pick<InstanceStore, 'get'> = { get: async () => [] };

@@ -1,3 +1,5 @@
+import type { Bus } from '#libs/bus/port';
+import { STATS } from '#libs/contracts/queues';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Random } from '#libs/domain/random';
@@ -6,32 +8,38 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Log } from '#libs/runtime/log';
 
 export interface SweepDeps {
+  readonly bus: Pick<Bus, 'isConnected' | 'depth'>;
   readonly placement: PlacementStore;
-  readonly mirror: Pick<Mirror, 'apply'>;
+  readonly mirror: Pick<Mirror, 'apply' | 'readiness'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly hostTimeoutMs: number;
-  /** True while reports can arrive. */
-  readonly isListening: () => boolean;
-  /** The reading of `clock.elapsed` when the store last refused a report. */
-  readonly lastRefusalMs: () => number;
+  readonly heard: Readonly<ReportsHeard>;
+}
+
+/** Reports that this scheduler has taken from the queue. */
+export interface ReportsHeard {
+  count: number;
+  /** The reading of `clock.elapsed` when the store last refused one. */
+  lastRefusalMs: number;
 }
 
 /**
  * Marks hosts as down that have not reported for the timeout. Every scheduler sweeps, at its own pace; a host goes down
  * with one commit, whichever scheduler makes it.
  *
- * Silence counts only while this scheduler listened: after a start, a break of bus or store, or a report that the
- * store refused (at its limit of memory, say), the whole timeout must pass first, or a fleet would go down because its
- * schedulers or its store did. Ends when the signal aborts.
+ * Silence counts only while this scheduler listened: after a start, a break of bus or store, a report that the
+ * store refused (at its limit of memory, say), or a backlog of reports, the whole timeout must pass first, or a fleet would
+ * go down because its schedulers or its store did, or because one agent floods the queue of all. Ends when the signal aborts.
  */
 export async function sweepHosts(deps: SweepDeps, signal: AbortSignal): Promise<void> {
-  const { clock, random, hostTimeoutMs, isListening, lastRefusalMs } = deps;
+  const { clock, random, hostTimeoutMs, heard } = deps;
+  const isListening = listening(deps);
   let listeningSinceMs = clock.elapsed();
   while (!signal.aborted) {
     await sleep(clock, (hostTimeoutMs / SWEEPS_PER_TIMEOUT) * (0.75 + random.next() / 2), signal);
-    listeningSinceMs = isListening() ? Math.max(listeningSinceMs, lastRefusalMs()) : clock.elapsed();
+    listeningSinceMs = (await isListening()) ? Math.max(listeningSinceMs, heard.lastRefusalMs) : clock.elapsed();
     if (signal.aborted || clock.elapsed() - listeningSinceMs < hostTimeoutMs) continue;
     if (!(await sweepOnce(deps, clock.now()))) listeningSinceMs = clock.elapsed();
   }
@@ -39,6 +47,28 @@ export async function sweepHosts(deps: SweepDeps, signal: AbortSignal): Promise<
 
 /** Sweeps are this much more frequent than the timeout, so that a host is down at most a quarter late. */
 const SWEEPS_PER_TIMEOUT = 4;
+
+/** Reports that may wait, however few are taken. */
+const FEW_WAITING = 8;
+
+/**
+ * Answers whether reports arrive in time: not while more of them wait than are taken in a second, since those of hosts that
+ * seem silent may be among them, or have expired there.
+ */
+function listening({ bus, mirror, clock, heard, log }: SweepDeps): () => Promise<boolean> {
+  let last = { count: heard.count, atMs: clock.elapsed() };
+  return async () => {
+    const { count, atMs } = last;
+    last = { count: heard.count, atMs: clock.elapsed() };
+    if (!bus.isConnected() || !mirror.readiness().ready) return false;
+    const perSecond = ((last.count - count) * 1_000) / Math.max(1, last.atMs - atMs);
+    const waiting = await bus.depth(STATS.name).catch(() => Infinity);
+    if (waiting <= Math.max(FEW_WAITING, perSecond)) return true;
+    const fields = { event: 'reports_behind', waiting, taken_per_second: Math.round(perSecond) };
+    log.warn(fields, 'reports of hosts wait: none is marked down meanwhile');
+    return false;
+  };
+}
 
 const HOSTS_AT_ONCE = 1_000;
 

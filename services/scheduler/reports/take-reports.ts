@@ -21,22 +21,23 @@ import { acquireHosts, releaseHosts } from './host-holders';
 import { hearingOf, lossKeeper } from './losses/heard-in-full';
 import { publishDifference, publishRefusal } from './publish-discrepancy';
 import type { ReportDeps } from './report-deps';
+import type { ReportsHeard } from './sweep';
 import { updateResourceStats } from './update-resource-stats';
 import { validateStats } from './validate';
 
 /**
  * Calls of agents on the queue `stats`, each logged and counted.
  *
- * @param noteUnavailable  called when a report could not be taken, because the store is away or refuses writes
+ * @param heard  counts the reports, and notes when one could not be taken, because the store is away or refuses writes
  */
-export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics, noteUnavailable: () => void) {
+export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics, heard: ReportsHeard) {
   const { placement, clock, log } = deps;
   const countNew = newNames();
   const lossUpTo = lossKeeper(placement, clock);
   const reported = senderLog(log, clock);
   return {
     ...answer(updateResourceStatsMethod, (stats, { identity }) =>
-      takeReport({ ...deps, lossUpTo, reported, noteUnavailable }, metrics, stats, identity),
+      takeReport({ ...deps, lossUpTo, reported, heard }, metrics, stats, identity),
     ),
     ...answer(acquireHostsMethod, (request, { identity }) => takeAcquisition(metrics, request, identity)),
     ...answer(releaseHostsMethod, async (request, { identity }) => {
@@ -85,7 +86,7 @@ function firstTaken({ hosts }: AcquireHostsRequest, grants: readonly HostGrant[]
 interface TakeDeps extends ReportDeps {
   readonly lossUpTo: () => Promise<number>;
   readonly reported: SenderLog;
-  readonly noteUnavailable: () => void;
+  readonly heard: ReportsHeard;
 }
 
 async function takeReport(
@@ -94,6 +95,7 @@ async function takeReport(
   reported: UpdateResourceStatsRequest,
   sender: Identity,
 ) {
+  deps.heard.count += 1;
   const { stats, refused } = boundNames(reported);
   const { mirror, placement, clock, config } = deps;
   const nowMs = clock.now();
@@ -157,7 +159,7 @@ async function noteRefused(
   { host, sender, reporter, isReporter }: RefusedReport,
 ): Promise<void> {
   const nowMs = deps.clock.now();
-  if (error.code === 'unavailable') deps.noteUnavailable();
+  if (error.code === 'unavailable') deps.heard.lastRefusalMs = deps.clock.elapsed();
   deps.reported.warn(
     nameOf(sender),
     {
