@@ -9,7 +9,11 @@ export function noSuchQueue(queue: string): BerthError {
 
 /** The error of a call to a missing queue, which no one serves. */
 export function nobodyServes(queue: string): BerthError {
-  return new BerthError('unavailable', 'no_such_queue', `nobody serves '${queue}' now; nothing was done, retry`);
+  return new BerthError(
+    'unavailable',
+    'no_such_queue',
+    `no process serves '${queue}' now; nothing was done, retry once one runs`,
+  );
 }
 
 /** Also the broker's answer, without a reason, for a queue that is being deleted. */

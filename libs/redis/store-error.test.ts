@@ -1,12 +1,18 @@
 import { storeError } from './store-error';
 
-it("says in plain words what Redis' client says of a connection that is down", () => {
-  const said = new Error("Stream isn't writeable and enableOfflineQueue options is false");
-  expect(storeError(said)).toMatchObject({
-    code: 'unavailable',
-    reason: 'store_away',
-    message: "the store can't be reached: the connection to it is down",
-  });
+it.each([
+  [
+    "Stream isn't writeable and enableOfflineQueue options is false",
+    'store_away',
+    "the store can't be reached: the connection to it is down",
+  ],
+  [
+    'Reached the max retries per request limit (which is 0). Refer to "maxRetriesPerRequest" option for details.',
+    'outcome_unknown',
+    'the store did not answer: the connection to it broke',
+  ],
+])("says in plain words what Redis' client says: %s", (said, reason, message) => {
+  expect(storeError(new Error(said))).toMatchObject({ code: 'unavailable', reason, message });
 });
 
 it.each([

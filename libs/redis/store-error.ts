@@ -2,6 +2,11 @@ import { BerthError, isOwnFault } from '../domain/errors';
 
 /** ioredis' messages for commands that it did not send, or that every node redirected. */
 const NOT_DONE = /^(Stream isn't writeable|Cluster isn't ready|None of startup nodes|Too many Cluster redirections)/;
+/** Messages of ioredis in plain words. */
+const PLAIN: readonly (readonly [RegExp, string])[] = [
+  [/^Stream isn't writeable/, 'the connection to it is down'],
+  [/^Reached the max retries per request limit/, 'the connection to it broke'],
+];
 /** Replies of a server that can't serve now. */
 const BUSY = /^(LOADING|READONLY|MISCONF|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|NOREPLICAS)\b/;
 /** Redis 6 puts it behind the name of the script. */
@@ -40,10 +45,10 @@ export function storeError(thrown: unknown): BerthError {
     return new BerthError('internal', 'store_reply', message, { cause: error });
   }
   const isUnsent = error.name === 'ReplyError' || NOT_DONE.test(message) || isConnect(error);
-  const why = message.startsWith("Stream isn't writeable") ? 'the connection to it is down' : message;
+  const why = PLAIN.find(([pattern]) => pattern.test(message))?.[1] ?? message;
   return isUnsent
     ? new BerthError('unavailable', 'store_away', `the store can't be reached: ${why}`, { cause: error })
-    : new BerthError('unavailable', 'outcome_unknown', `the store did not answer: ${message}`, { cause: error });
+    : new BerthError('unavailable', 'outcome_unknown', `the store did not answer: ${why}`, { cause: error });
 }
 
 function isConnect(error: NodeJS.ErrnoException): boolean {

@@ -12,7 +12,7 @@ export function usageError(message: string, hint: string): BerthError {
  * Prints an error with a remedy, and returns the exit code:
  *
  * ```
- * berth: nobody serves 'rpc.scheduler' now; nothing was done, retry (unavailable/no_such_queue)
+ * berth: no process serves 'rpc.scheduler' now; nothing was done, retry once one runs (unavailable/no_such_queue)
  * hint: no such service has run on this broker yet; 'berth up' starts everything on this machine
  * ```
  */

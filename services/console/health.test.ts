@@ -1,7 +1,10 @@
+import { BerthError } from '#libs/domain/errors';
 import { ANNOUNCE_MS, announce } from '#libs/placement/announce';
 import { silentLog } from '#libs/runtime/log';
 import { systemClock } from '#libs/runtime/system';
 import { aReport, commit, mustReport } from '#libs/testing/placement/placement';
+import type { BuildsPage } from './api/builds';
+import type { CapacityPage } from './api/capacity';
 import type { HealthPage } from './api/health';
 import { Browse } from './testing/browse';
 import { openWorld, type World } from './testing/world';
@@ -32,7 +35,7 @@ it('tells of each process whether it is ready, and of silent ones since when', a
   const silentAtMs = clock.now() - 4 * ANNOUNCE_MS;
   const gone = { service: 'placement-api', name: 'p1', version: '0.0.1', startedAtMs: 1, problem: '' };
   await placement.noteProcess(gone, silentAtMs, 86_400_000);
-  const { processes } = await look((page) => page.processes.length === 3);
+  const { processes } = await look((page) => page.processes?.length === 3);
   expect(processes).toMatchObject([
     { service: 'conductor', name: 'c1', state: 'not_ready', problem: 'mirror: loading' },
     { service: 'placement-api', name: 'p1', state: 'silent', version: '0.0.1', seenAtMs: silentAtMs },
@@ -70,4 +73,31 @@ it('tells of queues and the store, also of what does not answer', async () => {
   ]);
   expect(store).toMatchObject({ answeredInMs: expect.any(Number), stale: '' });
   expect(cells).toEqual([]);
+});
+
+it('does not tell what it could not read as none', async () => {
+  const { placement } = world;
+  await mustReport(placement, aReport({ atMs: clock.now() }));
+  await look(({ agents }) => agents.length === 1);
+  const away = () => Promise.reject(new BerthError('unavailable', 'store_away', 'the store is away'));
+  Object.assign(placement, { processes: away, heardAt: away, identify: away });
+  const { processes, agents, store } = await look(({ store: { answeredInMs } }) => answeredInMs < 0);
+  expect(processes).toBeUndefined();
+  expect(agents).toMatchObject([{ name: 'host-1', heardAtMs: -1 }]);
+  expect(store.answeredInMs).toBe(-1);
+});
+
+it('shows capacity and builds without a conductor, and what only a conductor knows as unknown', async () => {
+  const { placement } = world;
+  await mustReport(placement, aReport({ atMs: clock.now() }));
+  const page = async <T>(name: string, isMeant?: (page: T) => boolean) => {
+    const stream = await new Browse(world.url).listen(`/api/stream?page=${name}`);
+    const found = await stream.until<T>('page', isMeant);
+    stream.close();
+    return found;
+  };
+  const { flavors } = await page<CapacityPage>('capacity', ({ zones }) => zones.length === 1);
+  expect(flavors).toBeUndefined();
+  Object.assign(world.instances, { countStates: () => Promise.reject(new Error('away')) });
+  expect(await page<BuildsPage>('builds', ({ inError }) => inError < 0)).toMatchObject({ rates: { range: '10m' } });
 });

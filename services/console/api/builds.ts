@@ -7,10 +7,11 @@ export type BuildRange = (typeof BUILD_RANGES)[number];
 /** The data of the builds page. */
 export interface BuildsPage {
   readonly rates: BuildRates;
-  /** Instances that are in ERROR now, by the store. */
+  /** Instances that are in ERROR now, by the store; -1 while it does not answer. */
   readonly inError: number;
   readonly recent: readonly RecentBuild[];
-  readonly pending: { readonly count: number; readonly first: readonly PendingBuild[] };
+  /** `first` is undefined while no conductor answers. */
+  readonly pending: { readonly count: number; readonly first: readonly PendingBuild[] | undefined };
   /** Messages in the dead letter queue; -1 when unknown. */
   readonly deadLetters: number;
   readonly actions: readonly Action[];

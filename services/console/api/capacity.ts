@@ -4,7 +4,8 @@ import type { HistoryOf } from './history';
 export interface CapacityPage {
   readonly classes: readonly string[];
   readonly zones: readonly ZoneCapacity[];
-  readonly flavors: readonly FlavorFit[];
+  /** Undefined while no conductor tells the flavors. */
+  readonly flavors: readonly FlavorFit[] | undefined;
   readonly projects: readonly ProjectRow[];
   /** The smallest flavor, which defines stranded capacity; '' without flavors. */
   readonly smallest: string;

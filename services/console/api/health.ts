@@ -2,7 +2,8 @@
 export interface HealthPage {
   /** This console's version: others should have the same. */
   readonly version: string;
-  readonly processes: readonly ProcessRow[];
+  /** Undefined while the store does not answer. */
+  readonly processes: readonly ProcessRow[] | undefined;
   /** The agents with trouble first, then by name; `agentCount` of them are there. */
   readonly agents: readonly AgentRow[];
   readonly agentCount: number;
@@ -29,7 +30,7 @@ export interface AgentRow {
   readonly name: string;
   readonly hosts: number;
   readonly down: number;
-  /** When the first of its hosts was heard last; 0 when none is up. */
+  /** When the first of its hosts was heard last; 0 when none is up, -1 while the store does not answer. */
   readonly heardAtMs: number;
 }
 

@@ -185,9 +185,9 @@ export class Live {
 
   #staleness(mirror: LiveParts['mirror']): string {
     const readiness = mirror.readiness();
-    if (!readiness.ready) return readiness.reason;
-    if (this.#storeProblem !== '') return `store: ${this.#storeProblem}`;
-    return this.parts.bus.isConnected() ? '' : 'the bus is away: events are missed';
+    const problem = readiness.ready ? this.#storeProblem : readiness.reason;
+    if (problem !== '') return `The fleet is shown as it was last read (${problem}).`;
+    return this.parts.bus.isConnected() ? '' : 'The broker is unavailable: builds are shown as they were last heard.';
   }
 }
 

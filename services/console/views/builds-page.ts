@@ -6,13 +6,20 @@ const MOST_PENDING = 200;
 /** Instances are listed by uuid: beyond this count the oldest waiting ones may be missed. */
 const MOST_READ = 1_000;
 
-/** Reads what the page of builds shows. */
+/** Reads what the page of builds shows; what does not answer is shown as unknown. */
 export async function readBuildsPage(live: Live, range: BuildRange): Promise<BuildsPage> {
+  const [inError, first] = await Promise.all([
+    live.states().then(
+      (states) => states.get('error') ?? 0,
+      () => -1,
+    ),
+    live.pendingCount === 0 ? [] : firstPending(live).catch(() => undefined),
+  ]);
   return {
     rates: live.builds.rates(range),
-    inError: (await live.states()).get('error') ?? 0,
+    inError,
     recent: live.builds.recent(),
-    pending: { count: live.pendingCount, first: live.pendingCount === 0 ? [] : await firstPending(live) },
+    pending: { count: live.pendingCount, first },
     deadLetters: live.deadLetterCount,
     actions: live.parts.actions.recent(),
   };

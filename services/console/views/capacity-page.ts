@@ -19,7 +19,8 @@ interface Size {
 /** Reads what the page of capacity shows. */
 export async function readCapacityPage(live: Live): Promise<CapacityPage> {
   const { mirror, client } = live.parts;
-  const sizes = (await client.flavors()).flatMap(sizeOf).sort((a, b) => total(a) - total(b));
+  const known = await client.flavors().catch(() => undefined);
+  const sizes = (known ?? []).flatMap(sizeOf).sort((a, b) => total(a) - total(b));
   const { classes, rows } = live.fleet;
   const zones = new Map<string, FleetHost[]>();
   for (const row of rows.values()) {
@@ -33,18 +34,20 @@ export async function readCapacityPage(live: Live): Promise<CapacityPage> {
   return {
     classes,
     zones: names.map((name) => zoneCapacity(live, name, zones.get(name) ?? [], smallest)),
-    flavors: sizes.map(({ name, resources, traits }, i): FlavorFit => {
-      const byZone = names.map((zone) => fits[i]?.get(zone) ?? NOWHERE);
-      const sum = (key: keyof Fit) => byZone.reduce((all, fit) => all + fit[key], 0);
-      return {
-        name,
-        resources,
-        traits,
-        total: sum('count'),
-        hosts: sum('hosts'),
-        byZone: byZone.map(({ count }) => count),
-      };
-    }),
+    flavors:
+      known &&
+      sizes.map(({ name, resources, traits }, i): FlavorFit => {
+        const byZone = names.map((zone) => fits[i]?.get(zone) ?? NOWHERE);
+        const sum = (key: keyof Fit) => byZone.reduce((all, fit) => all + fit[key], 0);
+        return {
+          name,
+          resources,
+          traits,
+          total: sum('count'),
+          hosts: sum('hosts'),
+          byZone: byZone.map(({ count }) => count),
+        };
+      }),
     projects: projectsOf(mirror),
     smallest: smallest?.name ?? '',
   };

@@ -23,7 +23,7 @@ const VERSION = berthVersion();
 /** Reads what the page of health shows. What does not answer is shown as such; the rest of the page goes on. */
 export async function readHealthPage(live: Live): Promise<HealthPage> {
   const [processes, agents, queues, store, cells] = await Promise.all([
-    readProcesses(live).catch(() => []),
+    readProcesses(live).catch(() => undefined),
     readAgents(live),
     readQueues(live),
     readStore(live),
@@ -44,14 +44,14 @@ export async function readProcesses({ parts: { placement }, clock }: Live): Prom
 
 async function readAgents({ parts: { mirror, placement } }: Live): Promise<AgentRow[]> {
   const hosts = [...mirror.hosts()];
-  const heard = await placement.heardAt(hosts.map(({ name }) => name)).catch(() => new Map<string, number>());
+  const heard = await placement.heardAt(hosts.map(({ name }) => name)).catch(() => undefined);
   const agents = new Map<string, { hosts: number; down: number; heardAtMs: number }>();
   for (const { name, serviceHost, up } of hosts) {
-    const agent = agents.get(serviceHost) ?? { hosts: 0, down: 0, heardAtMs: 0 };
+    const agent = agents.get(serviceHost) ?? { hosts: 0, down: 0, heardAtMs: heard === undefined ? -1 : 0 };
     agents.set(serviceHost, agent);
     agent.hosts += 1;
     if (!up) agent.down += 1;
-    agent.heardAtMs = Math.max(agent.heardAtMs, heard.get(name) ?? 0);
+    agent.heardAtMs = Math.max(agent.heardAtMs, heard?.get(name) ?? agent.heardAtMs);
   }
   const rows = [...agents].map(([name, agent]) => ({ name, ...agent }));
   return rows.sort((a, b) => b.down - a.down || (a.name < b.name ? -1 : 1));

@@ -18,9 +18,9 @@ const SHADOW_TIMEOUT_MS = 2_000;
 /** Reads what the page of Nova shows. @param request  an id of Nova's, or '' */
 export async function readNovaPage(live: Live, request: string): Promise<NovaPage> {
   const [processes, shadow, recent, asked] = await Promise.all([
-    readProcesses(live).catch(() => []),
+    readProcesses(live),
     readShadow(live),
-    live.parts.placement.recentDecisions(MOST_READ).catch(() => []),
+    live.parts.placement.recentDecisions(MOST_READ),
     novaDecision(live, request).catch(() => undefined),
   ]);
   const schedulers = processes.filter(({ service }) => service === NOVA_SCHEDULER);

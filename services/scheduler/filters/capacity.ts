@@ -1,4 +1,4 @@
-import { capacityOf } from '#libs/domain/inventory';
+import { capacityOf, type Inventory } from '#libs/domain/inventory';
 import { type ClassDemand, refusalOn, requiredDemands } from '../fleet/host-capacity';
 import type { HostState } from '../fleet/host-state';
 import { askedBy } from './asked-by';
@@ -36,9 +36,14 @@ function enough(demand: ClassDemand, by: string): Check {
 function sentence({ inventories, free }: HostState, resourceClass: string, amount: number, by: string): string {
   const inventory = inventories[resourceClass];
   if (inventory === undefined) return `wants ${amount} ${resourceClass}${by}, the host has none`;
-  const { minUnit, maxUnit, stepSize } = inventory;
-  const units = `units from ${minUnit} to ${maxUnit} in steps of ${stepSize}`;
-  return `wants ${amount} ${resourceClass}${by}, ${free[resourceClass]} of ${capacityOf(inventory)} free, in ${units}`;
+  const capacity = capacityOf(inventory);
+  return `wants ${amount} ${resourceClass}${by}, ${free[resourceClass]} of ${capacity} free${unitsOf(inventory, capacity)}`;
+}
+
+/** The units of an inventory; '' where every whole amount up to its capacity is one. */
+function unitsOf({ minUnit, maxUnit, stepSize }: Inventory, capacity: number): string {
+  if (minUnit === 1 && stepSize === 1 && maxUnit >= capacity) return '';
+  return `, in units from ${minUnit} to ${Math.min(maxUnit, capacity)} in steps of ${stepSize}`;
 }
 
 function reasonsFor(resourceClass: string, by: string) {

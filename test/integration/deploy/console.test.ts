@@ -73,10 +73,10 @@ it('shows the fleet and an instance as it is built, and moves, stops and termina
 
 it('tells of processes as they announce themselves, and how long queues are', async () => {
   const page = await browse.listen('/api/stream?page=health');
-  const areReady = ({ processes }: HealthPage) => processes.filter(({ state }) => state === 'ready').length === 2;
+  const areReady = ({ processes = [] }: HealthPage) => processes.filter(({ state }) => state === 'ready').length === 2;
   const { processes, queues } = await page.until<HealthPage>('page', areReady);
   page.close();
-  expect(processes.map(({ service }) => service)).toEqual(['conductor', 'scheduler']);
+  expect(processes?.map(({ service }) => service)).toEqual(['conductor', 'scheduler']);
   expect(queues.filter(({ depth }) => depth < 0)).toEqual([]);
 });
 

@@ -15,8 +15,8 @@ export function BuildFigures({ page: { rates, pending, inError, deadLetters } }:
     <dl class="figures">
       <Figure
         label="In ERROR now"
-        value={number(inError)}
-        note="instances, whenever they failed"
+        value={inError < 0 ? '?' : number(inError)}
+        note={inError < 0 ? 'the store does not answer' : 'instances, whenever they failed'}
         tone={inError > 0 ? 'bad' : ''}
         href="/instances?state=error"
       />

@@ -10,10 +10,14 @@ export function Pending({ pending }: { pending: BuildsPage['pending'] }) {
       <VirtualTable
         label="Pending instances in order"
         columns={PENDING_COLUMNS}
-        rows={pending.first}
+        rows={pending.first ?? []}
         keyOf={({ uuid }) => uuid}
         height="360px"
-        empty="No instance waits for capacity."
+        empty={
+          pending.first === undefined
+            ? 'The order is unknown: no conductor answers.'
+            : 'No instance waits for capacity.'
+        }
       />
     </Section>
   );

@@ -8,9 +8,9 @@ import { Table, type TableColumn } from '../ui/table';
 export function WhatFits({ page: { flavors, zones } }: { page: CapacityPage }) {
   return (
     <Section title="What still fits">
-      {flavors.length === 0 ? (
-        <Empty>There are no flavors yet: berth flavor create makes one.</Empty>
-      ) : (
+      {flavors === undefined && <Empty>The flavors are unknown: no conductor answers.</Empty>}
+      {flavors?.length === 0 && <Empty>There are no flavors yet: berth flavor create makes one.</Empty>}
+      {flavors !== undefined && flavors.length > 0 && (
         <div class="scroll" tabIndex={0}>
           <Table columns={columnsOf(zones.map(({ zone }) => zone))} rows={flavors} keyOf={({ name }) => name} />
         </div>

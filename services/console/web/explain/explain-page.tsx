@@ -17,9 +17,6 @@ import { Zones } from './zones';
 const ASK_AFTER_MS = 250;
 const ASK_EVERY_MS = 5_000;
 
-/** The refused hosts that a scheduler lists at most. */
-const MAX_LISTED = 1_000;
-
 type Answer = { readonly explanation: Explanation; readonly asked: string } | { readonly problem: string };
 
 /** Explains where a request would go, and why nowhere else. The address holds the request. */
@@ -117,7 +114,8 @@ function Answered({ explanation, asked }: { explanation: Explanation; asked: str
 }
 
 /** The best hosts, or those that the filter or reason of the address refuses. */
-function ListedHosts({ explanation: { hosts, passed }, asked }: { explanation: Explanation; asked: string }) {
+function ListedHosts({ explanation, asked }: { explanation: Explanation; asked: string }) {
+  const { hosts, passed, filters } = explanation;
   const refusedBy = new URLSearchParams(asked).get('refused') ?? '';
   if (refusedBy === '') {
     if (hosts.length === 0) return null;
@@ -128,13 +126,15 @@ function ListedHosts({ explanation: { hosts, passed }, asked }: { explanation: E
     );
   }
   const refused = hosts.filter((host) => !host.passed);
+  const counts = filters.flatMap(({ filter, refused: count, reasons }) => [{ name: filter, count }, ...reasons]);
+  const all = counts.find(({ name }) => name === refusedBy)?.count ?? refused.length;
   return (
     <Section
-      title={`${plural(refused.length, 'host')} refused by ${words(refusedBy)}`}
+      title={`${plural(all, 'host')} refused by ${words(refusedBy)}`}
       id="hosts"
       aside={<a href={`/explain?${hostsRefusedBy(asked, '')}#hosts`}>Show the best hosts</a>}
     >
-      {refused.length === MAX_LISTED && <p class="note">The first {number(MAX_LISTED)} by name.</p>}
+      {refused.length < all && <p class="note">The first {number(refused.length)} by name.</p>}
       <Verdicts verdicts={refused} fitting={passed} />
     </Section>
   );

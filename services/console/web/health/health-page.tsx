@@ -17,14 +17,18 @@ export function HealthPage() {
     <>
       <h1>Health</h1>
       <HealthFigures page={page} />
-      <Section title="Processes" id="processes" aside={plural(processes.length, 'process', 'processes')}>
+      <Section title="Processes" id="processes" aside={processes && plural(processes.length, 'process', 'processes')}>
         <VirtualTable
           label="Processes"
           columns={processColumns(version)}
-          rows={processes}
+          rows={processes ?? []}
           keyOf={({ service, name }) => `${service} ${name}`}
           height="360px"
-          empty="No process has announced itself in the store in a day."
+          empty={
+            processes === undefined
+              ? 'The processes are unknown: the store does not answer.'
+              : 'No process has announced itself in the store in a day.'
+          }
         />
         <p class="note">
           Each process announces itself in the store every ten seconds. This console has version {version}. A process
@@ -76,6 +80,7 @@ function HealthFigures({ page: { processes, store } }: { page: Page }) {
   return (
     <dl class="figures">
       {SERVICES.map(([service, label]) => {
+        if (processes === undefined) return <Figure key={service} label={label} value="?" note="unknown" />;
         const all = processes.filter((one) => one.service === service);
         const ready = all.filter(({ state }) => state === 'ready').length;
         return (
@@ -163,7 +168,12 @@ const AGENT_COLUMNS: readonly Column<AgentRow>[] = [
         </a>
       ),
   },
-  { key: 'heard', head: 'Last report', width: '6rem', cell: ({ heardAtMs }) => <Ago ms={heardAtMs} /> },
+  {
+    key: 'heard',
+    head: 'Last report',
+    width: '6rem',
+    cell: ({ heardAtMs }) => (heardAtMs < 0 ? 'unknown' : <Ago ms={heardAtMs} />),
+  },
 ];
 
 /** Pages that list a queue's messages: the broker lists those of no other queue without taking them. */
@@ -196,9 +206,9 @@ function StoreOf({ page: { store } }: { page: Page }) {
   const facts: Fact[] = [
     ['Answers', answeredInMs < 0 ? <State key="state" state="down" label="no answer" /> : `in ${span(answeredInMs)}`],
     ['First commit', bornAtMs === 0 ? '' : <Ago key="born" ms={bornAtMs} />],
-    ['Revision', number(revision)],
+    ['Revision', answeredInMs < 0 ? '' : number(revision)],
     ['May have lost writes', lostUpToMs === 0 ? '' : `until ${dateOf(lostUpToMs)}`],
-    ['This page', stale === '' ? 'is current' : `may be old: ${stale}`],
+    ['This page', stale === '' ? 'is current' : stale],
   ];
   return <Facts facts={facts} />;
 }

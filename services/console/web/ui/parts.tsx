@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { FleetHost } from '../../api/fleet';
 import { FLAG_NAMES, flagsOf } from '../state/fleet-model';
-import { link } from '../state/router';
+import { link, usePlace } from '../state/router';
 import { serverNow, useHub } from '../state/stream';
 import { age, amount, className, dateOf, percent, words } from './format';
 
@@ -169,12 +169,17 @@ export function Empty({ children }: { children: ComponentChildren }) {
 /** Shown while the first data is awaited; the banner reports missing things. */
 export function Loading({ what }: { what: string }) {
   const { problem } = useHub();
+  const { path } = usePlace();
   if (problem !== undefined) {
     return (
       <div class="empty">
         <h1>Nothing to show</h1>
         <p>
-          <a href="/fleet?view=list">All hosts</a>
+          {path.startsWith('/instances') ? (
+            <a href="/instances">All instances</a>
+          ) : (
+            <a href="/fleet?view=list">All hosts</a>
+          )}
         </p>
       </div>
     );

@@ -54,7 +54,6 @@ export function VirtualTable<T>({
   const sorted = useMemo(() => sortRows(rows, by, isDescending), [rows, sorting?.key, isDescending]);
   const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - BEYOND);
   const last = Math.min(sorted.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + BEYOND);
-  const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' '), minWidth: minWidthOf(columns) };
   if (!hasRows) return <Empty>{empty}</Empty>;
   return (
     <div
@@ -66,29 +65,38 @@ export function VirtualTable<T>({
       style={{ maxHeight: height }}
       tabIndex={0}
     >
-      <div class="vtable-head" role="row" aria-rowindex={1} style={template}>
+      <div class="vtable-head" role="row" aria-rowindex={1} style={templateOf(columns)}>
         {columns.map((column) => (
           <Head key={column.key} column={column} sorting={sorting} onSort={onSort} />
         ))}
       </div>
       <div role="rowgroup" class="vtable-body" style={{ height: `${sorted.length * ROW_HEIGHT}px` }}>
         {sorted.slice(first, last).map((row, i) => (
-          <div
-            key={keyOf(row)}
-            class="vtable-row"
-            role="row"
-            aria-rowindex={first + i + 2}
-            style={{ ...template, transform: `translateY(${(first + i) * ROW_HEIGHT}px)` }}
-          >
-            {columns.map(({ key, cell, isNumber }) => (
-              <div key={key} role="cell" class={isNumber ? 'num' : ''}>
-                {cell(row)}
-              </div>
-            ))}
-          </div>
+          <Row key={keyOf(row)} row={row} columns={columns} place={first + i} />
         ))}
       </div>
     </div>
+  );
+}
+
+/** A row at its place in the order; scrolling past it draws it once. */
+function Row<T>({ row, columns, place }: { row: T; columns: readonly Column<T>[]; place: number }) {
+  return useMemo(
+    () => (
+      <div
+        class="vtable-row"
+        role="row"
+        aria-rowindex={place + 2}
+        style={{ ...templateOf(columns), transform: `translateY(${place * ROW_HEIGHT}px)` }}
+      >
+        {columns.map(({ key, cell, isNumber }) => (
+          <div key={key} role="cell" class={isNumber ? 'num' : ''}>
+            {cell(row)}
+          </div>
+        ))}
+      </div>
+    ),
+    [row, columns, place],
   );
 }
 
@@ -150,10 +158,13 @@ function Head<T>({
   );
 }
 
-/** A narrower table scrolls sideways. */
-function minWidthOf<T>(columns: readonly Column<T>[]): string {
+/** The widths of columns; a narrower table scrolls sideways. */
+function templateOf<T>(columns: readonly Column<T>[]) {
   const rems = columns.reduce((sum, { width }) => sum + Number(/([\d.]+)rem/.exec(width)?.[1] ?? 0), 0);
-  return `calc(${rems}rem + ${columns.length * 12 + 12}px)`;
+  return {
+    gridTemplateColumns: columns.map(({ width }) => width).join(' '),
+    minWidth: `calc(${rems}rem + ${columns.length * 12 + 12}px)`,
+  };
 }
 
 const natural = new Intl.Collator('en', { numeric: true });
