@@ -93,6 +93,8 @@ const selectDestinationsRequest = message(
     confirmsHost: optional(flag),
     /** Further kinds of a gang, decided with the first and claimed in the same commit. */
     furtherKinds,
+    /** To the top: never divided among cells. */
+    inOneCell: optional(flag),
   },
   {
     rule: ofServices(MANY),

@@ -41,7 +41,7 @@ export async function askCell(
 ): Promise<Outcome> {
   const count = request.instanceUuids.length;
   // The revision belongs to the top's store, and the zone is chosen already.
-  const { cell: _only, minRevision: _seen, choosesZone: _chosen, ...asked } = request;
+  const { cell: _only, minRevision: _seen, choosesZone: _chosen, inOneCell: _whole, ...asked } = request;
   try {
     const options = { timeoutMs: config.askTimeoutMs };
     const response = await callMethod(
@@ -58,7 +58,7 @@ export async function askCell(
     onAsked?.('refused');
     const says = response.noValidHost?.summary ?? '';
     const reason = response.noValidHost?.quotaExceeded.length ? 'quota_exceeded' : 'no_valid_host';
-    const isOfShape = wanted.isShapeAlone && reason === 'no_valid_host';
+    const isOfShape = wanted.isShapeAlone && !request.furtherKinds && reason === 'no_valid_host';
     cell.refused(isOfShape ? wanted.shape : undefined, request.minCount || count, config.refusalMs);
     return { kind: 'refused', refusal: { cell: cell.name, filter: 'asked', reason, says } };
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import { selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import type { KnownCell } from './known-cell';
 import { cellsWith, uuids } from './testing/cells-with';
 
@@ -29,6 +30,14 @@ it('of a gang as many are selected as are enough, and no fewer', async () => {
   expect((await select({ instanceUuids: uuids(8), minCount: 6 })).destinations).toEqual([]);
   expect(Object.fromEntries(room)).toEqual({ a: 2, b: 3 });
   expect(countsOf(await select({ instanceUuids: uuids(8), minCount: 4 }))).toEqual({ a: 2, b: 3 });
+});
+
+it('a gang that is whole in one cell, or has several kinds, is not divided', async () => {
+  const { select, room } = await cellsWith({ a: 2, b: 3 });
+  expect((await select({ instanceUuids: uuids(5), inOneCell: true })).destinations).toEqual([]);
+  const furtherKinds = [{ instanceUuids: uuids(1), requestSpec: anEncodedSpec(), minCount: 1 }];
+  expect((await select({ instanceUuids: uuids(5), furtherKinds })).destinations).toEqual([]);
+  expect(Object.fromEntries(room)).toEqual({ a: 2, b: 3 });
 });
 
 const group = { id: 'top:web', maxPerHost: 1 } as const;

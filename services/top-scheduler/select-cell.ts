@@ -85,7 +85,11 @@ function homeOf({ projectId, group }: ResolvedSpec, { cellOfGroup }: Pick<Select
 }
 
 /** True when instances of a request may go to different cells. */
-function mayDivide({ group }: ResolvedSpec, { instanceUuids }: SelectDestinationsRequest): boolean {
+function mayDivide(
+  { group }: ResolvedSpec,
+  { instanceUuids, inOneCell, furtherKinds }: SelectDestinationsRequest,
+): boolean {
+  if (inOneCell || furtherKinds) return false;
   return instanceUuids.length > 1 && (group?.policy === undefined || !isOfOneCell(group));
 }
 

@@ -10,6 +10,7 @@ import type { Destination } from '#libs/contracts/selection';
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
 import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
+import { requireOneOwner } from '#libs/fleet-settings/one-owner';
 import { inTrace } from '#libs/runtime/tracing';
 import type { Conductor } from '../conductor';
 import { createRecords } from '../lifecycle';
@@ -147,17 +148,6 @@ async function createOnce(c: Conductor, request: BuildRequest) {
 async function withFlavor(c: Conductor, requestSpec: EncodedRequestSpec): Promise<EncodedRequestSpec> {
   const { flavor } = readSpec(requestSpec);
   return flavor === undefined ? requestSpec : fillInFlavor(c, requestSpec, flavor);
-}
-
-/** All kinds of a gang belong to one project and user: its quota, its events and its rights are theirs. */
-function requireOneOwner({ requestSpec, furtherMembers = [] }: BuildRequest): void {
-  const first = readSpec(requestSpec);
-  for (const [n, further] of furtherMembers.entries()) {
-    const { projectId, userId } = readSpec(further.requestSpec);
-    if (projectId === first.projectId && userId === first.userId) continue;
-    const path = `further_members[${n}].request_spec`;
-    throw invalidArgument('several_owners', `${path} names another project or user than request_spec`, path);
-  }
 }
 
 /**

@@ -1,6 +1,9 @@
-import type { SelectDestinationsResponse } from '#libs/contracts/selection';
+import type { BuildRequest } from '#libs/contracts/conductor';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
+import type { SelectDestinationsRequest, SelectDestinationsResponse } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { MAX_SCHEDULING_MS } from '#libs/domain/instance';
+import { anEncodedSpec } from '#libs/testing/instances/request-spec';
 import { chosen, refusedBy, TopWorld } from '../testing/top-world';
 
 let world: TopWorld;
@@ -19,6 +22,45 @@ it('gives a request to the cell that was chosen, with what was selected there', 
     { count: 2, name: 'web', destinations: [{ claimToken: 1 }, { claimToken: 2 }] },
   ]);
   expect((await world.all()).map(({ cell }) => cell?.name)).toEqual(['b', 'b']);
+});
+
+describe('a gang that is whole in one cell', () => {
+  const workers = { requestSpec: anEncodedSpec({ resources: { VCPU: 2 } }), count: 2, minCount: 1, name: 'worker' };
+
+  async function asked(fields: Partial<BuildRequest>): Promise<readonly SelectDestinationsRequest[]> {
+    const calls: SelectDestinationsRequest[] = [];
+    world.select = (request) => {
+      calls.push(request);
+      const further = request.furtherKinds?.flatMap(({ instanceUuids }) => instanceUuids) ?? [];
+      return chosen('b', [...request.instanceUuids, ...further]);
+    };
+    await world.request(1, {}, fields);
+    return calls;
+  }
+
+  it('is asked for and handed over with all of its kinds', async () => {
+    const [call] = await asked({ furtherMembers: [workers], onLoss: 'restore' });
+    expect(call).toMatchObject({ inOneCell: true, minCount: 1, furtherKinds: [{ minCount: 1 }] });
+    expect(call?.furtherKinds?.[0]?.instanceUuids).toHaveLength(2);
+    const [request] = world.b.requests;
+    expect(request).toMatchObject({
+      count: 1,
+      minCount: 1,
+      onLoss: 'restore',
+      furtherMembers: [{ count: 2, minCount: 1, name: 'worker' }],
+    });
+    expect(request?.instanceUuids).toHaveLength(3);
+    expect(request?.destinations).toHaveLength(3);
+    const spec = requestSpecCodec.decode(request?.furtherMembers?.[0]?.requestSpec ?? new Uint8Array());
+    expect(spec.resources).toEqual({ VCPU: 2 });
+    expect((await world.all()).map(({ cell }) => cell?.name)).toEqual(['b', 'b', 'b']);
+  });
+
+  it('is refused where kinds belong to several projects', async () => {
+    const others = { ...workers, requestSpec: anEncodedSpec({ projectId: 'another' }) };
+    expect(await asked({ furtherMembers: [others] })).toEqual([]);
+    expect(await world.all()).toEqual([]);
+  });
 });
 
 it('what no cell takes is in ERROR; what an unreachable cell could take waits for it first', async () => {

@@ -1,9 +1,11 @@
 import { isForNow } from '#libs/bus/hold-message';
 import { callMethod } from '#libs/bus/typed-calls';
+import type { MemberKind } from '#libs/contracts/member-kinds';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { type SelectDestinationsResponse, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { type InstanceRow, MAX_SCHEDULING_MS, NOT_SCHEDULED } from '#libs/domain/instance';
+import { membersByKind } from '#libs/domain/queueing/gang';
 import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';
 import { isOverZones } from '#libs/domain/server-group';
 import { groupBy } from '#libs/runtime/group-by';
@@ -36,15 +38,18 @@ export async function giveToCell(t: TopConductor, records: readonly InstanceRow[
   for (const open of parts.values()) await give(t, open, open[0]?.cell);
 }
 
-/** @param decided  the recorded cell, and zone, of all of them */
-async function give(t: TopConductor, open: readonly InstanceRow[], decided: Place | undefined): Promise<void> {
+/** @param recorded  the recorded cell, and zone, of all of them */
+async function give(t: TopConductor, open: readonly InstanceRow[], recorded: Place | undefined): Promise<void> {
   const [first] = open;
   if (first === undefined) return;
   let choosesZones = false;
+  let decided = recorded;
   try {
     const reserved = await reserve(t, open);
     if (reserved.kind === 'quota') return await refuseAbove(t, open, reserved.excess);
     const others = await membersElsewhere(t, open);
+    // A conductor died while it recorded their cell: the rest follows.
+    if (isWhole(first)) decided ??= others[0]?.cell;
     choosesZones = decided === undefined && isOverZones(groupOf(first));
     const ask = (minRevision = 0) => selectFor(t, open, first, { decided, elsewhere: others.length, minRevision });
     const response = await (choosesZones ? selectOverZones(t, open, ask) : ask());
@@ -89,6 +94,11 @@ async function countAsOnRecord(t: TopConductor, open: readonly InstanceRow[]): P
   await reserveAsOnRecord(t, uuids).catch((err: unknown) =>
     t.log.debug({ event: 'places_kept', err, request_id: open[0]?.requestId }, 'places in zones are counted later'),
   );
+}
+
+/** True for a member of a gang that is whole in one cell: of several kinds, or with a policy for losses. */
+function isWhole({ gang }: InstanceRow): boolean {
+  return gang?.kind !== undefined || gang?.onLoss !== undefined;
 }
 
 /** Members of a gang that are in a cell already: the gang was divided. */
@@ -145,15 +155,26 @@ async function refuseAbove(
 async function selectFor(
   t: TopConductor,
   open: readonly InstanceRow[],
-  { requestId, requestSpec, admission, gang }: InstanceRow,
+  first: InstanceRow,
   { decided, elsewhere, minRevision }: { decided: Place | undefined; elsewhere: number; minRevision: number },
 ): Promise<SelectDestinationsResponse> {
+  const { requestId, admission } = first;
+  const toSelect = (ofKind: readonly InstanceRow[]): MemberKind => {
+    const { requestSpec, gang } = ofKind[0] ?? first;
+    return {
+      requestSpec: specForCell(requestSpec, decided?.zone),
+      instanceUuids: ofKind.map(({ uuid }) => uuid),
+      minCount: gang ? Math.max(1, gang.minCount - elsewhere) : 0,
+    };
+  };
+  const [own = [], ...others] = membersByKind(open);
+  const furtherKinds = others.map(toSelect);
   const request = {
     requestId,
-    requestSpec: specForCell(requestSpec, decided?.zone),
-    instanceUuids: open.map(({ uuid }) => uuid),
+    ...toSelect(own),
+    ...(furtherKinds.length > 0 ? { furtherKinds } : {}),
+    ...(isWhole(first) ? { inOneCell: true } : {}),
     numAlternates: t.config.numAlternates,
-    minCount: gang ? Math.max(1, gang.minCount - elsewhere) : 0,
     priority: admission?.priority ?? 0,
     isProtected: admission?.isProtected ?? false,
     alternatesHeld: admission?.alternatesHeld,

@@ -4,6 +4,7 @@ import { buildRequestCodec } from '#libs/contracts/conductor';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { Destination } from '#libs/contracts/selection';
 import type { InstanceRow } from '#libs/domain/instance';
+import { membersByKind } from '#libs/domain/queueing/gang';
 import { busOfCell, requireNamed } from '../cells/bus-of-cell';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, noteFault, requestIn } from '../records';
@@ -38,16 +39,17 @@ export async function handOver(
   const given = await chooseCell(t, open, { name: cell, zone: how.zone }, await requestIdIn(t, open, cell));
   const [first] = given;
   if (first === undefined) return;
-  const uuids = given.map(({ uuid }) => uuid);
+  const kinds = membersByKind(given);
+  const uuids = kinds.flat().map(({ uuid }) => uuid);
+  const furtherMembers = kinds.slice(1).map((ofKind) => kindFor(ofKind, how));
   const request = {
     requestId: requestIn(first),
-    requestSpec: specForCell(first.requestSpec, how.zone),
-    count: given.length,
-    name: given.length === 1 ? first.name : first.name.replace(/-\d+$/, ''),
+    ...kindFor(kinds[0] ?? given, how),
+    ...(furtherMembers.length > 0 ? { furtherMembers } : {}),
     instanceUuids: uuids,
     publishedAtMs: first.createdAtMs,
-    minCount: how.isPart ? 0 : Math.min(first.gang?.minCount ?? 0, given.length),
     admission: first.admission,
+    onLoss: how.isPart ? undefined : first.gang?.onLoss,
     destinations: how.destinations.filter(({ instanceUuid }) => uuids.includes(instanceUuid)),
   };
   await castTyped({ bus: busOfCell(t, cell), queue: BUILD_REQUESTS }, buildRequestCodec, request, {
@@ -66,6 +68,18 @@ export async function handOver(
       ),
     ),
   );
+}
+
+/** The instances of one spec in the request to the cell. A part is no gang there, unless it has several kinds. */
+function kindFor(ofKind: readonly InstanceRow[], { zone, isPart }: Omit<Handover, 'cell'>) {
+  const [first] = ofKind as [InstanceRow, ...InstanceRow[]];
+  const count = ofKind.length;
+  return {
+    requestSpec: specForCell(first.requestSpec, zone),
+    count,
+    name: count === 1 ? first.name : first.name.replace(/-\d+$/, ''),
+    minCount: isPart ? 0 : Math.min(first.gang?.minCount ?? 0, count),
+  };
 }
 
 /** True when their group is bound to one cell, and in another. */

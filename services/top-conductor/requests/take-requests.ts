@@ -2,18 +2,23 @@ import { answerAccepted, settleRefused } from '#libs/bus/answer-client';
 import { type HoldRetry, holdMessage } from '#libs/bus/hold-message';
 import type { IncomingMessage, Settlement } from '#libs/bus/port';
 import { unknownType } from '#libs/bus/typed-calls';
+import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { type BuildRequest, buildRequestCodec, terminateInstanceCodec } from '#libs/contracts/conductor';
 import { type Identity, nameOf, requireProject } from '#libs/contracts/identity';
+import { countOfAll, kindsOf } from '#libs/contracts/member-kinds';
 import { newInstances } from '#libs/contracts/new-instances';
 import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-instances';
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { InstanceRow } from '#libs/domain/instance';
+import { isOverZones } from '#libs/domain/server-group';
 import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
+import { requireOneOwner } from '#libs/fleet-settings/one-owner';
 import { endInCell } from '../cells/end-in-cell';
 import type { TopConductor } from '../context';
 import { changeRecord, dueIn, givingMs, publish } from '../records';
 import { fillInGroup } from './fill-in-group';
 import { giveToCell } from './give-to-cell';
+import { groupOf } from './reservations';
 
 /**
  * Takes one client's request. It is acknowledged once recorded: any conductor of the top does the rest when the record
@@ -55,10 +60,16 @@ export function retryOptions({ clock, random, log, measured, stopping }: Omit<To
   };
 }
 
-/** A gang of several kinds is decided by one scheduler, which sees one cell. */
-function ofOneCell(): BerthError {
-  const message = 'a gang with members of several specs is for one cell: send it to that cell, or ask for one spec';
-  return invalidArgument('several_kinds', message, 'further_members');
+/**
+ * A gang of several kinds, or with a policy for losses, is whole in one cell: that decides it, and keeps it.
+ *
+ * @throws BerthError `invalid_argument / gang_over_zones`
+ */
+function requireOneCell({ furtherMembers, onLoss }: BuildRequest, specs: readonly EncodedRequestSpec[]): void {
+  const isWhole = furtherMembers !== undefined || onLoss !== undefined;
+  if (!isWhole || !specs.some((requestSpec) => isOverZones(groupOf({ requestSpec })))) return;
+  const message = 'its group spreads over zones, but a gang of several specs, or with on_loss, is whole in one cell';
+  throw invalidArgument('gang_over_zones', message, 'request_spec.group');
 }
 
 /** Tells the client of a refused request, and settles its message. */
@@ -72,7 +83,7 @@ async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promis
   const request = buildRequestCodec.decode(message.body);
   const { projectId } = readSpec(request.requestSpec);
   requireProject(message.identity, projectId);
-  if (request.furtherMembers) throw ofOneCell();
+  requireOneOwner(request);
   const { created, instances } = await createOnce(t, request);
   requireOwnRequest(request.requestId, instances, projectId);
   if (created) await Promise.all(instances.map((instance) => publish(t, [instance])));
@@ -84,17 +95,22 @@ async function onBuildRequest(t: TopConductor, message: IncomingMessage): Promis
  * Stores the instances of a request; a repeated request finds them, even if its flavor or group has changed meanwhile.
  */
 async function createOnce(t: TopConductor, request: BuildRequest) {
-  const { requestId, count } = request;
-  const { projectId, userId, flavor } = readSpec(request.requestSpec);
-  const known = await t.instances.list({ requestId }, undefined, count);
+  const { requestId } = request;
+  const { projectId, userId } = readSpec(request.requestSpec);
+  const known = await t.instances.list({ requestId }, undefined, countOfAll(request));
   if (known.length > 0) return { created: false, instances: known };
-  const filled = flavor === undefined ? request.requestSpec : await fillInFlavor(t, request.requestSpec, flavor);
-  const requestSpec = await fillInGroup(t, filled);
+  const requestSpecs = await Promise.all(kindsOf(request).map((kind) => filledIn(t, kind.requestSpec)));
+  requireOneCell(request, requestSpecs);
   const nowMs = t.clock.now();
   const begin = { state: 'scheduling', dueAtMs: nowMs + givingMs(t) } as const;
-  const wanted = newInstances(request, t.random, { projectId, userId, requestSpecs: [requestSpec], nowMs, begin });
+  const wanted = newInstances(request, t.random, { projectId, userId, requestSpecs, nowMs, begin });
   const terms = { publishedAtMs: request.publishedAtMs || undefined, maxOfProject: t.config.maxRecords };
   return t.instances.create(requestId, wanted, terms);
+}
+
+async function filledIn(t: TopConductor, requestSpec: EncodedRequestSpec): Promise<EncodedRequestSpec> {
+  const { flavor } = readSpec(requestSpec);
+  return fillInGroup(t, flavor === undefined ? requestSpec : await fillInFlavor(t, requestSpec, flavor));
 }
 
 /** An instance in a cell is ended by the cell; one without a cell ends here. */

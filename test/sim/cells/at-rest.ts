@@ -26,6 +26,7 @@ export async function checkAtRest(world: CellsWorld, checker: CellsChecker): Pro
   checkEnds(checker);
   for (const cell of CELLS) checkCell(world, checker, cell);
   checkTop(checker);
+  checkGangs(checker);
   checkGroups(checker);
   checkZones(checker);
   const usages = await world.serversOfCell(TOP).server.stores.placement.projectUsages();
@@ -73,6 +74,19 @@ function checkCell(world: CellsWorld, checker: CellsChecker, cell: string): void
   compare(recordedAs('active'), uuidsOf('running'), 'ACTIVE', 'running');
   compare(recordedAs('stopped'), uuidsOf('stopped'), 'STOPPED', 'kept there');
   compare(claimed, [...uuidsOf('running'), ...uuidsOf('stopped')], 'claimed', 'there');
+}
+
+/** A gang of several kinds is whole in one cell, but for members that were moved. */
+function checkGangs(checker: CellsChecker): void {
+  const cellsOf = new Map<string, Set<string>>();
+  for (const { uuid, requestId, gang, state, cell } of checker.storeOf(TOP).instances.values()) {
+    const isThere = (state === 'active' || state === 'stopped') && cell?.requestId === undefined;
+    if (gang?.kind === undefined || cell === undefined || !isThere || checker.forgiven.has(uuid)) continue;
+    cellsOf.set(requestId, (cellsOf.get(requestId) ?? new Set()).add(cell.name));
+  }
+  for (const [requestId, cells] of cellsOf) {
+    if (cells.size > 1) checker.fail('one cell each', `the gang ${requestId} is in ${[...cells].join(' and ')}`);
+  }
 }
 
 /** The top's record of an instance equals that of its cell, and its claims count just those. */

@@ -19,6 +19,8 @@ interface Wanted {
   readonly vcpus?: number;
   readonly group?: ServerGroup;
   readonly minCount?: number;
+  /** Members of the gang besides the first kind's, smaller. */
+  readonly workers?: number;
   /** Default: the top. */
   readonly cell?: string;
   readonly tenant?: string;
@@ -38,6 +40,11 @@ export function buildMany(random: Random): Perform {
 export function buildGang(random: Random): Perform {
   const count = 3 + randomInt(random, 4);
   return wants(random, { count, vcpus: 2, minCount: 2 + randomInt(random, count - 2) });
+}
+
+/** A leader and its workers: whole in one cell, or nowhere. */
+export function buildGangOfKinds(random: Random): Perform {
+  return wants(random, { vcpus: 2, minCount: 1, workers: 1 + randomInt(random, 4) });
 }
 
 export function buildInGroup(random: Random): Perform {
@@ -73,17 +80,21 @@ export function buildInCell(random: Random): Perform {
 }
 
 export function wants(random: Random, wanted: Wanted): Perform {
-  const { count = 1, vcpus = 1, group, minCount = 0, cell = TOP, tenant = pick(random, TENANTS) } = wanted;
-  const instanceUuids = Array.from({ length: count }, () => random.uuid());
+  const { count = 1, vcpus = 1, group, minCount = 0, workers = 0, cell = TOP, tenant = pick(random, TENANTS) } = wanted;
+  const instanceUuids = Array.from({ length: count + workers }, () => random.uuid());
   const requestId = random.uuid();
-  const resources = { VCPU: vcpus, MEMORY_MB: 256 };
-  const spec = requestSpec(resources, { projectId: tenant, userId: 'user', group });
-  const requested = requestSpecCodec.encode(spec);
+  const specOf = (amount: number) => {
+    const spec = requestSpec({ VCPU: amount, MEMORY_MB: 256 }, { projectId: tenant, userId: 'user', group });
+    return requestSpecCodec.encode(spec);
+  };
+  const requested = specOf(vcpus);
+  const further = { requestSpec: specOf(1), count: workers, minCount: 1, name: 'worker' };
   return ({ fleet, checker }) => {
     const { bus } = fleet.member(`${cell}-${tenant}`);
     for (const uuid of instanceUuids) checker.wanted.set(uuid, cell);
     const request = { requestId, requestSpec: requested, count, name: '', instanceUuids, minCount };
-    const sent = castTyped({ bus, queue: BUILD_REQUESTS }, buildRequestCodec, request, { id: requestId });
+    const ofKinds = workers > 0 ? { ...request, furtherMembers: [further] } : request;
+    const sent = castTyped({ bus, queue: BUILD_REQUESTS }, buildRequestCodec, ofKinds, { id: requestId });
     void confirmed(sent).then((isConfirmed) => {
       if (isConfirmed) for (const uuid of instanceUuids) checker.asked.set(uuid, cell);
     });
