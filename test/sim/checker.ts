@@ -865,7 +865,8 @@ export class Checker {
       const back = [...placesOf.keys()].filter((uuid) => goneBack.has(uuid));
       const hasLeft = (uuid: string) =>
         !back.includes(uuid) && this.#isLeavingFrom(uuid, placesOf.get(back[0] ?? '') ?? []);
-      if (back.length > 0 && [...placesOf.keys()].some(hasLeft)) this.#parted.add(group);
+      const isOfAffinity = !group.endsWith('anti-affinity');
+      if (isOfAffinity && back.length > 0 && [...placesOf.keys()].some(hasLeft)) this.#parted.add(group);
       else if (!isBroken && [...placesOf.values()].every((ends) => ends.length === 1)) this.#parted.delete(group);
       if (!isBroken) this.#brokenByForce.delete(group);
       else if (isForced || this.#parted.has(group)) this.#brokenByForce.add(group);

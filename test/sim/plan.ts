@@ -286,12 +286,23 @@ function buildBesideMove(random: Random): Action['perform'] {
       const latest = world.checker.known.get(first.uuid)?.latest;
       if (latest) operate(world, latest, what, what === 'migrate', what === 'resize' ? { resizeTo } : {});
     };
+    const arrived = () => {
+      for (const [n, { request }] of others.entries()) later(n * 500, () => send(world, request));
+      later(3_000, () => order('revert'));
+    };
+    const awaitArrival = (leftMs: number) => {
+      if (world.checker.known.get(first.uuid)?.latest.state === 'verify_resize') arrived();
+      else if (leftMs > 0) later(LOOK_EVERY_MS, () => awaitArrival(leftMs - LOOK_EVERY_MS));
+    };
     send(world, first.request);
     later(3_000, () => order(operation));
-    for (const [n, { request }] of others.entries()) later(4_000 + n * 500, () => send(world, request));
-    later(7_000, () => order('revert'));
+    later(3_000, () => awaitArrival(ARRIVES_WITHIN_MS));
   };
 }
+
+/** Time in which a move arrives at VERIFY_RESIZE, unless faults keep it; and between two looks whether it has. */
+const ARRIVES_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 250;
 
 /** The first members of a group that spreads over two racks, placed concurrently by two schedulers. */
 function beginGroupOverRacks(random: Random): Action['perform'] {

@@ -1,4 +1,5 @@
 import * as arriving from '../../../../services/compute-agent/orders/take-arrival';
+import * as moveClaim from '../../../../services/scheduler/decision/move-claim';
 import { type Mutant, mutant, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
 
@@ -21,6 +22,16 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
       record?.migration?.phase === 'leaving' && step.kind === 'destroy' ? { kind: 'record_returning' } : undefined,
     ),
     'move',
+  ),
+  withFocus(
+    mutant(
+      'place-is-not-kept',
+      'that the place which a member of a group may go back to counts for its policy',
+      moveClaim,
+      'migrationWrite',
+      (original) => (move, held, next, view) => original(move, held, { ...next, group: undefined }, view),
+    ),
+    'build beside a move',
   ),
   withFocus(
     withRule('waits-for-its-turn-for-ever', 'the end of the time that a claimed move waits', ({ record }, step) =>
