@@ -66,6 +66,20 @@ it('moves live what it may not interrupt, and cold what does not run anyway', as
   expect(await world.instances.get([one, two])).toMatchObject([{ host: 'h2' }, { host: 'h2' }]);
 });
 
+it('counts a member that waits for its turn as available, and its turn as a disruption', async () => {
+  const all = await members(3);
+  world.groupMetadata = { min_available: '2' };
+  world.behaviour.set('h2', 'late');
+  world.behaviour.set('h3', 'late');
+  const moves = all.map((instanceUuid) => ({ instanceUuid, targetHost: '' }));
+  const claiming = world.moveInstances(moves, { operation: 'migrate' });
+  await world.clock.advance(0);
+  expect((await claiming).refusal).toBe('');
+  const outcomes: string[] = [];
+  for (const uuid of all) outcomes.push(await migrate(uuid));
+  expect(outcomes.map((outcome) => outcome.split(':')[0])).toEqual(['taken', 'disruption_budget', 'disruption_budget']);
+});
+
 it('binds nobody without a budget, or without a stored group', async () => {
   const [one = '', two = ''] = await members(2);
   expect(await migrate(one)).toBe('taken');

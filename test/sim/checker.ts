@@ -17,6 +17,7 @@ import type { Fleet } from './fleet';
 import type { Machine, MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR, LIE_AGGREGATE, nameOf, RACK_NAMES, RACKS, TENANTS } from './settings';
 import { TakeOvers } from './take-overs';
+import { BudgetWatch } from './watches/budget-watch';
 import { ConfirmWatch } from './watches/confirm-watch';
 import { DeviceWatch } from './watches/device-watch';
 import { GangWatch } from './watches/gang-watch';
@@ -133,6 +134,7 @@ export class Checker {
   readonly quotas = new QuotaWatch();
   readonly gangs = new GangWatch();
   readonly within = new WithinWatch();
+  readonly #budgets = new BudgetWatch();
   readonly #confirming = new ConfirmWatch();
   readonly queue: QueueWatch;
   readonly operatedHosts = new HostWatch();
@@ -462,6 +464,8 @@ export class Checker {
     this.#checkAttempt(instance, writtenAtMs);
     const unconfirmed = this.#confirming.onRecord(instance, before);
     if (unconfirmed) this.fail('hosts confirm what asks for it', unconfirmed);
+    const ofBudget = this.#budgets.onRecord(instance, before, this.fleet.time.nowMs);
+    if (ofBudget && this.storeBegan === 0) this.fail('groups are kept', ofBudget);
     const ofGang = this.gangs.onRecord(instance);
     if (ofGang && !this.forgiven.has(uuid)) this.fail('gangs are kept', ofGang);
     for (const { host, number, outcome } of instance.attempts) {

@@ -49,6 +49,7 @@ import { brokerRestarts, buildsAreLate, takenOver } from './actions/outages';
 import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
+import { buildUnderBudget } from './actions/tenants/budgeted-group';
 import { buildWithDevice, deviceWears } from './actions/tenants/devices';
 import { buildGangInRack } from './actions/tenants/gang-in-rack';
 import { buildGangOfKinds } from './actions/tenants/gang-of-kinds';
@@ -180,6 +181,7 @@ const KINDS = {
   'flood of strays': kind(0.2, 2, floodsStrays),
   'host falls silent with the store': kind(0.2, 3, hostFallsSilent(build)),
   'source loses its copy': kind(0.25, 4, sourceLosesCopy(move)),
+  'build under a budget': kind(0.3, 5, buildUnderBudget),
   'gang loses members': kind(0.4, 5, buildGangThatLoses),
   // By focus only: its restarts would hide other faults.
   'orders outlive their instances': kind(0, 6, ordersOutliveInstances),

@@ -1,4 +1,5 @@
 import { BerthError } from '../errors';
+import type { InstanceRow, InstanceState } from '../instance';
 
 /**
  * A disruption budget in the metadata of a stored group (Kubernetes' PodDisruptionBudget): `min_available` members stay
@@ -10,6 +11,15 @@ export type BudgetMetadata = Readonly<Record<string, string>>;
 const KEYS = ['min_available', 'max_unavailable'] as const;
 const AMOUNT = /^\d{1,6}$/;
 const PERCENTAGE = /^(\d{1,2}|100)%$/;
+
+/** States in which a member serves: a live migration does not interrupt it. */
+const AVAILABLE: readonly InstanceState[] = ['active', 'verify_resize', 'migrating'];
+
+/** True for a member that serves. One whose cold migration is claimed with others, and waits for its turn, runs at its source. */
+export function isAvailable({ state, migration, formerState }: InstanceRow): boolean {
+  const waitsForTurn = state === 'resize' && migration?.phase === 'claimed' && formerState === undefined;
+  return AVAILABLE.includes(state) || waitsForTurn;
+}
 
 /** The least of a group's members that must be available; undefined without a budget, NaN for one that can't be read. */
 export function leastAvailable(metadata: BudgetMetadata, memberCount: number): number | undefined {

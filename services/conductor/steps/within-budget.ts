@@ -1,7 +1,7 @@
 import { listGroupsMethod } from '#libs/contracts/groups';
 import { BerthError } from '#libs/domain/errors';
-import { budgetText, leastAvailable } from '#libs/domain/grouping/disruption-budget';
-import type { Instance, InstanceState } from '#libs/domain/instance';
+import { budgetText, isAvailable, leastAvailable } from '#libs/domain/grouping/disruption-budget';
+import type { Instance } from '#libs/domain/instance';
 import { groupKey } from '#libs/domain/server-group';
 import { counted } from '#libs/runtime/counted';
 import { groupBy } from '#libs/runtime/group-by';
@@ -9,8 +9,6 @@ import type { ConductorContext } from '../context';
 import { callScheduler } from './call-scheduler';
 import { openRequest } from './claims';
 
-/** States in which a member serves: a live migration does not interrupt it. */
-const AVAILABLE: readonly InstanceState[] = ['active', 'verify_resize', 'migrating'];
 /** Longer than it takes to put a disruption on record. A conductor that stands still for longer may disrupt one member too many. */
 const LEASE_MS = 10_000;
 
@@ -100,8 +98,4 @@ const MAX_NAMED = 5;
 function refused({ group, text }: Budget, why: string): BerthError {
   const message = `the budget of group ${group} (${text}) allows no disruption now: ${why}`;
   return new BerthError('resource_exhausted', 'disruption_budget', message, { details: { group } });
-}
-
-function isAvailable({ state }: Instance): boolean {
-  return AVAILABLE.includes(state);
 }

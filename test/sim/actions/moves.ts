@@ -87,15 +87,7 @@ export function moveTogether(random: Random): Perform {
   const begin = (world: World, uuids: readonly string[]) => {
     const { fleet, checker } = world;
     dies(world);
-    for (const uuid of uuids) {
-      noteAsked(checker, uuid, operation);
-      // A stopped instance is migrated cold.
-      noteAsked(checker, uuid, 'migrate');
-    }
-    const moves = uuids.map((instanceUuid) => ({ instanceUuid, targetHost: '' }));
-    const request = { operation, moves, leaveHosts: [], dryRun: false };
-    const { bus } = fleet.member('operator');
-    void confirmed(callMethod({ bus, queue: RPC_CONDUCTOR }, moveInstancesMethod, request, { timeoutMs: 3_000 }));
+    claimAll(world, uuids, operation);
     for (const [n, uuid] of uuids.entries()) {
       const decision = decisions[n];
       if (decision === undefined) continue;
@@ -112,6 +104,35 @@ export function moveTogether(random: Random): Perform {
     const [first] = all;
     if (first) afterStop(world, first, stopsMs, () => begin(world, uuids));
   };
+}
+
+/** An operator has moves claimed at once. */
+function claimAll({ fleet, checker }: World, uuids: readonly string[], operation: 'migrate' | 'live_migrate'): void {
+  for (const uuid of uuids) {
+    noteAsked(checker, uuid, operation);
+    // A stopped instance is migrated cold.
+    noteAsked(checker, uuid, 'migrate');
+  }
+  const moves = uuids.map((instanceUuid) => ({ instanceUuid, targetHost: '' }));
+  const request = { operation, moves, leaveHosts: [], dryRun: false };
+  const { bus } = fleet.member('operator');
+  void confirmed(callMethod({ bus, queue: RPC_CONDUCTOR }, moveInstancesMethod, request, { timeoutMs: 3_000 }));
+}
+
+/** The same, and each is begun after a pause. */
+export function moveAll(
+  world: World,
+  uuids: readonly string[],
+  operation: 'migrate' | 'live_migrate',
+  pausesMs: readonly number[],
+): void {
+  claimAll(world, uuids, operation);
+  for (const [n, uuid] of uuids.entries()) {
+    world.fleet.later(500 + (pausesMs[n] ?? 0), () => {
+      const latest = world.checker.known.get(uuid)?.latest;
+      if (latest?.migration?.phase === 'claimed') operate(world, latest, latest.migration.kind, true);
+    });
+  }
 }
 
 /** A tenant confirms or reverts a move. */

@@ -4,6 +4,7 @@ import * as evidence from '../../../../services/conductor/evidence';
 import * as reconciling from '../../../../services/conductor/reconcile';
 import * as reconcilingGang from '../../../../services/conductor/reconcile/gang';
 import * as sharedSteps from '../../../../services/conductor/reconcile/shared-steps';
+import * as budget from '../../../../services/conductor/steps/within-budget';
 import { type Mutant, mutant, mutants, withFocus } from '../mutant';
 
 export const GANG_MUTANTS: readonly Mutant[] = [
@@ -45,6 +46,12 @@ export const GANG_MUTANTS: readonly Mutant[] = [
       () => () => false,
     ),
     'build a gang',
+  ),
+  withFocus(
+    mutant('budget-not-kept', 'keeping disruption budgets', budget, 'withinBudget', () => {
+      return (_c, _records, disrupt) => disrupt();
+    }),
+    'build under a budget',
   ),
   withFocus(
     mutant('lost-not-restored', 'building a lost member of a gang again', sharedSteps, 'recordLost', (original) => {
