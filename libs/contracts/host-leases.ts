@@ -1,7 +1,9 @@
 import { berth } from '#generated/berth';
+import { invalidArgument } from '../domain/errors';
 import { hostName, hostNameOrEmpty, name, requiredName, requiredServiceHost, requiredWhole, whole } from './checks';
+import { ruled } from './field-rules';
 import { list, omittable } from './fields';
-import { MAX_HOSTS_PER_AGENT } from './limits';
+import { MAX_HOSTS_PER_AGENT, MAX_LEASE_MS } from './limits';
 import { message, type PlainOf } from './message';
 import { FEW, ofAgents, WHOLE } from './message-rules';
 
@@ -12,6 +14,12 @@ const aboutHolder = {
   agentRun: requiredName,
   hosts: list(hostName, MAX_HOSTS_PER_AGENT),
 };
+
+/** Length of a lease: a whole number of milliseconds up to MAX_LEASE_MS. */
+export const leaseMs = ruled({ required: true, lte: MAX_LEASE_MS }, (value: number, path: string): number => {
+  if (requiredWhole(value, path) <= MAX_LEASE_MS) return value;
+  throw invalidArgument('bad_number', `${path} must be at most ${MAX_LEASE_MS}, not ${value}`, path);
+});
 
 /** Epoch 0: another run holds the host. */
 const hostGrant = message(wire.HostGrant, {
@@ -31,7 +39,7 @@ export const acquireHostsMethod = {
     wire.AcquireHostsRequest,
     {
       ...aboutHolder,
-      leaseMs: requiredWhole,
+      leaseMs,
       formerRun: name,
       /** '' where the hosts are no nodes of a pool. */
       pool: omittable(name),

@@ -55,6 +55,8 @@ export const MAX_DOUBTS_LISTED = 4_000;
 export const MAX_HOSTS_PER_AGENT = 20_000;
 /** Hosts that a certificate of a refusal names. */
 export const MAX_CERTIFIED_HOSTS = 100_000;
+/** Length of a lease of hosts, or of a place in a pool: nobody else gets them, nor evacuates them, before it ends. */
+export const MAX_LEASE_MS = 86_400_000;
 /** Instances that one host reports, or that one discrepancy names. */
 export const MAX_INSTANCES_PER_HOST = 100_000;
 /** Providers below the root of one host. */

@@ -1,8 +1,9 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { hostName, name, requiredName, requiredServiceHost, requiredWhole, whole } from './checks';
+import { hostName, name, requiredName, requiredServiceHost, whole } from './checks';
 import { ruled } from './field-rules';
 import { list } from './fields';
+import { leaseMs } from './host-leases';
 import { MAX_NAMES } from './limits';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, ofAgents } from './message-rules';
@@ -25,7 +26,7 @@ export type PoolMember = PlainOf<typeof poolMember>;
 export const joinPoolMethod = {
   request: message(
     wire.JoinPoolRequest,
-    { ...aboutMember, weight, leaseMs: requiredWhole, formerRun: name },
+    { ...aboutMember, weight, leaseMs, formerRun: name },
     { rule: ofAgents(16 * KIB, FEW) },
   ),
   /** Epoch 0: another run of the service host is a member. */

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { MAX_LEASE_MS } from '#libs/contracts/limits';
 import { agentSender } from '#libs/contracts/queues';
 import { type ConfigOf, durationOption, enumOption, intOption, numberOption, stringOption } from '#libs/runtime/config';
 import { addressOptions } from '#libs/runtime/options';
@@ -165,7 +166,7 @@ export type AgentConfig = ConfigOf<typeof agentOptions>;
 
 /** Length of a host's lease without an accepted report. */
 export function leaseMsOf({ leaseReports, reportIntervalMs }: AgentConfig): number {
-  return leaseReports * reportIntervalMs;
+  return Math.min(MAX_LEASE_MS, leaseReports * reportIntervalMs);
 }
 
 /** Options of calls in the agent's own name, as opposed to one of its hosts. */

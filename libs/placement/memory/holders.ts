@@ -16,8 +16,10 @@ export function acquireHosts(
     const isMine = present !== undefined && isSame(present.row, wanted);
     const isFormer = present !== undefined && formerRun !== '' && isSame(present.row, former);
     if (present && !isMine && !isFormer && present.row.untilMs > atMs) {
-      const { agentRun: run, serviceHost: service, untilMs } = present.row;
-      return { kind: 'taken', holder: { agentRun: run, serviceHost: service }, leftMs: untilMs - atMs };
+      const { agentRun: run, serviceHost: service, untilMs, leaseMs: itsLeaseMs } = present.row;
+      const leftMs = Math.min(untilMs - atMs, itsLeaseMs);
+      holders.set(host, { ...present, row: { ...present.row, untilMs: atMs + leftMs } });
+      return { kind: 'taken', holder: { agentRun: run, serviceHost: service }, leftMs };
     }
     const epoch = isMine ? present.revision : Math.max((present?.revision ?? 0) + 1, atMs);
     holders.set(host, { revision: epoch, row: { ...wanted, leaseMs, untilMs: atMs + leaseMs } });
@@ -37,7 +39,7 @@ export function releaseHosts(holders: Holders, { hosts, ...holder }: ReleaseHost
 export function renewHolder(holders: Holders, host: string, atMs: number): void {
   const present = holders.get(host);
   if (!present || present.row.leaseMs === 0) return;
-  const untilMs = Math.max(present.row.untilMs, atMs + present.row.leaseMs);
+  const untilMs = atMs + present.row.leaseMs;
   holders.set(host, { ...present, row: { ...present.row, untilMs } });
 }
 

@@ -1,3 +1,4 @@
+import { anAcquisition, mustAcquire } from '../../testing/placement/placement';
 import { fateOf } from '../port/store-identity';
 import { MemoryPlacementStore } from './placement-store';
 
@@ -51,4 +52,13 @@ it('asks a follower for a new snapshot where another server went on: what it kne
   await store.commit(trait('CUSTOM_C', 2_001));
   await expect(following).rejects.toMatchObject({ reason: 'revision_trimmed' });
   expect(revisions).toEqual([]);
+});
+
+it('gives a host to the next run a lease after its clock was set back, not an hour later', async () => {
+  const store = new MemoryPlacementStore();
+  const [atMs, leaseMs] = [10_000_000, 60_000];
+  await mustAcquire(store, { atMs: atMs + 3_600_000, leaseMs });
+  const next = (now: number) => store.acquireHosts(anAcquisition({ agentRun: 'run-2', atMs: now }));
+  expect(await next(atMs)).toMatchObject([{ kind: 'taken', leftMs: leaseMs }]);
+  expect(await next(atMs + leaseMs)).toMatchObject([{ kind: 'granted' }]);
 });

@@ -11,8 +11,8 @@ export interface DeviceChoice {
   readonly mappings: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Devices tried on one host before the search of it ends: a few milliseconds. */
-export const MAX_DEVICE_STEPS = 10_000;
+/** Devices tried on one host before the search of it ends: about a millisecond, and a decision may search every host. */
+export const MAX_DEVICE_STEPS = 2_000;
 
 interface Picked {
   readonly request: string;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
 import { inventory } from '#libs/domain/inventory';
 import { Mirror } from '#libs/placement/mirror/mirror';
 import type { Change, PlacementStore } from '#libs/placement/port/placement-store';
@@ -12,6 +13,7 @@ import {
   aReport,
   aWrite,
   claim,
+  mustAcquire,
   mustCommit,
   mustReport,
 } from '#libs/testing/placement/placement';
@@ -68,6 +70,25 @@ describe('on Redis', () => {
     expect(answers).toEqual([1, 2, 3].map(() => ({ kind: 'unchanged' })));
     expect(runScript.mock.calls.map(([script]) => script.name)).toEqual(['heartbeat']);
     runScript.mockRestore();
+  });
+
+  it('gives a host to the next run a lease after its clock was set back, not an hour later', async () => {
+    const store = await open();
+    const [hosts, leaseMs] = [['host-of-later'], 200];
+    await mustAcquire(store, { hosts, leaseMs });
+    const redis = new Redis(sharedServer('redis'));
+    const key = `{${cell}}:host-holders`;
+    const row = (await redis.hget(key, 'host-of-later')) ?? '';
+    // As it was written an hour ahead.
+    const later = row.replace(/^(\d+) (\d+)/, (_, epoch, untilMs) => `${epoch} ${Number(untilMs) + 3_600_000}`);
+    expect(await redis.hset(key, 'host-of-later', later)).toBe(0);
+    redis.disconnect();
+    const next = anAcquisition({ hosts, agentRun: 'run-2' });
+    const [taken] = await store.acquireHosts(next);
+    expect(taken).toMatchObject({ kind: 'taken', leftMs: leaseMs });
+    let grant = taken;
+    while (grant?.kind === 'taken' && grant.leftMs <= leaseMs) [grant] = await store.acquireHosts(next);
+    expect(grant).toMatchObject({ kind: 'granted' });
   });
 
   it('lets a project claim what its cohort gave back, when the mirror does not show it yet', async () => {
