@@ -131,14 +131,15 @@ const unsetCommand = changes({
 /** `berth quota show | list | set | unset` */
 export const quotaCommand = noun('quota', [showCommand, listCommand, setCommand, unsetCommand]);
 
-function addSubject<Args extends unknown[]>(command: Command<Args>) {
+/** Adds the flags that say whose quota. */
+export function addSubject<Args extends unknown[]>(command: Command<Args>) {
   return command
     .option('--project <id>', 'of this project')
     .option('--default', 'the default, for projects without a limit', false);
 }
 
 /** @throws BerthError `invalid_argument / usage` unless exactly one of the two is given. */
-function subjectOf(project: string | undefined, isDefault: boolean): string {
+export function subjectOf(project: string | undefined, isDefault: boolean): string {
   if ((project === undefined) !== isDefault) throw usageError('say whose quota', 'add --project ID, or --default');
   return project ?? '';
 }
@@ -165,7 +166,8 @@ function limitOf(limit: number): string {
   return limit === UNLIMITED ? 'none' : formatNumber(limit);
 }
 
-function limitOfClass(text: string): readonly [name: string, limit: number] {
+/** The parser of `CLASS=N`: a limit on a class, or on instances; -1 is none. */
+export function limitOfClass(text: string): readonly [name: string, limit: number] {
   return classAndNumber(text, UNLIMITED);
 }
 

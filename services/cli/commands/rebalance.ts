@@ -2,12 +2,13 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
 import type { Moved, MovingOptions, MovingParts } from '#libs/client/rebalance/await-move';
 import { carryOut } from '#libs/client/rebalance/carry-out';
+import { claimPlan } from '#libs/client/rebalance/claim-plan';
 import { findPlan, type Plan } from '#libs/client/rebalance/find-plan';
 import { fleetOf } from '#libs/client/rebalance/plan';
 import { undo } from '#libs/client/rebalance/undo';
 import type { InstanceView } from '#libs/contracts/instance';
 import type { PlannedMove } from '#libs/contracts/moves';
-import { BerthError } from '#libs/domain/errors';
+import type { BerthError } from '#libs/domain/errors';
 import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { useClient } from '../client/with-client';
@@ -100,17 +101,12 @@ interface Apply {
 async function apply(
   context: Context,
   client: Client,
-  { plan: { moves, leaveHosts }, operation, name: plan, how }: Apply,
+  { plan, operation, name, how }: Apply,
 ): Promise<readonly Moved[]> {
+  const moves = await claimPlan(client, { plan, operation, name });
   if (moves.length === 0) return [];
-  const wanted = moves.map(({ instanceUuid, destHost: targetHost }) => ({ instanceUuid, targetHost }));
-  const claimed = await client.moveInstances(operation, wanted, { leaveHosts, plan });
-  if (claimed.moves.length > 0) {
-    context.terminal.note(`claimed as plan ${plan}`);
-    return moving(context, client, moves.length, (parts) => carryOut(parts, claimed.moves, how));
-  }
-  const message = `${claimed.refusedInstanceUuid} finds no host any more: ${claimed.refusal}; nothing was claimed, plan again`;
-  throw new BerthError('aborted', 'plan_changed', message);
+  context.terminal.note(`claimed as plan ${name}`);
+  return moving(context, client, moves.length, (parts) => carryOut(parts, moves, how));
 }
 
 /** Continues the moves that an earlier run of this plan claimed; cold moves that have arrived are confirmed. */

@@ -1,65 +1,22 @@
 import type { BuildOptions, SpecFields } from '#libs/client/client';
 import { drainHost } from '#libs/client/drain/drain-host';
 import { sleep } from '#libs/domain/clock';
-import { systemClock, systemRandom } from '#libs/runtime/system';
-import {
-  decodeSnapshot,
-  encodeSnapshot,
-  type FleetSnapshot,
-  type Operation,
-  type Outcome,
-  rehearse,
-  summarize,
-} from '../../rehearsal/main';
-import { SCENARIO_SETTINGS } from '../demo/scenarios/stage';
-import { type EmbeddedFleet, type FleetSettings, startEmbedded } from './fleet';
+import { build as buildOn, clock, LIMIT, rehearsals, SPEC, startFleet } from '../testing/rehearsing';
+import type { EmbeddedFleet, FleetSettings } from './fleet';
 
 /* An operation is rehearsed, then done: what was predicted is what happens. */
 
-const clock = systemClock();
-const LIMIT = { timeoutMs: 60_000 };
-const SPEC: SpecFields = { projectId: 'project-1', userId: 'u', resources: { VCPU: 1 } };
 const EVACUATION = { parallel: 4, timeoutMs: 60_000 };
-const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-/** Length of a build: slow enough that the rest counts for little. */
-const LATENCY_MS = 800;
 jest.setTimeout(240_000);
 
 let fleet: EmbeddedFleet;
 afterEach(() => fleet.close());
 
 async function start(fields: Partial<FleetSettings> = {}): Promise<void> {
-  const context = { env: SCENARIO_SETTINGS, clock, random: systemRandom, interrupted: new AbortController().signal };
-  const size = { schedulers: 1, conductors: 2, hosts: 6, shape: { VCPU: 16 }, hasOwnAgents: true };
-  fleet = await startEmbedded(context, { ...size, failureRate: 0, latencyMs: LATENCY_MS, ...fields });
+  fleet = await startFleet(fields);
 }
 
-async function build(count: number, spec: Partial<SpecFields> = {}): Promise<readonly string[]> {
-  const events = await fleet.client.buildAndWait({ spec: { ...SPEC, ...spec }, count }, LIMIT);
-  return events.map(({ instanceUuid }) => instanceUuid);
-}
-
-interface Rehearsing {
-  readonly kills?: readonly ('conductor' | 'scheduler' | 'store' | 'agent' | 'broker')[];
-  readonly seeds?: readonly number[];
-  readonly buildMs?: number;
-  readonly snapshot?: FleetSnapshot;
-}
-
-async function rehearsals(operation: Operation, rehearsing: Rehearsing = {}) {
-  const { kills = [], seeds = SEEDS, buildMs = LATENCY_MS, snapshot = await fleet.snapshot() } = rehearsing;
-  const work = {
-    // As from a file.
-    snapshot: decodeSnapshot(encodeSnapshot(snapshot)),
-    fork: { settings: SCENARIO_SETTINGS, buildMs },
-    options: { operation, kills, limitMs: 3_600_000 },
-  };
-  const outcomes: Outcome[] = [];
-  for await (const outcome of rehearse(work, seeds, 1)) outcomes.push(outcome);
-  // The next begins as the first did.
-  expect(encodeSnapshot(work.snapshot)).toBe(encodeSnapshot(snapshot));
-  return { outcomes, ...summarize(outcomes) };
-}
+const build = (count: number, spec: Partial<SpecFields> = {}) => buildOn(fleet, count, spec);
 
 async function drain(host: string, parallel: number) {
   const parts = { client: fleet.client, clock, signal: new AbortController().signal, onProgress() {} };
@@ -72,7 +29,7 @@ it('tells what a drain moves', async () => {
   await start();
   await build(30);
   const onHost = (await fleet.client.instances({ host: 'host-1' })).length;
-  const { metrics } = await rehearsals({ kind: 'drain', hosts: ['host-1'], parallel: 1, timeoutMs: 60_000 });
+  const { metrics } = await rehearsals(fleet, { kind: 'drain', hosts: ['host-1'], parallel: 1, timeoutMs: 60_000 });
   const { moved, stay } = await drain('host-1', 1);
   expect(metrics.moved).toMatchObject({ least: onHost, most: onHost });
   expect([moved, stay]).toEqual([onHost, []]);
@@ -86,7 +43,12 @@ it('tells which members of a group a drain can not move, with the reason that th
   const members = await build(3, { group });
   const others = await build(6);
   const { host } = await fleet.client.instance(members[0] ?? '');
-  const { metrics, refused } = await rehearsals({ kind: 'drain', hosts: [host], parallel: 4, timeoutMs: 60_000 });
+  const { metrics, refused } = await rehearsals(fleet, {
+    kind: 'drain',
+    hosts: [host],
+    parallel: 4,
+    timeoutMs: 60_000,
+  });
   const { stay, moved } = await drain(host, 4);
   expect(refused.map(({ uuid, why }) => [uuid, why])).toEqual(stay.map(({ uuid, stays }) => [uuid, stays]));
   expect(stay.map(({ uuid }) => uuid)).toEqual([members[0]]);
@@ -99,7 +61,7 @@ it('tells what is evacuated from a host that dies, what finds no place, and how 
   const uuids = await build(18);
   const lost = (await fleet.client.instance(uuids[0] ?? '')).host;
   const there = await fleet.client.instances({ host: lost });
-  const { metrics, refused, after } = await rehearsals({ kind: 'lose', hosts: [lost], evacuation: EVACUATION });
+  const { metrics, refused, after } = await rehearsals(fleet, { kind: 'lose', hosts: [lost], evacuation: EVACUATION });
   await fleet.machines.get(lost)?.kill();
   const outcomes = await Promise.all(there.map(({ uuid }) => evacuate(uuid, lost)));
   const moved = outcomes.filter((fault) => fault === undefined).length;
@@ -123,7 +85,7 @@ it('tells whether so many more fit, all or a gang of some, and who gives way', a
   const predicted: unknown[] = [];
   const real: unknown[] = [];
   for (const request of requests) {
-    const { metrics } = await rehearsals({ kind: 'build', request, timeoutMs: 60_000 }, { seeds: [1, 2, 3] });
+    const { metrics } = await rehearsals(fleet, { kind: 'build', request, timeoutMs: 60_000 }, { seeds: [1, 2, 3] });
     expect(metrics.broken.most).toBe(0);
     predicted.push([metrics.built, metrics.refused, metrics.preempted].map(({ least, most }) => [least, most]));
     const before = (await fleet.client.instances({ state: 'active' })).length;
@@ -156,7 +118,7 @@ it('tells what is left when hosts are drained, switched off and deleted', async 
   await start({ hosts: 4, latencyMs: 50 });
   await build(20);
   const operation = { kind: 'delete', hosts: ['host-1', 'host-2'], parallel: 4, timeoutMs: 60_000 } as const;
-  const { metrics, after } = await rehearsals(operation, { seeds: [1, 2] });
+  const { metrics, after } = await rehearsals(fleet, operation, { seeds: [1, 2] });
   expect(metrics).toMatchObject({ moved: { least: 10, most: 10 }, broken: { most: 0 }, refused: { most: 0 } });
   expect(after).toMatchObject({ hosts: 2, capacity: { VCPU: 32 }, used: { VCPU: 20 } });
   for (const host of operation.hosts) await fleet.client.setHostEnabled(host, false, '');
@@ -178,8 +140,8 @@ it('is the same with the same seed, and ends though processes and the store die 
   const snapshot = await fleet.snapshot();
   const kills = ['conductor', 'scheduler', 'store', 'agent', 'broker'] as const;
   const rehearsing = { snapshot, kills, seeds: [1, 2, 3, 4, 5], buildMs: 20_000 };
-  const first = await rehearsals(operation, rehearsing);
-  const again = await rehearsals(operation, rehearsing);
+  const first = await rehearsals(fleet, operation, rehearsing);
+  const again = await rehearsals(fleet, operation, rehearsing);
   expect(again.outcomes).toEqual(first.outcomes);
   expect(first.metrics.broken.most).toBe(0);
   expect(first.metrics.unfinished.most).toBe(0);

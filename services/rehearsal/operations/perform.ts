@@ -1,12 +1,16 @@
 import type { Client } from '#libs/client/client';
 import { drainHost } from '#libs/client/drain/drain-host';
 import { drainHosts } from '#libs/client/drain/drain-hosts';
+import { carryOut } from '#libs/client/rebalance/carry-out';
+import { claimPlan } from '#libs/client/rebalance/claim-plan';
+import { findPlan } from '#libs/client/rebalance/find-plan';
+import { fleetOf } from '#libs/client/rebalance/plan';
 import type { InstanceView } from '#libs/contracts/instance';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { InstanceState } from '#libs/domain/instance';
 import { mapConcurrently } from '#libs/runtime/concurrent';
-import type { Evacuation, Operation, Refused } from './operation';
+import type { Builds, Evacuation, Operation, Refused } from './operation';
 
 /** The operator who performs it, with a client, as on a live fleet. */
 export interface Performer {
@@ -16,6 +20,10 @@ export interface Performer {
   readonly onRefused: (refused: Omit<Refused, 'resources'>) => void;
   /** Switches a host off, for good. */
   readonly switchOff: (host: string) => void;
+  /** Stops a host's agent for a time. */
+  readonly stop: (host: string, forMs: number) => void;
+  /** Takes a server away for a time. */
+  readonly breakServer: (of: 'broker' | 'store', forMs: number) => void;
 }
 
 /** Does an operation by the calls of the commands of the same name; resolves when they would end. */
@@ -31,6 +39,23 @@ export async function perform(performer: Performer, operation: Operation): Promi
       return;
     case 'delete':
       return remove(performer, operation);
+    case 'upgrade':
+      for (const host of operation.hosts) await upgrade(performer, host, operation);
+      return;
+    case 'rebalance':
+      return rebalance(performer, operation);
+    case 'quota':
+      await performer.client.setQuota(operation.projectId, operation.change);
+      return;
+    case 'flavor':
+      await performer.client.updateFlavor(operation.name, {
+        ...operation.change,
+        unsetExtraSpecs: [...operation.change.unsetExtraSpecs],
+      });
+      return operation.build && build(performer, operation.build);
+    case 'outage':
+      performer.breakServer(operation.of, operation.forMs);
+      return sleep(performer.clock, operation.forMs, performer.signal);
     case 'traffic':
       return;
     case 'build':
@@ -45,16 +70,17 @@ export function silencedBy(operation: Operation): readonly string[] {
 
 /** Hosts whose agents run from the beginning, and fall silent when they end. */
 export function heardIn(operation: Operation): readonly string[] {
-  return operation.kind === 'drain' || operation.kind === 'delete' ? operation.hosts : [];
+  return operation.kind === 'drain' || operation.kind === 'delete' || operation.kind === 'upgrade'
+    ? operation.hosts
+    : [];
 }
 
 /** Resolves to the hosts that are then empty. */
 async function drain(
   performer: Performer,
-  operation: Extract<Operation, { kind: 'drain' | 'delete' }>,
+  { hosts, parallel, timeoutMs }: Pick<Extract<Operation, { kind: 'drain' }>, 'hosts' | 'parallel' | 'timeoutMs'>,
 ): Promise<readonly string[]> {
   const { client, clock, signal, onRefused } = performer;
-  const { hosts, parallel, timeoutMs } = operation;
   const reason = 'drained';
   const options = { reason, parallel, timeoutMs };
   const drainOne = (host: string) => drainHost({ client, clock, signal, onProgress() {} }, { host, ...options });
@@ -87,10 +113,41 @@ async function remove(performer: Performer, operation: Extract<Operation, { kind
   );
 }
 
-async function build(
-  { client, onRefused }: Performer,
-  { request, timeoutMs }: Extract<Operation, { kind: 'build' }>,
+async function upgrade(
+  performer: Performer,
+  host: string,
+  { parallel, timeoutMs, stoppedMs }: Extract<Operation, { kind: 'upgrade' }>,
 ): Promise<void> {
+  const { client, clock, signal, stop } = performer;
+  const [empty] = await drain(performer, { hosts: [host], parallel, timeoutMs });
+  if (empty !== undefined) {
+    stop(host, stoppedMs);
+    await sleep(clock, stoppedMs, signal);
+    const untilMs = clock.elapsed() + timeoutMs;
+    const isUp = async () => (await client.hosts(host))[0]?.up === true;
+    while (!signal.aborted && clock.elapsed() < untilMs && !(await isUp())) await sleep(clock, POLL_MS, signal);
+  }
+  await client.setHostEnabled(host, true, '');
+}
+
+async function rebalance(
+  { client, clock, signal, onRefused }: Performer,
+  { goal, ...how }: Extract<Operation, { kind: 'rebalance' }>,
+): Promise<void> {
+  const operation = 'live_migrate';
+  const [hosts, instances] = await Promise.all([client.hosts(), client.instances()]);
+  const plan = await findPlan(client, operation, fleetOf(hosts, instances), goal);
+  if (plan.kind === 'impossible') return onRefused({ uuid: '', name: '', why: plan.why });
+  const moves = await claimPlan(client, { plan, operation, name: 'rehearsed' });
+  const moved = await carryOut({ client, clock, signal, onProgress() {} }, moves, how);
+  const names = new Map(instances.map(({ uuid, name }) => [uuid, name]));
+  for (const { move, outcome, why } of moved) {
+    const { instanceUuid: uuid } = move;
+    if (outcome !== 'moved' && outcome !== 'ended') onRefused({ uuid, name: names.get(uuid) ?? '', why });
+  }
+}
+
+async function build({ client, onRefused }: Performer, { request, timeoutMs }: Builds): Promise<void> {
   try {
     for (const { instanceUuid: uuid, name, fault } of await client.buildAndWait(request, { timeoutMs })) {
       if (fault !== undefined) onRefused({ uuid, name, why: `${fault.reason}: ${fault.message}` });

@@ -10,7 +10,7 @@ export interface Outcome {
   readonly isOver: boolean;
   /** Instances that are on another host than before. */
   readonly moved: number;
-  /** Instances that are ACTIVE and were not there before. */
+  /** Instances that are ACTIVE and were not there before, or waited for capacity. */
   readonly built: number;
   /** Attempts on hosts that failed, and were repeated on another. */
   readonly retries: number;

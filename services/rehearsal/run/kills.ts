@@ -34,18 +34,18 @@ function killOne(fleet: RehearsedFleet, kind: KillKind, random: Random): void {
       return agent === undefined ? undefined : fleet.kill(agent, awayMs);
     }
     case 'broker':
-    case 'store': {
-      const which = kind === 'broker' ? 0 : 1;
-      const server = kind === 'broker' ? fleet.broker : fleet.server;
-      server.refusal = new BerthError(
-        'unavailable',
-        kind === 'broker' ? 'not_connected' : 'store_away',
-        `the ${kind} is away`,
-      );
-      for (const { links } of fleet.members.values()) links[which]?.break(`the ${kind} was killed`);
-      fleet.time.at(fleet.time.nowMs + awayMs, () => {
-        server.refusal = undefined;
-      });
-    }
+    case 'store':
+      return breakServer(fleet, kind, awayMs);
   }
+}
+
+/** Takes a server away for a time. */
+export function breakServer(fleet: RehearsedFleet, kind: 'broker' | 'store', awayMs: number): void {
+  const [which, server, reason] =
+    kind === 'broker' ? ([0, fleet.broker, 'not_connected'] as const) : ([1, fleet.server, 'store_away'] as const);
+  server.refusal = new BerthError('unavailable', reason, `the ${kind} is away`);
+  for (const { links } of fleet.members.values()) links[which]?.break(`the ${kind} was killed`);
+  fleet.time.at(fleet.time.nowMs + awayMs, () => {
+    server.refusal = undefined;
+  });
 }

@@ -12,7 +12,7 @@ import { checkAtEnd } from '../outcome/check-at-end';
 import { measureUse } from '../outcome/measure-use';
 import type { Outcome } from '../outcome/outcome';
 import { type ForkedFleet, RehearsedFleet } from '../world/rehearsed-fleet';
-import { killMeanwhile } from './kills';
+import { breakServer, killMeanwhile } from './kills';
 import type { RehearsalOptions } from './options';
 
 const STEP_MS = 250;
@@ -49,6 +49,8 @@ export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions,
     signal: performing.signal,
     onRefused: (one: Omit<Refused, 'resources'>) => refused.push(one),
     switchOff: (host: string) => fleet.switchOff(host),
+    stop: (host: string, forMs: number) => fleet.stopAgent(host, forMs),
+    breakServer: (of: 'broker' | 'store', forMs: number) => breakServer(fleet, of, forMs),
   };
   let performedMs: number | undefined;
   const performed = perform(performer, operation).then(() => {
@@ -111,7 +113,9 @@ function outcomeOf(fork: ForkedFleet, { records, after, refused, asked }: AtEnd)
   const pairs = fork.snapshot.instances.map((one) => [one, byUuid.get(one.uuid)] as const);
   return {
     moved: pairs.filter(([was, is]) => is?.host !== undefined && was.host !== undefined && is.host !== was.host).length,
-    built: added.filter(({ state }) => state === 'active').length,
+    built:
+      added.filter(({ state }) => state === 'active').length +
+      pairs.filter(([was, is]) => was.state === 'pending' && is?.state === 'active').length,
     retries:
       pairs.reduce((sum, [was, is]) => sum + newAttempts(was, is, FAILED), 0) +
       added.reduce((sum, is) => sum + countOf(is, FAILED), 0),

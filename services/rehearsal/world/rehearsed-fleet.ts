@@ -129,6 +129,11 @@ export class RehearsedFleet extends Processes {
     if (this.members.has(AGENT + host)) this.remove(AGENT + host);
   }
 
+  /** Kills the agent of a host, and starts it again after a time. */
+  stopAgent(host: string, forMs: number): void {
+    if (this.members.has(AGENT + host)) this.kill(AGENT + host, forMs);
+  }
+
   /** UUIDs of the instances on a host. */
   instancesOn(host: string): readonly string[] {
     const started = this.hosts.get(host);

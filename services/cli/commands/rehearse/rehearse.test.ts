@@ -72,3 +72,22 @@ it('names a file that is no snapshot', async () => {
   const { code, err } = await runLine(`rehearse drain host-1 --from ${__filename}`);
   expect([code, err]).toEqual([2, expect.stringContaining('bad_snapshot')]);
 });
+
+it.each([
+  ['upgrade host-1 --stopped 5', 'Upgrade host-1, one by one, rehearsed 2 times', 0],
+  ['rebalance --even-out', 'Rebalance, to even out, rehearsed 2 times', 0],
+  ['rebalance --empty host-1', 'finds no host', 0],
+  ['quota --project p VCPU=20', 'Set the quota of p, rehearsed 2 times', 0],
+  ['outage store --seconds 5', 'The store is away for 5 s, rehearsed 2 times', 0],
+  ['flavor nothing --extra-spec a=b', '', 4],
+  ['rebalance', '', 2],
+  ['outage rabbit', '', 2],
+])(
+  'rehearses %s',
+  async (words, said, expected) => {
+    const { code, out } = await rehearse(words);
+    expect(out).toContain(said);
+    expect(code).toBe(expected);
+  },
+  60_000,
+);

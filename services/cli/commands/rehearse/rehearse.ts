@@ -1,23 +1,18 @@
-import { writeFile } from 'node:fs/promises';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { counted } from '#libs/runtime/counted';
-import { EXIT } from '#libs/runtime/exit-codes';
-import { type FleetSnapshot, findHosts, holds, type Operation, summarize } from '../../../rehearsal/main';
 import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags, readSettings } from '../../settings';
 import { addAdmissionFlags, admissionOf } from '../build/admission-flags';
 import { addRequestFlags, requestSpecOf } from '../build/request-flags';
 import { amount } from '../number-flags';
-import { drawTimelines } from './draw-timeline';
+import { flavorCommand, outageCommand, quotaCommand, rebalanceCommand, upgradeCommand } from './changes';
 import { loseEach } from './lose-each';
-import { prepareRehearsals } from './prepare';
 import { readFleet, saveFleet } from './read-fleet';
 import { addRehearsalFlags, hostsCommand, STORE_SETTINGS } from './rehearsal-flags';
-import { showSummary } from './show-summary';
+import { EXITS, hostsOf, named, run } from './run';
 
-/** `berth rehearse drain | lose | disable | delete | build | save`: what would happen, on a fork of the fleet. */
+/** `berth rehearse drain | lose | ... | save`: an operation on a fork of the fleet. */
 export function rehearseCommand(context: Context): CommandUnknownOpts {
   return new Command('rehearse')
     .addCommand(drainCommand(context))
@@ -25,11 +20,14 @@ export function rehearseCommand(context: Context): CommandUnknownOpts {
     .addCommand(disableCommand(context))
     .addCommand(deleteCommand(context))
     .addCommand(buildCommand(context))
+    .addCommand(upgradeCommand(context))
+    .addCommand(rebalanceCommand(context))
+    .addCommand(quotaCommand(context))
+    .addCommand(flavorCommand(context))
+    .addCommand(outageCommand(context))
     .addCommand(trafficCommand(context))
     .addCommand(saveCommand(context));
 }
-
-const EXITS = [[EXIT.failed, 'a condition of --fail-if came about, or an invariant is broken']] as const;
 
 function drainCommand(context: Context): CommandUnknownOpts {
   const command = hostsCommand(
@@ -186,43 +184,4 @@ function saveCommand(context: Context): CommandUnknownOpts {
     ['berth rehearse save fleet.json.gz', 'it names projects, hosts and instances; keep it as you keep a backup'],
     ['berth rehearse lose host-7 --from fleet.json.gz', 'without a connection to the store'],
   ]);
-}
-
-interface HostFlags {
-  readonly in: readonly (readonly [string, string])[];
-  readonly zone?: string | undefined;
-}
-
-function hostsOf(fleet: FleetSnapshot, names: readonly string[], { in: metadata, zone }: HostFlags): readonly string[] {
-  const ofZone = zone === undefined ? [] : [[ZONE_KEY, zone] as const];
-  return findHosts(fleet, { names, metadata: [...metadata, ...ofZone] });
-}
-
-function named(hosts: readonly string[]): string {
-  return hosts.length > 3 ? counted(hosts.length, 'host') : hosts.join(', ');
-}
-
-interface Asked {
-  readonly operation: Operation;
-  readonly title: string;
-}
-
-async function run(context: Context, command: CommandUnknownOpts, ask: (fleet: FleetSnapshot) => Asked): Promise<void> {
-  const { terminal } = context;
-  const prepared = await prepareRehearsals(context, command);
-  const { snapshot, ageMs, durations, flags } = prepared;
-  const { json, svg, failIf } = flags;
-  const { operation, title } = ask(snapshot);
-  const rehearsedAll = await prepared.rehearse(operation);
-  if (rehearsedAll === undefined) return context.exit(EXIT.interrupted);
-  const { outcomes, realSeconds } = rehearsedAll;
-  const summary = summarize(outcomes);
-  const hosts = snapshot.placement.tables['host']?.length ?? 0;
-  const rehearsed = { title, ageMs, hosts, instances: snapshot.instances.length, durations, realSeconds };
-  const cameAbout = failIf.filter((condition) => holds(condition, summary));
-  if (json) terminal.json({ ...rehearsed, operation, ...summary, cameAbout: cameAbout.map(({ text }) => text) });
-  else showSummary(terminal, rehearsed, summary);
-  if (svg !== undefined) await writeFile(svg, drawTimelines(title, outcomes));
-  if (!json) for (const { text } of cameAbout) terminal.print(`\ncame about: ${text}`);
-  if (cameAbout.length > 0 || summary.broken.length > 0) context.exit(EXIT.failed);
 }
