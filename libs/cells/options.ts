@@ -1,6 +1,6 @@
 import { CELL_NAME, TOP } from '../domain/cells/cell';
 import { invalidArgument } from '../domain/errors';
-import { type ConfigOf, stringOption } from '../runtime/config';
+import { stringOption } from '../runtime/config';
 
 /** Settings of both services of the top. */
 export const topOptions = {
@@ -12,8 +12,6 @@ export const topOptions = {
     help: "The cells of the fleet, with the broker's URL for a cell that has its own.",
   }),
 } as const;
-
-export type TopConfig = ConfigOf<typeof topOptions>;
 
 /** A cell, and its broker. */
 export interface CellAddress {

@@ -44,7 +44,6 @@ export const listAggregatesMethod = {
     hosts: hostNames,
   }),
 };
-export type NamedAggregate = PlainOf<typeof listAggregatesMethod.request>;
 export type ListAggregatesResponse = PlainOf<typeof listAggregatesMethod.response>;
 
 /** To `rpc.scheduler`: renames an aggregate (not for name ''), or changes its metadata. */
@@ -72,7 +71,6 @@ export const addAggregateHostMethod = {
   ),
   response: message(wire.AddAggregateHostResponse, { aggregate }),
 };
-export type AggregateHostRequest = PlainOf<typeof addAggregateHostMethod.request>;
 
 /** To `rpc.scheduler`: takes a host out of an aggregate. */
 export const removeAggregateHostMethod = {

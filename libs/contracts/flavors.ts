@@ -34,8 +34,6 @@ export const createFlavorMethod = {
   response: message(wire.CreateFlavorResponse, { flavor }),
 };
 export type CreateFlavorRequest = PlainOf<typeof createFlavorMethod.request>;
-/** The flavor as it is now; a deleted one as it was. */
-export type FlavorAnswer = PlainOf<typeof createFlavorMethod.response>;
 
 /** To `rpc.conductor`: one flavor, or all. */
 export const listFlavorsMethod = {

@@ -92,7 +92,6 @@ export const readNodesMethod = {
   response: message(wire.ReadNodesResponse, { nodes: list(nodeCodec, MAX_HOSTS_PER_AGENT) }),
 };
 export type ReadNodesRequest = PlainOf<typeof readNodesMethod.request>;
-export type NodesResponse = PlainOf<typeof readNodesMethod.response>;
 
 /** To `stats`: what is to be remembered of a node, by its holder. */
 export const writeNodeMethod = {

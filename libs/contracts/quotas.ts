@@ -83,8 +83,6 @@ export const setQuotaMethod = {
   response: message(wire.SetQuotaResponse, { quota: projectQuota }),
 };
 export type SetQuotaRequest = PlainOf<typeof setQuotaMethod.request>;
-/** The quota as it is now. */
-export type QuotaAnswer = PlainOf<typeof setQuotaMethod.response>;
 
 /** To `rpc.scheduler`: takes limits away. For operators. */
 export const unsetQuotaMethod = {

@@ -9,7 +9,7 @@ import { createApp } from './http/app';
 import type { ConsoleDeps } from './http/app-parts';
 import { Live } from './live/live';
 
-export interface RunningConsole extends Running {
+interface RunningConsole extends Running {
   /** Its address: `http://127.0.0.1:8780`. */
   readonly url: string;
 }

@@ -1,5 +1,5 @@
 import { inventory } from '#libs/domain/inventory';
-import { parseAmounts, parseCapabilities, parseInventories, parseTraits, parseWords, roundRobin } from './host-shape';
+import { parseAmounts, parseCapabilities, parseInventories, parseTraits, roundRobin } from './host-shape';
 import { parseNested } from './nested-shape';
 
 it('reads inventories of several kinds of hosts', () => {
@@ -13,10 +13,9 @@ it.each(['VCPU', 'vcpu=1', 'VCPU=-1', 'VCPU=1*0', 'VCPU=1-2', 'VCPU=2147483648',
   expect(() => parseInventories('BERTH_X', text)).toThrow(/BERTH_X: .* must be/);
 });
 
-it('reads amounts, traits, words and capabilities', () => {
+it('reads amounts, traits and capabilities', () => {
   expect(parseAmounts('X', 'VCPU=4,MEMORY_MB=1|VCPU=0')).toEqual([{ VCPU: 4, MEMORY_MB: 1 }, { VCPU: 0 }]);
   expect(parseTraits('X', 'CUSTOM_A,CUSTOM_B|')).toEqual([['CUSTOM_A', 'CUSTOM_B'], []]);
-  expect(parseWords('')).toEqual([]);
   expect(parseCapabilities('X', 'hw_architecture=x86_64/i686,img_hv_type=kvm')).toEqual({
     hw_architecture: ['x86_64', 'i686'],
     img_hv_type: ['kvm'],

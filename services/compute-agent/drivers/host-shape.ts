@@ -44,11 +44,6 @@ export function parseTraits(setting: string, text: string): string[][] {
   });
 }
 
-/** `uuid,uuid | ...` */
-export function parseWords(text: string): string[][] {
-  return entriesOf(text).map(wordsOf);
-}
-
 /** `hw_architecture=x86_64/i686,img_hv_type=kvm` */
 export function parseCapabilities(setting: string, text: string): Record<string, readonly string[]> {
   return Object.fromEntries(

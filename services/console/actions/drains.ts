@@ -4,7 +4,7 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import type { Drain } from '../api/stream';
 
-export interface DrainsParts {
+interface DrainsParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly maxDrains: number;

@@ -10,7 +10,7 @@ import type { Log } from '#libs/runtime/log';
 import type { Action } from '../api/stream';
 import { problemOf } from '../http/problem';
 
-export interface OperatorActionsParts {
+interface OperatorActionsParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly random: Random;

@@ -99,7 +99,7 @@ const FAILED: readonly string[] = ['failed', 'refused', 'timed_out'];
 const COMMON: readonly string[] = ['VCPU', 'MEMORY_MB', 'DISK_GB'];
 
 /** Processors, memory and disk first, the rest by name. */
-export function byCommonness(a: string, b: string): number {
+function byCommonness(a: string, b: string): number {
   const place = (name: string) => (COMMON.indexOf(name) + COMMON.length + 1) % (COMMON.length + 1);
   return place(a) - place(b) || compare(a, b);
 }

@@ -12,7 +12,7 @@ export interface Beat {
   readonly events: readonly InstanceEvent[];
 }
 
-export interface PulseParts {
+interface PulseParts {
   readonly view: PlacementView;
   readonly client: Pick<Client, 'events'>;
   readonly clock: Clock;

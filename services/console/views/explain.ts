@@ -9,7 +9,7 @@ import type { Explanation, FilterRefusals, Verdict } from '../api/explain';
 /** Limit of the best hosts that are explained. */
 const MOST_HOSTS = 25;
 
-export interface ExplainParts {
+interface ExplainParts {
   readonly client: Client;
   readonly mirror: Pick<PlacementView, 'aggregates'>;
 }

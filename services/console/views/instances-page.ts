@@ -14,7 +14,7 @@ const MOST_ROWS = 500;
  * `host`, `zone`, `flavor`, `name` (a part of the name, or the beginning of the uuid), `reason` and `attempt` (of the
  * fault, of a failed attempt), `tried` (attempts at least), `since` (`10m`, `1h`, `7d`: changed within).
  */
-export interface InstanceQuery {
+interface InstanceQuery {
   readonly states: readonly InstanceState[];
   readonly project: string;
   readonly host: string;

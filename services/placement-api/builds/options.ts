@@ -1,4 +1,4 @@
-import { type ConfigOf, durationOption, intOption } from '#libs/runtime/config';
+import { durationOption, intOption } from '#libs/runtime/config';
 
 /** Bounds of the API to build. */
 export const buildApiOptions = {
@@ -42,5 +42,3 @@ export const buildApiOptions = {
     help: "Time limit of a conductor's answer to a build; then it is answered as queued.",
   }),
 } as const;
-
-export type BuildApiConfig = ConfigOf<typeof buildApiOptions>;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-export type Theme = 'light' | 'dark';
+type Theme = 'light' | 'dark';
 const KEY = 'berth-theme';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const listeners = new Set<() => void>();
@@ -8,7 +8,7 @@ const listeners = new Set<() => void>();
 dark.addEventListener('change', applyTheme);
 
 /** The active theme: the one chosen here, else the system's. */
-export function themeNow(): Theme {
+function themeNow(): Theme {
   const chosen = localStorage.getItem(KEY);
   if (chosen === 'light' || chosen === 'dark') return chosen;
   return dark.matches ? 'dark' : 'light';

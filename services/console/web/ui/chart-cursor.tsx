@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { dateOf, timeOf } from './format';
 
 /** A value at the cursor, with its series. */
-export interface CursorValue {
+interface CursorValue {
   readonly label: string;
   readonly colour: number;
   readonly text: string;

@@ -1,7 +1,7 @@
 import { CursorPlot, Swatch } from './chart-cursor';
 import { amount, number, span, timeOf } from './format';
 
-export interface Series {
+interface Series {
   readonly label: string;
   readonly values: readonly (number | null)[];
   /** 1 to 4: a colour of the theme. */

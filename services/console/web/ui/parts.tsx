@@ -62,7 +62,7 @@ export function Figure({
 }
 
 /** The place of something that is not known yet. */
-export function Skeleton({ width }: { width: string }) {
+function Skeleton({ width }: { width: string }) {
   return <span class="skeleton" style={{ width }} aria-hidden="true" />;
 }
 
