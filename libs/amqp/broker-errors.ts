@@ -4,7 +4,7 @@ import { BerthError } from '../domain/errors';
 export const ANSWER_TIMEOUT_MS = 10_000;
 
 export function connectionLost(cause?: unknown): BerthError {
-  return new BerthError('unavailable', 'connection_lost', 'the connection to the broker was lost; retry', { cause });
+  return new BerthError('unavailable', 'connection_lost', 'the connection to the broker broke; retry', { cause });
 }
 
 export function noAnswer(queue: string): BerthError {

@@ -46,7 +46,7 @@ export class ReopeningChannel<C extends Channel> implements Attachment {
       await this.#open(model);
     } catch (error) {
       const fields = { event: 'bus_channel_failed', channel: this.#role.name, error: BerthError.from(error) };
-      this.#around.log.warn(fields, 'could not open a channel, trying again');
+      this.#around.log.warn(fields, 'channel not opened, retrying');
       this.#reopenLater(model);
     }
   }

@@ -59,7 +59,7 @@ export function queueInUse(queue: string): BerthError {
 }
 
 export function deliveryLimit(deliveries: number): BerthError {
-  return new BerthError('resource_exhausted', 'delivery_limit', `was given out ${deliveries} times and never settled`);
+  return new BerthError('resource_exhausted', 'delivery_limit', `delivered ${deliveries} times and never settled`);
 }
 
 export function postponedTooLong(postponedForMs: number): BerthError {

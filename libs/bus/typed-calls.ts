@@ -43,5 +43,5 @@ export function castTyped<T>(
 
 /** The error of a cast of an unknown type. */
 export function unknownType(message: IncomingMessage): BerthError {
-  return new BerthError('unimplemented', 'unknown_type', `nothing here handles messages of type '${message.type}'`);
+  return new BerthError('unimplemented', 'unknown_type', `this service handles no messages of type '${message.type}'`);
 }

@@ -41,7 +41,7 @@ function refusalOf(result: RefusedCommit): BerthError {
     }
     case 'full': {
       const [reason, what] = NAMES[result.subject as keyof typeof NAMES];
-      const message = `there may be ${result.most} of this: delete a ${what} first`;
+      const message = `the limit of ${result.most} is reached: delete a ${what} first`;
       return new BerthError('resource_exhausted', `too_many_${reason}s`, message);
     }
     case 'in_use':

@@ -102,7 +102,7 @@ function refused(result: CommitResult): BerthError {
   if (result.kind === 'full') {
     const [reason, what] =
       result.subject === 'quota' ? ['too_many_quotas', 'quotas'] : ['cohort_full', 'members of the cohort'];
-    return new BerthError('resource_exhausted', reason, `there are ${result.most} ${what}, and may be no more`);
+    return new BerthError('resource_exhausted', reason, `the limit of ${result.most} ${what} is reached`);
   }
   return new BerthError('internal', 'unexpected_commit', `a quota was answered '${result.kind}'`);
 }

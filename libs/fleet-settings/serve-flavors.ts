@@ -75,7 +75,7 @@ async function createFlavor(c: FlavorDeps, { name, ...content }: CreateFlavorReq
       throw new BerthError(
         'resource_exhausted',
         'too_many_flavors',
-        `there are ${MAX_FLAVORS} flavors; delete one first`,
+        `the limit of ${MAX_FLAVORS} flavors is reached; delete one first`,
       );
   }
 }
@@ -145,7 +145,7 @@ function announce(c: FlavorDeps, event: FlavorEvent): void {
   c.log.info(facts, `flavor ${change}`);
   const message = { type: flavorEventCodec.type, body: flavorEventCodec.encode(event) };
   c.bus.publish(flavorTopic(change, flavor.name), message).catch((err: unknown) => {
-    c.log.warn({ ...facts, event: 'flavor_event_lost', err }, 'could not publish that a flavor changed');
+    c.log.warn({ ...facts, event: 'flavor_event_lost', err }, 'flavor event not published');
   });
 }
 

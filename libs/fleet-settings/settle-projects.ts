@@ -33,7 +33,7 @@ export async function keepProjectsSettled(deps: SettleDeps, signal: AbortSignal)
       await foldUsages(deps, folded);
     } catch (thrown) {
       const { code, reason, message } = BerthError.from(thrown);
-      log.warn({ event: 'usage_not_settled', code, reason }, `what projects use was not settled: ${message}`);
+      log.warn({ event: 'usage_not_settled', code, reason }, `project usage not settled: ${message}`);
     }
   }
 }
@@ -61,7 +61,7 @@ export async function settleProjects({ placement, mirror, clock, log, config }: 
     mirror.apply(result.change);
     if (!command.correction) continue;
     const fields = { event: 'usage_corrected', project_id: command.projectId, used: command.correction.used };
-    log.warn(fields, 'corrected what is counted of a project');
+    log.warn(fields, 'corrected the usage of a project');
   }
 }
 

@@ -129,7 +129,7 @@ async function closeInReverse(opened: readonly Opened[], log: Log): Promise<'cle
       log.debug({ what: thing.what }, 'closed');
     } catch (error) {
       outcome = 'unclean';
-      log.error({ error, what: thing.what }, 'could not be closed');
+      log.error({ error, what: thing.what }, 'resource not closed');
     }
   }
   return outcome;
@@ -156,7 +156,7 @@ function stopSignal(log: Log): Promise<NodeJS.Signals> {
 
 function exitOnDefect(log: Log): void {
   const onDefect = (thrown: unknown) => {
-    log.error({ error: BerthError.from(thrown) }, 'a defect: an error that nobody handled; the process ends');
+    log.error({ error: BerthError.from(thrown) }, 'unhandled error, a defect: the process ends');
     process.exit(EXIT.internal);
   };
   process.on('unhandledRejection', onDefect);

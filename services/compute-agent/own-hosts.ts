@@ -77,6 +77,6 @@ export class OwnHosts implements Hosting {
 
   #fail(thrown: unknown): void {
     this.#failure ??= BerthError.from(thrown);
-    this.#run.log.error({ event: 'host_not_opened', error: thrown }, 'could not open a host that was granted');
+    this.#run.log.error({ event: 'host_not_opened', error: thrown }, 'granted host not opened');
   }
 }

@@ -48,7 +48,7 @@ export class PoolHosts implements Hosting {
         if (one.host) await this.#reports.begin(one, one.host);
       } catch (error) {
         const fields = { event: 'node_not_opened', host: one.lease.host, error };
-        this.#run.log.warn(fields, 'a node could not be opened, asking again');
+        this.#run.log.warn(fields, 'node not opened, retrying');
         await this.giveUp([one]);
       }
     };
@@ -95,7 +95,7 @@ export class PoolHosts implements Hosting {
     const given = this.#shared.toGiveUp(carried);
     counters.nodesGivenUp.inc(given.length);
     if (given.length > 0) {
-      log.info({ event: 'nodes_given_up', node_count: given.length }, 'gives nodes to other agents of the pool');
+      log.info({ event: 'nodes_given_up', node_count: given.length }, 'nodes released to other agents of the pool');
       void this.giveUp(given);
     }
     this.#acquirer?.askSoon();

@@ -59,7 +59,10 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
 
   async function onGranted(leases: readonly HostLease[]): Promise<void> {
     await formerRun.remember(run.agentRun).catch((error: unknown) => {
-      log.warn({ event: 'run_not_remembered', error }, 'after a crash the next run has to wait for the lease');
+      log.warn(
+        { event: 'run_not_remembered', error },
+        'run id not stored: after a crash the next run waits for the lease',
+      );
     });
     // The queue exists before the first report, so that orders for a known host arrive.
     await orders.declare();

@@ -93,7 +93,7 @@ async function stepsOf(
       return one;
     }
     const fields = { event: 'left_uncertain', instance_uuid: look.uuid, step: step.kind, why: doubt.why };
-    c.log.debug(fields, 'its store has lost writes: left until hosts were heard');
+    c.log.debug(fields, 'store lost writes: the instance waits until its hosts report');
     return [look, keptByMove(look) ?? { kind: 'none', because: 'its store has lost writes' }];
   });
 }

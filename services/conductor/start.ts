@@ -114,7 +114,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       // The next holder need not wait for the lease to run out; if the store is away, it will.
       const leases = [AUDIT_LEASE, OUTBOX_LEASE, PENDING_LEASE, REBUILD_LEASE, WANTED_LEASE];
       await Promise.all(leases.map((name) => c.leases.release(name, holder))).catch((err: unknown) =>
-        c.log.debug({ event: 'lease_not_released', err }, 'could not release the leases'),
+        c.log.debug({ event: 'lease_not_released', err }, 'leases not released'),
       );
     },
   };

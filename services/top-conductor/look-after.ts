@@ -25,7 +25,7 @@ export async function keepLookingAfter(t: TopConductor): Promise<void> {
     await sleep(t.clock, t.config.syncIntervalMs / 2, t.stopping);
     if (t.stopping.aborted) return;
     await lookAfterDue(t).catch((err: unknown) =>
-      t.log.warn({ event: 'due_not_looked_after', err }, 'could not process due instances, retrying'),
+      t.log.warn({ event: 'due_not_looked_after', err }, 'due instances not processed, retrying'),
     );
   }
 }
@@ -84,7 +84,7 @@ export async function keepComparing(t: TopConductor, holder: string): Promise<vo
       if (isKeeper) await keep(t, comparedAtMs);
       else comparedAtMs.clear();
     } catch (err) {
-      t.log.warn({ event: 'top_not_kept', err }, 'could not compare cells with the store, retrying');
+      t.log.warn({ event: 'top_not_kept', err }, 'cells not compared with the store, retrying');
     }
     await sleep(t.clock, t.config.syncIntervalMs, t.stopping);
   }

@@ -39,7 +39,10 @@ export async function changeRecord(
 /** A reservation that can't be released now, because the store is away, is released later. */
 async function giveBack(t: TopConductor, record: InstanceRow): Promise<void> {
   await release(t, [record]).catch((err: unknown) =>
-    t.log.debug({ event: 'reservation_kept', err, instance_uuid: record.uuid }, 'a reservation is given back later'),
+    t.log.debug(
+      { event: 'reservation_kept', err, instance_uuid: record.uuid },
+      'reservation not released, retrying later',
+    ),
   );
 }
 

@@ -23,7 +23,7 @@ export async function hearSummaries(cell: KnownCell, deps: HearingDeps, signal: 
   const note = (summary: CellSummary | undefined) => {
     if (summary === undefined) return;
     noteClasses(summary, deps).catch((err: unknown) =>
-      log.warn({ event: 'classes_not_noted', err }, 'the top does not know all classes of a cell yet'),
+      log.warn({ event: 'classes_not_noted', err }, 'resource classes of a cell not stored'),
     );
   };
   let hearing: Subscription | undefined;

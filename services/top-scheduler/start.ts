@@ -50,7 +50,10 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
   const measured = topSchedulerMetrics(deps.metrics, cells);
   const onAsked: SelectCellDeps['onAsked'] = (outcome) => measured.asked.inc({ outcome });
   const onKept: SelectCellDeps['onKept'] = (of_cell, err) =>
-    log.warn({ event: 'claims_not_given_back', err, of_cell }, 'what was selected goes with the audit of its cell');
+    log.warn(
+      { event: 'claims_not_given_back', err, of_cell },
+      'claims not released: the audit of their cell releases them',
+    );
   const cellOfGroup: SelectCellDeps['cellOfGroup'] = (projectId, name) => cellOfMembers(deps.mirror, projectId, name);
   const zoneMembers = new ZoneMembers(deps.mirror, clock);
   const selecting: SelectCellDeps = { cells, random: deps.random, config, cellOfGroup, zoneMembers, onAsked, onKept };

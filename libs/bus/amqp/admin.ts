@@ -81,7 +81,7 @@ export class Admin implements Attachment {
     }
     const declareAgain = (queue: string, work: () => Promise<void>) =>
       work().catch((error: unknown) =>
-        this.#log.error({ event: 'bus_declare_failed', queue, error }, 'could not declare a queue'),
+        this.#log.error({ event: 'bus_declare_failed', queue, error }, 'queue not declared'),
       );
     await declareAgain('events', () => this.run('events', (channel) => declareEvents(channel, this.#cell)));
     const deadLetters = queueInCell(this.#cell, DEAD_LETTER_QUEUE);
@@ -110,7 +110,7 @@ export class Admin implements Attachment {
         this.#log.info({ event: 'bus_topology_restored' }, 'the exchanges are there again');
       }
     } catch (error) {
-      this.#log.debug({ event: 'bus_check_failed', error }, 'could not look after exchanges and queues, tries again');
+      this.#log.debug({ event: 'bus_check_failed', error }, 'exchanges and queues not checked, retrying');
     } finally {
       this.#isChecking = false;
       if (this.#model === model) this.#checkLater();
@@ -203,7 +203,10 @@ export class Admin implements Attachment {
       const isOfOldVersion = BerthError.from(thrown).reason === 'queue_mismatch';
       if (!isOfOldVersion || (spec.kind !== 'transient' && !isDeadLetters(spec.name))) throw thrown;
       const fields = { event: 'bus_queue_of_old_version', queue: spec.name };
-      this.#log.warn(fields, 'uses a queue as an older version made it; once it is empty, delete it: it is made anew');
+      this.#log.warn(
+        fields,
+        'queue has the properties of an older version: delete it once it is empty, and it is declared anew',
+      );
       this.#ofOldVersion.add(spec.name);
       await this.run(spec.name, (channel) => bindEntrance(channel, spec));
     }

@@ -121,7 +121,7 @@ function refused(where: string, error: Error): BerthError {
   return new BerthError(
     'permission_denied',
     'broker_refused',
-    `the RabbitMQ at ${where} does not let us in (${error.message}); check user, password and vhost in BERTH_BUS_URL`,
+    `the RabbitMQ at ${where} refuses the connection (${error.message}); check user, password and vhost in BERTH_BUS_URL`,
     { cause: error },
   );
 }

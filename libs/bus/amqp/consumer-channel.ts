@@ -98,7 +98,7 @@ export class ConsumerChannel {
         return member.reject(error);
       }
       const fields = { event: 'bus_consumer_failed', queue: consumer.queue, error };
-      this.#around.log.warn(fields, 'a consumer could not start, trying again');
+      this.#around.log.warn(fields, 'consumer not started, retrying');
       this.#startLater(member, acks);
     }
   }

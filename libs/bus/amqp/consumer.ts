@@ -129,7 +129,7 @@ export class Consumer {
     const move = (moved: Promise<void>) =>
       moved.then(ack, (problem: unknown) => {
         const fields = { event: 'bus_message_not_moved', queue: this.queue, id: delivery.id, error: problem };
-        this.#around.log.error(fields, 'could not move a message to another place, requeued');
+        this.#around.log.error(fields, 'message not moved to another queue, requeued');
         return requeue();
       });
     return {

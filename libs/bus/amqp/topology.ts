@@ -89,7 +89,7 @@ export function refusalOf(thrown: unknown, queue: string): BerthError {
 }
 
 export function notConnected(): BerthError {
-  return new BerthError('unavailable', 'not_connected', 'the broker is away; nothing was done, retry later');
+  return new BerthError('unavailable', 'not_connected', 'the broker is unavailable; nothing was done, retry later');
 }
 
 export function brokerBlocked(): BerthError {

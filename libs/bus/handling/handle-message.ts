@@ -234,7 +234,7 @@ function answerOf(delivery: Delivery, handlers: ReadonlyMap<string, CallHandler>
   throw new BerthError(
     'unimplemented',
     'unknown_type',
-    `nothing here answers '${delivery.type}'; it answers ${[...handlers.keys()].join(', ') || 'nothing'}`,
+    `this service does not answer '${delivery.type}'; it answers ${[...handlers.keys()].join(', ') || 'nothing'}`,
   );
 }
 

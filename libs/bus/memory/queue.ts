@@ -155,5 +155,5 @@ export class MemoryQueue {
 }
 
 function expired(): BerthError {
-  return new BerthError('deadline_exceeded', 'expired', 'nobody took it before it expired');
+  return new BerthError('deadline_exceeded', 'expired', 'the message expired before a consumer took it');
 }

@@ -40,13 +40,10 @@ export async function renewByConductors(
       if (renewed.length === 0 || logged.isRenewed) continue;
       logged.isRenewed = true;
       const fields = { event: 'leases_renewed_by_conductors', host_count: renewed.length };
-      log.warn(fields, 'no scheduler takes reports; conductors renew the leases of hosts, orders go on');
+      log.warn(fields, 'no scheduler accepts reports: conductors renew the leases, orders continue');
     } catch (thrown) {
       const error = BerthError.from(thrown);
-      log.debug(
-        { event: 'leases_not_renewed', error },
-        'no conductor renewed the leases; the schedulers are waited for',
-      );
+      log.debug({ event: 'leases_not_renewed', error }, 'no conductor renewed the leases, waiting for a scheduler');
     }
   }
 }

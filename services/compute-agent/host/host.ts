@@ -76,7 +76,10 @@ export function createHost(parts: HostParts): Host {
   const ledger = createLedger(parts.facts.providerUuid);
   const unwatch = parts.counters.watch(ledger);
   const warn = (error: unknown) =>
-    parts.log.warn({ event: 'driver_unavailable', host: parts.facts.name, error }, 'what runs is not known, retrying');
+    parts.log.warn(
+      { event: 'driver_unavailable', host: parts.facts.name, error },
+      'driver unavailable: running instances unknown, retrying',
+    );
   const exits = createExits(parts.driver, (action) => retryUntilDrainEnd(parts, action, warn));
   const keptMs = keptMsOf(parts.clock, parts.lease);
   return {

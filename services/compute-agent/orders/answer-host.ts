@@ -28,6 +28,6 @@ export async function answerHost(host: Host, ask: AskHost): Promise<void> {
   } catch (thrown) {
     const { code, reason: why } = BerthError.from(thrown);
     const fields = { event: 'answer_not_sent', host: facts.name, instance_uuid: ask.instanceUuid, code, reason: why };
-    log.warn(fields, 'the answer to a scheduler that asks was not taken; it selects another host');
+    log.warn(fields, 'confirmation not delivered: the scheduler selects another host');
   }
 }

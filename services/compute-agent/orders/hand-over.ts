@@ -28,7 +28,7 @@ export async function handOver(host: Host, order: SetPowerState, tracked: Tracke
     if (drainEnd.aborted) return REQUEUE;
     if (isLost()) return ACK;
     const error = BerthError.from(thrown);
-    log.warn({ event: 'hand_over_failed', ...attemptFields(host, order), error }, 'an instance was not handed over');
+    log.warn({ event: 'hand_over_failed', ...attemptFields(host, order), error }, 'instance not handed over');
     return reportPower(host, order, tracked, { failure: error });
   }
   if (isLost()) return ACK;

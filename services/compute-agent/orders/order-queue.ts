@@ -140,7 +140,7 @@ export class OrderQueue {
     } catch (thrown) {
       const error = BerthError.from(thrown);
       if (error.code === 'invalid_argument') return drop(error);
-      this.#parts.log.warn({ event: 'host_not_answered', error }, 'a scheduler asked a host, and got no answer');
+      this.#parts.log.warn({ event: 'host_not_answered', error }, 'host did not confirm a selection');
       return ACK;
     }
   }

@@ -110,12 +110,12 @@ async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Pro
     });
   } catch (thrown) {
     const error = BerthError.from(thrown);
-    log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'an instance could not be started');
+    log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'instance not started');
     await driver.stop(order.instanceUuid);
     await keepInstance(host, { ...next, ...resizing, state: 'stopped', poweredAt: lease.nextPosition() });
     return reportBuild(host, order, { outcome: 'failed', reason: error.reason, message: error.message });
   }
   host.reportSoon();
-  log.debug({ event: 'instance_arrived', ...attemptFields(host, order) }, 'a moved instance goes on here');
+  log.debug({ event: 'instance_arrived', ...attemptFields(host, order) }, 'moved instance arrived');
   return reportBuild(host, order, { outcome: 'active' });
 }

@@ -104,7 +104,7 @@ async function undoBegun(host: Host, uuid: string): Promise<void> {
   await retryUntilDrainEnd(
     host,
     () => undoBuild(host, uuid),
-    (error) => host.log.warn({ ...fields, error }, 'what is left of a build is not undone, retrying'),
+    (error) => host.log.warn({ ...fields, error }, 'build not undone, retrying'),
   );
 }
 

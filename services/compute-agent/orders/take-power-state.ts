@@ -65,10 +65,7 @@ async function start(host: Host, order: SetPowerState, tracked: TrackedInstance)
       // Another run holds the host, or may: this run must not report its state.
       if (isFenced(thrown)) return REQUEUE;
       const error = BerthError.from(thrown);
-      host.log.warn(
-        { event: 'start_failed', ...attemptFields(host, order), error },
-        'an instance could not be started',
-      );
+      host.log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'instance not started');
       // Done, though without success: a late copy of the order must not start an instance that is recorded as
       // stopped.
       return settled(host, order, { ...tracked, state: 'stopped' }, error);

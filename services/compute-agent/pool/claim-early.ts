@@ -47,7 +47,7 @@ export function claimEarly({ clock, random, config, log }: NodeStoreParts): Clai
       const { reason } = BerthError.from(error);
       if (reason === logged) return;
       logged = reason;
-      log.warn({ event: 'node_not_claimed', host, error }, 'the controller of a node could not be claimed, retrying');
+      log.warn({ event: 'node_not_claimed', host, error }, 'node controller not claimed, retrying');
     };
     const isRetryable = (thrown: unknown) => !isFenced(thrown);
     const pauses = { firstMs: config.nodePollMs, maxMs: Math.max(config.nodePollMs, config.retryMaxMs) };

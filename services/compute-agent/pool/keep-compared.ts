@@ -24,10 +24,10 @@ export async function keepCompared(parts: NodeStoreParts, held: ReadonlyMap<stri
       const lost = before.filter(({ host, updatedAtMs }) => (stored.get(host)?.updatedAtMs ?? 0) < updatedAtMs);
       const kept = lost.filter(({ host, node }) => held.get(host) === node);
       for (const { host } of kept)
-        log.warn({ event: 'node_written_again', host }, 'the store has an older state of a node');
+        log.warn({ event: 'node_written_again', host }, 'older node state in the store, written again');
       await Promise.allSettled(kept.map(({ node }) => node.writeAgain()));
     } catch (error) {
-      log.warn({ event: 'nodes_not_compared', error }, 'what the store remembers of nodes could not be compared');
+      log.warn({ event: 'nodes_not_compared', error }, 'node states not compared with the store');
     }
   }
 }

@@ -35,7 +35,6 @@ export function listNodes(
     ...pauses,
     signal: never,
     isRetryable: mayRetry,
-    onFailure: (error) =>
-      log.warn({ event: 'nodes_not_listed', error }, 'the inventory of nodes could not be read, retrying'),
+    onFailure: (error) => log.warn({ event: 'nodes_not_listed', error }, 'node inventory not read, retrying'),
   });
 }

@@ -77,7 +77,8 @@ export function keepMembership(parts: MembershipParts): Membership {
     } catch (thrown) {
       failures += 1;
       const error = BerthError.from(thrown);
-      if (failures === 1) log.warn({ event: 'membership_not_renewed', pool, error }, 'not renewed, retrying');
+      if (failures === 1)
+        log.warn({ event: 'membership_not_renewed', pool, error }, 'pool membership not renewed, retrying');
       return backoffMs(failures, { firstMs: FIRST_PAUSE_MS, maxMs: renewalMs }, random);
     }
   }
@@ -93,7 +94,7 @@ export function keepMembership(parts: MembershipParts): Membership {
         (error: unknown) =>
           log.warn(
             { event: 'pool_not_left', pool, error },
-            'could not leave the pool: other members wait until this lease expires',
+            'pool not left: other members wait until this lease expires',
           ),
       );
     },

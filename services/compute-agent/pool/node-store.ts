@@ -28,7 +28,7 @@ export async function readNodes(parts: NodeStoreParts, hosts: readonly string[])
     const request = { serviceHost: config.host, hosts: hosts.slice(from, from + READ_CHUNK), pool: '', marker: '' };
     const read = () => callMethod({ bus, queue: STATS }, readNodesMethod, request, callOptions(config));
     const { nodes } = await retry(parts, read, (error) => {
-      log.warn({ event: 'nodes_not_read', error }, 'what is remembered of nodes could not be read, retrying');
+      log.warn({ event: 'nodes_not_read', error }, 'node states not read, retrying');
     });
     for (const node of nodes) found.set(node.host, node);
   }
@@ -43,7 +43,7 @@ export async function readPool(parts: NodeStoreParts): Promise<NodeRecord[]> {
     const request = { serviceHost: config.host, hosts: [], pool: config.pool, marker };
     const read = () => callMethod({ bus, queue: STATS }, readNodesMethod, request, callOptions(config));
     const { nodes } = await retry(parts, read, (error) => {
-      log.warn({ event: 'nodes_not_read', error }, 'what is remembered of the pool could not be read, retrying');
+      log.warn({ event: 'nodes_not_read', error }, 'node states of the pool not read, retrying');
     });
     found.push(...nodes);
     const last = nodes.at(-1);
@@ -72,10 +72,7 @@ export function nodeWriter(parts: NodeStoreParts, lease: HostLease): WriteNode {
       }
     };
     return retry(parts, write, (error) => {
-      log.warn(
-        { event: 'node_not_written', host, error },
-        'what is remembered of a node could not be written, retrying',
-      );
+      log.warn({ event: 'node_not_written', host, error }, 'node state not written, retrying');
     });
   };
 }

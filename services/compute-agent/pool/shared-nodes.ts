@@ -165,7 +165,7 @@ function stopWork(one: ManagedHost, log: Log): void {
   reports?.end();
   host.forget();
   one.closed = host.driver.close().catch((error: unknown) => {
-    log.warn({ event: 'driver_not_closed', host: one.lease.host, error }, 'the driver of a node was not closed');
+    log.warn({ event: 'driver_not_closed', host: one.lease.host, error }, 'node driver not closed');
   });
 }
 
@@ -181,7 +181,7 @@ function carryOn(host: Host, node: RememberedNode, log: Log): void {
         await undoLeft(host, node);
       })
       .catch((error: unknown) => {
-        log.error({ event: 'build_not_carried_on', ...fields, error }, 'could not go on with a build');
+        log.error({ event: 'build_not_carried_on', ...fields, error }, 'build not resumed');
       });
   }
 }
@@ -225,8 +225,8 @@ function watchControllers({ counters, log }: SharedNodesParts, contactedAtMs: (h
       counters.controllersAway.set(away.size);
       if (health !== '') {
         counters.controllerFailures.inc({ reason });
-        log.warn({ event: 'controller_away', host, reason, health }, 'the controller of a node does not serve');
-      } else if (isBack) log.info({ event: 'controller_back', host }, 'the controller of a node serves again');
+        log.warn({ event: 'controller_away', host, reason, health }, 'node controller unavailable');
+      } else if (isBack) log.info({ event: 'controller_back', host }, 'node controller available again');
     },
 
     forget(host: string): void {

@@ -16,15 +16,11 @@ export async function undoLeft(host: Host, node: RememberedNode): Promise<void> 
   await host.locks.run(uuid, async () => {
     if (!isLeft()) return;
     const fields = { host: host.facts.name, instance_uuid: uuid };
-    host.log.info({ event: 'build_undone', ...fields }, 'undoes what is left of a build that nobody goes on with');
+    host.log.info({ event: 'build_undone', ...fields }, 'undoing an abandoned build');
     await retryUntilDrainEnd(
       host,
       () => undoBuild(host, uuid),
-      (error) =>
-        host.log.warn(
-          { event: 'build_not_undone', ...fields, error },
-          'what is left of a build is not undone, retrying',
-        ),
+      (error) => host.log.warn({ event: 'build_not_undone', ...fields, error }, 'build not undone, retrying'),
     );
   });
 }

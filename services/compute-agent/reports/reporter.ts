@@ -238,7 +238,7 @@ class ReportsOfHosts implements Reporter {
       host.disabled = disabled;
     } catch (error) {
       const fields = { event: 'disabled_not_remembered', host: host.lease.host, error };
-      this.#deps.log.error(fields, 'could not write down whether an operator disabled the host');
+      this.#deps.log.error(fields, 'operator state of the host not stored');
     }
   }
 
@@ -263,10 +263,7 @@ class ReportsOfHosts implements Reporter {
   #reject({ lease, sequence }: Reporting, error: BerthError): number {
     const { config, counters, log } = this.#deps;
     counters.reports.inc({ result: 'rejected' });
-    log.warn(
-      { event: 'stats_rejected', host: lease.host, sequence, error },
-      'stats rejected; the host goes on reporting',
-    );
+    log.warn({ event: 'stats_rejected', host: lease.host, sequence, error }, 'stats rejected, reporting continues');
     return this.#jittered(config.reportIntervalMs);
   }
 

@@ -23,7 +23,7 @@ export function watchUsage(clock: Clock, log: Log, intervalMs: number): UsageWat
     } catch (error) {
       log.warn(
         { event: 'usage_not_read', host: host.facts.name, error },
-        'could not see what runs on the host, retrying',
+        'external usage of the host not read, retrying',
       );
     }
     wheel.set(host, clock.elapsed() + intervalMs);

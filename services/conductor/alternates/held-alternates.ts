@@ -53,6 +53,6 @@ export async function endHeldAlternates(
   } catch (thrown) {
     const { reason } = BerthError.from(thrown);
     const fields = { event: 'alternates_still_held', instance_uuid: uuid, reason };
-    c.log.info(fields, 'what held its alternates ends later, by itself');
+    c.log.info(fields, 'alternates not released: their leases expire');
   }
 }

@@ -20,7 +20,7 @@ export async function keepDraining(c: Conductor, holder: string): Promise<void> 
     try {
       failures = (await drainOutbox(c, holder)) ? 0 : failures + 1;
     } catch (err) {
-      c.log.warn({ event: 'outbox_not_drained', err }, 'could not read the outbox, retrying');
+      c.log.warn({ event: 'outbox_not_drained', err }, 'outbox not read, retrying');
     }
   }
 }

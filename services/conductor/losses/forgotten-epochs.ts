@@ -20,7 +20,7 @@ export async function endForgottenEpochs(
   }
   for (const { name, agentRun, serviceHost, epoch } of deaf) {
     const fields = { event: 'epoch_forgotten', host: name, epoch };
-    c.log.warn(fields, 'records of a host rest on a later epoch than its holder has, which asks for it again');
+    c.log.warn(fields, 'records know a later epoch than the holder of the host, which acquires it again');
     await c.placement.releaseHosts({ hosts: [name], agentRun, serviceHost });
   }
 }

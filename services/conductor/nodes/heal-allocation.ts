@@ -59,7 +59,7 @@ export async function healAllocation(
   if (written.kind !== 'written') throw changed('instance_changed', `instance ${uuid} changed meanwhile: ask again`);
   c.log.info(
     { event: 'allocation_healed', instance_uuid: uuid, host, resource_class: resourceClass },
-    'holds a node by its class now',
+    'allocation changed to the class of the node',
   );
   return { resourceClass, changed: true };
 }

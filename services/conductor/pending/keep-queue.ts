@@ -200,7 +200,7 @@ class QueueKeeper {
   #failed({ requestId }: WaitingRequest, error: BerthError): void {
     if (isRetryable(error) || error.code === 'resource_exhausted') throw error;
     const fields = { event: 'pending_not_tried', err: error, request_id: requestId };
-    this.c.log.warn(fields, 'could not try a pending request, retrying later');
+    this.c.log.warn(fields, 'pending request not tried, retrying later');
   }
 
   /** One that came while its shape was closed is refused as the last of them was. Answers how many it told. */

@@ -56,7 +56,7 @@ export async function adopt(c: Conductor, look: ReconcileInput, seen: RunningAt)
   }
   if (claimed?.kind === 'above_quota') {
     const fields = { event: 'adopted_above_quota', instance_uuid: uuid, project_id: projectId, host, why: claimed.why };
-    c.log.warn(fields, 'an instance that the store had forgotten runs, and is above the quota of its project');
+    c.log.warn(fields, 'adopted instance exceeds the quota of its project');
   }
   const { upToMs } = await readLostWrites(c);
   const reason = claimed?.kind === 'above_quota' ? 'adopted_above_quota' : attempt.reason;

@@ -171,7 +171,7 @@ export function openRequest(c: ConductorContext, sealed: Uint8Array, nowMs?: num
   try {
     return c.open(sealed, nowMs);
   } catch (thrown) {
-    c.log.error({ event: 'allocation_request_not_opened', err: thrown }, 'could not open an allocation request');
+    c.log.error({ event: 'allocation_request_not_opened', err: thrown }, 'allocation request not opened');
     return undefined;
   }
 }

@@ -34,7 +34,7 @@ export async function noteDoubt(
   const { uuid: instanceUuid, record, observed } = look;
   const host = ('host' in observed ? observed.host : record?.host) ?? '';
   const fields = { event: 'doubt', finding, instance_uuid: instanceUuid, host, state: record?.state, reason };
-  c.log.warn(fields, 'an instance is in doubt: it is kept as it is');
+  c.log.warn(fields, 'instance in doubt, kept as it is');
   const message = `${saidBy(look)}${wanted(look)}${reason === '' ? '' : `: ${reason}`}`;
   const evidence = observed.kind === 'running' ? evidenceOf(observed) : NO_EVIDENCE;
   const source = observed.kind === 'running' ? observed.reporter : undefined;
@@ -52,7 +52,7 @@ export async function keepDoubt(
   if (isNoted) return;
   c.measured.doubtsDropped.inc({ finding });
   const fields = { event: 'doubt_dropped', finding, instance_uuid: said.instanceUuid, host: said.host };
-  c.log.warn(fields, 'too many doubts of this host or kind: not kept for berth audit');
+  c.log.warn(fields, 'too many doubts of this host or kind: not listed by berth audit');
 }
 
 const NO_EVIDENCE = new Uint8Array();

@@ -314,7 +314,10 @@ async function recordMissing(
   missingIn: MissedReport,
 ): Promise<ReconcileInput | undefined> {
   const { uuid, host } = record;
-  c.log.warn({ event: 'instance_missing', instance_uuid: uuid, host, ...missingIn }, 'a report of its host lacks it');
+  c.log.warn(
+    { event: 'instance_missing', instance_uuid: uuid, host, ...missingIn },
+    'instance missing in a report of its host',
+  );
   const result = await writeRecord(c, record, { missingIn });
   if (result.kind === 'written') await noteDoubt(c, look, 'missing');
   return after(look, result, undefined);
@@ -350,6 +353,6 @@ function noteLateReport(c: Conductor, { uuid, observed }: ReconcileInput): void 
   c.measured.stale.inc();
   c.log.info(
     { event: 'late_report', instance_uuid: uuid, host, attempt, outcome },
-    'report of an attempt that is over',
+    'report of an ended attempt ignored',
   );
 }

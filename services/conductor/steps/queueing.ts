@@ -126,7 +126,7 @@ export async function recordRestoring(
   if (result.kind === 'written') {
     if (record.claimToken !== undefined) await release(c, record, record.claimToken);
     const fields = { event: 'gang_member_restored', instance_uuid: record.uuid, request_id: record.requestId };
-    c.log.warn({ ...fields, host: record.host, reason: fault.message }, 'a lost member of a gang is built again');
+    c.log.warn({ ...fields, host: record.host, reason: fault.message }, 'rebuilding a lost gang member');
   }
   return after(look, result, undefined);
 }

@@ -26,7 +26,7 @@ export async function settleGangs(
       if (!fault) return;
       const others = toBeUndone(members);
       const fields = { event: 'gang_failed', request_id: requestId, instances: others.length, reason: fault.message };
-      if (others.length > 0) c.log.warn(fields, 'a gang has failed, its other instances are undone');
+      if (others.length > 0) c.log.warn(fields, 'gang failed, undoing its other instances');
       const observed = { kind: 'gang_failed', fault } as const;
       await lookAtAll(others.map((member) => lookAt(member, observed)));
     }),

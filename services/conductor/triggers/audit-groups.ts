@@ -86,7 +86,7 @@ const READ_AT_ONCE = 500;
 
 async function show(c: Conductor, { uuid, host, message }: Misplaced): Promise<void> {
   const fields = { event: 'doubt', finding: 'group_broken', instance_uuid: uuid, host, reason: message };
-  c.log.warn(fields, 'the hard policy of a group is broken');
+  c.log.warn(fields, 'server group policy violated');
   await keepDoubt(c, 'group_broken', { instanceUuid: uuid, host, message });
 }
 

@@ -19,7 +19,7 @@ export async function clearFailures({ placement, mirror, log }: ReportDeps, host
   const result = await placement.commit({ kind: 'clear_failures', host, atMs: nowMs });
   if (result.kind !== 'committed') return;
   mirror.apply(result.change);
-  log.info({ event: 'host_built_again', host }, 'a host on which builds failed has built again');
+  log.info({ event: 'host_built_again', host }, 'host built again after failures');
 }
 
 /** A report was refused for what it says. Counted once a pause for a host that is in quarantine already. */

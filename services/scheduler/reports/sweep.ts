@@ -65,7 +65,7 @@ function listening({ bus, mirror, clock, heard, log }: SweepDeps): () => Promise
     const waiting = await bus.depth(STATS.name).catch(() => Infinity);
     if (waiting <= Math.max(FEW_WAITING, perSecond)) return true;
     const fields = { event: 'reports_behind', waiting, taken_per_second: Math.round(perSecond) };
-    log.warn(fields, 'reports of hosts wait: none is marked down meanwhile');
+    log.warn(fields, 'host reports wait in the queue: no host is marked down until they are read');
     return false;
   };
 }

@@ -54,7 +54,7 @@ export function summarySender(
         const isDue = clock.elapsed() - saidAtMs >= intervalMs;
         if (isDue && !signal.aborted) await say();
       } catch (err) {
-        log.debug({ event: 'summary_not_sent', err }, 'could not send a summary of the cell, retrying');
+        log.debug({ event: 'summary_not_sent', err }, 'cell summary not sent, retrying');
         await sleep(clock, intervalMs, signal);
       }
     }

@@ -32,7 +32,10 @@ const EVERY = { requestId: '', projectId: '', state: undefined, host: '', instan
 /** Listens for events of a cell's instances, once its bus is open. */
 export async function hearCell(t: TopConductor, cell: string, bus: Bus): Promise<void> {
   const failed = (err: unknown) =>
-    t.log.warn({ event: 'state_not_taken', err, of_cell: cell }, 'an event of a cell is taken at the next comparison');
+    t.log.warn(
+      { event: 'state_not_taken', err, of_cell: cell },
+      'cell event not applied: the next comparison applies it',
+    );
   await bus.subscribe('instance.#', (_topic, { body }) => {
     void Promise.resolve()
       .then(() => mirror(t, cell, told(instanceEventCodec.decode(body)), 'event'))
@@ -201,7 +204,7 @@ export async function compareCells(t: TopConductor, names: readonly string[]): P
       count += one.there.size;
       compared.push(name);
     } catch (err) {
-      t.log.warn({ event: 'cell_not_compared', err, of_cell: name }, 'could not ask a cell for its instances');
+      t.log.warn({ event: 'cell_not_compared', err, of_cell: name }, 'instances of a cell not read');
     }
     if (count < MAX_HEARD && name !== names.at(-1)) continue;
     await findMissing(t, heard);

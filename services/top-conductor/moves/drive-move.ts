@@ -218,7 +218,7 @@ async function endMove(t: TopConductor, { uuid, version }: InstanceRow, fault: I
     const state = cell.isEnding && move.source !== 'deleted' ? 'deleting' : move.source;
     return { state, fault, cell: { ...cell, ...left }, dueAtMs: dueIn(t, state, cell.isEnding) };
   });
-  t.log.info({ event: 'cell_move_undone', instance_uuid: uuid, reason: fault?.reason }, 'not moved to another cell');
+  t.log.info({ event: 'cell_move_undone', instance_uuid: uuid, reason: fault?.reason }, 'move to another cell undone');
   return false;
 }
 

@@ -39,7 +39,7 @@ export async function startMove(
     };
   });
   if (changed?.cell?.move === undefined) throw changedMeanwhile(record);
-  t.log.info({ event: 'cell_move_started', instance_uuid: record.uuid, to_cell: targetCell }, 'moves to another cell');
+  t.log.info({ event: 'cell_move_started', instance_uuid: record.uuid, to_cell: targetCell }, 'moving to another cell');
   void driveMove(t, record.uuid);
   return { instance: instanceView(changed) };
 }

@@ -92,7 +92,10 @@ async function give(t: TopConductor, open: readonly InstanceRow[], recorded: Pla
 async function countAsOnRecord(t: TopConductor, open: readonly InstanceRow[]): Promise<void> {
   const uuids = open.map(({ uuid }) => uuid);
   await reserveAsOnRecord(t, uuids).catch((err: unknown) =>
-    t.log.debug({ event: 'places_kept', err, request_id: open[0]?.requestId }, 'places in zones are counted later'),
+    t.log.debug(
+      { event: 'places_kept', err, request_id: open[0]?.requestId },
+      'places in zones not counted, retrying later',
+    ),
   );
 }
 

@@ -73,7 +73,7 @@ async function giveBackAll(t: TopConductor, destinations: readonly Destination[]
         .catch((err: unknown) =>
           t.log.warn(
             { event: 'claims_not_given_back', err, of_cell: cell },
-            'what was selected goes with the audit of its cell',
+            'claims not released: the audit of their cell releases them',
           ),
         ),
     ),

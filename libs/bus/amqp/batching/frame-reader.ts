@@ -79,7 +79,7 @@ export class FrameReader {
     } catch (error) {
       if (open.acks.isLost) return;
       const fields = { event: 'bus_put_back_failed', id: message.messageId, error };
-      this.#around.log.warn(fields, 'could not put a message back into its queue, handles it here again');
+      this.#around.log.warn(fields, 'message not requeued, handling it here again');
       this.#around.clock.after(PUT_BACK_PAUSE_MS, () => this.#giveOut(open, message, count));
     }
   }

@@ -132,7 +132,7 @@ export class Stage {
     while (!(await isTrue())) {
       if (interrupted.aborted) throw new BerthError('aborted', 'interrupted', 'the demo was interrupted');
       if (clock.elapsed() > untilMs) {
-        this.broken.push(`it did not come to this: ${what}`);
+        this.broken.push(`expected and not reached: ${what}`);
         return this.tell(terminal.colours.red(`did not come: ${what}`));
       }
       await sleep(clock, POLL_MS, interrupted);

@@ -72,7 +72,7 @@ async function undeployAtLast(
     } catch (thrown) {
       if (closing.signal.aborted || signal.reason === 'handed_back' || isFenced(thrown)) throw thrown;
       const fields = { event: 'build_not_undone', host: node.record.host, instance_uuid: uuid, error: thrown };
-      if (failures === 0) log.warn(fields, 'a build that failed could not be undone, retrying');
+      if (failures === 0) log.warn(fields, 'failed build not undone, retrying');
       health.failed(BerthError.from(thrown));
       await sleep(clock, pollMs, closing.signal);
     }

@@ -61,7 +61,10 @@ export async function serveHeartbeats({ host, port, secret, log }: HeartbeatSett
     } = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
     const expected = signatureOf(secret, machine, String(booted), nonce);
     if (!isEqual(expected, String(signature))) {
-      log.warn({ event: 'heartbeat_refused', host: node }, 'a heartbeat of a node is not signed with the secret');
+      log.warn(
+        { event: 'heartbeat_refused', host: node },
+        'node heartbeat refused: its signature does not match the secret',
+      );
       return [
         403,
         { message: 'signature must be the HMAC-SHA256, in hex, of "<machine> <device> <nonce>" by the secret' },
@@ -70,10 +73,7 @@ export async function serveHeartbeats({ host, port, secret, log }: HeartbeatSett
     if (booted === device)
       boot.word = error === '' ? { kind: 'done' } : { kind: 'failed', why: String(error).slice(0, MAX_WHY) };
     else boot.word = { kind: 'failed', why: `it booted as ${String(booted).slice(0, 40)}, and not as ${device}` };
-    log.info(
-      { event: 'heartbeat', host: node, device: booted, word: boot.word.kind },
-      'a node says that it has booted',
-    );
+    log.info({ event: 'heartbeat', host: node, device: booted, word: boot.word.kind }, 'node booted');
     return [200, {}];
   }
 

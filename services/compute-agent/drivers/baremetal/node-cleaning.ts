@@ -76,7 +76,7 @@ async function cleanOnce({ node, work, cleans, claimPatiently }: ManagedNode, si
 }
 
 async function cleaningFailed({ node, log, health }: ManagedNode, error: BerthError): Promise<void> {
-  log.error({ event: 'cleaning_failed', host: node.record.host, error }, 'a node could not be cleaned');
+  log.error({ event: 'cleaning_failed', host: node.record.host, error }, 'node cleaning failed');
   health.note('');
   await node.move('fail', { reason: `cleaning failed: ${error.message}`, step: '' }).catch(() => {});
 }

@@ -32,10 +32,7 @@ async function syncPower(managed: ManagedNode, isAtWork: () => boolean): Promise
     if (!isSame) return;
     health.heard(status);
     if (status.isOn === node.record.isOn || status.isSwitching) return;
-    log.info(
-      { event: 'power_changed', host: node.record.host, is_on: status.isOn },
-      'the power of a node was switched',
-    );
+    log.info({ event: 'power_changed', host: node.record.host, is_on: status.isOn }, 'node power switched');
     await node.change({ isOn: status.isOn });
   } catch (thrown) {
     if (!isFenced(thrown) && !closing.signal.aborted) health.failed(BerthError.from(thrown));

@@ -387,7 +387,7 @@ async function recordReverting(
   c.measured.moves.inc({ kind: migration.kind, outcome: 'reverted' });
   if (fault) {
     const fields = { event: 'move_failed', instance_uuid: record.uuid, host: record.host, ...fault };
-    c.log.warn(fields, 'an instance could not be moved, it goes back');
+    c.log.warn(fields, 'instance not moved, reverting');
   }
   const nowMs = c.clock.now();
   const result = await writeRecord(c, record, {

@@ -36,7 +36,7 @@ export async function rebuildDead(c: Conductor, holder: string): Promise<void> {
   for (const { uuid, host } of evacuated) {
     c.measured.rebuilds.inc();
     const fields = { event: 'rebuilding_by_policy', instance_uuid: uuid, host };
-    c.log.warn(fields, 'its host is dead: evacuating, as its request says');
+    c.log.warn(fields, 'host is dead: evacuating, as the request says');
   }
   await reconcileLoop(
     c,

@@ -19,5 +19,5 @@ export function notHeldNoter(log: Log, counter: SchedulerMetrics['notHeld']): No
   };
 }
 
-const NOT_NOMINATED = ['not_nominated', 'the room that others are to make is not kept from new requests'] as const;
+const NOT_NOMINATED = ['not_nominated', 'preempted capacity not nominated: new requests may take it'] as const;
 const NOT_HELD = ['alternates_not_held', 'alternates are not leased or reserved, or not all'] as const;

@@ -25,7 +25,7 @@ export async function sweepLeases(deps: SweepLeasesDeps, signal: AbortSignal): P
     if (signal.aborted) return;
     await endExpired(deps).catch((thrown: unknown) => {
       const { reason } = BerthError.from(thrown);
-      log.info({ event: 'lease_sweep_failed', reason }, 'could not end expired leases, retrying later');
+      log.info({ event: 'lease_sweep_failed', reason }, 'expired leases not removed, retrying later');
     });
   }
 }
