@@ -89,7 +89,7 @@ export const agentOptions = {
     default: 60_000,
     min: 100,
     max: 900_000,
-    help: "How long an order is held while its work goes on, before it goes to the end of its queue; well below RabbitMQ's consumer_timeout.",
+    help: "Time for which an order is held while its work goes on, before it goes to the end of its queue; well below RabbitMQ's consumer_timeout.",
   }),
   reportIntervalMs: durationOption({
     env: 'BERTH_AGENT_REPORT_INTERVAL_MS',

@@ -56,7 +56,7 @@ export const placementApiOptions = {
   enforceQuotas: booleanOption({
     env: 'BERTH_PLACEMENT_ENFORCE_QUOTAS',
     default: false,
-    help: "Whether allocations above the quota of their project are refused; the header 'Berth-Enforce-Quotas' says so for one request.",
+    help: "Refuses allocations above the quota of their project; the header 'Berth-Enforce-Quotas' decides for one request.",
   }),
   readTimeoutMs: durationOption({
     env: 'BERTH_PLACEMENT_READ_TIMEOUT_MS',

@@ -13,7 +13,7 @@ export function ActivityLog({ actions }: { actions: readonly Action[] }) {
         rows={actions}
         keyOf={({ id }) => id}
         height="300px"
-        empty="Nobody has acted in a console since this one started."
+        empty="No operator has acted in a console since this one started."
       />
     </Section>
   );
