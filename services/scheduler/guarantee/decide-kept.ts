@@ -70,7 +70,11 @@ function decideGuarded(
   const unguarded = new Map<number, string>();
   let why = '';
   for (;;) {
-    const decision = decideOnce(request, unguarded.size === 0 ? attempt : { ...attempt, unguarded }, parts);
+    const decision = decideOnce(
+      request,
+      unguarded.size === 0 ? attempt : { ...attempt, unguarded: new Map(unguarded) },
+      parts,
+    );
     if (decision.kind === 'refused') {
       if (unguarded.size === 0) return decision;
       parts.noteGuarantee('refused', why);
@@ -133,11 +137,11 @@ function comingOfKinds(decision: Decided, request: SelectRequest): readonly Comi
 /** Claims that are about to be made, with what each instance asks for. */
 export function comingClaims(picks: readonly PickedHost[], request: SelectRequest): readonly ComingClaim[] {
   const { spec, equivalenceClass, priority } = request;
-  const isRetry = spec.ignoreHosts.length > 0;
-  const lasting = isRetry ? { ...spec, ignoreHosts: [] } : spec;
+  const isToRead = spec.ignoreHosts.length > 0;
+  const lasting = isToRead ? { ...spec, ignoreHosts: [] } : spec;
   return picks.map(({ claim, instanceUuid }) => {
     const instance = guaranteedInstance(instanceUuid, { spec: lasting, equivalenceClass }, priority);
-    return { claim, instance, isRetry };
+    return { claim, instance, isToRead };
   });
 }
 

@@ -1,12 +1,15 @@
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Consumer, INSTANCE_CONSUMER } from '#libs/domain/consumer';
 import type { Guarantee } from '#libs/domain/grouping/guarantee';
+import { addResources, type Resources } from '#libs/domain/inventory';
+import { requestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
 import { completeRequest } from '../decision/complete-request';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { type HostState, isSameList } from '../fleet/host-state';
 import type { PendingClaim } from '../fleet/pending-claims';
-import type { ClassifiedSpec } from '../request/equivalence-class';
+import { type ClassifiedSpec, specClassifier } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
 import { nearestFor } from './breach-text';
 import { HostRules, isSameButAmounts } from './host-rules';
@@ -20,8 +23,8 @@ import type { Unplaced } from './witness';
 export interface ComingClaim {
   readonly claim: PendingClaim;
   readonly instance: GuaranteedInstance;
-  /** The request left hosts out, as one that is tried again does: the record says which of them always are. */
-  readonly isRetry?: boolean | undefined;
+  /** The record is to be read: the request left hosts out, as one that is tried again does. */
+  readonly isToRead?: boolean | undefined;
 }
 
 /**
@@ -46,6 +49,7 @@ export class GuaranteeKeeper {
   readonly #tracked = new Map<string, Tracked>();
   readonly #joint = new Map<string, Set<string>>();
   readonly #unread = new Map<string, Unread>();
+  readonly #classify = specClassifier();
   #changed = new Set<string>();
   #isReset = true;
   readonly #stopFollowing: () => void;
@@ -75,7 +79,7 @@ export class GuaranteeKeeper {
     return this.#kept;
   }
 
-  /** Instances whose specs are to be read: nothing is kept for them before. */
+  /** Instances whose specs are to be read: their places are for what they hold, whatever else they need. */
   unread(): readonly string[] {
     return [...this.#unread.keys()];
   }
@@ -290,7 +294,7 @@ export class GuaranteeKeeper {
   }
 
   /** The losses that one claim leaves with one instance more without a place. */
-  #tryOne({ claim, instance, isRetry }: ComingClaim): readonly Worse[] {
+  #tryOne({ claim, instance, isToRead }: ComingClaim): readonly Worse[] {
     const { hostIndex, group } = claim;
     const before = this.#snapshot;
     const after = before.assume(claim);
@@ -299,7 +303,7 @@ export class GuaranteeKeeper {
     this.#rules.snapshot = after;
     if (group !== undefined) this.#rules.coming.push({ uuid: instance.uuid, group, hostIndex });
     before.hosts.forEachDifference(after.hosts, (index) => this.#rebase(index, true));
-    this.#known.set(instance.uuid, { claimToken: 0, instance, isRetry });
+    this.#known.set(instance.uuid, { claimToken: 0, instance, isToRead });
     this.#untrack(instance.uuid);
     this.#put(instance.uuid, instance, hostIndex);
     if (group !== undefined) this.#regroup(group);
@@ -394,23 +398,26 @@ export class GuaranteeKeeper {
       this.#known.delete(uuid);
       return;
     }
-    const known = this.#known.get(uuid);
-    if (known && (known.claimToken === 0 || known.claimToken === consumer.claimToken)) {
-      // The claim that this scheduler made, or read of.
-      this.#known.set(uuid, { ...known, claimToken: consumer.claimToken });
-      if (known.isRetry) this.#isToRead(uuid, consumer.claimToken);
-      if (tracked?.hostIndex === hostIndex && tracked.instance === known.instance) return;
-      this.#untrack(uuid);
-      this.#put(uuid, known.instance, hostIndex);
-    } else {
-      this.#untrack(uuid);
-      this.#isToRead(uuid, consumer.claimToken);
-    }
+    const before = this.#known.get(uuid);
+    const isOfClaim = before?.claimToken === 0 || before?.claimToken === consumer.claimToken;
+    const known = before && isOfClaim ? before : { instance: this.#asClaimed(consumer), isToRead: true };
+    this.#known.set(uuid, { ...known, claimToken: consumer.claimToken });
+    if (known.isToRead) this.#toRead(uuid, consumer.claimToken);
+    if (tracked?.hostIndex === hostIndex && tracked.instance === known.instance) return;
+    this.#untrack(uuid);
+    this.#put(uuid, known.instance, hostIndex);
     const group = consumer.groupId && groupKey(consumer.projectId, consumer.groupId);
     if (group) this.#regroup(group);
   }
 
-  #isToRead(uuid: string, claimToken: number): void {
+  /** An instance that another has placed, as far as its claim says what it needs: until its record is read. */
+  #asClaimed({ uuid, projectId, userId, priority, allocations }: Consumer): GuaranteedInstance {
+    const resources = Object.values(allocations).reduce<Resources>(addResources, {});
+    const spec = requestSpecCodec.encode(requestSpec(resources, { projectId, userId }));
+    return guaranteedInstance(uuid, completeRequest(this.#classify(spec), this.fleet), priority);
+  }
+
+  #toRead(uuid: string, claimToken: number): void {
     if (this.#unread.get(uuid)?.claimToken !== claimToken)
       this.#unread.set(uuid, { claimToken, pauseMs: 0, dueAtMs: 0 });
   }
@@ -492,7 +499,7 @@ interface KnownInstance {
   /** 0: of a claim that is being made. */
   readonly claimToken: number;
   readonly instance: GuaranteedInstance;
-  readonly isRetry?: boolean | undefined;
+  readonly isToRead?: boolean | undefined;
 }
 
 interface Tracked {

@@ -231,6 +231,11 @@ export class TestFleet {
     await this.#children.get(name)?.says(`"event":"${event}"`, after);
   }
 
+  /** Log lines of a process. */
+  linesOf(name: string): readonly string[] {
+    return this.#children.get(name)?.stdout().split('\n') ?? [];
+  }
+
   /** Log lines of a process, or of the tenant, so far. */
   said(name: string): number {
     if (name === TENANT) return this.tenantSaid.length;

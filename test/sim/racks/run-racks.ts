@@ -13,11 +13,11 @@ import { HOSTS } from './settings';
 const QUIET_MS = 30_000;
 /** Requests without faults that fill the fleet. */
 const FILLS = 6;
-const FILL_EVERY_MS = 1_500;
+const FILL_EVERY_MS = 300;
 const FILL_AFTER_MS = 4_000;
-const FILLED_MS = 12_000;
-/** A lease, the sweep of silent hosts, the pause of the rebuild policy, and builds, three at a time. */
-const MOVED_MS = 45_000;
+const FILLED_MS = 18_000;
+/** A lease, the sweep of silent hosts, the pause of the rebuild policy, and builds, one at a time. */
+const MOVED_MS = 75_000;
 
 /** Hosts in racks, of which a guaranteed loss happens once all other faults have ended. */
 export const RACKS_WORLD: World = {

@@ -1,11 +1,14 @@
-import { AGENT, CONDUCTOR, SCHEDULER as FLEETS_SCHEDULER } from '../settings';
+import { AGENT, CONDUCTOR as FLEETS_CONDUCTOR, SCHEDULER as FLEETS_SCHEDULER } from '../settings';
 
 /*
  * Settings of hosts in racks: those of the fleet, without quarantine and declared filters, so that a host in service takes what it
  * has free, and with searches that end before their limit.
  */
 
-export { AGENT, CONDUCTOR };
+export { AGENT };
+
+/** One evacuation at a time: two schedulers at the same moment may give two instances the place that one of them leaves ("Open" in the README). */
+export const CONDUCTOR = { ...FLEETS_CONDUCTOR, BERTH_CONDUCTOR_REBUILD_PARALLEL: '1' };
 
 export const SCHEDULER = {
   ...FLEETS_SCHEDULER,
