@@ -4,7 +4,7 @@ import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { unknownUpToMs } from '#libs/placement/port/store-identity';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
-import { LIE_POSITION } from './actions/liars';
+import { LIE_POSITION } from './actions/liars/reports';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
 import { agentOf, CONDUCTOR } from './settings';

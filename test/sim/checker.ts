@@ -135,7 +135,7 @@ export class Checker {
   readonly gangs = new GangWatch();
   readonly within = new WithinWatch();
   readonly #budgets = new BudgetWatch();
-  readonly #confirming = new ConfirmWatch();
+  readonly confirming = new ConfirmWatch();
   readonly queue: QueueWatch;
   readonly operatedHosts = new HostWatch();
   readonly survivors: SurvivorWatch;
@@ -398,7 +398,8 @@ export class Checker {
   }
 
   #onWrite({ name, atMs }: Asking, what: string, result: unknown): void {
-    this.#confirming.onWrite(what, result);
+    const answered = this.confirming.onWrite(what, result, FORGED);
+    if (answered) this.fail('nobody acts for another', answered);
     if (typeof result !== 'object' || result === null) return;
     if ('created' in result) {
       const { created, instances } = result as { created: boolean; instances: Instance[] };
@@ -462,7 +463,7 @@ export class Checker {
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
     if (state === 'pending' && before?.host && before.state !== 'preempting') this.#checkLost(before);
     this.#checkAttempt(instance, writtenAtMs);
-    const unconfirmed = this.#confirming.onRecord(instance, before);
+    const unconfirmed = this.confirming.onRecord(instance, before);
     if (unconfirmed) this.fail('hosts confirm what asks for it', unconfirmed);
     const ofBudget = this.#budgets.onRecord(instance, before, this.fleet.time.nowMs);
     if (ofBudget && this.storeBegan === 0) this.fail('groups are kept', ofBudget);

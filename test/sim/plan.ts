@@ -12,6 +12,7 @@ import { confirmed, instanceAt, pick, type World } from './actions/common';
 import { deleteDeadHosts, deleteHost } from './actions/deletions';
 import { drain, undrain } from './actions/drains';
 import { deviceMoves, machineShrinks, partVanishes } from './actions/hardware';
+import { answersForAnother, answersForOthersInstances, saysWhatWasHeard } from './actions/liars/answers';
 import {
   claimsOthersInstances,
   floodsStrays,
@@ -21,7 +22,7 @@ import {
   reportsForAnother,
   reportsOfEarlierEpoch,
   takesProviders,
-} from './actions/liars';
+} from './actions/liars/reports';
 import { forgetsMove, hostFallsSilent, losesLastSecond, olderCopyOfBuilds } from './actions/losses';
 import {
   agentAwayForLong,
@@ -183,6 +184,9 @@ const KINDS = {
   'source loses its copy': kind(0.25, 4, sourceLosesCopy(move)),
   'build under a budget': kind(0.3, 5, buildUnderBudget),
   'gang loses members': kind(0.4, 5, buildGangThatLoses),
+  'answer for another host': kind(0.3, 3, answersForAnother),
+  "answer for others' instances": kind(0.4, 8, answersForOthersInstances),
+  'hearing of another host': kind(0.3, 3, saysWhatWasHeard),
   // By focus only: its restarts would hide other faults.
   'orders outlive their instances': kind(0, 6, ordersOutliveInstances),
   // By focus only, too: both its hosts are away for most of what it takes.

@@ -4,13 +4,16 @@ import * as identity from '#libs/contracts/identity';
 import * as messageRules from '#libs/contracts/message-rules';
 import * as owning from '#libs/contracts/own-instances';
 import * as consumers from '#libs/domain/consumer';
+import { attemptNumber } from '#libs/domain/instance';
 import * as names from '#libs/domain/names';
 import * as serverGroup from '#libs/domain/server-group';
 import * as allocations from '#libs/placement/commands/allocations';
 import type { ClaimView } from '#libs/placement/commands/claims/view';
+import * as evidence from '../../../services/conductor/evidence';
 import * as claims from '../../../services/conductor/steps/claims';
 import * as explaining from '../../../services/scheduler/decision/explain/shown-to';
 import * as locating from '../../../services/scheduler/fleet/located-request';
+import * as poolRights from '../../../services/scheduler/nodes/pool-rights';
 import * as grants from '../../../services/scheduler/nodes/report-grants';
 import { type Mutant, mutant, mutants, withFocus } from './mutant';
 
@@ -29,6 +32,39 @@ export const IDENTITY_MUTANTS: readonly Mutant[] = [
     mutant('', '', messageRules, 'refusalOfMessage', () => () => undefined),
   ),
   mutant('anybody-reports', 'which host may report for which', identity, 'requireHost', () => () => {}),
+  withFocus(
+    mutant(
+      'anybody-answers',
+      'which host may answer what which is asked',
+      poolRights,
+      'requireHolder',
+      () => async () => {},
+    ),
+    'answer for another host',
+    'build that waits',
+  ),
+  withFocus(
+    mutants(
+      'hosts-not-told-apart',
+      'on which host an attempt is that an agent reports of',
+      mutant(
+        '',
+        '',
+        evidence,
+        'isOfPresentAttempt',
+        () =>
+          (record, { attempt }) =>
+            attemptNumber(record) === attempt,
+      ),
+      mutant('', '', evidence, 'isOfPresentBuild', (original) => (record, build) => {
+        return original(record, { ...build, host: record.host ?? '' });
+      }),
+      mutant('', '', evidence, 'isOfPresentPlace', (original) => (record, { attempt }) => {
+        return original(record, { host: record.host ?? '', attempt });
+      }),
+    ),
+    "answer for others' instances",
+  ),
   withFocus(
     mutant('no-host-is-free', 'whose a provider is that is no host’s', grants, 'mayTake', () => () => true),
     'providers of others reported',

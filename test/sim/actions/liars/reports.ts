@@ -9,9 +9,9 @@ import { inventory } from '#libs/domain/inventory';
 import { SHARING_TRAIT } from '#libs/domain/provider';
 import { type Random, randomInt } from '#libs/domain/random';
 import type { TrackedInstance } from '#services/compute-agent/host/tracked-instance';
-import type { Machine } from '../machine';
-import { agentOf, HOSTS, LIE_AGGREGATE } from '../settings';
-import { confirmed, type Perform, pick, type World } from './common';
+import type { Machine } from '../../machine';
+import { agentOf, HOSTS, LIE_AGGREGATE } from '../../settings';
+import { confirmed, type Perform, pick, type World } from '../common';
 
 /** Where a lie stands among what its host says: after all the rest. */
 export const LIE_POSITION = Number.MAX_SAFE_INTEGER;
