@@ -230,6 +230,27 @@ it('shows a tenant its quota, which operators set, and refuses by it', async () 
   expect((await ask('DELETE', '/berth/default-quota', admin)).status).toBe(200);
 });
 
+it('sets, shows and ends guarantees for operators, and tells no tenant of them', async () => {
+  const path = '/berth/guarantees/any-host';
+  expect((await ask('PUT', path, member('curious'), { lose: 'host' })).code).toBe('berth.operators_only');
+  expect((await ask('GET', '/berth/guarantees', member('curious'))).code).toBe('berth.operators_only');
+  expect((await ask('PUT', path, admin, { lose: 'host', count: 5 })).status).toBe(400);
+  expect((await ask('PUT', path, admin, { lose: 'host', policy: 'flag' })).answer).toMatchObject({
+    name: 'any-host',
+    lose: 'host',
+    count: 1,
+    aggregate: null,
+    policy: 'flag',
+    broken: [],
+  });
+  const shown = await ask('GET', '/berth/guarantees?name=any-host', admin);
+  expect(shown.answer).toMatchObject({ guarantees: [{ name: 'any-host' }], headroom: null });
+  expect((await ask('GET', '/berth/guarantees?name=none', admin)).code).toBe('berth.no_such_guarantee');
+  expect((await ask('GET', '/berth/guarantees?flavor=none', admin)).code).toBe('berth.no_such_flavor');
+  expect((await ask('DELETE', path, admin)).status).toBe(204);
+  expect((await ask('DELETE', path, admin)).code).toBe('berth.no_such_guarantee');
+});
+
 it('explains a request and a past decision, to its project alone', async () => {
   const asked = await ask('POST', '/berth/explain', member('curious'), { resources: { VCPU: 64 } });
   expect(asked.answer).toMatchObject({

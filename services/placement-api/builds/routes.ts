@@ -19,6 +19,15 @@ import {
   showGroup,
 } from './placing/groups';
 import {
+  deleteGuarantee,
+  guaranteeBody,
+  guaranteeSchema,
+  guaranteesQuery,
+  guaranteesSchema,
+  listGuarantees,
+  setGuarantee,
+} from './placing/guarantees';
+import {
   listQuotas,
   quotaBody,
   quotaSchema,
@@ -52,6 +61,7 @@ export const eventsQuery = exactly({ project_id: shortText, state: text, instanc
 export const EVENTS_PATH = '/berth/events';
 
 const GROUPS = '/berth/groups';
+const GUARANTEE = '/berth/guarantees/{name}';
 const QUOTA = '/berth/quotas/{project_id}';
 const DEFAULT_QUOTA = '/berth/default-quota';
 
@@ -229,6 +239,33 @@ export const BUILD_ROUTES: readonly BuildRoute[] = [
       handler: unsetQuota,
     },
   ]),
+  {
+    method: 'GET',
+    path: '/berth/guarantees',
+    summary:
+      'See which losses of hosts, racks or zones the fleet would stand, and how many more of a flavor fit under them',
+    right: 'operate',
+    answers: { 200: guaranteesSchema },
+    query: guaranteesQuery,
+    handler: listGuarantees,
+  },
+  {
+    method: 'PUT',
+    path: GUARANTEE,
+    summary: 'Guarantee that so many hosts, racks or zones may be lost at any time',
+    right: 'operate',
+    answers: { 200: guaranteeSchema },
+    body: guaranteeBody,
+    handler: setGuarantee,
+  },
+  {
+    method: 'DELETE',
+    path: GUARANTEE,
+    summary: 'End a guarantee',
+    right: 'operate',
+    answers: { 204: undefined },
+    handler: deleteGuarantee,
+  },
   {
     method: 'POST',
     path: '/berth/explain',
