@@ -354,6 +354,18 @@ it('tells the values of a chart at the pointer, and by arrow keys', async () => 
   await page.context().close();
 });
 
+it('tells the values of the history of a host at the pointer', async () => {
+  const { page } = await openPage(browser, fleet.url);
+  const { host } = await fleet.client.instance(uuids[0] ?? '');
+  await page.goto(`/hosts/${host}`);
+  const plot = page.getByRole('group', { name: 'VCPU: arrow keys tell the values' });
+  await plot.hover();
+  await plot.getByText(/^used \d/).waitFor();
+  await plot.getByText(/^capacity \d/).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.context().close();
+});
+
 it('shows the processes with their state, and the chosen host in a decision', async () => {
   const { page } = await openPage(browser, fleet.url);
   await page.goto('/health');

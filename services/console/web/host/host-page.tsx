@@ -83,7 +83,11 @@ function Histories({ page: { history } }: { page: Page }) {
           <li key={name}>
             <span>{className(name)}</span>
             <Sparkline
-              label={`${className(name)}: ${said}`}
+              label={className(name)}
+              said={said}
+              unit={name}
+              stepMs={history.stepMs}
+              lastMs={history.lastMs}
               series={[
                 { label: 'used', values: used, colour: 1 },
                 { label: 'capacity', values: capacity, colour: 4, isLimit: true },

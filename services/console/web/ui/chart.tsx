@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { CursorPlot, Swatch } from './chart-cursor';
 import { amount, number, span, timeOf } from './format';
 
@@ -12,23 +13,18 @@ interface Series {
 
 const [WIDTH, HEIGHT] = [600, 100];
 
-/** Lines over time, the newest at the right. Labels are beside the picture, so that they keep their size. */
-export function LineChart({
-  label,
-  series,
-  stepMs,
-  lastMs,
-  unit,
-}: {
-  label: string;
-  series: readonly Series[];
-  stepMs: number;
+interface LineProps {
+  readonly label: string;
+  readonly series: readonly Series[];
+  readonly stepMs: number;
   /** The time of the newest point. */
-  lastMs: number;
-  unit: string;
-}) {
-  const most = Math.max(1e-9, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
-  const points = Math.max(2, ...series.map(({ values }) => values.length));
+  readonly lastMs: number;
+  readonly unit: string;
+}
+
+/** Lines over time, the newest at the right. Labels are beside the picture, so that they keep their size. */
+export function LineChart(props: LineProps) {
+  const { label, series, stepMs, unit } = props;
   const newest = series.map(
     ({ label: name, values }) => `${name} ${amount(unit, values.findLast((value) => value !== null) ?? 0)}`,
   );
@@ -38,38 +34,62 @@ export function LineChart({
         {label}
         <span class="faint">{newest.join(' · ')}</span>
       </figcaption>
-      <CursorPlot
-        label={label}
-        count={points}
-        placeOf={(i) => i / (points - 1)}
-        timeAt={(i) => lastMs - (points - 1 - i) * stepMs}
-        valuesAt={(i) =>
-          series.map(({ label: name, values, colour }) => {
-            const value = values[i + values.length - points] ?? null;
-            return { label: name, colour, text: value === null ? '–' : amount(unit, value) };
-          })
-        }
-      >
-        <span class="chart-most">{amount(unit, Math.ceil(most))}</span>
-        <Lines label={`${label}: ${newest.join(', ')}`} series={series} most={most} points={points} />
-      </CursorPlot>
+      <LinePlot {...props} said={newest.join(', ')}>
+        <span class="chart-most">{amount(unit, Math.ceil(mostOf(series)))}</span>
+      </LinePlot>
       <div class="chart-times" aria-hidden="true">
-        <span>{span((points - 1) * stepMs)} ago</span>
+        <span>{span((pointsOf(series) - 1) * stepMs)} ago</span>
         <span>now</span>
       </div>
     </figure>
   );
 }
 
-/** A line without labels, which stand beside it. */
-export function Sparkline({ label, series }: { label: string; series: readonly Series[] }) {
-  const most = Math.max(1e-9, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
-  const points = Math.max(2, ...series.map(({ values }) => values.length));
+/** Lines without labels, which stand beside them. */
+export function Sparkline(props: LineProps & { readonly said: string }) {
   return (
-    <span class="sparkline">
-      <Lines label={label} series={series} most={most} points={points} />
-    </span>
+    <div class="sparkline">
+      <LinePlot {...props} />
+    </div>
   );
+}
+
+/** Lines with a cursor; `said` is their newest values in words. */
+function LinePlot({
+  label,
+  series,
+  stepMs,
+  lastMs,
+  unit,
+  said,
+  children,
+}: LineProps & { readonly said: string; readonly children?: ComponentChildren }) {
+  const points = pointsOf(series);
+  return (
+    <CursorPlot
+      label={label}
+      count={points}
+      placeOf={(i) => i / (points - 1)}
+      timeAt={(i) => lastMs - (points - 1 - i) * stepMs}
+      valuesAt={(i) =>
+        series.map(({ label: name, values, colour }) => {
+          const value = values[i + values.length - points] ?? null;
+          return { label: name, colour, text: value === null ? '–' : amount(unit, value) };
+        })
+      }
+    >
+      {children}
+      <Lines label={`${label}: ${said}`} series={series} most={mostOf(series)} points={points} />
+    </CursorPlot>
+  );
+}
+
+function mostOf(series: readonly Series[]): number {
+  return Math.max(1e-9, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+}
+
+function pointsOf(series: readonly Series[]): number {
+  return Math.max(2, ...series.map(({ values }) => values.length));
 }
 
 function Lines({
