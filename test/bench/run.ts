@@ -13,6 +13,7 @@ import { novaBench } from './nova/nova';
 import { packBench } from './packing/pack';
 import { pendingBench } from './pending';
 import { placementBench } from './placement';
+import { rehearseBench } from './rehearse/rehearse';
 import { schedulerPerfBench } from './scheduler-perf/scheduler-perf';
 import { stalenessBench } from './staleness';
 
@@ -30,6 +31,7 @@ const BENCHES: readonly Bench[] = [
   packBench,
   pendingBench,
   placementBench,
+  rehearseBench,
   schedulerPerfBench,
   schedulersBench,
   stalenessBench,

@@ -66,3 +66,27 @@ it.each([
 it('goes round where borrowers give up every priority, and evict lenders by it', () => {
   expect(explore(false, true).circles.length).toBeGreaterThan(0);
 });
+
+/** Priorities of what runs, the highest first. */
+function rankOf({ claimants }: Fleet, running: number): number[] {
+  return claimants.flatMap(({ priority }, n) => (running & (1 << n) ? [priority] : [])).toSorted((a, b) => b - a);
+}
+
+/** In the order of dictionaries; a list goes before those that it begins. */
+function isLower(before: readonly number[], after: readonly number[]): boolean {
+  const at = after.findIndex((one, n) => one !== before[n]);
+  return at >= 0 && (at >= before.length || (before[at] ?? 0) < (after[at] ?? 0));
+}
+
+it('raises the priorities of what runs with each turn, where borrowers give up lower ones only', () => {
+  let turns = 0;
+  for (const claimants of [2, 3, 4].flatMap(fleetsOf)) {
+    const fleet = { claimants, limits: { a: 1, b: 2, c: 1 }, hostCapacity: 3, givesUpAll: false, sparesLenders: true };
+    for (let running = 0; running < 1 << claimants.length; running++) {
+      const wrong = turnsOf(fleet, running).filter(({ next }) => !isLower(rankOf(fleet, running), rankOf(fleet, next)));
+      if (wrong.length > 0) throw new Error(`${JSON.stringify(fleet)}: ${running} to ${wrong[0]?.next}`);
+      turns += turnsOf(fleet, running).length;
+    }
+  }
+  expect(turns).toBeGreaterThan(10_000);
+});
