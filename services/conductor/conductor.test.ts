@@ -1,3 +1,4 @@
+import { MemoryBus } from '#libs/bus/memory/memory-bus';
 import { castTyped } from '#libs/bus/typed-calls';
 import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor';
 import { agentQueue, BUILD_REQUESTS } from '#libs/contracts/queues';
@@ -278,6 +279,17 @@ it('gives up on a silent host at the deadline, and has its late instance destroy
   await world.clock.advance(100);
   expect(await outcomes()).toEqual(['h1 timed_out', 'h2 active']);
   expect(world.runs()).toEqual(await world.claims());
+});
+
+it('gives up no build while reports wait, as those of all do behind one agent that floods their queue', async () => {
+  world.behaviour.set('h1', 'is silent');
+  const depth = jest.spyOn(MemoryBus.prototype, 'depth').mockResolvedValue(1_000);
+  await world.request();
+  await world.clock.advance(30_000);
+  expect(await outcomes()).toEqual(['h1 building']);
+  depth.mockRestore();
+  await world.clock.advance(15_000);
+  expect(await outcomes()).toEqual(['h1 timed_out', 'h2 active']);
 });
 
 it.each(['builds', 'is silent', 'fails'] as const)(

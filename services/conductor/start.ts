@@ -34,7 +34,7 @@ import { deleteHost } from './triggers/delete-host';
 import { onHostDiscrepancy } from './triggers/host-discrepancy';
 import { moveInstances } from './triggers/move-instances';
 import { operateInstance } from './triggers/operate-instance';
-import { sweepOverdue } from './triggers/overdue-sweep';
+import { overdueSweep } from './triggers/overdue-sweep';
 import { onPowerReport } from './triggers/power-report';
 import { REBUILD_LEASE, rebuildDead } from './triggers/rebuild/rebuild-dead';
 import { settleDoubt } from './triggers/settle-doubt';
@@ -69,6 +69,11 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       return handlers === REQUESTS ? refused(message, unknownType(message)) : drop(unknownType(message));
     return settleMessage(c, message, (isRepeated) => handle(c, message, isRepeated));
   };
+  const results = { count: 0, take: take(RESULTS) };
+  const takeResult = (message: IncomingMessage) => {
+    results.count += 1;
+    return results.take(message);
+  };
   const refused: RefusalHandler = (message, error) => refuseRequest(c, message, error);
   const subscriptions = [
     await c.bus.serve(RPC_CONDUCTOR, {
@@ -92,12 +97,17 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       }),
     ),
     // Results first: they release hosts.
-    await c.bus.consume(BUILD_RESULTS, take(RESULTS), { prefetch }),
+    await c.bus.consume(BUILD_RESULTS, takeResult, { prefetch }),
     await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch, refused }),
   ];
   const holder = c.random.uuid();
   const loops = [
-    repeat(c, 'overdue sweep', c.config.dueIntervalMs, () => sweepOverdue(c)),
+    repeat(
+      c,
+      'overdue sweep',
+      c.config.dueIntervalMs,
+      overdueSweep(c, () => results.count),
+    ),
     repeat(c, 'audit', c.config.auditIntervalMs, () => audit(c, holder)),
     repeat(c, 'rebuild of dead hosts', c.config.auditIntervalMs, () => rebuildDead(c, holder)),
     repeat(c, 'telling of wanted capacity', c.config.wantedIntervalMs, wantedTeller(c, holder)),

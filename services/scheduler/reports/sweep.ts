@@ -1,3 +1,4 @@
+import { backlogOf } from '#libs/bus/backlog';
 import type { Bus } from '#libs/bus/port';
 import { STATS } from '#libs/contracts/queues';
 import { type Clock, sleep } from '#libs/domain/clock';
@@ -48,23 +49,14 @@ export async function sweepHosts(deps: SweepDeps, signal: AbortSignal): Promise<
 /** Sweeps are this much more frequent than the timeout, so that a host is down at most a quarter late. */
 const SWEEPS_PER_TIMEOUT = 4;
 
-/** Reports that may wait, however few are taken. */
-const FEW_WAITING = 8;
-
-/**
- * Answers whether reports arrive in time: not while more of them wait than are taken in a second, since those of hosts that
- * seem silent may be among them, or have expired there.
- */
+/** Answers whether reports arrive in time: not while the bus or the mirror is away, nor while they wait. */
 function listening({ bus, mirror, clock, heard, log }: SweepDeps): () => Promise<boolean> {
-  let last = { count: heard.count, atMs: clock.elapsed() };
+  const backlog = backlogOf(bus, STATS.name, clock, () => heard.count);
   return async () => {
-    const { count, atMs } = last;
-    last = { count: heard.count, atMs: clock.elapsed() };
+    const behind = await backlog();
     if (!bus.isConnected() || !mirror.readiness().ready) return false;
-    const perSecond = ((last.count - count) * 1_000) / Math.max(1, last.atMs - atMs);
-    const waiting = await bus.depth(STATS.name).catch(() => Infinity);
-    if (waiting <= Math.max(FEW_WAITING, perSecond)) return true;
-    const fields = { event: 'reports_behind', waiting, taken_per_second: Math.round(perSecond) };
+    if (behind === undefined) return true;
+    const fields = { event: 'reports_behind', waiting: behind.waiting, taken_per_second: behind.takenPerSecond };
     log.warn(fields, 'host reports wait in the queue: no host is marked down until they are read');
     return false;
   };
