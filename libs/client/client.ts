@@ -41,6 +41,7 @@ import {
   listHostsMethod,
   listOverAllocatedMethod,
   type OverAllocated,
+  setDeviceTaintMethod,
   setHostEnabledMethod,
 } from '../contracts/hosts';
 import {
@@ -451,6 +452,20 @@ export class Client {
   /** Takes a host out of service, or back; its instances stay. */
   async setHostEnabled(host: string, enabled: boolean, reason = ''): Promise<HostSummary> {
     return (await this.#call(RPC_SCHEDULER, setHostEnabledMethod, { host, enabled, reason })).host;
+  }
+
+  /**
+   * Taints a device of a host for new claims, or without a value takes that taint off; returns all of its taints. For operators.
+   *
+   * @throws BerthError `not_found / no_such_host`, `/ no_such_device`; `resource_exhausted / too_many_taints`.
+   */
+  async setDeviceTaint(
+    host: string,
+    device: string,
+    key: string,
+    value = '',
+  ): Promise<Readonly<Record<string, string>>> {
+    return (await this.#call(RPC_SCHEDULER, setDeviceTaintMethod, { host, device, key, value })).taints;
   }
 
   /** Ends the quarantine of a host with repeated failures: resets its consecutive failures. For operators. */

@@ -17,6 +17,7 @@ import {
   MAX_DEVICE_ALTERNATIVES,
   MAX_DEVICE_ATTRIBUTES,
   MAX_DEVICE_REQUESTS,
+  MAX_DEVICE_TAINTS,
   MAX_DEVICES_ASKED,
   MAX_SELECTOR_BYTES,
 } from './limits';
@@ -104,13 +105,19 @@ const capacity = mapped(
   ({ amount, step }) => ({ amount, step }),
 );
 
+/** An operator's taint of a device. */
+export const taintKey = qualifiedName;
+export const taintValue = shortText;
+/** The taints of a device, its agent's and operators'. */
+export const deviceTaints = named(shortText, 2 * MAX_DEVICE_TAINTS);
+
 /** A device as its agent reports it; what follows from several fields is for the scheduler to check. */
 export const device = mapped(
   message(wire.Device, {
     attributes: named(attribute, MAX_DEVICE_ATTRIBUTES),
     capacity: named(capacity, MAX_DEVICE_ATTRIBUTES / 2),
     consumers: count,
-    taints: named(shortText, MAX_DEVICE_ATTRIBUTES / 2),
+    taints: named(shortText, MAX_DEVICE_TAINTS),
     consumes: amounts,
   }),
   (one): Device => ({ ...one, consumers: Math.max(1, one.consumers) }),

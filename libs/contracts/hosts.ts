@@ -1,5 +1,6 @@
 import { berth } from '#generated/berth';
-import { hostName, hostNameOrEmpty, name, orHost, text, traits, uuid, uuids, whole } from './checks';
+import { hostName, hostNameOrEmpty, name, orHost, requiredName, text, traits, uuid, uuids, whole } from './checks';
+import { deviceTaints, taintKey, taintValue } from './devices';
 import { count, flag, list, map, pageLimit, required } from './fields';
 import { MAX_PAGE } from './limits';
 import { message, type PlainOf } from './message';
@@ -64,6 +65,18 @@ export const clearHostFailuresMethod = {
 };
 export type ClearHostFailuresRequest = PlainOf<typeof clearHostFailuresMethod.request>;
 export type ClearHostFailuresResponse = PlainOf<typeof clearHostFailuresMethod.response>;
+
+/** To `rpc.scheduler`: an operator taints a device of a host, by the name that its agent gives it; without a value the taint goes. */
+export const setDeviceTaintMethod = {
+  request: message(
+    wire.SetDeviceTaintRequest,
+    { host: hostName, device: requiredName, key: taintKey, value: taintValue },
+    { rule: ofServices(FEW) },
+  ),
+  response: message(wire.SetDeviceTaintResponse, { taints: deviceTaints }),
+};
+export type SetDeviceTaintRequest = PlainOf<typeof setDeviceTaintMethod.request>;
+export type SetDeviceTaintResponse = PlainOf<typeof setDeviceTaintMethod.response>;
 
 /** A resource class of a provider that is allocated above its capacity. */
 const overAllocated = message(wire.OverAllocated, {

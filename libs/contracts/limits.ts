@@ -33,6 +33,7 @@ export const MAX_DEVICES_ASKED = 32;
 export const MAX_SELECTOR_BYTES = 2_048;
 /** Attributes of one device; half as many capacities and taints. */
 export const MAX_DEVICE_ATTRIBUTES = 32;
+export const MAX_DEVICE_TAINTS = MAX_DEVICE_ATTRIBUTES / 2;
 /** Bytes of a text value of an attribute. */
 export const MAX_ATTRIBUTE_BYTES = 128;
 /** Extra specs, image properties, capabilities, reasons: pairs in one map. */

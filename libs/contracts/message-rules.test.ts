@@ -89,6 +89,7 @@ const OF_OPERATORS = [
   'berth.scheduler.v1.ListHostsRequest',
   'berth.scheduler.v1.ListNodesRequest',
   'berth.scheduler.v1.SelectDestinationsRequest',
+  'berth.scheduler.v1.SetDeviceTaintRequest',
   'berth.scheduler.v1.SetHostEnabledRequest',
 ];
 

@@ -132,6 +132,11 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         load: async (context) => (await import('#services/cli/commands/host/host')).hostCommand(context),
       },
       {
+        name: 'device',
+        description: 'Taint devices of hosts, so that only requests which tolerate that get them.',
+        load: async (context) => (await import('#services/cli/commands/host/device')).deviceCommand(context),
+      },
+      {
         name: 'cell',
         description: 'List, disable, drain and enable the cells of a fleet. Asks the top.',
         load: async (context) => (await import('#services/cli/commands/cell/cell')).cellCommand(context),

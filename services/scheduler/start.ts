@@ -6,6 +6,7 @@ import {
   clearHostFailuresMethod,
   listHostsMethod,
   listOverAllocatedMethod,
+  setDeviceTaintMethod,
   setHostEnabledMethod,
 } from '#libs/contracts/hosts';
 import { requireProject, requireService } from '#libs/contracts/identity';
@@ -52,7 +53,7 @@ import type { SchedulerConfig } from './options';
 import { explainInstance } from './past-decisions/explain-instance';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { weighsByPrices } from './ranking/weighing';
-import { changeHost } from './reports/change-host';
+import { changeHost, taintDevice } from './reports/change-host';
 import { listHosts } from './reports/list-hosts';
 import { listOverAllocated } from './reports/list-over-allocated';
 import { sweepHosts } from './reports/sweep';
@@ -213,6 +214,9 @@ class Scheduler {
       ...quotaCalls(this.parts.deps, () => this.requireReady()),
       ...answer(setHostEnabledMethod, (request) => {
         return changeHost({ kind: 'set_host_enabled', ...request }, { ...this.parts.deps, fleet, nowMs: clock.now() });
+      }),
+      ...answer(setDeviceTaintMethod, (request) => {
+        return taintDevice(request, { ...this.parts.deps, nowMs: clock.now() });
       }),
       ...answer(clearHostFailuresMethod, (request) => {
         return changeHost({ kind: 'clear_failures', ...request }, { ...this.parts.deps, fleet, nowMs: clock.now() });

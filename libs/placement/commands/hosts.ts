@@ -1,5 +1,6 @@
 import { type FailedFor, type Host, MAX_FAILED_FOR } from '../../domain/host';
 import { DISABLED_TRAIT } from '../../domain/provider';
+import { nestedProviderName } from '../port/nested-provider';
 import type {
   ClearFailures,
   NoteDead,
@@ -7,7 +8,9 @@ import type {
   RecordFailure,
   SetHostEnabled,
   SweepHosts,
+  TaintDevice,
 } from '../port/placement-store';
+import { withTaints } from './reports/report-provider';
 import type { Decided, Timed, Transaction } from './transaction';
 
 /**
@@ -29,6 +32,31 @@ export async function setHostEnabled(
   if (traits.length === provider.traits.length) return undefined;
   tx.put('provider', provider.uuid, { ...provider, traits, updatedAtMs: atMs });
   tx.write({ kind: 'raise', key: provider.uuid });
+  return undefined;
+}
+
+/**
+ * Taints a device, or takes an operator's taint off. One that its agent gives it under the same key is back with its next report.
+ */
+export async function taintDevice(
+  tx: Transaction,
+  { host: hostName, device: deviceName, key, value, atMs }: Timed<TaintDevice>,
+): Decided {
+  const host = await tx.get('host', hostName);
+  if (!host) return { kind: 'not_found', subject: 'host', key: hostName };
+  const name = nestedProviderName(hostName, deviceName);
+  const named = await tx.get('name', name);
+  const provider = named && (await tx.get('provider', named.uuid));
+  if (!provider?.device || provider.rootUuid !== host.providerUuid) {
+    return { kind: 'not_found', subject: 'provider', key: name };
+  }
+  const { [key]: before, ...others } = provider.tainted ?? {};
+  if ((before ?? '') === value) return { kind: 'unchanged' };
+  const tainted = value === '' ? others : { ...others, [key]: value };
+  const { [key]: _taken, ...left } = provider.device.taints;
+  const device = withTaints({ ...provider.device, taints: left }, tainted);
+  tx.put('provider', provider.uuid, { ...provider, device, tainted, updatedAtMs: atMs });
+  tx.write({ kind: 'show', key: provider.uuid });
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import { changeMembership, createAggregate, deleteAggregate, updateAggregate } f
 import type { AllocationCommand } from './allocation-command';
 import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
-import { clearFailures, noteDead, noteHeard, recordFailure, setHostEnabled, sweepHosts } from './hosts';
+import { clearFailures, noteDead, noteHeard, recordFailure, setHostEnabled, sweepHosts, taintDevice } from './hosts';
 import { endLeases, writeLease } from './leases';
 import { deleteGuarantee, writeGuarantee } from './limits/guarantees';
 import { writeQuota } from './limits/quotas';
@@ -41,6 +41,7 @@ const DECIDERS: {
   delete_name: deleteName,
   rename_class: renameClass,
   set_host_enabled: setHostEnabled,
+  taint_device: taintDevice,
   record_failure: recordFailure,
   clear_failures: clearFailures,
   note_heard: noteHeard,

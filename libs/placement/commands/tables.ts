@@ -105,6 +105,8 @@ export interface StoredProvider extends Omit<Provider, 'generation'> {
     readonly traits: readonly string[];
     readonly aggregates: readonly string[];
   };
+  /** Operators' taints of a device, by key. */
+  readonly tainted?: Readonly<Record<string, string>>;
   /** Operators' values that differ from the agent's, by class. */
   readonly decided?: Readonly<Record<string, DecidedInventory>>;
 }

@@ -20,6 +20,7 @@ export type Command = { readonly atMs: number } & (
   | RaiseGenerations
   | CatalogueCommand
   | SetHostEnabled
+  | TaintDevice
   | RecordFailure
   | AggregateCommand
   | GroupCommand
@@ -175,6 +176,17 @@ export type CatalogueCommand =
       readonly name: string;
     }
   | { readonly kind: 'rename_class'; readonly name: string; readonly newName: string };
+
+/** An operator taints a device of a host for new claims, or takes such a taint off. Reports of its agent keep it. */
+export interface TaintDevice {
+  readonly kind: 'taint_device';
+  readonly host: string;
+  /** The name that its agent gives it. */
+  readonly device: string;
+  readonly key: string;
+  /** '' takes the taint off. */
+  readonly value: string;
+}
 
 export interface SetHostEnabled {
   readonly kind: 'set_host_enabled';

@@ -1,5 +1,8 @@
-import type { HostSummary } from '#libs/contracts/hosts';
+import type { HostSummary, SetDeviceTaintRequest, SetDeviceTaintResponse } from '#libs/contracts/hosts';
+import { MAX_DEVICE_TAINTS } from '#libs/contracts/limits';
+import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';
+import { nestedProviderName } from '#libs/placement/port/nested-provider';
 import type { ClearFailures, PlacementStore, SetHostEnabled } from '#libs/placement/port/placement-store';
 import type { Fleet } from '../fleet/fleet';
 import { summarise } from '../summary/host-summary';
@@ -10,6 +13,34 @@ export interface HostChangeDeps {
   readonly mirror: Mirror;
   readonly fleet: Fleet;
   readonly nowMs: number;
+}
+
+/**
+ * An operator's taint of a device, for new claims: who has it keeps it.
+ *
+ * @throws BerthError `not_found / no_such_host`, `/ no_such_device`; `resource_exhausted / too_many_taints`; `unavailable`.
+ */
+export async function taintDevice(
+  asked: SetDeviceTaintRequest,
+  { placement, mirror, nowMs }: Omit<HostChangeDeps, 'fleet'>,
+): Promise<SetDeviceTaintResponse> {
+  const { host, device, key, value } = asked;
+  const row = requireHost(mirror, host);
+  const find = () =>
+    mirror.tree(row.providerUuid).find(({ name }) => name === nestedProviderName(host, device))?.device;
+  const before = find();
+  if (!before) {
+    const details = { host, device };
+    throw new BerthError('not_found', 'no_such_device', `host ${host} has no device '${device}'`, { details });
+  }
+  const isFull = Object.keys(before.taints).length >= MAX_DEVICE_TAINTS && !Object.hasOwn(before.taints, key);
+  if (isFull && value !== '') {
+    const message = `${device} of ${host} has ${MAX_DEVICE_TAINTS} taints already: take some off`;
+    throw new BerthError('resource_exhausted', 'too_many_taints', message);
+  }
+  const result = await placement.commit({ kind: 'taint_device', ...asked, atMs: nowMs });
+  if (result.kind === 'committed') mirror.apply(result.change);
+  return { taints: find()?.taints ?? {} };
 }
 
 /**

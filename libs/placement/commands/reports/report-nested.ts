@@ -101,8 +101,16 @@ async function removable(
 }
 
 /** True if operators or clients wrote something of a provider that no report brings back. */
-function hasOthersWord({ reported, decided = {}, inventories, traits, aggregates }: StoredProvider): boolean {
+function hasOthersWord({
+  reported,
+  decided = {},
+  tainted = {},
+  inventories,
+  traits,
+  aggregates,
+}: StoredProvider): boolean {
   return (
+    Object.keys(tainted).length > 0 ||
     Object.values(decided).some((one) => Object.keys(one).length > 0) ||
     Object.keys(inventories).some((name) => reported?.inventories[name] === undefined) ||
     traits.some((name) => !reported?.traits.includes(name)) ||

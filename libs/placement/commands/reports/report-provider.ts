@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Device } from '../../../domain/devices/device';
 import type { Inventories, Inventory } from '../../../domain/inventory';
 import { countUsers } from '../catalogue';
 import type { StoredProvider } from '../tables';
@@ -15,7 +16,8 @@ export function putReported(
   merged: MergedProvider,
   { provider, atMs }: { readonly provider: StoredProvider | undefined; readonly atMs: number },
 ): void {
-  const { uuid, name, parentUuid, host, device } = place;
+  const { uuid, name, parentUuid, host } = place;
+  const device = place.device && withTaints(place.device, provider?.tainted);
   const isUnchanged = provider !== undefined && hasAlready(provider, merged);
   const isInPlace = provider?.host === host && provider?.parentUuid === parentUuid;
   const isSame = isUnchanged && isInPlace && isDeepStrictEqual(provider.device, device);
@@ -28,6 +30,11 @@ export function putReported(
   if (provider) return tx.write({ kind: isUnchanged ? 'show' : 'raise', key: uuid });
   tx.put('usage', uuid, { generation: 0, used: {} });
   tx.put('name', name, { uuid });
+}
+
+/** A device with the taints that operators gave it, over its agent's. */
+export function withTaints(device: Device, tainted: StoredProvider['tainted'] = {}): Device {
+  return Object.keys(tainted).length === 0 ? device : { ...device, taints: { ...device.taints, ...tainted } };
 }
 
 /** The agent's inventories of a provider that are in use and that its report leaves out. */

@@ -59,6 +59,30 @@ export function describeNested(open: () => PlacementStore, another: () => Promis
       expect((await provider(GPU))?.device).toBeUndefined();
     });
 
+    it('keep the taints that operators gave them over reports, and while they are gone', async () => {
+      const gpu = (taints: Readonly<Record<string, string>>) =>
+        nestedDevices(HOST, ROOT, { gpu: aDevice({ model: 'A100' }, { taints }) });
+      const taint = (value: string) =>
+        ({ kind: 'taint_device', host: HOST, device: 'gpu', key: 'worn', value }) as const;
+      const taints = async () => (await provider(GPU))?.device?.taints;
+      await mustSay(gpu({ slow: 'yes' }));
+      const change = await mustCommit(store, taint('fan'));
+      expect(change.providers?.[0]?.device?.taints).toEqual({ slow: 'yes', worn: 'fan' });
+      expect(await commit(store, taint('fan'))).toEqual({ kind: 'unchanged' });
+      await mustSay(gpu({ worn: 'agent' }));
+      expect(await taints()).toEqual({ worn: 'fan' });
+      await mustSay([]);
+      await mustSay(gpu({}));
+      expect(await taints()).toEqual({ worn: 'fan' });
+      await mustCommit(store, taint(''));
+      expect(await taints()).toEqual({});
+      await mustSay([]);
+      expect(await provider(GPU)).toBeUndefined();
+      expect(await commit(store, taint('fan'))).toMatchObject({ kind: 'not_found', subject: 'provider' });
+      const elsewhere = { ...taint('fan'), host: 'nobody' };
+      expect(await commit(store, elsewhere)).toMatchObject({ kind: 'not_found', subject: 'host' });
+    });
+
     it('go with their host when nothing is allocated there, and come back with a report', async () => {
       await mustSay([aNested('gpu', 'numa0', { CUSTOM_GPU: inventory(4) }), aNested('numa0')]);
       const held = aWrite({ [GPU]: { CUSTOM_GPU: 1 } });

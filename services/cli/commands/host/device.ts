@@ -1,0 +1,36 @@
+import type { Command } from '@commander-js/extra-typings';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { isQualifiedName } from '#libs/domain/devices/device';
+import { changes, noun } from '../../answers/declared';
+
+/** `berth device taint` */
+export const deviceCommand = noun('device', [
+  changes({
+    name: 'taint',
+    does: 'Taint a device of a host for new claims, or take the taint off; who has it keeps it.',
+    takes: (command: Command) =>
+      command
+        .argument('<host>', 'host')
+        .argument('<device>', 'the name that its agent gives it, gpu0')
+        .argument('<taint>', 'KEY=VALUE, or KEY- to take it off', parseTaint),
+    async call(client, _flags, ...named) {
+      const [host, device, { key, value }] = named;
+      return { host, device, taints: await client.setDeviceTaint(host, device, key, value) };
+    },
+    print({ terminal }, { host, device, taints }) {
+      const all = Object.entries(taints).map(([key, value]) => `${key}=${value}`);
+      terminal.print(`${device} of ${host}: ${all.length === 0 ? 'no taints' : all.join(', ')}`);
+    },
+    examples: [
+      ['berth device taint host-7 gpu0 worn=fan', 'only requests that tolerate worn get it (--device tolerate=worn:*)'],
+      ['berth device taint host-7 gpu0 worn-', 'off again'],
+    ],
+  }),
+]);
+
+/** The parser of `KEY=VALUE` and `KEY-`, whose value is ''. */
+function parseTaint(text: string): { readonly key: string; readonly value: string } {
+  const [, key = '', value] = /^([^=]+?)(?:-|=(.+))$/.exec(text) ?? [];
+  if (isQualifiedName(key)) return { key, value: value ?? '' };
+  throw new InvalidArgumentError('It must be KEY=VALUE, or KEY- to take the taint off.');
+}
