@@ -37,6 +37,11 @@ export function breachText({ guarantee, kept, item, nearest, isCertain }: Breach
   return `${what}: if ${where} were lost, ${item.instances.length === 1 ? 'an instance' : 'a group'} ${found}${help}`;
 }
 
+/** The loss that a claim on a host would break, as the reason of that host. */
+export function shortText({ guarantee, kept }: Breach): string {
+  return `guarantee '${guarantee.name}' would not stand the loss of ${kept.loss.domains.join(' and ')}`;
+}
+
 /** Hosts of a fleet by index. */
 export function indexesOf({ hosts }: FleetSnapshot): readonly number[] {
   const indexes: number[] = [];

@@ -8,7 +8,7 @@ import { instancesOf } from '../decision/gang/kinds';
 import type { PickedHost } from '../decision/pick-hosts';
 import type { Attempt } from '../decision/start-decision';
 import { GUARANTEE, NO_FAILOVER } from '../ranking/request-constraints';
-import { breachText } from './breach-text';
+import { breachText, shortText } from './breach-text';
 import type { ComingClaim, GuaranteeKeeper, PlannedPlace } from './guarantee-keeper';
 import { guaranteedInstance } from './instance-item';
 import type { Breach } from './kept-guarantee';
@@ -143,10 +143,6 @@ export function comingClaims(picks: readonly PickedHost[], request: SelectReques
     const instance = guaranteedInstance(instanceUuid, { spec: lasting, equivalenceClass }, priority);
     return { claim, instance, isToRead };
   });
-}
-
-function shortText({ guarantee, kept }: Breach): string {
-  return `guarantee '${guarantee.name}' would not stand the loss of ${kept.loss.domains.join(' and ')}`;
 }
 
 /** No host is left; the guarantee that refused the last one is among the reasons. */

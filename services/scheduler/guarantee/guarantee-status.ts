@@ -10,7 +10,7 @@ import type { DecisionParts } from '../decision/pick-hosts';
 import { locate } from '../fleet/located-request';
 import { placesOf } from '../ranking/judgement';
 import { RequestConstraints } from '../ranking/request-constraints';
-import { indexesOf, nearestFor } from './breach-text';
+import { breachText, indexesOf, nearestFor, shortText } from './breach-text';
 import type { ComingClaim, GuaranteeKeeper } from './guarantee-keeper';
 import { guaranteedInstance } from './instance-item';
 import type { Breach, KeptGuarantee, KeptLoss } from './kept-guarantee';
@@ -64,7 +64,10 @@ export function headroomOf(
   { guarantees, fleet, rankHosts, settings }: DecisionParts & { readonly guarantees: GuaranteeKeeper },
 ): HeadroomView {
   guarantees.bring(nowMs);
+  const about = { fleet, rankHosts, settings, guarantees };
+  const asked = { spec, equivalenceClass, priority: Number.POSITIVE_INFINITY };
   let n = 0;
+  const next = (refused: readonly Breach[]) => onBestHost(asked, { refused, n: n++ }, about);
   const { fits, breach } = guarantees.tryEach(next, { most: MAX_COUNTED, tries: LAST_HOSTS });
   const isAtLeast = fits >= MAX_COUNTED;
   return {
@@ -73,19 +76,49 @@ export function headroomOf(
     guarantee: breach?.guarantee.name ?? '',
     breaksFirst: breach && brokenView(breach.kept, [], breach),
   };
+}
 
-  /** Each goes to the best host of the fleet as it is by then, but for those that a guarantee refused just now. */
-  function next(refused: readonly Breach[]): ComingClaim | undefined {
-    const { snapshot } = guarantees;
-    const about = { fleet, snapshot, isOpen: placesOf(equivalenceClass, settings) };
-    const unguarded = new Map(refused.map(({ hostIndex }) => [hostIndex, 'a guarantee']));
-    const located = locate(spec, [], about, { unguarded });
-    const ranked = rankHosts(equivalenceClass, snapshot);
-    const [best] = ranked.bestFirst(new RequestConstraints(located, settings), seededRandom(n));
-    if (!best) return undefined;
-    const { rootUuid, allocations } = best.candidate;
-    const uuid = `headroom ${n++}`;
-    const claim = { consumerUuid: uuid, hostIndex: best.host.index, rootUuid, allocations, group: undefined };
-    return { claim, instance: guaranteedInstance(uuid, { spec, equivalenceClass }, Number.POSITIVE_INFINITY) };
+type TrialParts = Pick<DecisionParts, 'fleet' | 'rankHosts' | 'settings'> & { readonly guarantees: GuaranteeKeeper };
+
+/** A claim on the best host of the fleet as it is with what is tried now, but for those that a guarantee refused just now. */
+function onBestHost(
+  { spec, equivalenceClass, priority }: CompleteRequest & { readonly priority: number },
+  { refused, n }: { readonly refused: readonly Breach[]; readonly n: number },
+  { fleet, rankHosts, settings, guarantees: { snapshot } }: TrialParts,
+): ComingClaim | undefined {
+  const unguarded = new Map(refused.map((breach) => [breach.hostIndex, shortText(breach)]));
+  const located = locate(spec, [], { fleet, snapshot, isOpen: placesOf(equivalenceClass, settings) }, { unguarded });
+  const ranked = rankHosts(equivalenceClass, snapshot);
+  const [best] = ranked.bestFirst(new RequestConstraints(located, settings), seededRandom(n));
+  if (!best) return undefined;
+  const { rootUuid, allocations } = best.candidate;
+  const uuid = `tried ${n}`;
+  const claim = { consumerUuid: uuid, hostIndex: best.host.index, rootUuid, allocations, group: undefined };
+  return { claim, instance: guaranteedInstance(uuid, { spec, equivalenceClass }, priority) };
+}
+
+/** Hosts that guarantees refuse a request, with the loss that each would not stand, and the last breach in words. */
+export function unguardedHosts(
+  asked: CompleteRequest & { readonly priority: number },
+  nowMs: number,
+  parts: Omit<TrialParts, 'guarantees'> & { readonly guarantees?: GuaranteeKeeper | undefined },
+): { readonly unguarded: ReadonlyMap<number, string>; readonly why: string | undefined } {
+  const { guarantees, settings } = parts;
+  const unguarded = new Map<number, string>();
+  if (!guarantees?.isActive) return { unguarded, why: undefined };
+  guarantees.bring(nowMs);
+  let seen: readonly Breach[] = [];
+  const next = (refused: readonly Breach[]) => {
+    seen = [...refused];
+    return onBestHost(asked, { refused, n: refused.length }, { ...parts, guarantees });
+  };
+  const { fits, breach } = guarantees.tryEach(next, { most: 1, tries: settings.guaranteeHosts });
+  const all = fits === 0 && breach ? [...seen.filter((one) => one !== breach), breach] : seen;
+  for (const one of all) unguarded.set(one.hostIndex, shortText(one));
+  const last = all.at(-1);
+  if (all.length >= settings.guaranteeHosts) {
+    const text = `a guarantee refuses the best ${all.length}, and no other is tried`;
+    guarantees.snapshot.hosts.forEach((index) => void (unguarded.has(index) || unguarded.set(index, text)));
   }
+  return { unguarded, why: last && breachText(last) };
 }

@@ -101,6 +101,28 @@ it('finds the host whose rack may be lost, where others may not', async () => {
   expect(hostsOf(await build(scheduler, 2, { resources: { VCPU: 2 } }))).toHaveLength(2);
 });
 
+it('explains which loss a host would not stand, and what would have to be free', async () => {
+  await racks({ r1: ['a'], r2: ['b'] });
+  await guarantee();
+  const scheduler = await world.scheduler();
+  await build(scheduler, 4);
+  scheduler.guarantees.bring(world.clock.now());
+  const places = () => scheduler.guarantees.kept[0]?.losses.map(({ witness }) => [...witness.places()].length);
+  const before = places();
+  const all = scheduler.explain({ resources: { VCPU: 1 }, ...WHO });
+  expect(all.diagnosis.hostsPassed).toBe(0);
+  expect(all.diagnosis.filters).toContainEqual(expect.objectContaining({ reasons: { no_failover_capacity: 2 } }));
+  expect(all.diagnosis.summary).toMatch(
+    /if r\d were lost, an instance would have no place; 1 VCPU more free on [ab] would do/,
+  );
+  const [one] = scheduler.explain({ resources: { VCPU: 1 }, ...WHO }, 'a').hosts;
+  expect(JSON.stringify(one)).toContain("guarantee 'rack' would not stand the loss of");
+  expect(places()).toEqual(before);
+  await mustCommit(world.placement, { kind: 'delete_guarantee', name: 'rack' });
+  await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  expect(scheduler.explain({ resources: { VCPU: 1 }, ...WHO }).diagnosis.hostsPassed).toBe(2);
+});
+
 it('flags where the policy says so', async () => {
   await racks({ r1: ['a'], r2: ['b'] });
   await guarantee({ policy: 'flag' });

@@ -10,6 +10,8 @@ import type { HostState } from '../../fleet/host-state';
 import { nominationsBefore } from '../../fleet/leases/nominations';
 import { locate } from '../../fleet/located-request';
 import { askedOf } from '../../fleet/quota-exceeded';
+import type { GuaranteeKeeper } from '../../guarantee/guarantee-keeper';
+import { unguardedHosts } from '../../guarantee/guarantee-status';
 import { CANDIDATES, needsSearch, noCandidate, searchOn } from '../../ranking/candidates';
 import { Judgement, placesOf, type Refusal } from '../../ranking/judgement';
 import { best } from '../../ranking/ranked-hosts';
@@ -59,13 +61,17 @@ export function explain(
     ...asked
   }: ExplainedRequest,
   nowMs: number,
-  { fleet, pricing, rankHosts, settings }: DecisionParts,
+  parts: DecisionParts & { readonly guarantees?: GuaranteeKeeper },
 ): ExplainResponse {
+  const { fleet, pricing, rankHosts, settings } = parts;
   const { spec, equivalenceClass } = completeRequest(asked, fleet);
   const snapshot = fleet.snapshot(nowMs);
   const nominations = nominationsBefore({ instanceUuids: [], priority }, fleet.view, nowMs);
   const isOpen = placesOf(equivalenceClass, settings);
-  const located = locate(spec, [NEW_INSTANCE], { fleet, snapshot, isOpen }, { nominations });
+  // A certificate is checked against rows of the store, which no witness is among.
+  const guarantees = certificate ? undefined : parts.guarantees;
+  const { unguarded, why } = unguardedHosts({ spec, equivalenceClass, priority }, nowMs, { ...parts, guarantees });
+  const located = locate(spec, [NEW_INSTANCE], { fleet, snapshot, isOpen }, { nominations, unguarded });
   const constraints = new RequestConstraints(located, settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));
@@ -88,10 +94,10 @@ export function explain(
   const prices = pricing.of(snapshot);
   const relaxed = relaxationsOf(refused);
   const isCertified = certificate && refused.length > 0 && refused.length <= MAX_CERTIFIED_HOSTS;
+  const plain = diagnose(feasibility, located.quotaExceeded);
+  const diagnosis = isRefused ? namingWhatNobodyHas(plain, spec, search) : plain;
   return {
-    diagnosis: isRefused
-      ? namingWhatNobodyHas(diagnose(feasibility, located.quotaExceeded), spec, search)
-      : diagnose(feasibility, located.quotaExceeded),
+    diagnosis: isRefused && why !== undefined ? { ...diagnosis, summary: `${diagnosis.summary}; ${why}` } : diagnosis,
     hosts: hosts.map((host) => verdictOn(host, equivalenceClass, { judgement, constraints, prices })),
     ...relaxed,
     ...(isCertified ? { certificate: [...certificateOf(refused, relaxed.conflict)] } : {}),
