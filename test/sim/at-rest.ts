@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Consumer } from '#libs/domain/consumer';
 import { type Instance, type PowerState, powerStateToBuild } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
+import { isReservation } from '#libs/domain/queueing/place-lease';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { unknownUpToMs } from '#libs/placement/port/store-identity';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
@@ -157,7 +159,7 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
   const names = new Map(rows.flatMap(({ providers = [] }) => providers).map(({ uuid, name }) => [uuid, name]));
   const claimed = rows
     .flatMap(({ consumers = [] }) => consumers)
-    .filter(({ owner }) => owner === 'conductor')
+    .filter((one) => one.owner === 'conductor' && !isReservedForBuild(one, instances))
     .flatMap(({ uuid: consumerUuid, consumerType, allocations }) => {
       const uuid = instanceOfConsumer({ uuid: consumerUuid, consumerType });
       const hosts = new Set(Object.keys(allocations).map((on) => names.get(on)?.split(':')[0]));
@@ -196,6 +198,13 @@ function checkClaims(fleet: Fleet, checker: Checker, rows: readonly Rows[], inst
     if (inDoubt.includes(only) || isSeenElsewhere || (!both && waiting.includes(only))) return;
     checker.fail('claims are what runs', `${only} ${both ? 'runs without a claim' : 'is claimed, but does not run'}`);
   });
+}
+
+/** Alternates are reserved for what is BUILDING, also on a host that is gone for good, while no other takes it. */
+function isReservedForBuild(consumer: Consumer, instances: readonly Instance[]): boolean {
+  if (!isReservation(consumer)) return false;
+  const of = instanceOfConsumer(consumer);
+  return instances.some(({ uuid, state }) => uuid === of && state === 'building');
 }
 
 /** True if a host has an agent, or will have one. */
