@@ -90,6 +90,11 @@ async function aCell(env: Readonly<Record<string, string>> = {}) {
       const one = () => callMethod({ bus: client, queue: STATS }, updateResourceStatsMethod, aStatsReport(), options);
       return Promise.allSettled(Array.from({ length: count }, one));
     },
+    /** As a conductor notes it: all that a host said since the store began was worked on. */
+    noteHeard: () => {
+      const heard = { kind: 'note_heard', host: 'host-1', saidAfterMs: clock.now() + 1 } as const;
+      return placement.commit({ ...heard, atMs: clock.now() });
+    },
     acquire: (fields: Partial<AcquireHostsRequest> = {}, from = client) => {
       const request = { serviceHost: 'host-1', agentRun: 'run-1', hosts: ['host-1'], leaseMs: 60_000, ...fields };
       return callMethod({ bus: from, queue: STATS }, acquireHostsMethod, request, { timeoutMs: 5_000 });
@@ -392,9 +397,10 @@ describe('stats', () => {
   });
 
   it('tells conductors of instances without a claim and of old claims without an instance, not of fresh ones', async () => {
-    const { report, clock, placement, discrepancies } = cell;
+    const { report, noteHeard, clock, placement, discrepancies } = cell;
     const [unknown, building, missing, fresh, fine] = Array.from({ length: 5 }, () => randomUUID());
     await report();
+    await noteHeard();
     const claim = async (uuid = '', owner: 'conductor' | 'api' = 'conductor') => {
       const consumers = [aWrite({ [ROOT]: { VCPU: 1 } }, { uuid, owner })];
       await placement.commit({ kind: 'write_allocations', atMs: clock.now(), consumers });
@@ -513,10 +519,11 @@ describe('what operators are to see', () => {
   });
 
   it('keeps a host up whose instance has a name out of bounds, and says so', async () => {
-    const { report, discrepancies, clock, placement } = cell;
+    const { report, noteHeard, discrepancies, clock, placement } = cell;
     const uuid = randomUUID();
     const instances = [running(uuid, { projectId: 'p'.repeat(181), name: 'x'.repeat(256) })];
     await report({ instances });
+    await noteHeard();
     await placement.commit({
       kind: 'write_allocations',
       atMs: clock.now(),
