@@ -206,6 +206,7 @@ export class Checker {
       isOperated: (uuid, state) => this.mayOperate.has(`${state} ${uuid}`),
       isInDoubt: (uuid, host) => this.isInDoubt(uuid, host),
       isTakenOver: (uuid, host) => this.#takeOvers.has(uuid, host),
+      isDeclaredDead: (host) => this.hosts.get(host)?.deadAtMs !== undefined,
     });
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);

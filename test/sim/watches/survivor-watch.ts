@@ -14,6 +14,8 @@ export interface SurvivorViews {
   readonly isInDoubt: (uuid: string, host: string) => boolean;
   /** True when another machine took its host over while it ran there. */
   readonly isTakenOver: (uuid: string, host: string) => boolean;
+  /** True when an operator declared the host dead, and it has not reported since. */
+  readonly isDeclaredDead: (host: string) => boolean;
 }
 
 /**
@@ -74,7 +76,9 @@ export class SurvivorWatch {
       const ranAtLoss = this.#survivors.get(`${uuid} on ${name}`);
       return name !== host && running.has(uuid) && ranAtLoss !== undefined && ranAtLoss <= sinceLoss;
     });
-    if (other === undefined || this.#isExcused(uuid, other.name)) return undefined;
+    if (other === undefined || this.#isExcused(uuid, other.name) || this.views.isDeclaredDead(other.name)) {
+      return undefined;
+    }
     return `${uuid} runs on ${other.name} since before the store went back, and is built on ${host}`;
   }
 
