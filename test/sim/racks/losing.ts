@@ -82,14 +82,26 @@ export async function loseOne({ fleet, checker }: RacksRun, seed: number): Promi
       .map((lost) => ({ guarantee, lost, covered: oracle.takenBy(lost, guarantee) }))
       .filter(({ lost, covered }) => covered.length > 0 && oracle.stands(lost, guarantee)),
   );
-  if (standing.length === 0) return undefined;
-  const { guarantee, lost, covered } = pick(random, standing);
+  // Hosts lost together are noticed one after the other: what another guarantee has on the first may leave it before.
+  const whole = standing.filter(({ lost, covered }) => {
+    const uuids = new Set(covered.map(({ uuid }) => uuid));
+    const parts = guarantees.flatMap((other) =>
+      Oracle.lossesOf(other).flatMap((part) => (isPart(part, lost) ? oracle.takenBy(part, other) : [])),
+    );
+    return parts.every(({ uuid }) => uuids.has(uuid));
+  });
+  if (whole.length === 0) return undefined;
+  const { guarantee, lost, covered } = pick(random, whole);
   const text = `${lost.join(' and ')} (${guarantee.name}, lose ${lossText(guarantee)})`;
   fleet.note('world', `loses ${text}`);
   for (const { uuid } of covered) checker.lost.add(uuid);
   const before = await movesOf(fleet);
   for (const host of lost) fleet.remove(`agent-${host}`);
   return { text, lost, covered, before };
+}
+
+function isPart(part: Lost, lost: Lost): boolean {
+  return part.length < lost.length && part.every((host) => lost.includes(host));
 }
 
 /** Each guaranteed instance runs again elsewhere, where a witness had it. */
