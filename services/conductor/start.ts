@@ -34,7 +34,7 @@ import { deleteHost } from './triggers/delete-host';
 import { onHostDiscrepancy } from './triggers/host-discrepancy';
 import { moveInstances } from './triggers/move-instances';
 import { operateInstance } from './triggers/operate-instance';
-import { overdueSweep } from './triggers/overdue-sweep';
+import { sweepOverdue, unlessBehind } from './triggers/overdue-sweep';
 import { onPowerReport } from './triggers/power-report';
 import { REBUILD_LEASE, rebuildDead } from './triggers/rebuild/rebuild-dead';
 import { settleDoubt } from './triggers/settle-doubt';
@@ -76,20 +76,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
   };
   const refused: RefusalHandler = (message, error) => refuseRequest(c, message, error);
   const subscriptions = [
-    await c.bus.serve(RPC_CONDUCTOR, {
-      ...answer(listInstancesMethod, (request, { identity }) => listInstances(c, request, identity)),
-      ...answer(listDoubtsMethod, () => listDoubts(c)),
-      ...answer(settleDoubtMethod, async (request) => {
-        await settleDoubt(c, request);
-        return {};
-      }),
-      ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(c, request, identity)),
-      ...answer(moveInstancesMethod, (request) => moveInstances(c, request)),
-      ...answer(healAllocationMethod, (request) => healAllocation(c, request)),
-      ...answer(deleteHostMethod, (request) => deleteHost(c, request)),
-      ...answer(releaseClaimsMethod, (request) => releaseClaims(c, request)),
-      ...flavorCalls(c),
-    }),
+    await c.bus.serve(RPC_CONDUCTOR, callsOf(c)),
     await c.bus.serve(
       HOST_LEASES,
       answer(acquireHostsMethod, async (request, { identity }) => {
@@ -101,14 +88,20 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
     await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch, refused }),
   ];
   const holder = c.random.uuid();
+  const inTime = (work: () => Promise<void>) => unlessBehind(c, () => results.count, work);
   const loops = [
     repeat(
       c,
       'overdue sweep',
       c.config.dueIntervalMs,
-      overdueSweep(c, () => results.count),
+      inTime(() => sweepOverdue(c)),
     ),
-    repeat(c, 'audit', c.config.auditIntervalMs, () => audit(c, holder)),
+    repeat(
+      c,
+      'audit',
+      c.config.auditIntervalMs,
+      inTime(() => audit(c, holder)),
+    ),
     repeat(c, 'rebuild of dead hosts', c.config.auditIntervalMs, () => rebuildDead(c, holder)),
     repeat(c, 'telling of wanted capacity', c.config.wantedIntervalMs, wantedTeller(c, holder)),
     keepDraining(c, holder),
@@ -127,6 +120,24 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
         c.log.debug({ event: 'lease_not_released', err }, 'leases not released'),
       );
     },
+  };
+}
+
+/** The calls that any conductor answers. */
+function callsOf(c: Conductor) {
+  return {
+    ...answer(listInstancesMethod, (request, { identity }) => listInstances(c, request, identity)),
+    ...answer(listDoubtsMethod, () => listDoubts(c)),
+    ...answer(settleDoubtMethod, async (request) => {
+      await settleDoubt(c, request);
+      return {};
+    }),
+    ...answer(operateInstanceMethod, (request, { identity }) => operateInstance(c, request, identity)),
+    ...answer(moveInstancesMethod, (request) => moveInstances(c, request)),
+    ...answer(healAllocationMethod, (request) => healAllocation(c, request)),
+    ...answer(deleteHostMethod, (request) => deleteHost(c, request)),
+    ...answer(releaseClaimsMethod, (request) => releaseClaims(c, request)),
+    ...flavorCalls(c),
   };
 }
 

@@ -9,24 +9,22 @@ import { groupByRequest } from '../steps/select-destinations';
 const BATCH = 100;
 
 /**
- * Sweeps what is overdue; while reports of agents wait, nothing is: the one that is missing may be among them, and a flood of one
- * agent would end the builds of all.
+ * Work that gives up what is overdue, done only while no reports of agents wait: the one that is missing may be among them, and a flood
+ * of one agent would end the builds of all.
  *
  * @param taken  the reports that this conductor has taken so far
  */
-export function overdueSweep(c: Conductor, taken: () => number): () => Promise<void> {
+export function unlessBehind(c: Conductor, taken: () => number, work: () => Promise<void>): () => Promise<void> {
   const backlog = backlogOf(c.bus, BUILD_RESULTS.name, c.clock, taken);
   let wasBehind = false;
   return async () => {
     const behind = await backlog();
-    if (behind === undefined) {
-      wasBehind = false;
-      return sweepOverdue(c);
+    if (behind !== undefined && !wasBehind) {
+      const fields = { event: 'results_behind', waiting: behind.waiting, taken_per_second: behind.takenPerSecond };
+      c.log.warn(fields, 'reports of agents wait: nothing is overdue meanwhile');
     }
-    if (wasBehind) return;
-    wasBehind = true;
-    const fields = { event: 'results_behind', waiting: behind.waiting, taken_per_second: behind.takenPerSecond };
-    c.log.warn(fields, 'reports of agents wait: nothing is overdue meanwhile');
+    wasBehind = behind !== undefined;
+    if (!wasBehind) await work();
   };
 }
 
@@ -34,7 +32,7 @@ export function overdueSweep(c: Conductor, taken: () => number): () => Promise<v
  * Looks at instances whose deadline has passed, whoever worked on them before: agents that never answered, builds that a
  * conductor left between two steps, hosts that never confirmed a destruction. Each is taken by one conductor at a time.
  */
-async function sweepOverdue(c: Conductor): Promise<void> {
+export async function sweepOverdue(c: Conductor): Promise<void> {
   const due = await c.instances.takeDue(c.clock.now(), c.config.schedulingTimeoutMs, BATCH);
   if (due.length === 0) return;
   const groups = groupByRequest(due);

@@ -25,7 +25,7 @@ export const CONDUCTOR_MUTANTS: readonly Mutant[] = [
       return original(c, fresh[0]?.requestId ?? requestId, fresh);
     };
   }),
-  mutant('nobody-sweeps', 'looking at what is overdue', sweeping, 'overdueSweep', () => () => async () => {}),
+  mutant('nobody-sweeps', 'looking at what is overdue', sweeping, 'sweepOverdue', () => async () => {}),
   mutant('versions-not-checked', 'the version in the write of a record', store, 'memoryInstanceStore', (original) => {
     return (...args) => {
       const real = original(...args);
