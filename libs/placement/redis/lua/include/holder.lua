@@ -16,7 +16,7 @@ end
 
 -- The lease of whoever holds the host begins anew.
 local function renew_holder(key, host, now_ms)
-  local epoch, _, lease_ms, who = parse_holder(redis.call('HGET', key, host))
+  local epoch, until_ms, lease_ms, who = parse_holder(redis.call('HGET', key, host))
   if not epoch or lease_ms == 0 then return end
-  redis.call('HSET', key, host, format_holder(epoch, now_ms + lease_ms, lease_ms, who))
+  redis.call('HSET', key, host, format_holder(epoch, math.max(until_ms, now_ms + lease_ms), lease_ms, who))
 end
