@@ -114,7 +114,12 @@ export class StoreServer {
     const { nowMs } = this.time;
     this.history.note({ atMs: nowMs, from: 'store', to: 'store', what: `forgets its last ${lost} writes` });
     const stores = this.openStores();
-    for (const { effect } of kept) await effect(stores).catch(() => {});
+    // Each at its time: leases and fences that have run out since held then.
+    for (const { atMs: doneAtMs, effect } of kept) {
+      this.time.nowMs = doneAtMs;
+      await effect(stores).catch(() => {});
+    }
+    this.time.nowMs = nowMs;
     const goOn = async ({ goesOn }: ServedStores) => goesOn(nowMs);
     await goOn(stores);
     this.stores = stores;
