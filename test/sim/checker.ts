@@ -602,11 +602,12 @@ export class Checker {
     const attempts = [...this.known.values()].flatMap(({ latest: { projectId, attempts: tried } }) => {
       return tried.filter(({ outcome }) => outcome === 'failed').map(({ host }) => ({ host, projectId }));
     });
-    const isFair = ({ name, failuresInARow }: Host) => {
-      const projects = new Set(attempts.filter(({ host }) => host === name).map(({ projectId }) => projectId));
-      return projects.size > 1 || failuresInARow >= REFUSED_REPORTS;
-    };
-    if (this.storeBegan > 0 || [...this.hosts.values()].some(isFair)) return;
+    // By the attempts, for a scheduler may not know yet that the host is deleted.
+    const isBySeveral = attempts.some((one) =>
+      attempts.some(({ host, projectId }) => host === one.host && projectId !== one.projectId),
+    );
+    const isByItself = [...this.hosts.values()].some(({ failuresInARow }) => failuresInARow >= REFUSED_REPORTS);
+    if (this.storeBegan > 0 || isBySeveral || isByItself) return;
     this.fail('nobody acts for another', `${uuid} was refused a host for what the builds of one project did there`);
   }
 

@@ -39,7 +39,7 @@ export function releaseHosts(holders: Holders, { hosts, ...holder }: ReleaseHost
 export function renewHolder(holders: Holders, host: string, atMs: number): void {
   const present = holders.get(host);
   if (!present || present.row.leaseMs === 0) return;
-  // What comes late never shortens a lease on which its holder counts.
+  // A renewal that comes late never shortens a lease on which its holder counts.
   const untilMs = Math.max(present.row.untilMs, atMs + present.row.leaseMs);
   holders.set(host, { ...present, row: { ...present.row, untilMs } });
 }
