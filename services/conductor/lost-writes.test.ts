@@ -355,6 +355,26 @@ it.each(['claimed', 'handing_over'] as const)(
   },
 );
 
+it('goes on with its way back when the host that it comes from was deleted: that is dead, and is not waited for', async () => {
+  const onTheWay = onItsWay('claimed');
+  const back = { ...OPEN, number: 3 };
+  const attempts = [
+    { ...OPEN, outcome: 'active' },
+    { ...OPEN, host: 'h2', number: 2, outcome: 'reverted' },
+    back,
+  ] as const;
+  const migration = {
+    ...onTheWay.migration,
+    phase: 'returning',
+    destination: { ...onTheWay.migration?.destination, attempt: 2 },
+  };
+  await restored({ ...onTheWay, state: 'revert_resize', attempts, migration } as Partial<InstanceRow>);
+  await world.placement.commit({ kind: 'delete_host', atMs: world.clock.now(), host: 'h2' });
+  await world.hearInFull('h1');
+  await world.clock.advance(60_000);
+  expect(world.orders).toMatchObject([{ instanceUuid: uuid, host: 'h1', attempt: 3 }]);
+});
+
 it.each([1, 2])(
   'is followed though its claim at the source was made again since the first of %i losses',
   async (losses) => {

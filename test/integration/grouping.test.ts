@@ -7,6 +7,7 @@ import type { TestServer } from '#libs/testing/servers/server-process';
 import { startRedis } from '#libs/testing/servers/servers';
 import { runLine } from '../../services/cli/testing/run-line';
 import { type OwnVirtualHost, ownVirtualHost } from '../shared-servers';
+import { eventually } from './test-cell';
 
 /* Aggregates, zones and groups on real servers, with two schedulers, under the permissions of a deployment. */
 
@@ -65,7 +66,8 @@ it('builds in zones, apart in groups, and where tenants may, as the command line
   for (const host of ['h-1', 'h-2']) expect((await berth(`aggregate add-host east ${host}`)).code).toBe(0);
   await berth('aggregate create bank --property filter_tenant_id=bank');
   await berth('aggregate add-host bank h-3');
-  expect((await berth('aggregate list')).text).toMatch(/AGGREGATE UUID .* bank \S+ 1 .* east \S+ 2 /);
+  const isListed = async () => /AGGREGATE UUID .* bank \S+ 1 .* east \S+ 2 /.test((await berth('aggregate list')).text);
+  await eventually('either scheduler shows the last host', isListed);
   expect((await berth('aggregate show east')).text).toContain('hosts h-1 h-2');
   expect((await berth('zone list', 'project.demo')).text).toContain('east 2 2 nova 1 1');
   expect((await berth('zone show east')).text).toContain('hosts h-1 h-2');

@@ -91,8 +91,9 @@ export class Hearing {
       this.#unheardHosts(c, upToMs),
       this.#straysSince(c, upToMs),
     ]);
-    const heard = new Set(hosts.filter((host) => !isUnheard(host, upToMs)).map(({ name }) => name));
-    const settled = new Set(hosts.filter((host) => !mayRunForgotten(host, upToMs)).map(({ name }) => name));
+    // A host without a row was deleted, and is dead by an operator's word: a record is never older than the rows of its hosts.
+    const unheard = new Set(hosts.filter((host) => isUnheard(host, upToMs)).map(({ name }) => name));
+    const unsettled = new Set(hosts.filter((host) => mayRunForgotten(host, upToMs)).map(({ name }) => name));
     // One that was down is back, and is yet to be heard.
     const awaited = [...up, ...down];
     const uncertain = new Map<string, Uncertainty>();
@@ -100,8 +101,8 @@ export class Hearing {
     for (const record of records) {
       const { uuid } = record;
       // An open attempt is given up by its own evacuation; a move ends as any whose host is dead.
-      const isKnown = (host: string) => (isAttemptOpen(record) ? heard : settled).has(host);
-      const silent = mayRunOn(record).find((host) => !isKnown(host));
+      const isSilent = (host: string) => (isAttemptOpen(record) ? unheard : unsettled).has(host);
+      const silent = mayRunOn(record).find(isSilent);
       if (silent !== undefined) {
         const why = `it may run on ${silent}, which was not heard since the store lost writes`;
         const isElsewhere = mayBeBuiltElsewhere(record) && awaited.some((host) => !mayRunOn(record).includes(host));
