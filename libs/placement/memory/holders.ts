@@ -17,7 +17,8 @@ export function acquireHosts(
     const isFormer = present !== undefined && formerRun !== '' && isSame(present.row, former);
     if (present && !isMine && !isFormer && present.row.untilMs > atMs) {
       const { agentRun: run, serviceHost: service, untilMs, leaseMs: itsLeaseMs } = present.row;
-      const leftMs = Math.min(untilMs - atMs, itsLeaseMs);
+      // More than twice its length is a clock that was set back; less may be a request that comes late.
+      const leftMs = untilMs - atMs > 2 * itsLeaseMs ? itsLeaseMs : untilMs - atMs;
       holders.set(host, { ...present, row: { ...present.row, untilMs: atMs + leftMs } });
       return { kind: 'taken', holder: { agentRun: run, serviceHost: service }, leftMs };
     }

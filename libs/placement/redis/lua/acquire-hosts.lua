@@ -8,7 +8,7 @@
 --- ARGV[4..] hosts
 --- @return for each host in turn
 ---   '<epoch>'            it holds the host
----   '0 <left ms> <who>'  somebody else does; it ends at most its length from now, where the clock was set back since
+---   '0 <left ms> <who>'  somebody else does; of more than twice its length, as the clock was set back, its length is left
 --- @include holder
 
 local lease_ms, mine, former, now_ms = tonumber(ARGV[1]), ARGV[2], ARGV[3], store_ms()
@@ -20,7 +20,8 @@ local function acquire(row)
   local is_mine = who == mine
   local is_former = former ~= '' and who == former
   if epoch and not is_mine and not is_former and until_ms > now_ms then
-    local left_ms = math.min(until_ms - now_ms, its_lease_ms)
+    local left_ms = until_ms - now_ms
+    if left_ms > 2 * its_lease_ms then left_ms = its_lease_ms end
     return string.format('0 %.0f ', left_ms) .. who, format_holder(epoch, now_ms + left_ms, its_lease_ms, who)
   end
   if not is_mine then epoch = math.max((epoch or 0) + 1, now_ms) end
