@@ -259,6 +259,7 @@ export class Checker {
         for (const [name, amount] of Object.entries(used)) this.#used.set(`${providerUuid} ${name}`, amount);
       }
     });
+    this.#devices.storeWentBack([...this.#consumers.values()]);
     this.#checkGroups(true);
   }
 

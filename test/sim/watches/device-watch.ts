@@ -19,18 +19,24 @@ export class DeviceWatch {
   /** Devices of each consumer, by its uuid. */
   readonly #held = new Map<string, readonly string[]>();
 
+  /** The store went back: its consumers hold what they held then. */
+  storeWentBack(consumers: readonly Consumer[]): void {
+    this.#held.clear();
+    for (const consumer of consumers) this.#hold(consumer);
+  }
+
+  #hold({ uuid, allocations }: Consumer): void {
+    const held = Object.keys(allocations).filter((provider) => this.#facts.has(provider));
+    this.#held.set(uuid, held);
+  }
+
   /** Fault after a change of the store: a device with two owners that one alone may have. */
   take({ providers = [], consumers = [], deletedConsumers = [] }: Change, atMs: number): string | undefined {
     for (const { uuid, device } of providers) {
       if (device) this.#facts.set(uuid, [...(this.#facts.get(uuid) ?? []), { sinceMs: atMs, device }]);
     }
     for (const uuid of deletedConsumers) this.#held.delete(uuid);
-    for (const { uuid, allocations } of consumers) {
-      this.#held.set(
-        uuid,
-        Object.keys(allocations).filter((provider) => this.#facts.has(provider)),
-      );
-    }
+    for (const consumer of consumers) this.#hold(consumer);
     const owners = new Map<string, string>();
     for (const [consumer, devices] of this.#held) {
       for (const device of devices) {
