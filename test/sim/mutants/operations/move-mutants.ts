@@ -1,4 +1,3 @@
-import * as arriving from '../../../../services/compute-agent/orders/take-arrival';
 import * as moveClaim from '../../../../services/scheduler/decision/move-claim';
 import { type Mutant, mutant, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
@@ -7,16 +6,6 @@ import { withRule } from '../reconcile-mutants';
 const WITH_THE_DEAD = ['move', 'decide on a move', 'evacuate a dead host'] as const;
 
 export const MOVE_MUTANTS: readonly Mutant[] = [
-  withFocus(
-    mutant(
-      'returns-by-an-earlier-epoch',
-      'that nothing goes on by an order of an earlier epoch of its host',
-      arriving,
-      'takeArrivalInPlace',
-      (original) => (host, order) => original(host, { ...order, epoch: 0 }),
-    ),
-    'return is evacuated',
-  ),
   withFocus(
     withRule('returns-at-once', 'destroying it at its destination before it goes back', ({ record }, step) =>
       record?.migration?.phase === 'leaving' && step.kind === 'destroy' ? { kind: 'record_returning' } : undefined,
