@@ -18,8 +18,9 @@ export function acquireHosts(
     if (present && !isMine && !isFormer && present.row.untilMs > atMs) {
       const { agentRun: run, serviceHost: service, untilMs, leaseMs: itsLeaseMs } = present.row;
       // More than twice its length is a clock that was set back; less may be a request that comes late.
-      const leftMs = untilMs - atMs > 2 * itsLeaseMs ? itsLeaseMs : untilMs - atMs;
-      holders.set(host, { ...present, row: { ...present.row, untilMs: atMs + leftMs } });
+      const isTooLong = untilMs - atMs > 2 * itsLeaseMs;
+      const leftMs = isTooLong ? itsLeaseMs : untilMs - atMs;
+      if (isTooLong) holders.set(host, { ...present, row: { ...present.row, untilMs: atMs + leftMs } });
       return { kind: 'taken', holder: { agentRun: run, serviceHost: service }, leftMs };
     }
     const epoch = isMine ? present.revision : Math.max((present?.revision ?? 0) + 1, atMs);

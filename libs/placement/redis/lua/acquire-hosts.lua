@@ -20,9 +20,9 @@ local function acquire(row)
   local is_mine = who == mine
   local is_former = former ~= '' and who == former
   if epoch and not is_mine and not is_former and until_ms > now_ms then
-    local left_ms = until_ms - now_ms
-    if left_ms > 2 * its_lease_ms then left_ms = its_lease_ms end
-    return string.format('0 %.0f ', left_ms) .. who, format_holder(epoch, now_ms + left_ms, its_lease_ms, who)
+    local function taken(left_ms) return string.format('0 %.0f ', left_ms) .. who end
+    if until_ms - now_ms <= 2 * its_lease_ms then return taken(until_ms - now_ms) end
+    return taken(its_lease_ms), format_holder(epoch, now_ms + its_lease_ms, its_lease_ms, who)
   end
   if not is_mine then epoch = math.max((epoch or 0) + 1, now_ms) end
   return string.format('%.0f', epoch), format_holder(epoch, now_ms + lease_ms, lease_ms, mine)
