@@ -28,17 +28,20 @@ export async function taintDevice(
   const row = requireHost(mirror, host);
   const find = () =>
     mirror.tree(row.providerUuid).find(({ name }) => name === nestedProviderName(host, device))?.device;
+  const noSuchDevice = () =>
+    new BerthError('not_found', 'no_such_device', `host ${host} has no device '${device}'`, {
+      details: { host, device },
+    });
   const before = find();
-  if (!before) {
-    const details = { host, device };
-    throw new BerthError('not_found', 'no_such_device', `host ${host} has no device '${device}'`, { details });
-  }
+  if (!before) throw noSuchDevice();
   const isFull = Object.keys(before.taints).length >= MAX_DEVICE_TAINTS && !Object.hasOwn(before.taints, key);
   if (isFull && value !== '') {
     const message = `${device} of ${host} has ${MAX_DEVICE_TAINTS} taints already: take some off`;
     throw new BerthError('resource_exhausted', 'too_many_taints', message);
   }
   const result = await placement.commit({ kind: 'taint_device', ...asked, atMs: nowMs });
+  // The mirror had it still.
+  if (result.kind === 'not_found') throw noSuchDevice();
   if (result.kind === 'committed') mirror.apply(result.change);
   return { taints: find()?.taints ?? {} };
 }
