@@ -33,6 +33,15 @@ export const readSpec: (encoded: EncodedRequestSpec) => ReadSpec = internedSpecs
   return { projectId, userId, resources, flavor: flavor?.name };
 });
 
+/** A client's spec, with its flavor filled in if it names one. @throws BerthError as `readSpec` and `fillInFlavor` */
+export async function withFlavor(
+  c: Pick<FlavorDeps, 'flavors'>,
+  requestSpec: EncodedRequestSpec,
+): Promise<EncodedRequestSpec> {
+  const { flavor } = readSpec(requestSpec);
+  return flavor === undefined ? requestSpec : fillInFlavor(c, requestSpec, flavor);
+}
+
 /**
  * A spec that names a flavor, with what the flavor says now. The record keeps it: what is built from it later is built as
  * the flavor was when it was asked for.

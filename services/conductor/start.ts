@@ -69,10 +69,11 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       return handlers === REQUESTS ? refused(message, unknownType(message)) : drop(unknownType(message));
     return settleMessage(c, message, (isRepeated) => handle(c, message, isRepeated));
   };
-  const results = { count: 0, take: take(RESULTS) };
-  const takeResult = (message: IncomingMessage) => {
-    results.count += 1;
-    return results.take(message);
+  let resultCount = 0;
+  const takeResult = take(RESULTS);
+  const takeAndCount = (message: IncomingMessage) => {
+    resultCount += 1;
+    return takeResult(message);
   };
   const refused: RefusalHandler = (message, error) => refuseRequest(c, message, error);
   const subscriptions = [
@@ -84,11 +85,11 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       }),
     ),
     // Results first: they release hosts.
-    await c.bus.consume(BUILD_RESULTS, takeResult, { prefetch }),
+    await c.bus.consume(BUILD_RESULTS, takeAndCount, { prefetch }),
     await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch, refused }),
   ];
   const holder = c.random.uuid();
-  const inTime = (work: () => Promise<void>) => unlessBehind(c, () => results.count, work);
+  const inTime = (work: () => Promise<void>) => unlessBehind(c, () => resultCount, work);
   const loops = [
     repeat(
       c,

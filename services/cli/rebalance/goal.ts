@@ -19,6 +19,16 @@ export interface GoalFlags {
   readonly defragment?: number | undefined;
 }
 
+/** Flags that name no goal. */
+export const NO_GOAL: GoalFlags = {
+  empty: [],
+  emptyIn: [],
+  admit: [],
+  admitTrait: [],
+  admitProject: 'default',
+  evenOut: false,
+};
+
 /** True when the flags name any goal. */
 export function hasGoal(flags: GoalFlags): boolean {
   return kindsOf(flags).length > 0;
@@ -31,7 +41,17 @@ export function hasGoal(flags: GoalFlags): boolean {
  *   domain to empty has no hosts.
  */
 export async function goalOf(client: Pick<Client, 'hosts' | 'aggregates'>, flags: GoalFlags): Promise<Goal> {
-  switch (kindOf(flags)) {
+  const inDomains = kindOf(flags) === 'empty' ? await hostsIn(client, domainsOf(flags)) : [];
+  return goalWith([...new Set([...flags.empty, ...inDomains])], flags);
+}
+
+/**
+ * The goal of the flags, where the hosts to empty are known.
+ *
+ * @param wrong  the error unless there is exactly one goal
+ */
+export function goalWith(hosts: readonly string[], flags: GoalFlags, wrong = wrongUse): Goal {
+  switch (kindOf(flags, wrong)) {
     case 'even-out':
       return { kind: 'even_out' };
     case 'defragment':
@@ -39,7 +59,7 @@ export async function goalOf(client: Pick<Client, 'hosts' | 'aggregates'>, flags
     case 'admit':
       return { kind: 'admit', spec: admittedBy(flags) };
     case 'empty':
-      return { kind: 'empty', hosts: [...new Set([...flags.empty, ...(await hostsIn(client, domainsOf(flags)))])] };
+      return { kind: 'empty', hosts };
   }
 }
 
@@ -83,9 +103,9 @@ function singles({ admitFlavor = '', admitZone = '', admitProject, defragment }:
 
 type Kind = 'empty' | 'admit' | 'even-out' | 'defragment';
 
-function kindOf(flags: GoalFlags): Kind {
+function kindOf(flags: GoalFlags, wrong = wrongUse): Kind {
   const [kind, another] = kindsOf(flags);
-  if (kind === undefined || another !== undefined) throw wrongUse();
+  if (kind === undefined || another !== undefined) throw wrong();
   return kind;
 }
 

@@ -27,16 +27,14 @@ export async function recordError(
   { fault, claimToken, passedOver }: Extract<Step, { kind: 'record_error' }>,
 ): Promise<ReconcileInput | undefined> {
   const attempts = [...record.attempts, ...passedOver];
-  // Any conductor settles it with its gang.
-  const owesGang = concernsGang({ ...record, fault });
-  const dueAtMs = owesGang ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
+  const dueAtMs = owedToGangAtMs(c, { ...record, fault });
   const change = { ...closed('error'), fault, attempts, alternates: NO_BYTES, dueAtMs };
   const result = await writeRecord(c, record, change);
   if (result.kind === 'written' && claimToken !== undefined) await release(c, record, claimToken);
   if (result.kind === 'written') await releaseMigration(c, record);
   // A record that names no claim may hold one all the same, of an earlier try that was interrupted.
   const isReleased = claimToken !== undefined;
-  return after(look, result, isReleased && !owesGang ? undefined : { kind: 'interrupted' });
+  return after(look, result, isReleased && dueAtMs === undefined ? undefined : { kind: 'interrupted' });
 }
 
 export async function recordDeleting(
@@ -108,12 +106,15 @@ export async function closeRecord(
   await destroyOtherSide(c, record);
   await releaseHeld(c, record);
   await releaseMigration(c, record);
-  const isUndone = record.state === 'undoing';
-  const dueAtMs = isUndone && concernsGang(record) ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
+  const end =
+    record.state === 'undoing' ? { ...closed('error'), dueAtMs: owedToGangAtMs(c, record) } : closed('deleted');
   // A claim made after this write is released by its maker, who then finds the instance at its end.
-  return after(look, await writeRecord(c, record, { ...closed(isUndone ? 'error' : 'deleted'), dueAtMs }), {
-    kind: 'interrupted',
-  });
+  return after(look, await writeRecord(c, record, end), { kind: 'interrupted' });
+}
+
+/** When any conductor settles the end of a member with its gang; undefined where its end does not concern the gang. */
+function owedToGangAtMs(c: Conductor, record: Parameters<typeof concernsGang>[0]): number | undefined {
+  return concernsGang(record) ? c.clock.now() + c.config.schedulingTimeoutMs : undefined;
 }
 
 /** Whoever recorded that it is to go may have died before the order, and no message brings anybody back to that. */

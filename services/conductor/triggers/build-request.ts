@@ -9,7 +9,7 @@ import { requireOwnRequest } from '#libs/contracts/own-instances';
 import type { Destination } from '#libs/contracts/selection';
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { Instance } from '#libs/domain/instance';
-import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
+import { readSpec, withFlavor } from '#libs/fleet-settings/fill-in-flavor';
 import { requireOneOwner } from '#libs/fleet-settings/one-owner';
 import { inTrace } from '#libs/runtime/tracing';
 import type { Conductor } from '../conductor';
@@ -143,11 +143,6 @@ async function createOnce(c: Conductor, request: BuildRequest) {
   } finally {
     if (isQueued) c.pending.written(projectId, count);
   }
-}
-
-async function withFlavor(c: Conductor, requestSpec: EncodedRequestSpec): Promise<EncodedRequestSpec> {
-  const { flavor } = readSpec(requestSpec);
-  return flavor === undefined ? requestSpec : fillInFlavor(c, requestSpec, flavor);
 }
 
 /**

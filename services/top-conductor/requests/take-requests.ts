@@ -11,7 +11,7 @@ import { requireOwnInstance, requireOwnRequest } from '#libs/contracts/own-insta
 import { BerthError, invalidArgument, isRetryable } from '#libs/domain/errors';
 import type { InstanceRow } from '#libs/domain/instance';
 import { isOverZones } from '#libs/domain/server-group';
-import { fillInFlavor, readSpec } from '#libs/fleet-settings/fill-in-flavor';
+import { readSpec, withFlavor } from '#libs/fleet-settings/fill-in-flavor';
 import { requireOneOwner } from '#libs/fleet-settings/one-owner';
 import { endInCell } from '../cells/end-in-cell';
 import type { TopConductor } from '../context';
@@ -99,18 +99,15 @@ async function createOnce(t: TopConductor, request: BuildRequest) {
   const { projectId, userId } = readSpec(request.requestSpec);
   const known = await t.instances.list({ requestId }, undefined, countOfAll(request));
   if (known.length > 0) return { created: false, instances: known };
-  const requestSpecs = await Promise.all(kindsOf(request).map((kind) => filledIn(t, kind.requestSpec)));
+  const requestSpecs = await Promise.all(
+    kindsOf(request).map(async (kind) => fillInGroup(t, await withFlavor(t, kind.requestSpec))),
+  );
   requireOneCell(request, requestSpecs);
   const nowMs = t.clock.now();
   const begin = { state: 'scheduling', dueAtMs: nowMs + givingMs(t) } as const;
   const wanted = newInstances(request, t.random, { projectId, userId, requestSpecs, nowMs, begin });
   const terms = { publishedAtMs: request.publishedAtMs || undefined, maxOfProject: t.config.maxRecords };
   return t.instances.create(requestId, wanted, terms);
-}
-
-async function filledIn(t: TopConductor, requestSpec: EncodedRequestSpec): Promise<EncodedRequestSpec> {
-  const { flavor } = readSpec(requestSpec);
-  return fillInGroup(t, flavor === undefined ? requestSpec : await fillInFlavor(t, requestSpec, flavor));
 }
 
 /** An instance in a cell is ended by the cell; one without a cell ends here. */

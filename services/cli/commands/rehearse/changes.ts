@@ -1,10 +1,10 @@
 import { Argument, Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
-import type { Goal } from '#libs/client/rebalance/find-plan';
 import { requestSpec } from '#libs/domain/request-spec';
 import { counted } from '#libs/runtime/counted';
 import type { Context } from '../../context';
 import { usageError } from '../../failure';
 import { addHelp } from '../../help-text';
+import { goalWith, NO_GOAL } from '../../rebalance/goal';
 import { amountOfClass, flavorName, keyAndValue } from '../build/request-flags';
 import { amount } from '../number-flags';
 import { addSubject, limitOfClass, subjectOf } from '../quota';
@@ -49,7 +49,8 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
   addRehearsalFlags(command).action((flags) =>
     run(context, command, (fleet) => {
       const { parallel, timeout, empty } = flags;
-      const goal = goalOf({ ...flags, empty: empty.length === 0 ? [] : hostsOf(fleet, empty, { in: [] }) });
+      const hosts = empty.length === 0 ? [] : hostsOf(fleet, empty, { in: [] });
+      const goal = goalWith(hosts, { ...NO_GOAL, ...flags }, notOneGoal);
       const operation = { kind: 'rebalance', goal, parallel, timeoutMs: timeout * 1_000 } as const;
       return { operation, title: `Rebalance, to ${goal.kind.replace('_', ' ')}` };
     }),
@@ -64,25 +65,8 @@ export function rebalanceCommand(context: Context): CommandUnknownOpts {
   );
 }
 
-interface GoalFlags {
-  readonly empty: readonly string[];
-  readonly admit: readonly (readonly [string, number])[];
-  readonly evenOut: boolean;
-  readonly defragment?: number | undefined;
-}
-
-/** @throws BerthError `invalid_argument / usage` unless the flags have one goal */
-function goalOf({ empty, admit, evenOut, defragment }: GoalFlags): Goal {
-  const who = { projectId: 'default', userId: 'operator' };
-  const goals: Goal[] = [
-    ...(empty.length > 0 ? [{ kind: 'empty', hosts: empty } as const] : []),
-    ...(admit.length > 0 ? [{ kind: 'admit', spec: requestSpec(Object.fromEntries(admit), who) } as const] : []),
-    ...(evenOut ? [{ kind: 'even_out' } as const] : []),
-    ...(defragment === undefined ? [] : [{ kind: 'defragment', most: defragment } as const]),
-  ];
-  const [goal] = goals;
-  if (goal !== undefined && goals.length === 1) return goal;
-  throw usageError('say one goal', 'berth rehearse rebalance --even-out');
+function notOneGoal() {
+  return usageError('say one goal', 'berth rehearse rebalance --even-out');
 }
 
 /** `berth rehearse quota`. */

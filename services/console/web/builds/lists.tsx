@@ -1,6 +1,7 @@
 import type { BuildsPage, PendingBuild, RecentBuild } from '../../api/builds';
+import { INSTANCE_COLUMN } from '../ui/columns';
 import { amounts, number, span, stateName } from '../ui/format';
-import { Ago, HostLink, InstanceLink, ProjectLink, Section, State } from '../ui/parts';
+import { Ago, HostLink, ProjectLink, Section, State } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
 /** Instances that wait for capacity, in the order of their turns. */
@@ -41,12 +42,7 @@ export function Recent({ recent }: { recent: readonly RecentBuild[] }) {
 
 const PENDING_COLUMNS: readonly Column<PendingBuild>[] = [
   { key: 'place', head: 'Place', width: '3.5rem', isNumber: true, cell: ({ place }) => place || '–' },
-  {
-    key: 'name',
-    head: 'Instance',
-    width: 'minmax(7rem, 1fr)',
-    cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
-  },
+  INSTANCE_COLUMN,
   {
     key: 'project',
     head: 'Project',
@@ -75,12 +71,7 @@ const PENDING_COLUMNS: readonly Column<PendingBuild>[] = [
 ];
 
 const RECENT_COLUMNS: readonly Column<RecentBuild>[] = [
-  {
-    key: 'name',
-    head: 'Instance',
-    width: 'minmax(7rem, 1fr)',
-    cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
-  },
+  INSTANCE_COLUMN,
   { key: 'state', head: 'State', width: '8rem', cell: ({ state }) => <State state={state} label={stateName(state)} /> },
   { key: 'host', head: 'Host', width: 'minmax(6rem, 0.8fr)', cell: ({ host }) => <HostLink host={host} /> },
   {

@@ -1,8 +1,9 @@
 import type { TriedAttempt } from '../../api/builds';
 import type { HostInstance, HostPage } from '../../api/host';
 import { link } from '../state/router';
+import { INSTANCE_COLUMN } from '../ui/columns';
 import { amounts, number, stateName } from '../ui/format';
-import { Ago, InstanceLink, ProjectLink, Section, State } from '../ui/parts';
+import { Ago, ProjectLink, Section, State } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
 /** The instances on a host. */
@@ -22,12 +23,7 @@ export function HostInstances({ page: { host, instances, instanceCount } }: { pa
 }
 
 const INSTANCE_COLUMNS: readonly Column<HostInstance>[] = [
-  {
-    key: 'name',
-    head: 'Instance',
-    width: 'minmax(7rem, 1fr)',
-    cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
-  },
+  INSTANCE_COLUMN,
   {
     key: 'state',
     head: 'State',
@@ -64,12 +60,7 @@ export function HostAttempts({ attempts }: { attempts: readonly TriedAttempt[] }
 }
 
 const ATTEMPT_COLUMNS: readonly Column<TriedAttempt>[] = [
-  {
-    key: 'name',
-    head: 'Instance',
-    width: 'minmax(7rem, 1fr)',
-    cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} />,
-  },
+  INSTANCE_COLUMN,
   { key: 'number', head: 'Attempt', width: '5rem', isNumber: true, cell: ({ number: n }) => n },
   { key: 'outcome', head: 'Outcome', width: 'minmax(6rem, 0.7fr)', cell: ({ outcome }) => <State state={outcome} /> },
   {

@@ -29,9 +29,9 @@ export interface Hearing {
 }
 
 /**
- * After a store went back, or a new one took its place, what ran may have a record of before, or a request that comes again. Each host is heard once in full before conductors give anything
- * up: by a report that was made after the loss, and not only taken after it, for what was built in between is not in one that was
- * under way. A report names the time of the answer before it. An agent of an older version does not: the report before it counts,
+ * After a store went back, or a new one took its place, what ran may have a record of before, or a request that comes again. Each host
+ * is heard once in full before conductors give anything up: by a report that was made after the loss, and not only taken after it, for
+ * what was built in between is not in one that was under way. A report names the time of the answer before it. An agent of an older version does not: the report before it counts,
  * if that was taken after the loss.
  */
 export async function hearingOf(
