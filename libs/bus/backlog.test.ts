@@ -9,7 +9,7 @@ it('is there while more messages wait than are taken in a second, and when nobod
     if (waiting < 0) throw new BerthError('unavailable', 'not_connected', 'the broker is away');
     return waiting;
   };
-  const backlog = backlogOf({ depth }, 'stats', clock, () => count);
+  const backlog = backlogOf({ depth, taken: () => count }, 'stats', clock);
   const look = async (nowWaiting: number, taken: number) => {
     await clock.advance(2_000);
     [waiting, count] = [nowWaiting, count + taken];

@@ -66,6 +66,9 @@ export interface Bus {
    */
   depth(queue: string): Promise<number>;
 
+  /** The count of messages taken from a queue so far, refused ones included, in the unit of `depth`. */
+  taken(queue: string): number;
+
   /**
    * Deletes a queue without consumers, with its messages. Deleting a missing queue succeeds.
    *

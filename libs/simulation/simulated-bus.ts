@@ -51,6 +51,7 @@ export class SimulatedBus implements Bus {
   readonly #consumers = new Set<Consumer>();
   /** Calls that wait for the broker, and fail when the connection breaks. */
   readonly #waiting = new Set<(error?: BerthError) => void>();
+  readonly #taken = new Map<string, number>();
   #isClosed = false;
   /** Delay after which the broker gets a copy of the next cast; undefined for none. */
   #copyAfterMs: number | undefined;
@@ -112,13 +113,13 @@ export class SimulatedBus implements Bus {
     options?: ConsumeOptions,
   ): Promise<Subscription> {
     return this.#consume((session) => {
-      const remote = Object.entries(handlers).map(([type, handler]) => [type, this.#across(handler)] as const);
+      const remote = Object.entries(handlers).map(([type, handler]) => [type, this.#across(queue, handler)] as const);
       return session.serve(queue, Object.fromEntries(remote), options);
     });
   }
 
   consume(queue: QueueSpec, handler: CastHandler, options?: ConsumeOptions): Promise<Subscription> {
-    return this.#consume((session) => session.consume(queue, this.#across(handler), options));
+    return this.#consume((session) => session.consume(queue, this.#across(queue, handler), options));
   }
 
   subscribe(pattern: string, handler: EventHandler): Promise<Subscription> {
@@ -139,6 +140,10 @@ export class SimulatedBus implements Bus {
     return this.#ask(`depth of ${queue}`, CONFIRMED, async (session) => {
       return session.depth(queue);
     });
+  }
+
+  taken(queue: string): number {
+    return this.#taken.get(queue) ?? 0;
   }
 
   remove(queue: string): Promise<void> {
@@ -204,11 +209,15 @@ export class SimulatedBus implements Bus {
   }
 
   /** A handler of this process, for messages that come over the link and are settled over it. */
-  #across<R>(handler: (message: IncomingMessage) => Promise<R>): (message: IncomingMessage) => Promise<R> {
+  #across<R>(
+    { name }: QueueSpec,
+    handler: (message: IncomingMessage) => Promise<R>,
+  ): (message: IncomingMessage) => Promise<R> {
     return (message) => {
       const what = this.#broker.describe(message);
       return new Promise((resolve, reject) => {
         this.#link.carry('back', `${what}${message.redelivered ? ', again' : ''}`, () => {
+          this.#taken.set(name, this.taken(name) + 1);
           handler(message).then(
             (result) => this.#link.carry('out', `${settlementOf(result)} ${what}`, () => resolve(result)),
             (thrown: unknown) => {

@@ -69,12 +69,6 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       return handlers === REQUESTS ? refused(message, unknownType(message)) : drop(unknownType(message));
     return settleMessage(c, message, (isRepeated) => handle(c, message, isRepeated));
   };
-  let resultCount = 0;
-  const takeResult = take(RESULTS);
-  const takeAndCount = (message: IncomingMessage) => {
-    resultCount += 1;
-    return takeResult(message);
-  };
   const refused: RefusalHandler = (message, error) => refuseRequest(c, message, error);
   const subscriptions = [
     await c.bus.serve(RPC_CONDUCTOR, callsOf(c)),
@@ -85,11 +79,11 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
       }),
     ),
     // Results first: they release hosts.
-    await c.bus.consume(BUILD_RESULTS, takeAndCount, { prefetch }),
+    await c.bus.consume(BUILD_RESULTS, take(RESULTS), { prefetch }),
     await c.bus.consume(BUILD_REQUESTS, take(REQUESTS), { prefetch, refused }),
   ];
   const holder = c.random.uuid();
-  const inTime = (work: () => Promise<void>) => unlessBehind(c, () => resultCount, work);
+  const inTime = (work: () => Promise<void>) => unlessBehind(c, work);
   const loops = [
     repeat(
       c,

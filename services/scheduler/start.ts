@@ -110,7 +110,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   };
   const onListener = summarySender({ ...deps, summaries }, closing.signal);
   const scheduler = new Scheduler({ deps, select, metrics: measured, summaries, onListener, decisions });
-  const heard = { count: 0, lastRefusalMs: clock.elapsed() };
+  const heard = { lastRefusalMs: clock.elapsed() };
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, heard }, closing.signal);
   const settling = keepProjectsSettled(deps, closing.signal);
   const ending = sweepLeases(deps, closing.signal);

@@ -49,6 +49,8 @@ export class AmqpBus implements Bus {
   readonly #caller: Caller;
   readonly #answers: Answers;
   readonly #channels: ConsumerChannel[] = [];
+  /** AMQP messages that came, by queue. */
+  readonly #taken = new Map<string, number>();
   #closed: Promise<void> | undefined;
   #isOpen = true;
 
@@ -109,6 +111,7 @@ export class AmqpBus implements Bus {
       prefetch: 0,
       maxBytesInHand: Infinity,
       isRefused: () => false,
+      took: () => {},
       noAck: true,
       declare: () => this.#admin.hear(this.#newPrivateName(), pattern),
       frames: undefined,
@@ -139,6 +142,10 @@ export class AmqpBus implements Bus {
     } catch (error) {
       throw (error as { code?: unknown }).code === 404 ? noSuchQueue(queue) : refusalOf(error, queue);
     }
+  }
+
+  taken(name: string): number {
+    return this.#taken.get(inCell(this.#config.cell, name)) ?? 0;
   }
 
   async remove(name: string): Promise<void> {
@@ -208,6 +215,7 @@ export class AmqpBus implements Bus {
       // them.
       maxBytesInHand: spec.kind === 'host' ? Infinity : MAX_BYTES_IN_HAND,
       isRefused: (delivery) => isRefused(delivery, this.#handling(spec)),
+      took: () => void this.#taken.set(spec.name, (this.#taken.get(spec.name) ?? 0) + 1),
       noAck: false,
       declare: async () => {
         await this.#admin.provide(spec);

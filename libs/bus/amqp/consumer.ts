@@ -23,6 +23,8 @@ export interface ConsumerRole {
   isRefused(delivery: Delivery): boolean;
   /** Events need no ack. */
   readonly noAck: boolean;
+  /** Counts an AMQP message from the broker. */
+  took(): void;
   /** Declares the queue on its own choice of channel; resolves to its name. */
   declare(): Promise<string>;
   /** Never rejects. */
@@ -106,6 +108,7 @@ export class Consumer {
 
   #take({ acks, limit }: ChannelState, message: ConsumeMessage): void {
     const { frames, noAck, answers } = this.#role;
+    this.#role.took();
     if (!noAck) acks.take(message);
     const run = (delivery: Delivery, settling: Settling, reply: MessageActions['reply']) => {
       const actions = this.#actionsOf(delivery, settling, reply);

@@ -50,6 +50,7 @@ export class MemoryBus implements Bus {
   readonly #answers: MemoryQueue;
   readonly #subscriptions = new Set<MemorySubscription>();
   readonly #unlisten = new Set<() => void>();
+  readonly #taken = new Map<string, number>();
   #closed: Promise<void> | undefined;
   #isOpen = true;
   #callCount = 0;
@@ -159,6 +160,10 @@ export class MemoryBus implements Bus {
     return target.depth;
   }
 
+  taken(name: string): number {
+    return this.#taken.get(inCell(this.#config.cell, name)) ?? 0;
+  }
+
   async remove(name: string): Promise<void> {
     this.#refuseClosed();
     const queue = inCell(this.#config.cell, name);
@@ -205,7 +210,11 @@ export class MemoryBus implements Bus {
     this.#refuseClosed();
     const queue = this.#broker.declare(spec);
     const prefetch = options?.prefetch ?? this.#config.prefetch;
-    const subscription = new MemorySubscription(this.#broker, queue, prefetch, handle);
+    const takeAndHandle: Handle = (delivery, actions) => {
+      this.#taken.set(spec.name, (this.#taken.get(spec.name) ?? 0) + 1);
+      return handle(delivery, actions);
+    };
+    const subscription = new MemorySubscription(this.#broker, queue, prefetch, takeAndHandle);
     this.#subscriptions.add(subscription);
     return {
       cancel: async () => {

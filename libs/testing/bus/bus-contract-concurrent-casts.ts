@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
+import { backlogOf } from '../../bus/backlog';
 import { ACK, type Bus, type CastOptions, drop, type IncomingMessage, REQUEUE } from '../../bus/port';
 import type { QueueSpec } from '../../contracts/queues';
 import { BerthError } from '../../domain/errors';
+import { fakeClock } from '../fake-clock';
 import { aMessage, aQueue, type BusWorld, failureOf, takeDeadLetter, textOf } from './bus-world';
 import { gate, Inbox } from './inbox';
 
@@ -218,6 +220,43 @@ export function describeConcurrentCasts(world: () => BusWorld): void {
     expect([...(await all.has(45))].sort()).toEqual(texts.filter((text) => text !== 'done').sort());
     expect([...again]).toEqual(['true']);
     never.open();
+  });
+
+  it('counts what it takes as it counts what waits, settled or refused', async () => {
+    const [producer, consumer] = [await world().open(), await world().open()];
+    const queue = aQueue('work', { batching: true });
+    await producer.declare(queue);
+    const texts = Array.from({ length: 200 }, (_, n) => `${n}`);
+    await Promise.all([...burst(producer, queue, texts), producer.cast(queue, aMessage('', { type: '' }))]);
+    const waiting = await producer.depth(queue.name);
+    const done = new Inbox<string>();
+    expect(consumer.taken(queue.name)).toBe(0);
+    await consumer.consume(queue, async ({ body }) => (done.put(textOf(body)), ACK));
+    await done.has(200);
+    await takeDeadLetter(producer, queue.name);
+    expect([consumer.taken(queue.name), producer.taken(queue.name)]).toEqual([waiting, 0]);
+  });
+
+  it('sees a backlog, however many messages travelled together', async () => {
+    const [clock, bus] = [fakeClock(), await world().open()];
+    const queue = aQueue('work', { batching: true });
+    await bus.declare(queue);
+    await Promise.all(burst(bus, queue, Array<string>(1_600).fill('x')));
+    const [done, release] = [new Inbox<string>(), gate()];
+    const backlog = backlogOf(bus, queue.name, clock);
+    const take = async ({ body }: IncomingMessage) => {
+      if (done.items.length >= 320) await release.opened;
+      done.put(textOf(body));
+      return ACK;
+    };
+    await bus.consume(queue, take, { prefetch: 1 });
+    await done.has(320);
+    await clock.advance(1_000);
+    expect(await backlog()).toBeDefined();
+    release.open();
+    await done.has(1_600);
+    await clock.advance(1_000);
+    expect(await backlog()).toBeUndefined();
   });
 
   it('tells each that the queue is full, or that it is not there', async () => {

@@ -11,11 +11,9 @@ const BATCH = 100;
 /**
  * Work that gives up what is overdue, done only while no reports of agents wait: the one that is missing may be among them, and a flood
  * of one agent would end the builds of all.
- *
- * @param taken  the reports that this conductor has taken so far
  */
-export function unlessBehind(c: Conductor, taken: () => number, work: () => Promise<void>): () => Promise<void> {
-  const backlog = backlogOf(c.bus, BUILD_RESULTS.name, c.clock, taken);
+export function unlessBehind(c: Conductor, work: () => Promise<void>): () => Promise<void> {
+  const backlog = backlogOf(c.bus, BUILD_RESULTS.name, c.clock);
   let wasBehind = false;
   return async () => {
     const behind = await backlog();

@@ -9,7 +9,7 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Log } from '#libs/runtime/log';
 
 export interface SweepDeps {
-  readonly bus: Pick<Bus, 'isConnected' | 'depth'>;
+  readonly bus: Pick<Bus, 'isConnected' | 'depth' | 'taken'>;
   readonly placement: PlacementStore;
   readonly mirror: Pick<Mirror, 'apply' | 'readiness'>;
   readonly clock: Clock;
@@ -19,9 +19,8 @@ export interface SweepDeps {
   readonly heard: Readonly<ReportsHeard>;
 }
 
-/** Reports that this scheduler has taken from the queue. */
+/** Reports that this scheduler could not take. */
 export interface ReportsHeard {
-  count: number;
   /** The reading of `clock.elapsed` when the store last refused one. */
   lastRefusalMs: number;
 }
@@ -50,8 +49,8 @@ export async function sweepHosts(deps: SweepDeps, signal: AbortSignal): Promise<
 const SWEEPS_PER_TIMEOUT = 4;
 
 /** Answers whether reports arrive in time: not while the bus or the mirror is away, nor while they wait. */
-function listening({ bus, mirror, clock, heard, log }: SweepDeps): () => Promise<boolean> {
-  const backlog = backlogOf(bus, STATS.name, clock, () => heard.count);
+function listening({ bus, mirror, clock, log }: SweepDeps): () => Promise<boolean> {
+  const backlog = backlogOf(bus, STATS.name, clock);
   return async () => {
     const behind = await backlog();
     if (!bus.isConnected() || !mirror.readiness().ready) return false;

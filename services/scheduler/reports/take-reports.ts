@@ -28,7 +28,7 @@ import { validateStats } from './validate';
 /**
  * Calls of agents on the queue `stats`, each logged and counted.
  *
- * @param heard  counts the reports, and notes when one could not be taken, because the store is away or refuses writes
+ * @param heard  notes when a report could not be taken, because the store is away or refuses writes
  */
 export function reportCalls(deps: ReportDeps, metrics: SchedulerMetrics, heard: ReportsHeard) {
   const { placement, clock, log } = deps;
@@ -95,7 +95,6 @@ async function takeReport(
   reported: UpdateResourceStatsRequest,
   sender: Identity,
 ) {
-  deps.heard.count += 1;
   const { stats, refused } = boundNames(reported);
   const { mirror, placement, clock, config } = deps;
   const nowMs = clock.now();
