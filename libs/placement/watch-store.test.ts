@@ -13,8 +13,12 @@ async function watched(seenRevision: number, identity: StoreIdentity, figures?: 
   const log = { debug() {}, info() {}, warn() {}, error: say, isLevelEnabled: () => false, child: () => log };
   const seen = new SeenRevisions();
   seen.add(seenRevision);
+  let commits = 0;
   const store = {
     present: identity as StoreIdentity | 'away',
+    async goOn() {
+      commits += 1;
+    },
     identify,
     ...(figures && { health: async () => figures }),
     takeSeen: () => seen.take(),
@@ -32,6 +36,7 @@ async function watched(seenRevision: number, identity: StoreIdentity, figures?: 
   return {
     told,
     metrics,
+    commits: () => commits,
     async becomes(present: StoreIdentity | 'away') {
       store.present = present;
       await clock.advance(5_000);
@@ -100,5 +105,16 @@ it('remembers what was seen before a jump while nobody answers', async () => {
   await store.becomes('away');
   await store.becomes({ ...STORE, revision: 20_005, jumps: [[90, 20_000]] });
   expect(store.told).toEqual(['store_went_back']);
+  await store.stop();
+});
+
+it('commits where another server goes on and nobody has, and not else', async () => {
+  const store = await watched(100, STORE);
+  await store.becomes(STORE);
+  expect(store.commits()).toBe(0);
+  await store.becomes({ ...STORE, jumps: [[100, 6_000_000]], isUnwritten: true });
+  expect(store.commits()).toBe(1);
+  await store.becomes({ ...STORE, revision: 6_000_000, jumps: [[100, 6_000_000]] });
+  expect(store.commits()).toBe(1);
   await store.stop();
 });

@@ -15,6 +15,8 @@ export interface WatchedStore {
   health?(): Promise<StoreHealth>;
   /** The revisions that the store told this process and that it must still have; each but the highest once. */
   takeSeen(): readonly number[];
+  /** Commits, where another server goes on and has committed nothing. Not of a process that only reads. */
+  goOn?(): Promise<unknown>;
 }
 
 /**
@@ -58,6 +60,8 @@ export async function watchStore(
         );
         toldUpTo = Math.max(toldUpTo, ...seen);
       }
+      // Otherwise an idle cell waits for ever: all of before may be lost up to now, and nothing is begun.
+      if (identity.isUnwritten) await store.goOn?.().catch(() => undefined);
       knownId = identity.birthId;
       if (identity.bornAtMs > 0) born.set(identity.bornAtMs / 1_000);
       const health = await store.health?.().catch(() => undefined);

@@ -193,8 +193,11 @@ function building(record: Building, observed: Observation, nowMs: number): Step 
 function betweenHosts(record: Building, observed: Observation): Step {
   switch (observed.kind) {
     case 'claimed':
+      // A store that went back has an earlier claim than the record: nobody builds by that any more.
+      if (observed.target.claimToken < record.claimToken)
+        return { kind: 'release', claimToken: observed.target.claimToken };
       // By that claim it was tried meanwhile, without success.
-      if (observed.target.claimToken <= record.claimToken) return { kind: 'claim_next_host' };
+      if (observed.target.claimToken === record.claimToken) return { kind: 'claim_next_host' };
       return { kind: 'dispatch_build', target: observed.target };
     case 'no_host':
       // A shelved instance stays shelved: it lost nothing.

@@ -1,5 +1,5 @@
 import { anAcquisition, mustAcquire } from '../../testing/placement/placement';
-import { fateOf } from '../port/store-identity';
+import { fateOf, lostUpToMs } from '../port/store-identity';
 import { MemoryPlacementStore } from './placement-store';
 
 const trait = (name: string, atMs: number) => ({ kind: 'create_name', atMs, catalogue: 'trait', name }) as const;
@@ -29,6 +29,18 @@ it('shows where another server went on with it, and gives no revision twice', as
   await store.commit(trait('CUSTOM_C', 2_001));
   expect(await store.identify()).toMatchObject({ revision: 2_000_000, jumps: [[1_000_000, 2_000_000]] });
   expect(fateOf(known, [seen], await store.identify())).toBe('went_back');
+});
+
+it('may have lost writes up to now until somebody commits, and knows until when from then on', async () => {
+  const { store } = await wentBack();
+  let nowMs = 3_000;
+  store.goOn(2_000, () => nowMs);
+  expect(lostUpToMs(await store.identify())).toBe(3_000);
+  nowMs = 4_000;
+  expect(await store.identify()).toMatchObject({ isUnwritten: true, jumps: [[1_000_000, 4_000_000]] });
+  expect(await store.commit({ kind: 'go_on', atMs: nowMs })).toMatchObject({ kind: 'committed' });
+  nowMs = 5_000;
+  expect(await store.identify()).toMatchObject({ isUnwritten: false, jumps: [[1_000_000, 2_000_000]] });
 });
 
 it('asks a follower that saw what was lost for a new snapshot', async () => {

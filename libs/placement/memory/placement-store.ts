@@ -67,6 +67,7 @@ export class MemoryPlacementStore implements PlacementStore {
   #jumps: StoreIdentity['jumps'] = [];
   /** Since when another server goes on, until its first commit. */
   #goesOnAtMs: number | undefined;
+  #now = () => this.#goesOnAtMs ?? 0;
 
   /**
    * @param maxChanges  how far back followers can catch up
@@ -130,17 +131,20 @@ export class MemoryPlacementStore implements PlacementStore {
   /** Its birth id is made of the time of its first commit. */
   async identify(): Promise<StoreIdentity> {
     const birthId = this.#revision === 0 ? undefined : `memory-${this.#bornAtMs}`;
-    const goesOn = this.#goesOnAtMs === undefined ? [] : [[this.#revision, firstNumber(this.#goesOnAtMs)] as const];
-    const jumps = [...this.#jumps, ...goesOn];
-    return { birthId, bornAtMs: this.#bornAtMs, revision: this.#revision, nowMs: undefined, jumps };
+    const isUnwritten = this.#goesOnAtMs !== undefined;
+    const jumps = isUnwritten ? [...this.#jumps, [this.#revision, firstNumber(this.#now())] as const] : this.#jumps;
+    return { birthId, bornAtMs: this.#bornAtMs, revision: this.#revision, nowMs: undefined, jumps, isUnwritten };
   }
 
   /**
    * As when another server goes on with what is here: the next revision and the next claim token are the clock's
    * microseconds, so that none is given again that the server before gave and lost. For worlds in which stores go back.
+   *
+   * @param now  the store's clock; it stands still by default
    */
-  goOn(atMs: number): void {
+  goOn(atMs: number, now = () => atMs): void {
     this.#goesOnAtMs = atMs;
+    this.#now = now;
   }
 
   async snapshot(onRows: (rows: Rows) => void): Promise<number> {

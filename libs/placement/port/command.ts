@@ -35,6 +35,7 @@ export type Command = { readonly atMs: number } & (
   | EndLeases
   | WriteGuarantee
   | DeleteGuarantee
+  | GoOn
 );
 
 /**
@@ -341,6 +342,11 @@ export interface WriteGuarantee {
 export interface DeleteGuarantee {
   readonly kind: 'delete_guarantee';
   readonly name: string;
+}
+
+/** Fixes until when writes may be lost, after another server went on (`StoreIdentity.isUnwritten`). */
+export interface GoOn {
+  readonly kind: 'go_on';
 }
 
 /** An agent's report of its host (update_resource_stats). */

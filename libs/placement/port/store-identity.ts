@@ -12,6 +12,8 @@ export interface StoreIdentity {
    * and its first own, or the least that it will give. A revision in between was lost.
    */
   readonly jumps: readonly (readonly [last: number, next: number])[];
+  /** True while a server that goes on has committed nothing: the last jump then ends at the time of this answer. */
+  readonly isUnwritten?: boolean;
 }
 
 /** Figures of a store's server. */

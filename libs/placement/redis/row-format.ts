@@ -89,8 +89,10 @@ export function decodeIdentity(
   const [seconds = 0, us = 0] = time.map(Number);
   const [birthId = '', bornUs = '0', lastServer, ...jumps] = text.split(' ');
   const isOlder = server !== lastServer || seen > revision;
-  if (birthId !== '' && isOlder) jumps.push(`${revision}-${seconds * 1_000_000 + us}`);
+  const isUnwritten = birthId !== '' && isOlder;
+  if (isUnwritten) jumps.push(`${revision}-${seconds * 1_000_000 + us}`);
   return {
+    isUnwritten,
     birthId: birthId === '' ? undefined : birthId,
     bornAtMs: Math.floor(Number(bornUs) / 1_000),
     revision,

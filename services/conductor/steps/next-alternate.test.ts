@@ -77,6 +77,16 @@ it('takes the place of a claim that is older than the record knows, on whichever
   await mustCommit(world.placement, { kind: 'write_allocations', atMs: world.clock.now(), consumers });
   const older = (await world.placement.consumers([uuid]))[0]?.claimToken ?? 0;
   await world.instances.update({ ...record, claimToken: older + 5, version: record.version + 1 });
+  // Each commit has a token: claims from now on are later than all before.
+  for (const name of ['A', 'B', 'C', 'D', 'E']) {
+    const created = {
+      kind: 'create_name',
+      atMs: world.clock.now(),
+      catalogue: 'trait',
+      name: `CUSTOM_${name}`,
+    } as const;
+    await mustCommit(world.placement, created);
+  }
   await world.clock.advance(15_000);
   expect(await attemptsOf()).toEqual(['h1 timed_out', 'h2 active']);
   expect(await world.claims()).toEqual([`${uuid} h2`]);

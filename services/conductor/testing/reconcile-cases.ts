@@ -160,6 +160,7 @@ export const OBSERVATIONS: readonly (readonly [words: string, observed: Observat
   ['can not be started', { ...powerReportOf('shutdown'), fault: { reason: 'not_started', message: '' } }],
   ['a host is claimed', { kind: 'claimed', target: TARGET }],
   ['its last claim is found again', { kind: 'claimed', target: { ...TARGET, claimToken: TOKEN } }],
+  ['an earlier claim than its last is found', { kind: 'claimed', target: { ...TARGET, claimToken: TOKEN - 1 } }],
   ['no host', NO_HOST],
   ['no host, and others could make room', { ...NO_HOST, preemption: { host: ELSEWHERE, victims: [randomUUID()] } }],
   ['no host, and no capacity would help', { ...NO_HOST, waitsFor: [] }],

@@ -263,7 +263,9 @@ export abstract class Processes {
     };
     const askedAtMs = clock.elapsed();
     clock.set(await askStoreTime(link, server), askedAtMs);
-    void watchStore({ identify, takeSeen: () => [] }, { ...this.around(process), clock }, new AbortController().signal);
+    const goOn = () => placement.commit({ kind: 'go_on', atMs: clock.now() });
+    const watched = { identify, goOn, takeSeen: () => [] };
+    void watchStore(watched, { ...this.around(process), clock }, new AbortController().signal);
     return clock;
   }
 
@@ -280,7 +282,12 @@ export abstract class Processes {
       const placement = openPlacement();
       const { clock } = this.world;
       const stores = { instances: memoryInstanceStore(clock, MAX_OUTBOX, placement), leases: memoryLeaseStore(clock) };
-      return { placement, ...stores, flavors: memoryFlavorStore(clock), goesOn: (atMs) => placement.goOn(atMs) };
+      return {
+        placement,
+        ...stores,
+        flavors: memoryFlavorStore(clock),
+        goesOn: (atMs) => placement.goOn(atMs, () => clock.now()),
+      };
     });
     return { broker: { refusal: undefined, openSession, describe: (message) => this.describe(message) }, server };
   }

@@ -158,7 +158,8 @@ export class TestFleet {
       options.httpPorts ?? new Map(),
       tenantSaid,
     );
-    await fleet.bus.declare(BUILD_REQUESTS);
+    // Brokers that have just joined may not answer yet about a queue on all of them.
+    await untilTaken(() => fleet.bus.declare(BUILD_REQUESTS));
     for (const name of [...SCHEDULERS, ...CONDUCTORS, ...AGENTS]) fleet.launch(name);
     await fleet.eventually('ten hosts have reported', async () => (await fleet.rows()).hosts.length === 10);
     return fleet;
@@ -506,7 +507,7 @@ async function startCluster(count: number, options: RabbitmqOptions): Promise<Ra
   return brokers;
 }
 
-/** Repeats a message until the broker confirms it. */
+/** Repeats a question to the broker until it confirms it. */
 async function untilTaken(cast: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

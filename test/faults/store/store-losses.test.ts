@@ -163,3 +163,18 @@ it('says nothing of a store that was killed and has everything', async () => {
   await untilWatched();
   expect(told).toEqual([]);
 });
+
+it('knows until when it lost writes also where nobody has anything to commit', async () => {
+  await mustClaim(await aProvider(store, { VCPU: inventory(8) }));
+  await onServer((redis) => redis.save());
+  await server.kill('SIGKILL');
+  await server.restart();
+  const isWritten = async () => {
+    const identity = await store.identify().catch(() => undefined);
+    return identity?.isUnwritten === false && identity.jumps.length === 1;
+  };
+  await eventually(isWritten);
+  const { revision } = await store.identify();
+  await eventually(() => mirror.revision >= revision);
+  expect(mirror.providerCount).toBe(1);
+});

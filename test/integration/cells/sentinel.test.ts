@@ -20,7 +20,12 @@ beforeAll(async () => {
     world.launch('cell1', 'conductor'),
     world.launch('b', 'scheduler', ofB),
     // A build lasts as long as its store's outage.
-    world.launch('b', 'conductor', { ...ofB, BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '60000' }),
+    world.launch('b', 'conductor', {
+      ...ofB,
+      BERTH_CONDUCTOR_BUILD_TIMEOUT_MS: '60000',
+      // For so long after the loss nothing of before is begun again.
+      BERTH_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '10000',
+    }),
   ]);
   const slow = { BERTH_AGENT_FAKE_LATENCY_MS: '1500', BERTH_AGENT_INVENTORY: 'VCPU=64,MEMORY_MB=65536' };
   await Promise.all(['cell1', 'b'].map((cell) => world.launch(cell, 'agent.h1', slow)));

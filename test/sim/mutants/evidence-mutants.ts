@@ -55,6 +55,21 @@ export const EVIDENCE_MUTANTS: readonly Mutant[] = [
   ),
   withFocus(
     mutant(
+      'nobody-goes-on',
+      'a commit of a store that went back, where there is nothing else to commit',
+      MemoryPlacementStore.prototype,
+      'commit',
+      (original) => {
+        return async function commit(this: MemoryPlacementStore, command) {
+          return command.kind === 'go_on' ? { kind: 'unchanged' } : original.call(this, command);
+        };
+      },
+    ),
+    'store loses its last second',
+    'older copy of builds',
+  ),
+  withFocus(
+    mutant(
       'gives-up-unheard',
       'that hosts are heard after a loss before anything is given up',
       uncertain,
