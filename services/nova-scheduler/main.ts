@@ -8,7 +8,8 @@ import { openPlacementClient } from './elsewhere/placement-client';
 import { parseCells } from './facts/cells';
 import { openNovaApi } from './facts/nova-api';
 import { openNovaDatabase } from './facts/nova-database';
-import { novaOptions } from './options';
+import type { DatabaseSource, FactSource, FactSources } from './facts/nova-facts';
+import { type NovaConfig, novaOptions } from './options';
 import { startNovaScheduler } from './start';
 
 const tables = { placement: placementOptions, nova: novaOptions } as const;
@@ -32,7 +33,7 @@ export const novaScheduler: ServiceProcess<typeof tables> = {
     const api = await opening.open('Nova API', openNovaApi(config, cellOf, opening));
     const { databaseUrl: url } = config;
     const database = url === '' ? {} : await opening.open('Nova database', openNovaDatabase(url, opening));
-    const source = { ...api, ...database };
+    const source = novaSource(api, database, config);
     const isElsewhere = config.placementUrl !== '';
     const client = isElsewhere
       ? await opening.open('OpenStack Placement', openPlacementClient(config, opening))
@@ -43,3 +44,13 @@ export const novaScheduler: ServiceProcess<typeof tables> = {
     return running;
   },
 };
+
+/** The facts of both sources; images of instances are read where hosts are weighed by them. */
+function novaSource(
+  api: FactSource,
+  { images, ...database }: Partial<DatabaseSource>,
+  { weightImageProperties }: NovaConfig,
+): FactSources {
+  const isAsked = images !== undefined && weightImageProperties !== 0;
+  return { ...api, ...database, ...(isAsked && { images }) };
+}

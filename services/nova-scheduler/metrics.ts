@@ -1,7 +1,7 @@
 import type { Metrics } from '#libs/runtime/metrics';
 import type { FactKind, NovaFacts } from './facts/nova-facts';
 
-const KINDS: readonly FactKind[] = ['services', 'nodes', 'aggregates', 'instances', 'cells', 'hardware'];
+const KINDS: readonly FactKind[] = ['services', 'nodes', 'aggregates', 'instances', 'cells', 'hardware', 'images'];
 
 /** Metrics of a scheduler for Nova. */
 export function novaMetrics(metrics: Metrics, facts: NovaFacts) {

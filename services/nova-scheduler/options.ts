@@ -9,12 +9,14 @@ import {
   numberOption,
   type Option,
   stringOption,
+  textsOption,
 } from '#libs/runtime/config';
 import { processOptions } from '#libs/runtime/options';
 import { DEFAULT_FILTERS, FILTER_NAMES } from './filters/registry';
 
-export { ABSENT_FILTERS, DATABASE_FILTERS, FILTER_NAMES } from './filters/registry';
-export { ABSENT_WEIGHERS, DATABASE_WEIGHERS, WEIGHERS } from './weighers/registry';
+export { DATABASE_FILTERS, FILTER_NAMES } from './filters/registry';
+export { DATABASE_WEIGHERS, WEIGHERS, type WeigherName } from './weighers/registry';
+export type { Weigher } from './weighers/weigher';
 
 const HTTP_URL = /^https?:\/\/\S+$/;
 
@@ -24,6 +26,20 @@ function weight(name: string, fallback: number, help: string): Option<number> {
 
 function interval(name: string, fallback: number, help: string): Option<number> {
   return durationOption({ env: `BERTH_NOVA_${name}_INTERVAL_MS`, default: fallback, min: 0, max: 86_400_000, help });
+}
+
+const RATIO = /^[^=\s]+=-?\d+(\.\d+)?$/;
+
+function ratios(name: string, help: string): Option<readonly string[]> {
+  const problem = (text: string) => (RATIO.test(text) ? undefined : `must have NAME=FACTOR, not '${text}'`);
+  return textsOption({
+    env: `BERTH_NOVA_${name}`,
+    default: [],
+    range: 'NAME=FACTOR,...',
+    separator: /,/,
+    problem,
+    help,
+  });
 }
 
 /** Settings of the scheduler for Nova; those that have a name in nova.conf say so in its README. */
@@ -243,7 +259,7 @@ export const novaOptions = {
     env: 'BERTH_NOVA_FILTERS',
     default: DEFAULT_FILTERS,
     values: FILTER_NAMES,
-    help: "Nova's enabled_filters. Without BERTH_NOVA_DATABASE_URL, NUMATopologyFilter and PciPassthroughFilter hand their requests over, or refuse them.",
+    help: "Nova's enabled_filters. Without BERTH_NOVA_DATABASE_URL, NUMATopologyFilter, PciPassthroughFilter and MetricsFilter hand their requests over, or refuse them.",
   }),
   isolatedHosts: listOption({
     env: 'BERTH_NOVA_ISOLATED_HOSTS',
@@ -291,6 +307,26 @@ export const novaOptions = {
     default: 'nova',
     help: 'The zone of hosts without one in any aggregate (default_availability_zone).',
   }),
+  metricsWeightSetting: ratios(
+    'METRICS_WEIGHT_SETTING',
+    'For MetricsFilter and MetricsWeigher ([metrics] weight_setting).',
+  ),
+  metricsRequired: booleanOption({
+    env: 'BERTH_NOVA_METRICS_REQUIRED',
+    default: true,
+    help: 'A request fails when a host that would be weighed lacks a metric ([metrics] required).',
+  }),
+  metricsWeightOfUnavailable: numberOption({
+    env: 'BERTH_NOVA_METRICS_WEIGHT_OF_UNAVAILABLE',
+    default: -10_000,
+    min: -1e9,
+    max: 1e9,
+    help: 'Raw weight of a host that lacks a metric, where none is required ([metrics] weight_of_unavailable).',
+  }),
+  imagePropsWeightSetting: ratios(
+    'IMAGE_PROPS_WEIGHT_SETTING',
+    'For ImagePropertiesWeigher, empty for all alike (image_props_weight_setting).',
+  ),
   hostSubsetSize: intOption({
     env: 'BERTH_NOVA_HOST_SUBSET_SIZE',
     default: 1,
@@ -404,6 +440,8 @@ export const novaOptions = {
   weightPci: weight('PCI', 1, "pci_weight_multiplier; by Nova's database."),
   weightSoftAffinity: weight('SOFT_AFFINITY', 1, 'soft_affinity_weight_multiplier.'),
   weightSoftAntiAffinity: weight('SOFT_ANTI_AFFINITY', 1, 'soft_anti_affinity_weight_multiplier.'),
+  weightMetrics: weight('METRICS', 1, "[metrics] weight_multiplier; by Nova's database."),
+  weightImageProperties: weight('IMAGE_PROPERTIES', 0, "image_props_weight_multiplier; by Nova's database."),
   weightCrossCell: weight('CROSS_CELL', 1_000_000, 'cross_cell_move_weight_multiplier.'),
 } as const;
 

@@ -19,10 +19,10 @@ import { type FactKind, type FactSources, NovaFacts } from './facts/nova-facts';
 import { DATABASE_FILTERS } from './filters/registry';
 import { novaMetrics } from './metrics';
 import type { NovaConfig } from './options';
-import { selectSettings } from './settings';
+import { idleWeighers, selectSettings } from './settings';
 import { ReportKeeper } from './shadow/keep-report';
 import { shadowCall } from './shadow/shadow-call';
-import { DATABASE_WEIGHERS, WEIGHERS } from './weighers/registry';
+import { WEIGHERS } from './weighers/registry';
 
 export interface NovaSchedulerDeps extends RuntimeDeps {
   readonly placement: PlacementStore;
@@ -116,6 +116,7 @@ function pollSettings(config: NovaConfig) {
     instances: config.instancesIntervalMs,
     cells: config.nodesIntervalMs,
     hardware: config.hardwareIntervalMs,
+    images: config.hardwareIntervalMs,
   };
   return { intervalMs, timeoutMs: config.apiTimeoutMs };
 }
@@ -139,9 +140,10 @@ function serverSettings({ config }: NovaSchedulerDeps, refresh: () => Promise<vo
 /** Names at start what requests will be handed over or refused for, and what no request will be weighed by. */
 function warnOfAbsent({ config, log }: NovaSchedulerDeps): void {
   if (config.databaseUrl !== '') return;
-  const weighers = DATABASE_WEIGHERS.map((name) => WEIGHERS[name].name);
+  const weighers = idleWeighers(config).map((name) => WEIGHERS[name].name);
   const fields = { event: 'nova_weighers_missing', weighers };
-  log.info(fields, `hosts are not weighed by ${weighers.join(' and ')}: BERTH_NOVA_DATABASE_URL is not set`);
+  if (weighers.length > 0)
+    log.info(fields, `hosts are not weighed by ${weighers.join(' and ')}: BERTH_NOVA_DATABASE_URL is not set`);
   const named = DATABASE_FILTERS.filter((name) => config.filters.includes(name));
   if (named.length === 0) return;
   const to = config.fallbackTopic === '' ? 'refused' : `handed over to ${config.fallbackTopic}`;

@@ -34,7 +34,14 @@ const aCell = (id: number, cpuCount: number): HostCell => {
 function hardware(cpuCount: number, deviceCount: number): HostHardware {
   const pool = { count: deviceCount, numaNode: 0, properties: new Map([['vendor_id', '8086']]) };
   const pools = deviceCount > 0 ? [pool] : [];
-  return { cells: [aCell(0, cpuCount)], pools, cpuAllocationRatio: 16, ramAllocationRatio: 1, failedBuilds: 0 };
+  return {
+    cells: [aCell(0, cpuCount)],
+    pools,
+    cpuAllocationRatio: 16,
+    ramAllocationRatio: 1,
+    failedBuilds: 0,
+    metrics: new Map(),
+  };
 }
 
 /** A spec of an instance with processors of its own on one NUMA node, and with PCI devices. */

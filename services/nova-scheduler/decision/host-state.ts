@@ -1,5 +1,6 @@
 import type { PlacementView } from '#libs/placement/port/placement-view';
 import type { Candidate } from '#libs/placement/search/query';
+import type { ImageProperties } from '../facts/instance-images';
 import type { NovaAggregate, NovaFacts, NovaNode, NovaService } from '../facts/nova-facts';
 import type { HostHardware } from '../hardware/host-hardware';
 import type { HardwareOverlay } from './hardware-overlay';
@@ -14,6 +15,14 @@ export interface HostSources {
   readonly hardware: HardwareOverlay;
   /** Roots of hosts that got an instance in this decision, by how many. */
   readonly placed: ReadonlyMap<string, number>;
+}
+
+/** An amount of a host; `used` has what is reserved, and `free` may be negative. */
+export interface HostAmount {
+  readonly total: number;
+  readonly used: number;
+  readonly free: number;
+  readonly ratio: number | undefined;
 }
 
 /** A compute node as filters and weighers see it in one decision. */
@@ -47,10 +56,28 @@ export class HostState {
     return taken.isEmpty ? free : free - taken.of(this.node.uuid, resourceClass);
   }
 
+  /** An amount of the root provider without its ratio, as Nova's own hosts count. */
+  amountOf(resourceClass: string): HostAmount {
+    const { view, taken } = this.sources;
+    const { uuid } = this.node;
+    const inventory = view.provider(uuid)?.inventories[resourceClass];
+    if (inventory === undefined) return { total: 0, used: 0, free: 0, ratio: undefined };
+    const used = inventory.reserved + (view.usage(uuid)[resourceClass] ?? 0) + taken.of(uuid, resourceClass);
+    return { total: inventory.total, used, free: inventory.total - used, ratio: inventory.allocationRatio };
+  }
+
   /** Processors, memory and PCI devices with their usage; undefined where Nova's database does not tell. */
   get hardware(): HostHardware | undefined {
     const { facts, hardware } = this.sources;
     return hardware.of(this.node.uuid, facts.hardware(this.node.uuid));
+  }
+
+  /** Properties of the images of its instances; none where Nova's database does not tell. */
+  get images(): ImageProperties[] {
+    const { facts, view } = this.sources;
+    const { uuid, host } = this.node;
+    const instances = new Set([...facts.instancesOn(host), ...view.consumersOn(uuid)]);
+    return [...instances].flatMap((one) => facts.imageOf(one) ?? []);
   }
 
   get instanceCount(): number {

@@ -44,7 +44,7 @@ export class CellHardware {
   }
 
   async #changedSince(since = '1000-01-01'): Promise<readonly Row[]> {
-    const sql = `select id, uuid, numa_topology, pci_stats, cpu_allocation_ratio, ram_allocation_ratio,
+    const sql = `select id, uuid, numa_topology, pci_stats, metrics, cpu_allocation_ratio, ram_allocation_ratio,
       case when json_valid(stats) then json_unquote(json_extract(stats, '$.failed_builds')) end as failed_builds from compute_nodes
       where deleted = 0 and id > ? and coalesce(updated_at, created_at) >= ? - interval ${CLOCKS_DIFFER_BY_S} second
       order by id limit ${PAGE}`;
@@ -70,6 +70,7 @@ function hardwareOf(row: Row): HostHardware {
     cpuAllocationRatio: Number(row['cpu_allocation_ratio']) || CPU_RATIO,
     ramAllocationRatio: Number(row['ram_allocation_ratio']) || RAM_RATIO,
     failedBuilds: Number(row['failed_builds']) || 0,
+    metrics: new Map(parsed(row['metrics'], metricsOf)),
   };
 }
 
@@ -80,4 +81,17 @@ function parsed<T>(text: unknown, read: (value: unknown) => readonly T[]): reado
   } catch {
     return [];
   }
+}
+
+/** Nova stores shares of these as 0..1 and weighs them as whole percents. */
+const IN_PERCENT = /^cpu\.((user|kernel|idle|iowait)\.)?percent$/;
+const PERCENT = 100;
+
+function metricsOf(value: unknown): readonly (readonly [name: string, value: number | undefined])[] {
+  const metrics = Array.isArray(value) ? (value as readonly Readonly<Record<string, unknown>>[]) : [];
+  return metrics.flatMap(({ name, value: amount }) => {
+    if (typeof name !== 'string') return [];
+    const factor = IN_PERCENT.test(name) ? PERCENT : 1;
+    return [[name, typeof amount === 'number' ? Math.trunc(amount * factor) : undefined] as const];
+  });
 }

@@ -6,7 +6,15 @@ import { type KeptFacts, keepFacts } from './keep-facts';
 import { type FactSource, NovaFacts, type NovaNode } from './nova-facts';
 
 const clock = fakeClock();
-const intervalMs = { services: 1_000, nodes: 10_000, aggregates: 10_000, instances: 0, cells: 10_000, hardware: 5_000 };
+const intervalMs = {
+  services: 1_000,
+  nodes: 10_000,
+  aggregates: 10_000,
+  instances: 0,
+  cells: 10_000,
+  hardware: 5_000,
+  images: 5_000,
+};
 const aNode = (host: string): NovaNode => {
   const plain = { hypervisorType: 'QEMU', hypervisorVersion: 1, ioOps: 0, capabilities: {}, cellUuid: undefined };
   return { uuid: `node-${host}`, nodename: host, host, ...plain };

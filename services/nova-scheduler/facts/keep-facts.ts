@@ -12,13 +12,13 @@ export interface KeepFactsSettings {
 /** A poll takes at most this share of the time: a large Nova is asked less often. */
 const MOST_OF_TIME = 1 / 4;
 const RETRY_MS = 2_000;
-const KINDS: readonly FactKind[] = ['nodes', 'services', 'aggregates', 'instances', 'cells', 'hardware'];
+const KINDS: readonly FactKind[] = ['nodes', 'services', 'aggregates', 'instances', 'cells', 'hardware', 'images'];
 /** Calls are taken before these were read: they are long, or few requests need them. */
-const NOT_AWAITED: readonly FactKind[] = ['instances', 'hardware'];
+const NOT_AWAITED: readonly FactKind[] = ['instances', 'hardware', 'images'];
 
 /** Facts kept fresh by polls. */
 export interface KeptFacts {
-  /** Resolves when each kind was read once, but for instances and hardware. */
+  /** Resolves when each kind was read once, but for instances, hardware and images. */
   readonly complete: Promise<void>;
   /** Asks for a kind now, unless that is under way. Never rejects. */
   refresh(kind: FactKind): Promise<void>;
@@ -105,4 +105,5 @@ const READERS: Readonly<Record<FactKind, Reader>> = {
   cells: async (facts, source, signal, atMs) => facts.setCells((await source.cells?.(signal)) ?? new Map(), atMs),
   hardware: async (facts, source, signal, atMs) =>
     facts.setHardware((await source.hardware?.(signal)) ?? new Map(), atMs),
+  images: async (facts, source, signal, atMs) => facts.setImages((await source.images?.(signal)) ?? new Map(), atMs),
 };

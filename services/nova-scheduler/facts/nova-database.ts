@@ -1,8 +1,8 @@
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { installPeers } from '#libs/runtime/manifest';
 import type { RuntimeDeps } from '#libs/runtime/service';
-import type { HostHardware } from '../hardware/host-hardware';
 import { CellHardware } from './cell-hardware';
+import { InstanceImages } from './instance-images';
 import type { DatabaseAddress, ReadDatabase } from './mysql';
 import type { DatabaseSource } from './nova-facts';
 
@@ -27,15 +27,35 @@ export async function openNovaDatabase(
   const { openDatabase } = await import('#services/nova-scheduler/facts/mysql').catch(notInstalled);
   const address = addressOf(url);
   const api = openDatabase(address, QUERY_TIMEOUT_MS);
-  const databases = new Map<string, { readonly database: ReadDatabase; readonly hardware: CellHardware }>();
+  const databases = new Map<string, OpenCell>();
 
   const cellAt = (uuid: string, connection: string) => {
     const known = databases.get(connection);
-    if (known !== undefined) return known.hardware;
+    if (known !== undefined) return known;
     const database = openDatabase(cellAddress(uuid, connection, address), QUERY_TIMEOUT_MS);
-    const hardware = new CellHardware(database, deps.clock);
-    databases.set(connection, { database, hardware });
-    return hardware;
+    const { clock } = deps;
+    const opened = {
+      database,
+      hardware: new CellHardware(database, clock),
+      images: new InstanceImages(database, clock),
+    };
+    databases.set(connection, opened);
+    return opened;
+  };
+  /** Answers of all cells but those whose database is away. */
+  const ofCells = async <T>(read: (cell: OpenCell) => Promise<ReadonlyMap<string, T>>) => {
+    const cells = await api.rows('select uuid, database_connection from cell_mappings where disabled = 0');
+    const others = cells.filter(({ uuid }) => uuid !== CELL0);
+    const answers = await Promise.allSettled(
+      others.map(async ({ uuid, database_connection: at }) => read(cellAt(String(uuid), String(at)))),
+    );
+    const all = new Map<string, T>();
+    for (const [i, one] of answers.entries()) {
+      if (one.status === 'fulfilled') for (const [key, value] of one.value) all.set(key, value);
+      else if (answers.every(({ status }) => status === 'rejected')) throw one.reason;
+      else warnOfCell(String(others[i]?.['uuid']), one.reason, deps);
+    }
+    return all;
   };
   return {
     async cells() {
@@ -51,24 +71,18 @@ export async function openNovaDatabase(
       }
       throw new BerthError('resource_exhausted', 'too_many_nodes', `Nova has more than ${MAX_PAGES * PAGE} hosts`);
     },
-    async hardware() {
-      const cells = await api.rows('select uuid, database_connection from cell_mappings where disabled = 0');
-      const others = cells.filter(({ uuid }) => uuid !== CELL0);
-      const read = await Promise.allSettled(
-        others.map(async ({ uuid, database_connection: at }) => cellAt(String(uuid), String(at)).read()),
-      );
-      const all = new Map<string, HostHardware>();
-      for (const [i, one] of read.entries()) {
-        if (one.status === 'fulfilled') for (const [uuid, hardware] of one.value) all.set(uuid, hardware);
-        else if (read.every(({ status }) => status === 'rejected')) throw one.reason;
-        else warnOfCell(String(others[i]?.['uuid']), one.reason, deps);
-      }
-      return all;
-    },
+    hardware: () => ofCells(({ hardware }) => hardware.read()),
+    images: () => ofCells(({ images }) => images.read()),
     async close() {
       await Promise.all([api, ...[...databases.values()].map(({ database }) => database)].map((one) => one.close()));
     },
   };
+}
+
+interface OpenCell {
+  readonly database: ReadDatabase;
+  readonly hardware: CellHardware;
+  readonly images: InstanceImages;
 }
 
 /** Hosts of a cell that is away get no instances that need hardware, as with a stock scheduler. */

@@ -1,6 +1,7 @@
 import type { Clock } from '#libs/domain/clock';
 import { groupBy } from '#libs/runtime/group-by';
 import type { HostHardware } from '../hardware/host-hardware';
+import type { ImageProperties } from './instance-images';
 
 /** A compute node; its uuid is that of its root provider. */
 export interface NovaNode {
@@ -49,6 +50,8 @@ export interface DatabaseSource {
   cells(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
   /** Hardware of nodes, by uuid. */
   hardware(signal: AbortSignal): Promise<ReadonlyMap<string, HostHardware>>;
+  /** Image properties of instances, by uuid. */
+  images(signal: AbortSignal): Promise<ReadonlyMap<string, ImageProperties>>;
 }
 
 /** All sources together. */
@@ -71,6 +74,7 @@ export class NovaFacts {
   #instances = new Map<string, Set<string>>();
   #cells: ReadonlyMap<string, string> = new Map();
   #hardware: ReadonlyMap<string, HostHardware> = new Map();
+  #images: ReadonlyMap<string, ImageProperties> = new Map();
   readonly #enabledAtMs = new Map<string, number>();
   readonly #knownAtMs = new Map<FactKind, number>();
   #revision = 0;
@@ -104,6 +108,10 @@ export class NovaFacts {
   /** Undefined for a node that the database does not tell of. */
   hardware(nodeUuid: string): HostHardware | undefined {
     return this.#hardware.get(nodeUuid);
+  }
+  /** Undefined for an instance that the database does not tell of. */
+  imageOf(instanceUuid: string): ImageProperties | undefined {
+    return this.#images.get(instanceUuid);
   }
 
   /** Changes with nodes, services and aggregates, but not with instances. */
@@ -153,6 +161,11 @@ export class NovaFacts {
   setHardware(hardware: ReadonlyMap<string, HostHardware>, atMs: number): void {
     this.#hardware = hardware;
     this.#knownAtMs.set('hardware', atMs);
+  }
+
+  setImages(images: ReadonlyMap<string, ImageProperties>, atMs: number): void {
+    this.#images = images;
+    this.#knownAtMs.set('images', atMs);
   }
 
   // Single rows, of fanouts and of placement.

@@ -2,6 +2,7 @@ import { matchesSpec } from '#libs/domain/extra-specs/matches-spec';
 import { AGGREGATE_SCOPE } from '#libs/domain/extra-specs/parse';
 import { TENANT_KEY, valuesIn, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { HostState } from '../decision/host-state';
+import type { ComparedProperty } from '../objects/image-properties';
 import type { HostFilter } from './filter';
 
 /** Values of a name in the metadata of a host's aggregates; a value with commas is several. */
@@ -75,7 +76,10 @@ export const imageIsolationFilter: HostFilter = {
 
 /** A property as Nova compares it; undefined for one that is false to Python. Booleans that Berth reads itself are texts here. */
 function inPython(value: unknown): string | undefined {
-  if (typeof value === 'object' && value !== null && 'inPython' in value) return String(value.inPython);
+  if (typeof value === 'object' && value !== null && 'inPython' in value) {
+    const property = value as ComparedProperty;
+    return property.isTrue ? property.inPython : undefined;
+  }
   if (typeof value !== 'string' || value === '' || value === 'false') return undefined;
   return value === 'true' ? 'True' : value;
 }

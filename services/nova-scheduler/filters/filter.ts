@@ -17,6 +17,14 @@ export interface FilterSettings extends FitSettings {
   readonly restrictIsolatedHosts: boolean;
   readonly imageIsolationNamespace: string;
   readonly imageIsolationSeparator: string;
+  /** Factors of metrics, by name. */
+  readonly metricRatios: ReadonlyMap<string, number>;
+  /** Factors of image properties, by name; empty counts each once. */
+  readonly imagePropertyRatios: ReadonlyMap<string, number>;
+  /** True where a host that lacks a metric fails the request. */
+  readonly metricsRequired: boolean;
+  /** Raw weight of a host that lacks a metric, where none is required. */
+  readonly metricsWeightOfUnavailable: number;
 }
 
 /** Input of a filter besides the host. */

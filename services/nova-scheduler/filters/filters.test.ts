@@ -1,3 +1,4 @@
+import { inventory } from '#libs/domain/inventory';
 import type { SpecFields } from '../testing/nova-spec';
 import { aWorld, instance } from '../testing/world';
 
@@ -98,4 +99,65 @@ it('SimpleCIDRAffinityFilter takes hosts of the network of a hint, of /24 unless
   expect(await hostsFor(near('10.0.1.9', '/16'))).toEqual(['h1', 'h2']);
   const asked = { instance_uuids: [instance(++count)] };
   expect(await world.refusal(near('10.0.1.9', 'moon'), asked)).toContain('10.0.1.9moon is no network');
+});
+
+describe('JsonFilter', () => {
+  const query = (said: unknown) => ({
+    more: { scheduler_hints: { query: [typeof said === 'string' ? said : JSON.stringify(said)] } },
+  });
+  const refusal = (said: unknown) => world.refusal(query(said), { instance_uuids: [instance(++count)] });
+
+  beforeEach(async () => {
+    const small = { VCPU: inventory(4), MEMORY_MB: inventory(2_048, { reserved: 512 }), DISK_GB: inventory(50) };
+    world = await aWorld([{}, { inventories: small, capabilities: { host_ip: '10.0.0.2' } }], {
+      BERTH_NOVA_FILTERS: 'JsonFilter',
+    });
+  });
+
+  it.each([
+    [['>=', '$free_ram_mb', 2_000], ['h1']],
+    [['<', '$free_ram_mb', 1_537], ['h2']],
+    [['=', '$total_usable_ram_mb', 2_048], ['h2']],
+    [['=', '$free_disk_mb', 102_400], ['h1']],
+    [['and', ['=', '$vcpus_total', 8], ['=', '$vcpus_used', 0]], ['h1']],
+    [['in', '$host', 'h2', 'h9'], ['h2']],
+    [['not', ['=', '$host', 'h2']], ['h1']],
+    [
+      ['or', ['=', '$host_ip', '10.0.0.2'], ['=', '$nodename', 'h1']],
+      ['h1', 'h2'],
+    ],
+    [['=', '$cpu_allocation_ratio', 4], ['h1']],
+    [
+      ['=', '$service.disabled', false, '$num_instances'],
+      ['h1', 'h2'],
+    ],
+    [[], ['h1', 'h2']],
+  ])('%j', async (said, hosts) => {
+    expect(await hostsFor(query(said))).toEqual(hosts);
+  });
+
+  it('counts instances that were placed before in the request', async () => {
+    const two = { instance_uuids: [instance(1), instance(2)], return_alternates: false };
+    const asked = query(['and', ['<', '$num_instances', 1], ['=', '$vcpus_used', 0], ['=', '$disk_mb_used', 0]]);
+    expect(((await world.hosts(asked, two)) as string[][]).flat().toSorted()).toEqual(['h1', 'h2']);
+  });
+
+  it.each([
+    ['{', 'the query is not JSON'],
+    ['"=a"', 'the query is no list'],
+    [['like', '$host', 'h'], 'the query has no operator "like"'],
+    [['__proto__', 1, 1], 'the query has no operator "__proto__"'],
+    [['=', '$cpu_info', 'x'], '$cpu_info is not known to Berth'],
+    [['=', '$__class__', 'x'], '$__class__ is not known to Berth'],
+    [['=', '$host.name', 'x'], '$host.name is not known to Berth'],
+    [['>', '$failed_builds', 1], "$failed_builds is not known from Nova's database"],
+    [['<', '$host', 4], 'the query compares a text with a number'],
+    [['=', '$host', { a: 1 }], 'the query has an object in it'],
+    [['=', '$no_such_thing', 1], 'it does not meet the query'],
+    [['=', 'a'.repeat(9_000)], 'the query is longer than 8192 bytes'],
+    [`${'["not",'.repeat(17)}1${']'.repeat(17)}`, 'the query is nested deeper than 16'],
+    [['or', ...Array.from({ length: 201 }, () => 0)], 'the query has more than 200 terms'],
+  ])('refuses %j by name', async (said, reason) => {
+    expect(await refusal(said)).toContain(`JsonFilter refuses 2 (${reason}: 2)`);
+  });
 });

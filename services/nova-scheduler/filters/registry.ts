@@ -18,6 +18,8 @@ import {
 } from './hosts';
 import { imagePropertiesFilter } from './image-properties';
 import { cidrAffinityFilter, isolatedHostsFilter } from './isolated-hosts';
+import { jsonFilter } from './json';
+import { metricsFilter } from './metrics';
 import { affinityFilter, antiAffinityFilter, differentHostFilter, sameHostFilter } from './server-groups';
 
 /** Nova's filters that Berth has, cheap and selective ones first. */
@@ -41,15 +43,14 @@ export const FILTERS: readonly HostFilter[] = [
   ioOpsFilter,
   aggregateIoOpsFilter,
   allHostsFilter,
+  metricsFilter,
+  jsonFilter,
   pciPassthroughFilter,
   numaTopologyFilter,
 ];
 
 /** Filters that need Nova's database: while it is not read, requests that ask something of them are handed over or refused. */
-export const DATABASE_FILTERS = [numaTopologyFilter, pciPassthroughFilter].map(({ name }) => name);
-
-/** Nova's filters that Berth lacks. A start with one of them fails. */
-export const ABSENT_FILTERS: readonly string[] = ['JsonFilter', 'MetricsFilter'];
+export const DATABASE_FILTERS = [numaTopologyFilter, pciPassthroughFilter, metricsFilter].map(({ name }) => name);
 
 export const FILTER_NAMES: readonly string[] = FILTERS.map(({ name }) => name);
 

@@ -40,7 +40,7 @@ export interface PciPool {
   readonly properties: ReadonlyMap<string, string | number | undefined>;
 }
 
-/** Processors, memory, PCI devices and failed builds of a compute node, as nova-compute wrote them into its row. */
+/** Processors, memory, PCI devices, failed builds and metrics of a compute node, as nova-compute wrote them into its row. */
 export interface HostHardware {
   /** NUMA nodes; none where the host tells none. */
   readonly cells: readonly HostCell[];
@@ -50,6 +50,8 @@ export interface HostHardware {
   readonly ramAllocationRatio: number;
   /** Builds that failed there since the last that did not. */
   readonly failedBuilds: number;
+  /** Metrics by name; undefined for one that is no number. */
+  readonly metrics: ReadonlyMap<string, number | undefined>;
 }
 
 /** Dedicated processors that no instance has. */

@@ -5,21 +5,23 @@ import { type Field, list, type Read, scalar, text } from './versioned-object';
 /** A property that asks nothing of a host by itself; operators may compare it with metadata of aggregates, as Python writes it. */
 export interface ComparedProperty {
   readonly inPython: string;
+  /** False for false and 0, which are nothing to Python. */
+  readonly isTrue: boolean;
 }
 
 const compared: Read<ComparedProperty | undefined> = (value) => {
   const inPython = pythonOf(value);
-  return inPython === undefined ? undefined : { inPython };
+  return inPython === undefined ? undefined : { inPython, isTrue: Boolean(value) };
 };
 const ignored: Field<ComparedProperty | undefined> = { read: compared };
 
-/** Undefined for what is nothing to Python, and for what no property is. */
+/** Undefined for an empty text or list, and for what no property is. */
 function pythonOf(value: unknown): string | undefined {
-  if (value === true) return 'True';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (Array.isArray(value) && value.length > 0) {
     return `[${value.map((one) => (typeof one === 'string' ? `'${one}'` : pythonOf(one))).join(', ')}]`;
   }
-  return (typeof value === 'string' || typeof value === 'number') && value ? String(value) : undefined;
+  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? String(value) : undefined;
 }
 
 export const IMAGE_PROPERTIES = {

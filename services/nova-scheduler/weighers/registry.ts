@@ -1,6 +1,8 @@
 import type { HostState } from '../decision/host-state';
 import type { WeighedClass } from '../decision/known-hosts';
 import type { FilterContext } from '../filters/filter';
+import { imagePropertiesWeigher } from './image-properties';
+import { metricsWeigher } from './metrics';
 import type { Weigher } from './weigher';
 
 function freeAmount(name: string, multiplier: string, resourceClass: WeighedClass): Weigher {
@@ -64,6 +66,8 @@ export const WEIGHERS = {
     multiplier: 'soft_anti_affinity_weight_multiplier',
     prepare: membersOf('soft-anti-affinity', -1),
   },
+  metrics: metricsWeigher,
+  imageProperties: imagePropertiesWeigher,
   crossCell: {
     name: 'CrossCellWeigher',
     multiplier: 'cross_cell_move_weight_multiplier',
@@ -78,16 +82,4 @@ export const WEIGHERS = {
 export type WeigherName = keyof typeof WEIGHERS;
 
 /** Those that weigh all hosts alike without Nova's database. */
-export const DATABASE_WEIGHERS: readonly WeigherName[] = ['buildFailure', 'pci'];
-
-/** Nova's weighers that Berth lacks, with the multiplier that a stock scheduler gives them. */
-export const ABSENT_WEIGHERS = [
-  {
-    name: 'ImagePropertiesWeigher',
-    section: 'filter_scheduler',
-    multiplier: 'image_props_weight_multiplier',
-    byDefault: 0,
-  },
-  // Without a weight_setting, its default, it weighs all hosts alike.
-  { name: 'MetricsWeigher', section: 'metrics', multiplier: 'weight_multiplier', byDefault: 0 },
-] as const;
+export const DATABASE_WEIGHERS: readonly WeigherName[] = ['buildFailure', 'pci', 'metrics', 'imageProperties'];

@@ -8,12 +8,18 @@ export interface Weigher {
   readonly name: string;
   /** Its multiplier in nova.conf and in the metadata of aggregates: `ram_weight_multiplier`. */
   readonly multiplier: string;
+  /** Section and option of the multiplier in nova.conf, where they are not `filter_scheduler` and its name in aggregates. */
+  readonly option?: readonly [section: string, name: string];
   /** The least that the raw number is scaled from; undefined for the least of all hosts. */
   readonly least?: number;
   /** True where the multiplier counts against a host. */
   readonly isNegated?: true;
-  /** Undefined where the request has it weigh all hosts alike. */
-  prepare(context: FilterContext): ((host: HostState) => number) | undefined;
+  /**
+   * Undefined where the request has it weigh all hosts alike.
+   *
+   * @param multiplierOn  the multiplier on a host
+   */
+  prepare(context: FilterContext, multiplierOn: (host: HostState) => number): ((host: HostState) => number) | undefined;
 }
 
 /** A weigher with its configured multiplier. */
@@ -35,9 +41,12 @@ export function weighHosts(
   parts?: Map<string, Float64Array>,
 ): Float64Array {
   const weights = new Float64Array(hosts.length);
+  // A single host needs no weight, which Nova does not ask for: a weigher may fail.
+  if (hosts.length < 2) return weights;
   const raw = new Float64Array(hosts.length);
   for (const { weigher, multiplier } of weighings) {
-    const weigh = weigher.prepare(context);
+    const on = (host: HostState) => multiplierOn(host, weigher.multiplier, multiplier);
+    const weigh = weigher.prepare(context, on);
     if (weigh === undefined) continue;
     let least = weigher.least ?? Infinity;
     let most = -Infinity;
@@ -52,7 +61,7 @@ export function weighHosts(
     const part = parts && new Float64Array(hosts.length);
     hosts.forEach((host, i) => {
       const sign = weigher.isNegated ? -1 : 1;
-      const added = (sign * multiplierOn(host, weigher.multiplier, multiplier) * ((raw[i] ?? 0) - least)) / range;
+      const added = (sign * on(host) * ((raw[i] ?? 0) - least)) / range;
       weights[i] = (weights[i] ?? 0) + added;
       if (part) part[i] = added;
     });

@@ -1,8 +1,4 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import * as fc from 'fast-check';
-import { findPython } from '#libs/testing/servers/find-binary';
 import { fitTopology } from '../../../services/nova-scheduler/hardware/fit-topology';
 import { hostCellsOf, pciPoolsOf } from '../../../services/nova-scheduler/hardware/host-hardware';
 import { takeDevices } from '../../../services/nova-scheduler/hardware/pci-devices';
@@ -11,13 +7,14 @@ import { wantedHardware } from '../../../services/nova-scheduler/hardware/wanted
 import { readHostTopology, readPciPools } from '../../../services/nova-scheduler/objects/hardware';
 import { readRequestSpec } from '../../../services/nova-scheduler/objects/tables';
 import { aNovaSpec } from '../../../services/nova-scheduler/testing/nova-spec';
+import { askNova } from './ask-nova';
 import { type HardwareCase, hardwareCase } from './hardware-cases';
 
 const CASES = 1_500;
 
 it("fits NUMA nodes and PCI devices where Nova's own functions do", async () => {
   const cases = fc.sample(hardwareCase, { numRuns: CASES, seed: 31 });
-  const nova = await askNova(cases);
+  const nova = (await askNova('nova_fit.py', cases)) as readonly NovaAnswer[];
   const differences = cases.flatMap((one, i) => {
     const ours = JSON.stringify(fitOf(one));
     const theirs = JSON.stringify(nova[i]);
@@ -37,16 +34,6 @@ interface NovaAnswer {
   readonly left: unknown;
 }
 
-async function askNova(cases: readonly HardwareCase[]): Promise<readonly NovaAnswer[]> {
-  const python = findPython({ nova: 'python3-nova' });
-  const child = spawn(python, [join(__dirname, 'nova_fit.py')], { stdio: ['pipe', 'pipe', 'pipe'] });
-  child.stdin.end(cases.map((one) => `${JSON.stringify(one)}\n`).join(''));
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const lines = out.trim().split('\n');
-  if (lines.length !== cases.length) throw new Error(err);
-  return lines.map((line) => JSON.parse(line) as NovaAnswer);
-}
-
 function fitOf({ host, pools, wanted, requests, networks, cpuRatio, ramRatio, isPacking }: HardwareCase): NovaAnswer {
   const hardware = {
     cells: hostCellsOf(readHostTopology(host, 'host')),
@@ -54,6 +41,7 @@ function fitOf({ host, pools, wanted, requests, networks, cpuRatio, ramRatio, is
     cpuAllocationRatio: cpuRatio,
     ramAllocationRatio: ramRatio,
     failedBuilds: 0,
+    metrics: new Map<string, number>(),
   };
   const more = { numa_topology: wanted, pci_requests: requests, network_metadata: networks };
   const asked = wantedHardware(readRequestSpec(aNovaSpec({ more }), 'spec'));

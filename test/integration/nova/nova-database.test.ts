@@ -85,6 +85,7 @@ it('reads cells and hardware, of later reads what changed, and can not write', a
       cpuAllocationRatio: 4,
       ramAllocationRatio: 1,
       failedBuilds: 0,
+      metrics: new Map(),
     });
     await tellHardware('h1', [3], 2);
     const told = await hardware('h1');
@@ -95,8 +96,10 @@ it('reads cells and hardware, of later reads what changed, and can not write', a
     });
     expect(await hardware('h1')).toBe(told);
     await mariadb.sql(`update nova_cell1.compute_nodes set stats = '{"failed_builds": "3", "num_instances": "1"}',
+      metrics = '[{"name": "cpu.percent", "value": 0.25}, {"name": "cpu.frequency", "value": 1600}]',
       updated_at = utc_timestamp() where host = 'h1'`);
-    expect(await hardware('h1')).toMatchObject({ failedBuilds: 3 });
+    const metrics = new Map(Object.entries({ 'cpu.percent': 25, 'cpu.frequency': 1_600 }));
+    expect(await hardware('h1')).toMatchObject({ failedBuilds: 3, metrics });
     await tellHardware('h1', [0, 1, 2, 3], 0);
   } finally {
     await database.close();
@@ -107,6 +110,32 @@ it('reads cells and hardware, of later reads what changed, and can not write', a
   );
   await expect(api.rows('delete from host_mappings')).rejects.toThrow('READ ONLY');
   await api.close();
+});
+
+it("reads the images of a cell's instances, of later reads what is new", async () => {
+  const database = await openNovaDatabase(url(), { clock: systemClock(), log: silentLog });
+  const [one, gone] = ['1', '2'].map((n) => `00000000-0000-4000-9000-00000000000${n}`);
+  const addInstance = (uuid: string, deleted: number) =>
+    mariadb.sql(`insert into nova_cell1.instances (uuid, deleted) values ('${uuid}', ${deleted})`);
+  const addProperty = (uuid: string, name: string, value: string) =>
+    mariadb.sql(`insert into nova_cell1.instance_system_metadata (instance_uuid, \`key\`, value, deleted)
+      values ('${uuid}', '${name}', '${value}', 0)`);
+  try {
+    await addInstance(`${one}`, 0);
+    await addInstance(`${gone}`, 1);
+    await addProperty(`${one}`, 'image_os_distro', 'debian');
+    await addProperty(`${one}`, 'image_architecture', 'x86_64');
+    await addProperty(`${one}`, 'boot_roles', 'admin');
+    await addProperty(`${gone}`, 'image_os_distro', 'debian');
+    const first = { os_distro: 'debian', hw_architecture: 'x86_64' };
+    expect(await database.images(signal)).toEqual(new Map([[one, new Map(Object.entries(first))]]));
+    await addProperty(`${one}`, 'image_hw_boot_menu', 'true');
+    expect((await database.images(signal)).get(`${one}`)).toEqual(
+      new Map(Object.entries({ ...first, hw_boot_menu: 'true' })),
+    );
+  } finally {
+    await database.close();
+  }
 });
 
 it("places by NUMA nodes and PCI devices, and says so in Nova's own objects", async () => {

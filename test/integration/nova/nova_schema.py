@@ -7,7 +7,7 @@ from nova.db.main import models as main_models
 
 TABLES = {
     'nova_api': (api_models, ['cell_mappings', 'host_mappings']),
-    'nova_cell1': (main_models, ['compute_nodes'])}
+    'nova_cell1': (main_models, ['compute_nodes', 'instances', 'instance_system_metadata'])}
 
 server = sqlalchemy.create_engine(sys.argv[1])
 for name, (models, tables) in TABLES.items():

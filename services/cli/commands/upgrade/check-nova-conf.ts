@@ -1,12 +1,12 @@
 import {
-  ABSENT_FILTERS,
-  ABSENT_WEIGHERS,
   DATABASE_FILTERS,
   DATABASE_WEIGHERS,
   FILTER_NAMES,
   type NovaConfig,
   novaOptions,
   WEIGHERS,
+  type Weigher,
+  type WeigherName,
 } from '../../../nova-scheduler/options';
 import { showValue } from '../../settings';
 import { type Check, found } from './checks';
@@ -43,9 +43,7 @@ function filtersOf(conf: NovaConf): readonly string[] {
 }
 
 function whyAbsent(name: string): string {
-  return ABSENT_FILTERS.includes(name)
-    ? `${name} is a filter of Nova's that Berth does not have`
-    : `${name} is no filter of Nova 26 to 33, so code of your own, which Berth can not run`;
+  return `${name} is no filter of Nova 26 to 33, so code of your own, which Berth can not run`;
 }
 
 function foreignFilters(conf: NovaConf): string[] {
@@ -66,36 +64,36 @@ interface WeigherFindings {
   readonly foreign: string[];
 }
 
-function weighersOf(conf: NovaConf, { databaseUrl }: NovaConfig): WeigherFindings {
+function weighersOf(conf: NovaConf, config: NovaConfig): WeigherFindings {
+  const { databaseUrl } = config;
   const classes = itemsOf(valueOf(conf, 'filter_scheduler', 'weight_classes') ?? `${WEIGHTS_MODULE}all_weighers`);
   const isAll = classes.includes(`${WEIGHTS_MODULE}all_weighers`);
   const named = classes.filter((path) => !path.endsWith('.all_weighers'));
   const inUse = (name: string) => isAll || named.some((path) => path.endsWith(`.${name}`));
-  const known = [...Object.values(WEIGHERS), ...ABSENT_WEIGHERS].map(({ name }) => name);
-  const absent = ABSENT_WEIGHERS.filter(({ name }) => inUse(name)).flatMap((one) => {
-    const hasMetrics = valueOf(conf, 'metrics', 'weight_setting') !== undefined;
-    const fallback = one.name === 'MetricsWeigher' && hasMetrics ? 1 : one.byDefault;
-    const multiplier = Number(valueOf(conf, one.section, one.multiplier) ?? fallback);
-    const how = `[${one.section}] ${one.multiplier} is ${multiplier}`;
-    return multiplier === 0
-      ? []
-      : [`${one.name} is in use (${how}), and Berth does not have it: hosts are not weighed by it`];
-  });
-  const ofDatabase = databaseUrl === '' ? DATABASE_WEIGHERS.map((name) => WEIGHERS[name]) : [];
-  const blind = ofDatabase.filter(({ name, multiplier }) => {
-    return inUse(name) && Number(valueOf(conf, 'filter_scheduler', multiplier) ?? 1) !== 0;
-  });
-  const leftOut = Object.values(WEIGHERS).filter(({ name }) => !inUse(name));
+  const known = Object.values(WEIGHERS).map(({ name }) => name);
+  const blind =
+    databaseUrl === '' ? DATABASE_WEIGHERS.filter((key) => inUse(WEIGHERS[key].name) && weighs(key, conf)) : [];
+  const leftOut = Object.entries(WEIGHERS).filter(([key, { name }]) => !inUse(name) && config[weightOf(key)] !== 0);
   return {
     missing: [
-      ...absent,
-      ...blind.map(({ name }) => `${name} is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL`),
-      ...leftOut.map(({ name, multiplier }) => `weight_classes leaves out ${name}: set ${settingOf(multiplier)}=0`),
+      ...blind.map((key) => `${WEIGHERS[key].name} is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL`),
+      ...leftOut.map(([key, { name }]) => `weight_classes leaves out ${name}: set ${novaOptions[weightOf(key)].env}=0`),
     ],
     foreign: named
       .filter((path) => !known.some((name) => path === name || path.endsWith(`.${name}`)))
       .map((path) => `weight_classes names ${path}, code of your own, which Berth can not run`),
   };
+}
+
+/** True where a weigher tells hosts apart, by its multiplier and what it weighs by. */
+function weighs(key: WeigherName, conf: NovaConf): boolean {
+  if (key === 'metrics' && itemsOf(valueOf(conf, 'metrics', 'weight_setting') ?? '').length === 0) return false;
+  const fallback = novaOptions[weightOf(key)].default;
+  return Number(valueOf(conf, ...optionOf(WEIGHERS[key])) ?? fallback) !== 0;
+}
+
+function optionOf({ multiplier, option }: Weigher): readonly [section: string, name: string] {
+  return option ?? ['filter_scheduler', multiplier];
 }
 
 /** Options that change decisions in a way that Berth lacks. */
@@ -135,8 +133,6 @@ const NEEDLESS: readonly string[] = [
   'track_instance_changes',
   'image_properties_default_architecture',
   'pci_in_placement',
-  'image_props_weight_setting',
-  ...ABSENT_WEIGHERS.map(({ multiplier }) => multiplier),
 ];
 
 function ineffective(conf: NovaConf): string[] {
@@ -173,18 +169,15 @@ const COUNTERPARTS: readonly (readonly [section: string, option: string, setting
   ['scheduler', 'query_placement_for_image_type_support', 'queryPlacementForImageTypeSupport'],
   ['scheduler', 'enable_isolated_aggregate_filtering', 'enableIsolatedAggregateFiltering'],
   ['scheduler', 'image_metadata_prefilter', 'imageMetadataPrefilter'],
-  ...Object.entries(WEIGHERS).map(([name, { multiplier }]) => {
-    return ['filter_scheduler', multiplier, weightOf(name)] as const;
-  }),
+  ['filter_scheduler', 'image_props_weight_setting', 'imagePropsWeightSetting'],
+  ['metrics', 'weight_setting', 'metricsWeightSetting'],
+  ['metrics', 'required', 'metricsRequired'],
+  ['metrics', 'weight_of_unavailable', 'metricsWeightOfUnavailable'],
+  ...Object.entries(WEIGHERS).map(([name, weigher]) => [...optionOf(weigher), weightOf(name)] as const),
 ];
 
 function weightOf(weigher: string): keyof NovaConfig {
   return `weight${weigher[0]?.toUpperCase()}${weigher.slice(1)}` as keyof NovaConfig;
-}
-
-function settingOf(multiplier: string): string {
-  const [, , setting] = COUNTERPARTS.find(([, option]) => option === multiplier) ?? [];
-  return setting === undefined ? multiplier : novaOptions[setting].env;
 }
 
 function differingSettings(conf: NovaConf, config: NovaConfig): string[] {

@@ -9,7 +9,7 @@ function findings(text: string, env: Readonly<Record<string, string>> = {}): rea
   return checks.flatMap(({ result, details }) => details.map((detail) => `${result}: ${detail}`));
 }
 
-/** A nova.conf in which the weighers that Berth lacks are off. */
+/** A nova.conf in which the weighers that need Nova's database are off. */
 const QUIET = `
 [filter_scheduler]
 build_failure_weight_multiplier = 0
@@ -40,7 +40,7 @@ it('finds nothing in a configuration that Berth has', () => {
   expect(findings(QUIET)).toEqual([]);
 });
 
-it("names the weighers that Berth lacks, and those that need Nova's database", () => {
+it("names the weighers that need Nova's database, and what they weigh by", () => {
   expect(findings('')).toEqual([
     'warning: BuildFailureWeigher is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL',
     'warning: PCIWeigher is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL',
@@ -48,13 +48,26 @@ it("names the weighers that Berth lacks, and those that need Nova's database", (
   const withDatabase = { BERTH_NOVA_DATABASE_URL: 'mysql://nova@db/nova_api' };
   expect(findings('', withDatabase)).toEqual([]);
   expect(findings(QUIET, withDatabase)).toContainEqual(expect.stringContaining('set BERTH_NOVA_WEIGHT_PCI=0'));
-  expect(findings(`${QUIET}[metrics]\nweight_setting = cpu.percent=1`)).toEqual([
-    expect.stringContaining('MetricsWeigher is in use ([metrics] weight_multiplier is 1)'),
+  const metrics = `${QUIET}[metrics]\nweight_setting = cpu.percent=1\n`;
+  expect(findings(metrics)).toEqual([
+    'warning: MetricsWeigher is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL',
+    'warning: [metrics] weight_setting: set BERTH_NOVA_METRICS_WEIGHT_SETTING=cpu.percent=1, which is empty',
   ]);
+  expect(findings(`${metrics}weight_multiplier = 0`)).not.toContainEqual(expect.stringContaining('weighs nothing'));
+  expect(findings(`${metrics}weight_multiplier = 2`, withDatabase)).toContain(
+    'warning: [metrics] weight_multiplier: set BERTH_NOVA_WEIGHT_METRICS=2, which is 1',
+  );
+  expect(findings(`${QUIET}image_props_weight_multiplier = 2`)).toContain(
+    'warning: ImagePropertiesWeigher is in use, and weighs nothing without BERTH_NOVA_DATABASE_URL',
+  );
 });
 
 it.each([
-  ['enabled_filters = ComputeFilter,JsonFilter', "failure: JsonFilter is a filter of Nova's that Berth does not have"],
+  [
+    'enabled_filters = ComputeFilter,JsonFilter',
+    'warning: [filter_scheduler] enabled_filters: set BERTH_NOVA_FILTERS=',
+  ],
+  ['enabled_filters = MetricsFilter', 'warning: MetricsFilter: requests that need it are refused'],
   ['enabled_filters = ComputeFilter,MyFilter', 'failure: MyFilter is no filter of Nova 26 to 33'],
   [
     'available_filters = nova.scheduler.filters.all_filters\navailable_filters = mine.Filter',
