@@ -17,13 +17,16 @@ export const priority = ruled({ gte: -MAX_PRIORITY, lte: MAX_PRIORITY }, (value:
   throw invalidArgument('bad_number', `${path} must be from -${MAX_PRIORITY} to ${MAX_PRIORITY}, not ${value}`, path);
 });
 
+/** Time from the first ACTIVE until an instance is terminated, at most a year; 0: it lasts. */
+export const timeLimit = atMost(MAX_TIME_LIMIT_MS);
+
 /** Rules by which a request waits, gives way and ends. */
 export const admission = message(
   berth.conductor.v1.Admission,
   {
     priority,
     waitForCapacityMs: atMost(MAX_WAIT_MS),
-    timeLimitMs: atMost(MAX_TIME_LIMIT_MS),
+    timeLimitMs: timeLimit,
     mayPreempt: flag,
     isProtected: flag,
     isRequeued: flag,

@@ -4,6 +4,7 @@ import {
   isClassOrTraitName,
   isDefinedUuid,
   isHostName,
+  isFlavorName as isOperatorsName,
   isUuid,
   requireUuid,
   requireVisibleName,
@@ -100,6 +101,13 @@ export const chosenUuid = ruled({ required: true, format: 'client_uuid' }, (valu
 export const uuidOrEmpty = ruled({ format: 'uuid' }, (value: string, field: string): string =>
   value === '' ? '' : uuid(value, field),
 );
+
+/** The name that an operator gives a guarantee or a reservation. */
+export const operatorsName = ruled({ required: true, format: 'flavor_name' }, (value: string, path: string): string => {
+  if (value === '') throw missing(path);
+  if (isOperatorsName(value)) return value;
+  throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
+});
 
 export const hostName = ruled({ required: true, format: 'host_name' }, (value: string, field: string): string => {
   if (isHostName(value)) return value;

@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { MAX_ZONES } from '#libs/domain/cells/cell-summary';
 import { MAX_VICTIMS } from '#libs/domain/queueing/admission';
-import { preemption, priority } from './admission';
+import { preemption, priority, timeLimit } from './admission';
 import { amounts, hostName, hostNameOrEmpty, name, projectId, requiredName, text, uuid, whole } from './checks';
 import type { Method } from './codec';
 import { count, encodedSpec, flag, list, map, omittable, optional, pageLimit } from './fields';
@@ -82,6 +82,7 @@ const explainRequest = message(
     stayingInstanceUuids: omittable(list(uuid, MAX_INSTANCES_PER_HOST)),
     certificate: omittable(flag),
     refusedBy: omittable(name),
+    timeLimitMs: optional(timeLimit),
   },
   { rule: ofTenants(512 * KIB, MANY) },
 );

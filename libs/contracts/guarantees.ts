@@ -1,9 +1,8 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { GUARANTEE_POLICIES, type Guarantee, MAX_GUARANTEES, MAX_LOST_AT_ONCE } from '../domain/grouping/guarantee';
-import { isFlavorName as isGuaranteeName } from '../domain/names';
 import { priority } from './admission';
-import { amounts, badName, hostNameOrEmpty, missing, name, requiredName, uuidOrEmpty, whole } from './checks';
+import { amounts, hostNameOrEmpty, name, operatorsName, requiredName, uuidOrEmpty, whole } from './checks';
 import { ruled } from './field-rules';
 import { count, flag, list, oneOf, optional, orEmpty, required } from './fields';
 import { message, type PlainOf } from './message';
@@ -15,19 +14,13 @@ const wire = berth.guarantee.v1;
 /** Broken losses that a status names. */
 export const MAX_BROKEN_SHOWN = 100;
 
-const guaranteeName = ruled({ required: true, format: 'flavor_name' }, (value: string, path: string): string => {
-  if (value === '') throw missing(path);
-  if (isGuaranteeName(value)) return value;
-  throw badName(path, value, 'at most 100 letters, digits, dots, dashes and underscores');
-});
-
 const lostAtOnce = ruled({ gte: 1, lte: MAX_LOST_AT_ONCE }, (value: number, path: string): number => {
   if (Number.isInteger(value) && value >= 1 && value <= MAX_LOST_AT_ONCE) return value;
   throw invalidArgument('bad_number', `${path} must be from 1 to ${MAX_LOST_AT_ONCE}, not ${value}`, path);
 });
 
 const guarantee = message(wire.Guarantee, {
-  name: guaranteeName,
+  name: operatorsName,
   lose: requiredName,
   count: lostAtOnce,
   aggregate: name,
@@ -70,7 +63,7 @@ export type HeadroomView = PlainOf<typeof headroom>;
 export const listGuaranteesMethod = {
   request: message(
     wire.ListGuaranteesRequest,
-    { name: orEmpty(guaranteeName), requestSpec: optional(requestSpec) },
+    { name: orEmpty(operatorsName), requestSpec: optional(requestSpec) },
     { rule: ofServices(FEW) },
   ),
   response: message(wire.ListGuaranteesResponse, {
@@ -90,7 +83,7 @@ export type SetGuaranteeRequest = PlainOf<typeof setGuaranteeMethod.request>;
 
 /** To `rpc.scheduler`: ends a guarantee. For operators. */
 export const deleteGuaranteeMethod = {
-  request: message(wire.DeleteGuaranteeRequest, { name: guaranteeName }, { rule: ofServices(FEW) }),
+  request: message(wire.DeleteGuaranteeRequest, { name: operatorsName }, { rule: ofServices(FEW) }),
   response: message(wire.DeleteGuaranteeResponse, {}),
 };
 

@@ -9,6 +9,7 @@ import {
   hostNames,
   missing,
   name,
+  operatorsName,
   requiredName,
   text,
   traits,
@@ -20,7 +21,7 @@ import type { Codec } from './codec';
 import { checkDevices, deviceConstraints, deviceRequests } from './devices';
 import type { Conversion } from './field';
 import { NO_RULES, ruled, rulesOf } from './field-rules';
-import { enumBy, list, listed, map, orUndefined, renamed } from './fields';
+import { enumBy, list, listed, map, optional, orUndefined, renamed } from './fields';
 import { MAX_NAMES, MAX_REQUEST_GROUPS } from './limits';
 import { message } from './message';
 import { KIB, MANY, ofTenants } from './message-rules';
@@ -88,6 +89,7 @@ export const requestSpec = message(
     }),
     deviceRequests,
     deviceConstraints,
+    reservation: optional(operatorsName),
   },
   { rule: ofTenants(512 * KIB, MANY), path: 'request_spec', check: checkSpec },
 );

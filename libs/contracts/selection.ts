@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { MAX_ZONES } from '../domain/cells/cell-summary';
 import { invalidArgument } from '../domain/errors';
-import { alternatesHeld, preemption, priority } from './admission';
+import { alternatesHeld, preemption, priority, timeLimit } from './admission';
 import { hostName, hostNameOrEmpty, missing, name, orHost, requiredName, text, uuid, uuidsUpTo, whole } from './checks';
 import type { Method } from './codec';
 import { diagnosis } from './diagnosis';
@@ -95,6 +95,7 @@ const selectDestinationsRequest = message(
     furtherKinds,
     /** To the top: never divided among cells. */
     inOneCell: optional(flag),
+    timeLimitMs: optional(timeLimit),
   },
   {
     rule: ofServices(MANY),

@@ -55,6 +55,10 @@ export interface Consumer {
   readonly counted?: Resources | undefined;
   /** The name of the flavor that it was claimed by, for usage; undefined when it had none, or nobody said. */
   readonly flavor?: string | undefined;
+  /** The reservation that it was claimed in. */
+  readonly reservation?: string | undefined;
+  /** The time by which its time limit has ended it, as its claim said; undefined: it lasts. */
+  readonly endsAtMs?: number | undefined;
   /** Since when it holds these amounts as this user and by this flavor; undefined: since `createdAtMs`. */
   readonly heldSinceMs?: number | undefined;
   /**

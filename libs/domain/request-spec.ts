@@ -75,6 +75,8 @@ export interface RequestSpec extends DevicesAsked {
   readonly rootRequiredTraits: readonly string[];
   readonly rootForbiddenTraits: readonly string[];
   readonly rebuildPolicy: RebuildPolicy;
+  /** A reservation of its project: only its capacity, while its window is open. Undefined: any but what is reserved. */
+  readonly reservation?: string | undefined;
 }
 
 /** A request spec for some resources; all else defaults to no requirement. */

@@ -21,7 +21,8 @@ import { endedBy, heldSinceAfter, type LedgerTime } from './usage/usage-records'
  * provider and class by class what they take is checked and taken, and the consumer's group is checked. Where many claim at
  * once, the checks are bounds which the store keeps, so nobody has to decide again. A provider that is over its capacity takes
  * what, over the whole command, is no more than before. Of what makes it more, a conductor's write leaves the room that is
- * nominated for others of its priority or a higher one. `writes` have been through `checkedWrites`.
+ * nominated for others of its priority or a higher one, and what reservations keep from it. `writes` have been through
+ * `checkedWrites`.
  */
 export function decideAllocations(view: ClaimView, writes: readonly ConsumerWrite[], terms: ClaimTerms): Proposal {
   const draft = new Draft(view, terms, new Set(writes.map(({ uuid }) => uuid)));
@@ -166,12 +167,13 @@ function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, { atMs, a
     createdAtMs: old?.createdAtMs ?? atMs,
     updatedAtMs: atMs,
   };
-  const { priority = 0, isProtected = false, counted, flavor } = write;
+  const { priority = 0, isProtected = false, counted, flavor, reservation, endsAtMs } = write;
   const heldSinceMs = heldSinceAfter(write, old, atMs, at);
   // Few say so: the others keep the objects of one layout.
   const kept = membership?.kept && { groupKept: membership.kept };
   const ranked = priority === 0 && !isProtected && !kept ? consumer : { ...consumer, priority, isProtected, ...kept };
   const named = flavor ? { ...ranked, flavor } : ranked;
-  const since = heldSinceMs === undefined ? named : { ...named, heldSinceMs };
+  const limited = reservation || endsAtMs ? { ...named, reservation, endsAtMs } : named;
+  const since = heldSinceMs === undefined ? limited : { ...limited, heldSinceMs };
   return counted ? { ...since, counted } : since;
 }

@@ -1,7 +1,7 @@
 import { MAX_LEASES, type PlaceLease } from '../../domain/queueing/place-lease';
 import { projectShare } from '../../domain/quotas/project-share';
 import type { EndLeases, WriteLease } from '../port/placement-store';
-import { counters, type NominatedAmounts } from './tables';
+import { counters, type KeptRoom, type NominatedAmounts } from './tables';
 import type { Decided, Timed, Transaction } from './transaction';
 
 /** Leases places for an instance. It takes no capacity; of a nomination, claims of lower priorities leave that room (`allocations.ts`). */
@@ -62,7 +62,7 @@ async function nominate(
   for (const [n, provider] of providers.entries()) {
     const row = rows[n];
     const others = Object.entries(row ?? {}).filter(([uuid, { untilMs }]) => !gone.has(uuid) && untilMs > atMs);
-    const next = { ...Object.fromEntries(others), ...wanted.get(provider) };
+    const next: KeptRoom = { ...Object.fromEntries(others), ...wanted.get(provider) };
     if (Object.keys(next).length > 0) tx.put('nomination', provider, next);
     else if (row) tx.write({ kind: 'delete', table: 'nomination', key: provider });
   }

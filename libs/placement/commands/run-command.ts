@@ -7,6 +7,7 @@ import { clearFailures, noteDead, noteHeard, recordFailure, setHostEnabled, swee
 import { endLeases, writeLease } from './leases';
 import { deleteGuarantee, writeGuarantee } from './limits/guarantees';
 import { writeQuota } from './limits/quotas';
+import { deleteReservation, writeReservation } from './limits/reservations';
 import { settleProject } from './project-usage';
 import { raiseGenerations, writeAggregates, writeInventories, writeTraits } from './provider-attributes';
 import { deleteHostTree, deleteProvider, putProvider } from './providers';
@@ -62,6 +63,8 @@ const DECIDERS: {
   write_guarantee: writeGuarantee,
   delete_guarantee: deleteGuarantee,
   go_on: goOn,
+  write_reservation: writeReservation,
+  delete_reservation: deleteReservation,
 };
 
 /** Changes no row: a commit is all that tells until when the server before may have lost writes. */

@@ -5,6 +5,7 @@ import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
+import type { Reservation, ReservedRoom } from '../../domain/queueing/reservation';
 import type { ProjectQuota, Quota } from '../../domain/quotas/quota';
 import type { GroupDomain, StoredGroup } from '../../domain/server-group';
 import type {
@@ -57,10 +58,12 @@ export interface Tables {
   readonly usage_parts: { readonly days: UsageParts };
   /** By instance. */
   readonly lease: PlaceLease;
-  /** By provider uuid: what is nominated there; none where nothing is. */
-  readonly nomination: NominatedRoom;
+  /** By provider uuid: what is kept there for others, nominated or reserved; none where nothing is. */
+  readonly nomination: KeptRoom;
   /** By name. */
   readonly guarantee: Guarantee;
+  /** By name. */
+  readonly reservation: Reservation;
 }
 
 /** A name of the catalogue, and the agent whose report brought it, which has a share of the catalogue. */
@@ -71,8 +74,21 @@ export interface StoredName {
 
 export type TableName = keyof Tables;
 
-/** Amounts of a provider nominated to instances for which others are preempted, by instance. */
-export type NominatedRoom = Readonly<Record<string, NominatedAmounts>>;
+/**
+ * Amounts of a provider nominated to instances for which others are preempted, by instance; and those that reservations have there,
+ * by `reservedKey`. A process of an older version takes the latter for nominations of no priority, which keep nothing.
+ */
+export type KeptRoom = Readonly<Record<string, NominatedAmounts | ReservedRoom>>;
+
+/** The key of a reservation among what is kept on a provider: no instance's. */
+export function reservedKey(name: string): string {
+  return `reservation ${name}`;
+}
+
+/** True for a part of a reservation. */
+export function isReservedRoom(kept: NominatedAmounts | ReservedRoom): kept is ReservedRoom {
+  return 'reservation' in kept;
+}
 
 export interface NominatedAmounts {
   readonly priority: number;
@@ -151,6 +167,7 @@ export const counters = {
   quotas: 'quotas',
   leases: 'leases',
   guarantees: 'guarantees',
+  reservations: 'reservations',
   leasesOf: (projectId: string) => `leases ${projectId}`,
 } as const;
 
@@ -251,4 +268,5 @@ const SEEN: { readonly [T in TableName]?: SeenAs<T> } = {
   quota: ['quotas', 'deletedQuotas', asQuota],
   lease: ['leases', 'deletedLeases', (_, { row, revision }) => ({ ...row, revision })],
   guarantee: ['guarantees', 'deletedGuarantees', (_, { row, revision }) => ({ ...row, revision })],
+  reservation: ['reservations', 'deletedReservations', (_, { row, revision }) => ({ ...row, revision })],
 };

@@ -249,8 +249,8 @@ export class MemoryPlacementStore implements PlacementStore {
   async close(): Promise<void> {}
 
   #allocate(command: AllocationCommand): CommitResult {
-    const { consumers, force = false, withinTotal = false, withinQuota = false } = asWrite(command);
-    const terms = { atMs: command.atMs, force, withinTotal, withinQuota };
+    const { consumers, force = false, withinTotal = false, withinQuota = false, besides } = asWrite(command);
+    const terms = { atMs: command.atMs, force, withinTotal, withinQuota, besides };
     const result = this.#commitProposal(decideAllocations(this.#tables, consumers, terms), command.atMs);
     if (result.kind === 'conflict') throw new BerthError('internal', 'stale_rows', 'rows changed under a decision');
     return result.kind === 'committed' ? result : asReleased(command, result);

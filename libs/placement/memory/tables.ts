@@ -22,6 +22,7 @@ const MIRRORED = [
   'quota',
   'lease',
   'guarantee',
+  'reservation',
 ] as const;
 
 /** All rows in maps. Each write, and the check of guards before it, is synchronous and so atomic. */
@@ -47,6 +48,7 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
     lease: new Map(),
     nomination: new Map(),
     guarantee: new Map(),
+    reservation: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();

@@ -4,6 +4,7 @@ import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
+import type { Reservation } from '../../domain/queueing/reservation';
 import { groupKey, type StoredGroup, storedGroupKey } from '../../domain/server-group';
 import { NameIndex } from '../index/name-index';
 import { SetIndex } from '../index/set-index';
@@ -31,6 +32,9 @@ export class MirrorState {
   readonly leases = new VersionedRows<PlaceLease>();
   readonly guarantees = new VersionedRows<Guarantee>();
   guaranteeList: readonly Revised<Guarantee>[] = [];
+  readonly reservations = new VersionedRows<Reservation>();
+  reservationList: readonly Revised<Reservation>[] = [];
+  reservedProviders: ReadonlySet<string> = new Set();
 
   // Unique in the store; but while a change is ahead of the stream two rows may have one name, and the newer one counts.
   readonly byName = new NameIndex();
@@ -64,6 +68,7 @@ export class MirrorState {
     yield* inPieces(this.serverGroups.values(), (serverGroups) => ({ serverGroups }));
     yield* inPieces(this.leases.values(), (leases) => ({ leases }));
     yield* inPieces(this.guarantees.values(), (guarantees) => ({ guarantees }));
+    yield* inPieces(this.reservations.values(), (reservations) => ({ reservations }));
     yield* inPieces(this.projects.rows.values(), (quotas) => ({ quotas }));
   }
 
@@ -129,6 +134,7 @@ export class MirrorState {
       this.serverGroups,
       this.leases,
       this.guarantees,
+      this.reservations,
       this.projects.rows,
     ]) {
       rows.passed(revision);
@@ -170,6 +176,7 @@ export class MirrorState {
     for (const name of rows.deletedGuarantees ?? NO_NAMES) this.guarantees.delete(name, revision, floor);
     for (const row of rows.guarantees ?? []) this.guarantees.set(row.name, row, floor);
     if (rows.guarantees || rows.deletedGuarantees) this.guaranteeList = [...this.guarantees.values()];
+    if (rows.reservations || rows.deletedReservations) this.#setReservations(rows, revision);
     for (const row of rows.resourceClasses ?? []) this.resourceClasses.set(row.name, row, floor);
     for (const row of rows.traits ?? []) this.traits.set(row.name, row, floor);
     // Usages first: they have the generations.
@@ -184,6 +191,14 @@ export class MirrorState {
       const before = this.consumers.set(row.uuid, row, floor);
       if (before !== NOT_NEWER) this.#indexConsumer(row.uuid, before, row);
     }
+  }
+
+  #setReservations({ reservations = [], deletedReservations = NO_NAMES }: Rows, revision: number): void {
+    for (const name of deletedReservations) this.reservations.delete(name, revision, this.revision);
+    for (const row of reservations) this.reservations.set(row.name, row, this.revision);
+    this.reservationList = [...this.reservations.values()];
+    const units = this.reservationList.flatMap((one) => one.units);
+    this.reservedProviders = new Set(units.flatMap(({ allocations }) => Object.keys(allocations)));
   }
 
   #setUsage(row: Revised<Usage>, floor: number): void {

@@ -7,6 +7,7 @@ import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import { type Provider, SHARING_TRAIT } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
+import type { Reservation } from '../../domain/queueing/reservation';
 import type { Random } from '../../domain/random';
 import type { StoredGroup } from '../../domain/server-group';
 import {
@@ -328,6 +329,12 @@ export class Mirror implements PlacementView {
   }
   guarantees(): readonly Revised<Guarantee>[] {
     return this.state.guaranteeList;
+  }
+  reservations(): readonly Revised<Reservation>[] {
+    return this.state.reservationList;
+  }
+  isReserved(providerUuid: string): boolean {
+    return this.state.reservedProviders.has(providerUuid);
   }
   hasResourceClass(name: string): boolean {
     return isStandardResourceClass(name) || this.state.resourceClasses.get(name) !== undefined;

@@ -4,6 +4,7 @@ import type { Host } from '../../domain/host';
 import type { Inventories, Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
+import type { Reservation } from '../../domain/queueing/reservation';
 import type { GroupSettings, Membership } from '../../domain/server-group';
 
 /** Everything that can be committed. `atMs` stamps the rows. */
@@ -36,6 +37,8 @@ export type Command = { readonly atMs: number } & (
   | WriteGuarantee
   | DeleteGuarantee
   | GoOn
+  | WriteReservation
+  | DeleteReservation
 );
 
 /**
@@ -53,6 +56,11 @@ export interface WriteAllocations {
   readonly withinTotal?: boolean;
   /** Refuse what would exceed a quota of the consumers' projects, forced or not. Without it they are taken all the same. */
   readonly withinQuota?: boolean;
+  /**
+   * Consumers on the same providers that end in time, or use a reservation themselves: reservations keep less because of them.
+   * Who names none is refused more. Each must be as it is until the commit.
+   */
+  readonly besides?: readonly string[];
 }
 
 export interface ConsumerWrite {
@@ -79,6 +87,9 @@ export interface ConsumerWrite {
   readonly counted?: Resources | undefined;
   /** As of a consumer. */
   readonly flavor?: string | undefined;
+  /** As of a consumer. */
+  readonly reservation?: string | undefined;
+  readonly endsAtMs?: number | undefined;
 }
 
 /**
@@ -347,6 +358,26 @@ export interface DeleteGuarantee {
 /** Fixes until when writes may be lost, after another server went on (`StoreIdentity.isUnwritten`). */
 export interface GoOn {
   readonly kind: 'go_on';
+}
+
+/**
+ * Sets a reservation, instead of the one of that name. Its units must fit on their hosts at the start of its window and of each
+ * that begins in it: else it is refused by `reserved`.
+ */
+export interface WriteReservation {
+  readonly kind: 'write_reservation';
+  readonly reservation: Omit<Reservation, 'updatedAtMs'>;
+  /** Revision of the row that is replaced; undefined: there is none. Another is refused by `exists`, and none by `not_found`. */
+  readonly replaces: number | undefined;
+  /** As of `WriteAllocations`. */
+  readonly besides?: readonly string[];
+}
+
+export interface DeleteReservation {
+  readonly kind: 'delete_reservation';
+  readonly name: string;
+  /** Only if its window has ended by then; in any case, when not given. */
+  readonly endedAtMs?: number | undefined;
 }
 
 /** An agent's report of its host (update_resource_stats). */

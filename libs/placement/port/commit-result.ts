@@ -19,6 +19,12 @@ export type CommitResult =
     }
   /** It would fit, but into what is kept there for an instance of the same or a higher priority, for which others make room. */
   | { readonly kind: 'nominated'; readonly providerUuid: string; readonly resourceClass: string }
+  /** It would fit, but into what a reservation keeps. */
+  | {
+      readonly kind: 'reserved';
+      readonly providerUuid: string;
+      readonly resourceClass: string;
+    }
   /** A generation or claim token is not the present one; undefined when there is no such thing. */
   | {
       readonly kind: 'generation';
@@ -69,7 +75,8 @@ export type Subject =
   | 'parent'
   | 'aggregate'
   | 'server_group'
-  | 'guarantee';
+  | 'guarantee'
+  | 'reservation';
 
 /**
  * Outcome of a report. `exists`: the host's name belongs to another provider, or the provider to another host; `full`: its

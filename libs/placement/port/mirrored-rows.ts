@@ -8,5 +8,7 @@ import type { Revised } from './rows';
 export interface MirroredRows extends Pick<PlacementView, 'usage' | 'groupMembers' | 'keptPlaces' | 'nominations'> {
   consumer(uuid: string): Revised<Consumer> | undefined;
   provider(uuid: string): Revised<Provider> | undefined;
+  /** True where reservations have a part of the provider. */
+  isReserved(providerUuid: string): boolean;
   readonly quotas: Pick<ProjectQuotas, 'usage'> & { quota(projectId: string): Revised<ProjectQuota> | undefined };
 }

@@ -5,9 +5,10 @@ import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
+import type { Reservation } from '../../domain/queueing/reservation';
 import type { ProjectQuota, QuotaState } from '../../domain/quotas/quota';
 import type { StoredGroup } from '../../domain/server-group';
-import type { CatalogueName } from './rows';
+import type { CatalogueName, Revised } from './rows';
 
 /**
  * A mirror's content: all of a cell's placement, in memory, as of `revision`. Reads are synchronous and cheap (maps and
@@ -68,6 +69,8 @@ export interface PlacementView {
 
   /** Standing guarantees; the same list until one changes. */
   guarantees(): readonly Guarantee[];
+  /** Reservations; the same list until one changes. Those whose window has ended are among them until somebody deletes them. */
+  reservations(): readonly Revised<Reservation>[];
 
   hasResourceClass(name: string): boolean;
   hasTrait(name: string): boolean;

@@ -5,6 +5,7 @@ import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
+import type { Reservation } from '../../domain/queueing/reservation';
 import type { ProjectQuota } from '../../domain/quotas/quota';
 import type { StoredGroup } from '../../domain/server-group';
 
@@ -118,6 +119,7 @@ export interface Rows {
   readonly quotas?: readonly Revised<ProjectQuota>[];
   readonly leases?: readonly Revised<PlaceLease>[];
   readonly guarantees?: readonly Revised<Guarantee>[];
+  readonly reservations?: readonly Revised<Reservation>[];
   readonly deletedProviders?: readonly string[];
   readonly deletedHosts?: readonly string[];
   readonly deletedConsumers?: readonly string[];
@@ -132,6 +134,8 @@ export interface Rows {
   readonly deletedLeases?: readonly string[];
   /** By name. */
   readonly deletedGuarantees?: readonly string[];
+  /** By name. */
+  readonly deletedReservations?: readonly string[];
 }
 
 /**

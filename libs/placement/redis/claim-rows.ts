@@ -179,7 +179,7 @@ function rowOfMirror(mirror: MirroredRows, table: Table, key: string): Seen<unkn
     case 'project_usage':
       return { row: { atMs: 0, amounts: mirror.quotas.usage(projectOfKey(key)) }, revision: 0 };
     case 'nomination':
-      return mirror.nominations().length === 0 ? undefined : UNKNOWN;
+      return mirror.nominations().length === 0 && !mirror.isReserved(key) ? undefined : UNKNOWN;
     default:
       return UNKNOWN;
   }

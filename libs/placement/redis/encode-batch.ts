@@ -25,6 +25,7 @@ export const TABLE_KEYS: Readonly<Record<TableName, number>> = {
   nomination: 24,
   usage_parts: 25,
   guarantee: 26,
+  reservation: 27,
 };
 const ROWS_PER_TABLE = 16_777_216;
 

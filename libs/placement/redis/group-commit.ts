@@ -57,8 +57,12 @@ export function groupCommit(
     commitAll(batch, commit, (isFirst) => new ClaimRows(reader, isFirst ? mirror() : undefined), pause),
   );
   return (command) => {
-    const { consumers, force = false, withinTotal = false, withinQuota = false } = asWrite(command);
-    return commitInBatch({ command, consumers, terms: { atMs: command.atMs, force, withinTotal, withinQuota } });
+    const { consumers, force = false, withinTotal = false, withinQuota = false, besides } = asWrite(command);
+    return commitInBatch({
+      command,
+      consumers,
+      terms: { atMs: command.atMs, force, withinTotal, withinQuota, besides },
+    });
   };
 }
 

@@ -66,6 +66,7 @@ export function keysOf(cell: string): Keys {
     /** Nominated amounts of leases, by provider, for claims to read. */
     nomination: key('nominations'),
     guarantee: key('guarantees'),
+    reservation: key('reservations'),
     decisions: key('decisions'),
     decided: key('decided'),
     decisionRing: key('decision-ring'),

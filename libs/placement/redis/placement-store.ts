@@ -193,6 +193,7 @@ export class RedisPlacementStore implements PlacementStore {
       'server_group',
       'lease',
       'guarantee',
+      'reservation',
       'consumer',
     ] as const) {
       await this.#reader.scanTexts(table, async (texts) => {

@@ -35,6 +35,8 @@ type PackedBody = readonly [
   flavor?: string | false,
   /** Null for undefined, as JSON has it. */
   heldSinceMs?: number | null,
+  reservation?: string | false,
+  endsAtMs?: number,
 ];
 
 /** Reads a row text. `key` is the row's key, which the text leaves out. */
@@ -152,7 +154,8 @@ function encodeBody(body: ConsumerBody): string {
   const none = rank ? Array.from({ length: 4 - membership.length }, () => false as const) : [];
   const ranked = rank ? [...none, rank.priority, rank.isProtected ? 1 : 0] : [];
   const moved = counted || used ? [kept?.movedTo ?? false, counted ?? false] : kept ? [kept.movedTo] : [];
-  const last = used ? [...moved, used.flavor ?? false, used.heldSinceMs] : moved;
+  const limited = used?.reservation || used?.endsAtMs ? [used.reservation ?? false, used.endsAtMs] : [];
+  const last = used ? [...moved, used.flavor ?? false, used.heldSinceMs, ...limited] : moved;
   const json = JSON.stringify(groupId === undefined && !rank ? packed : [...packed, ...membership, ...ranked, ...last]);
   return `${encodeTakes(allocations)}\t${json}`;
 }
@@ -201,6 +204,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   lease: (lease) => JSON.stringify({ ...lease, consumerUuid: undefined }),
   nomination: (room) => JSON.stringify(room),
   guarantee: (guarantee) => JSON.stringify({ ...guarantee, name: undefined }),
+  reservation: (reservation) => JSON.stringify({ ...reservation, name: undefined }),
 };
 
 const decoders: { readonly [T in TableName]: (key: string, content: string) => Tables[T] } = {
@@ -254,6 +258,7 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
   lease: (consumerUuid, content) => ({ ...JSON.parse(content), consumerUuid }),
   nomination: (_, content) => JSON.parse(content),
   guarantee: (name, content) => ({ ...JSON.parse(content), name }),
+  reservation: (name, content) => ({ ...JSON.parse(content), name }),
 };
 
 /** Every table. */
@@ -293,20 +298,30 @@ function decodeBody(body: string): ConsumerBody {
     updatedAtMs,
   };
   if (packed.length <= PLACES_BEFORE_RANK) return decoded;
-  const [priority = 0, isProtected = 0, movedTo, counted, flavor, heldSinceMs] = packed.slice(PLACES_BEFORE_RANK) as [
+  const [priority = 0, isProtected = 0, movedTo, counted, flavor, heldSinceMs, reservation, endsAtMs] = packed.slice(
+    PLACES_BEFORE_RANK,
+  ) as [
     number?,
     number?,
     (string | false)?,
     (Resources | false)?,
     (string | false)?,
     (number | null)?,
+    (string | false)?,
+    (number | null)?,
   ];
+  const used = {
+    flavor: flavor || undefined,
+    heldSinceMs: heldSinceMs ?? undefined,
+    reservation: reservation || undefined,
+    endsAtMs: endsAtMs ?? undefined,
+  };
   return {
     ...decoded,
     ...rankOf({ priority, isProtected: isProtected === 1 }),
     ...keptOf({ groupKept: typeof movedTo === 'string' ? { movedTo } : undefined }),
     ...countedIn({ counted: counted || undefined }),
-    ...usageIn({ flavor: flavor || undefined, heldSinceMs: heldSinceMs ?? undefined }),
+    ...usageIn(used),
   };
 }
 
@@ -325,10 +340,22 @@ function countedIn({ counted }: Pick<ConsumerBody, 'counted'>) {
   return counted && { counted };
 }
 
-/** Nothing for one that has no flavor, and holds what it held at first. */
-function usageIn({ flavor, heldSinceMs }: Pick<ConsumerBody, 'flavor' | 'heldSinceMs'>) {
-  if (flavor === undefined && heldSinceMs === undefined) return undefined;
-  return { ...(flavor === undefined ? {} : { flavor }), ...(heldSinceMs === undefined ? {} : { heldSinceMs }) };
+/** Nothing for one that has no flavor, holds what it held at first, and lasts in no reservation. */
+function usageIn({
+  flavor,
+  heldSinceMs,
+  reservation,
+  endsAtMs,
+}: Pick<ConsumerBody, 'flavor' | 'heldSinceMs' | 'reservation' | 'endsAtMs'>) {
+  if (flavor === undefined && heldSinceMs === undefined && reservation === undefined && endsAtMs === undefined) {
+    return undefined;
+  }
+  return {
+    ...(flavor === undefined ? {} : { flavor }),
+    ...(heldSinceMs === undefined ? {} : { heldSinceMs }),
+    ...(reservation === undefined ? {} : { reservation }),
+    ...(endsAtMs === undefined ? {} : { endsAtMs }),
+  };
 }
 
 function keptOf({ groupKept }: Pick<ConsumerBody, 'groupKept'>) {

@@ -42,6 +42,9 @@ export interface Claimant {
   readonly isProtected?: boolean | undefined;
   /** The flavor's name, when it has one. */
   readonly flavor?: string | undefined;
+  /** The reservation that it is placed in, and the time by which it has ended. */
+  readonly reservation?: string | undefined;
+  readonly endsAtMs?: number | undefined;
 }
 
 export interface ClaimablePlace {
@@ -161,6 +164,8 @@ function claimantToWire(claimant: Claimant): berth.placement.v1.IAllocationReque
     priority = 0,
     isProtected = false,
     flavor,
+    reservation,
+    endsAtMs,
   } = claimant;
   return {
     consumerUuid: uuidBytes(consumerUuid),
@@ -172,6 +177,8 @@ function claimantToWire(claimant: Claimant): berth.placement.v1.IAllocationReque
     ...(priority === 0 ? {} : { priority }),
     ...(isProtected ? { isProtected } : {}),
     ...(flavor ? { flavor } : {}),
+    ...(reservation ? { reservation } : {}),
+    ...(endsAtMs ? { endsAtMs } : {}),
   };
 }
 
@@ -217,6 +224,8 @@ function fromWire(message: berth.placement.v1.AllocationRequest): AllocationRequ
     ...(message.priority === 0 ? {} : { priority: message.priority }),
     ...(message.isProtected ? { isProtected: true } : {}),
     ...(message.flavor === '' ? {} : { flavor: message.flavor }),
+    ...(message.reservation === '' ? {} : { reservation: message.reservation }),
+    ...(message.endsAtMs === 0 ? {} : { endsAtMs: message.endsAtMs }),
     mappings: mappingsFromWire(message.mappings, allocations),
     ...(message.sealedAtMs === 0 ? {} : { sealedAtMs: message.sealedAtMs }),
     ...(message.storeRevision === 0 ? {} : { storeRevision: message.storeRevision }),

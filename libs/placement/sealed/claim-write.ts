@@ -4,7 +4,15 @@ import type { AllocationRequest } from './allocation-request';
 /** An allocation request as the write that claims it, for an instance of a conductor. */
 export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = { kind: 'any' }): ConsumerWrite {
   const { consumerUuid: uuid, projectId, userId, allocations, mappings, group, host } = request;
-  const { spreadAmong: among = [], spreadDomain: domain, priority, isProtected, flavor } = request;
+  const {
+    spreadAmong: among = [],
+    spreadDomain: domain,
+    priority,
+    isProtected,
+    flavor,
+    reservation,
+    endsAtMs,
+  } = request;
   const spread = domain === undefined ? {} : { spread: { domain, among } };
   return {
     uuid,
@@ -18,6 +26,8 @@ export function claimWrite(request: AllocationRequest, expect: ConsumerGuard = {
     ...(priority ? { priority } : {}),
     ...(isProtected ? { isProtected } : {}),
     ...(flavor ? { flavor } : {}),
+    ...(reservation ? { reservation } : {}),
+    ...(endsAtMs ? { endsAtMs } : {}),
     ...(group === undefined ? {} : { group: { group, host, ...spread } }),
   };
 }

@@ -1,5 +1,6 @@
 import { describeGrouping } from './grouping/placement-store-grouping';
 import { describeGuarantees } from './grouping/placement-store-guarantees';
+import { describeReservations } from './grouping/placement-store-reservations';
 import { describeSpread } from './grouping/placement-store-spread';
 import { describeWithin } from './grouping/placement-store-within';
 import { describeHolders } from './hosts/placement-store-holders';
@@ -41,6 +42,7 @@ export function describePlacementStore(name: string, open: () => Promise<Placeme
     describeWithin(() => world);
     describeLeases(() => world.store);
     describeGuarantees(() => world.store);
+    describeReservations(() => world.store);
     describeNested(
       () => world.store,
       () => world.another(),

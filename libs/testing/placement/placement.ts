@@ -160,6 +160,10 @@ export async function contentsOf(store: PlacementStore): Promise<Contents> {
       all.flatMap((rows) => rows.guarantees ?? []),
       (row) => row.name,
     ),
+    reservations: sorted(
+      all.flatMap((rows) => rows.reservations ?? []),
+      (row) => row.name,
+    ),
     leases: sorted(
       all.flatMap((rows) => rows.leases ?? []),
       (row) => row.consumerUuid,

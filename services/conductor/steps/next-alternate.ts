@@ -138,6 +138,8 @@ async function claimWith(
       return notClaimed(`${result.resourceClass}: ${result.refusal}`);
     case 'nominated':
       return notClaimed(`${result.resourceClass}: others make room there for an instance of no lower priority`);
+    case 'reserved':
+      return notClaimed(`${result.resourceClass}: it is reserved there`);
     case 'quota':
       return notClaimed(`quota_exceeded: ${sentenceOf(result.excess)}`);
     case 'group':

@@ -63,6 +63,7 @@ export async function claimAll(
       mirror.applyRows({ usages: [result.usage] });
       return { kind: 'conflict', refusedRoot: undefined };
     case 'nominated':
+    case 'reserved':
       return { kind: 'conflict', refusedRoot: mirror.provider(result.providerUuid)?.rootUuid };
     default:
       await mirror.waitFor(await placement.revision(), { timeoutMs: deps.catchUpMs });

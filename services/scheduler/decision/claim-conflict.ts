@@ -1,4 +1,5 @@
 import type { LeasedPlace } from '#libs/domain/queueing/place-lease';
+import { reservedRooms } from '#libs/domain/queueing/reservation';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { groupKey } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
@@ -8,13 +9,20 @@ import type { PickedHost } from './pick-hosts';
 /** A claim that the store refused, though filters had accepted the host. */
 export type ClaimConflict = Extract<
   CommitResult,
-  { kind: 'capacity' | 'nominated' | 'group' | 'generation' | 'not_found' }
+  { kind: 'capacity' | 'nominated' | 'reserved' | 'group' | 'generation' | 'not_found' }
 >;
 
 /** The part of the mirror that shows whether a decision was stale. */
 export type ConflictMirror = Pick<
   Mirror,
-  'revision' | 'provider' | 'consumer' | 'groupMembers' | 'hasResourceClass' | 'nominations'
+  | 'revision'
+  | 'provider'
+  | 'consumer'
+  | 'consumersOn'
+  | 'groupMembers'
+  | 'hasResourceClass'
+  | 'nominations'
+  | 'reservations'
 >;
 
 /**
@@ -35,6 +43,12 @@ export function wasStale(
     case 'nominated': {
       const isThere = (place: LeasedPlace) => conflict.providerUuid in place.allocations;
       return mirror.nominations().some((one) => isNewer(one) && one.places.some(isThere));
+    }
+    case 'reserved': {
+      const { providerUuid } = conflict;
+      const isThere = mirror.reservations().some((one) => isNewer(one) && reservedRooms(one).has(providerUuid));
+      if (isThere || isNewer(mirror.provider(providerUuid))) return true;
+      return [...mirror.consumersOn(providerUuid)].some((uuid) => isNewer(mirror.consumer(uuid)));
     }
     case 'generation':
       return conflict.present === undefined
@@ -67,9 +81,10 @@ function subjectOf(conflict: ClaimConflict): readonly [isMeant: (pick: PickedHos
       const { providerUuid, resourceClass, refusal } = conflict;
       return [({ candidate }) => providerUuid in candidate.allocations, `${resourceClass}: ${refusal}`];
     }
-    case 'nominated': {
-      const { providerUuid, resourceClass } = conflict;
-      return [({ candidate }) => providerUuid in candidate.allocations, `${resourceClass}: nominated`];
+    case 'nominated':
+    case 'reserved': {
+      const { kind, providerUuid, resourceClass } = conflict;
+      return [({ candidate }) => providerUuid in candidate.allocations, `${resourceClass}: ${kind}`];
     }
     case 'group':
       return [({ host: { host } }) => host.name === conflict.host, `group ${conflict.groupId}`];

@@ -80,6 +80,7 @@ export async function judgeCommit(
       if (result.usage.revision > decidedAtRevision) return { kind: 'stale' };
       return caughtUp(result);
     case 'nominated':
+    case 'reserved':
     case 'group':
     case 'generation':
     case 'not_found':

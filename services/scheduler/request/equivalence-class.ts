@@ -29,7 +29,8 @@ type OfOneRequest =
   | 'group'
   | 'forceHosts'
   | 'ignoreHosts'
-  | 'rebuildPolicy';
+  | 'rebuildPolicy'
+  | 'reservation';
 
 /** A request spec, its extra specs resolved, and its equivalence class, for a single instance. Immutable. */
 export interface ClassifiedSpec {

@@ -13,6 +13,8 @@ export interface ClaimTerms {
   readonly withinTotal?: boolean;
   /** Refuses what would exceed a quota, forced or not. */
   readonly withinQuota: boolean;
+  /** As of `WriteAllocations`. */
+  readonly besides?: readonly string[] | undefined;
 }
 
 /** A proposal in the making: its guards so far, and what its earlier parts give back and take. */

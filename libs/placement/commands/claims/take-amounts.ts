@@ -2,8 +2,9 @@ import { capacityOf, type Inventories, type Inventory, MAX_AMOUNT, refusalOf } f
 import { isNodeClass } from '../../../domain/nodes/node';
 import type { ConsumerWrite, RefusedCommit } from '../../port/placement-store';
 import { isCustom } from '../catalogue';
-import { asUsage, type Stored, type Tables } from '../tables';
+import { asUsage, isReservedRoom, type Stored, type Tables } from '../tables';
 import type { Draft } from './draft';
+import { reservedFrom } from './reserved-room';
 
 const ANY_UNIT = { minUnit: 1, maxUnit: MAX_AMOUNT, stepSize: 1 };
 
@@ -59,7 +60,7 @@ function takeClass(draft: Draft, take: Take, inventories: Inventories, isMore: b
   return undefined;
 }
 
-/** The amount fits beside what is in use; and, if it is a conductor's claim, beside what is nominated for others. */
+/** The amount fits beside what is in use; and, if it is a conductor's claim, beside what is nominated and reserved for others. */
 function holdToCapacity(draft: Draft, take: Take, inventory: Inventory): void {
   const { write, providerUuid, resourceClass, amount } = take;
   const { force, withinTotal } = draft.terms;
@@ -72,19 +73,24 @@ function holdToCapacity(draft: Draft, take: Take, inventory: Inventory): void {
     refusal: 'capacity',
     usage: presentUsage(providerUuid, usage),
   }));
-  const nominated = draft.terms.force || write.owner !== 'conductor' ? 0 : nominatedFor(draft, take);
-  if (nominated === 0) return;
-  draft.boundUsage(providerUuid, resourceClass, most - nominated, () => ({
-    kind: 'nominated',
-    providerUuid,
-    resourceClass,
-  }));
+  if (draft.terms.force || write.owner !== 'conductor') return;
+  const nominated = nominatedFor(draft, take);
+  if (nominated > 0) {
+    const refusal = { kind: 'nominated', providerUuid, resourceClass } as const;
+    draft.boundUsage(providerUuid, resourceClass, most - nominated, () => refusal);
+  }
+  const reserved = reservedFrom(draft, providerUuid, write)[resourceClass] ?? 0;
+  if (reserved > 0) {
+    const refusal = { kind: 'reserved', providerUuid, resourceClass } as const;
+    draft.boundUsage(providerUuid, resourceClass, most - nominated - reserved, () => refusal);
+  }
 }
 
 /** Amount of a provider that is nominated for instances of the same or a higher priority. */
 function nominatedFor(draft: Draft, { write, providerUuid, resourceClass }: Take): number {
   let amount = 0;
   for (const [uuid, one] of Object.entries(draft.read('nomination', providerUuid) ?? {})) {
+    if (isReservedRoom(one)) continue;
     const isBefore = one.priority >= (write.priority ?? 0) && one.untilMs > draft.terms.atMs && !draft.own.has(uuid);
     if (isBefore && !draft.read('consumer', uuid)) amount += one.resources[resourceClass] ?? 0;
   }

@@ -32,8 +32,9 @@
 --- KEYS[24] nomination
 --- KEYS[25] usage_parts
 --- KEYS[26] guarantee
---- KEYS[27] schema      the form of rows
---- KEYS[28] records     '<project> <usage record>', all of one score
+--- KEYS[27] reservation
+--- KEYS[28] schema      the form of rows
+--- KEYS[29] records     '<project> <usage record>', all of one score
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] batch        MessagePack: { rows, counters, words }. Rows are listed by table, { KEYS index, key, key, ... }, and
 ---                      named by KEYS index * 16777216 + place in the list; counters by their place. The words are those of
@@ -69,14 +70,14 @@
 --- @include change
 --- @include holder
 
-local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[27] }
-local heartbeats_key, counters_key, records_key = KEYS[5], KEYS[6], KEYS[28]
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[28] }
+local heartbeats_key, counters_key, records_key = KEYS[5], KEYS[6], KEYS[29]
 local USAGE, HOLDER = 8, 16
 -- Tables in the change, by the words of its lines.
 local mirrored = {
   [7] = 'provider ', [8] = 'usage ', [9] = 'host ', [10] = 'consumer ', [11] = 'resource_class ', [12] = 'trait ',
   [17] = 'quota ', [21] = 'aggregate ', [22] = 'server_group ', [23] = 'lease ',
-  [26] = 'guarantee ',
+  [26] = 'guarantee ', [27] = 'reservation ',
 }
 local ROWS_PER_TABLE = 16777216
 local DAY_MS = 86400000

@@ -105,6 +105,7 @@ async function reserve(
         return undefined;
       case 'capacity':
       case 'nominated':
+      case 'reserved':
       case 'quota':
       case 'not_found':
         if (left.length === 0) return undefined;
