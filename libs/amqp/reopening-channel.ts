@@ -11,6 +11,8 @@ export interface ChannelRole<C extends Channel> {
   create(model: ChannelModel): Promise<C>;
   /** Makes a new channel ready: declares, consumes. When it fails, the channel is thrown away. */
   prepare(channel: C): Promise<void>;
+  /** The broker closed the channel, with the given error. */
+  refused?(error: Error): void;
   /** The channel is gone, with whatever was under way on it. */
   lost(): void;
 }
@@ -79,9 +81,10 @@ export class ReopeningChannel<C extends Channel> implements Attachment {
     const name = this.#role.name;
     let isOpen = true;
     // Without listeners of these two, what goes wrong on a channel would end the process.
-    channel.on('error', (error) =>
-      log.warn({ event: 'bus_channel_closed', channel: name, error }, 'channel closed by the broker'),
-    );
+    channel.on('error', (error) => {
+      log.warn({ event: 'bus_channel_closed', channel: name, error }, 'channel closed by the broker');
+      this.#role.refused?.(error);
+    });
     channel.on('handler-error', (error) =>
       log.error({ event: 'bus_listener_threw', channel: name, error }, 'a listener of a channel threw'),
     );

@@ -89,7 +89,7 @@ export type ServiceUser = 'scheduler' | 'conductor' | typeof CONSOLE_USER | type
 
 /**
  * The rights of a service in a cell: its own queues to declare and consume, and the default exchange, by which it
- * writes to every queue. Services of the top also hear the events of all cells. An operator has all rights in all
+ * writes to every queue. Conductors also declare the queues of agents. Services of the top also hear the events of all cells. An operator has all rights in all
  * cells.
  *
  * A console sends requests and calls by the tenants' entrance, hears all events, publishes events of operators' actions
@@ -101,11 +101,9 @@ export function serviceRightsOf(service: ServiceUser, cell = DEFAULT_CELL): Brok
     case 'scheduler':
       return serviceRights(service, cell, [RPC_SCHEDULER, STATS], []);
     case 'conductor':
-      return serviceRights(
-        service,
+      return withOrderQueues(
+        serviceRights(service, cell, [RPC_CONDUCTOR, HOST_LEASES, BUILD_REQUESTS, BUILD_RESULTS], [EVENTS_EXCHANGE]),
         cell,
-        [RPC_CONDUCTOR, HOST_LEASES, BUILD_REQUESTS, BUILD_RESULTS],
-        [EVENTS_EXCHANGE],
       );
     case 'console':
     case 'placement':
@@ -144,6 +142,13 @@ function serviceRights(
     ),
     topics: [],
   };
+}
+
+/** A conductor declares an agent's queue again that somebody deleted. To name its dead letters takes the right to read it. */
+function withOrderQueues(rights: BrokerRights, cell: string): BrokerRights {
+  const orders = `^${escaped(inCell(cell, agentQueue('').name))}.+$`;
+  const or = (pattern: string) => `${pattern}|${orders}`;
+  return { ...rights, configure: or(rights.configure), write: or(rights.write), read: or(rights.read) };
 }
 
 /** Requests, calls, and all events: a placement API's. A console's are these and more. */

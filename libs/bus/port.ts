@@ -55,9 +55,9 @@ export interface Bus {
 
   /**
    * Declares a queue without consuming from it, so that casts to it are kept. A no-op for agents and tenants: services
-   * declare.
+   * declare. It is declared again when somebody deletes it, but for `isOnce`.
    */
-  declare(queue: QueueSpec): Promise<void>;
+  declare(queue: QueueSpec, options?: DeclareOptions): Promise<void>;
 
   /**
    * Messages waiting in a queue; for a batching queue (`QueueSpec.batching`) a lower bound, 0 only when it is empty.
@@ -84,6 +84,11 @@ export interface Bus {
    * arrive, then the connection closes. Calls still waiting are rejected `unavailable / closing`.
    */
   close(): Promise<void>;
+}
+
+export interface DeclareOptions {
+  /** The queue is another process's, and may go with it. */
+  readonly isOnce?: boolean;
 }
 
 export interface OutgoingMessage {

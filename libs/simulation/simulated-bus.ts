@@ -6,6 +6,7 @@ import type {
   CastHandler,
   CastOptions,
   ConsumeOptions,
+  DeclareOptions,
   EventHandler,
   IncomingMessage,
   OutgoingMessage,
@@ -130,9 +131,9 @@ export class SimulatedBus implements Bus {
     });
   }
 
-  declare(queue: QueueSpec): Promise<void> {
+  declare(queue: QueueSpec, options?: DeclareOptions): Promise<void> {
     return this.#ask(`declare ${queue.name}`, CONFIRMED, (session) => {
-      return session.declare(queue);
+      return session.declare(queue, options);
     });
   }
 

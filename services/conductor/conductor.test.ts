@@ -393,10 +393,21 @@ describe('hosts that one service host carries', () => {
     expect(world.runs()).toEqual(await world.claims());
   });
 
-  it('are passed over when it has no queue', async () => {
+  it('are passed over when it has no queue and is silent', async () => {
+    await world.setUp('h1', false);
+    await world.setUp('h2', false);
     await world.request();
     await world.clock.advance(100);
     expect(await outcomes()).toEqual(['h1 refused', 'h2 refused', 'h3 active']);
+  });
+
+  it('get the queue again that somebody deleted while it is heard, and no order is lost', async () => {
+    await world.request();
+    await world.clock.advance(100);
+    expect(await outcomes()).toEqual(['h1 building']);
+    const taken = await world.serveOrders('rack');
+    await world.clock.advance(100);
+    expect([await outcomes(), taken]).toEqual([['h1 active'], ['build h1']]);
   });
 
   it('get by its queue what is ordered again, and what is to be destroyed', async () => {

@@ -12,7 +12,7 @@ import { endsWithin } from '../../runtime/ends-within';
 import type { Log } from '../../runtime/log';
 import type { RuntimeDeps } from '../../runtime/service';
 import { DEAD_LETTER_QUEUE } from '../handling/dead-letter';
-import { isDeadLetters } from '../port';
+import { type DeclareOptions, isDeadLetters } from '../port';
 import {
   bindEntrance,
   bindEvents,
@@ -162,10 +162,10 @@ export class Admin implements Attachment {
   }
 
   /** @throws BerthError `failed_precondition / queue_mismatch`, `unavailable`. */
-  async declare(spec: QueueSpec): Promise<void> {
+  async declare(spec: QueueSpec, { isOnce = false }: DeclareOptions = {}): Promise<void> {
     if (!this.#declares) return;
     await this.#ensure(spec);
-    this.#declared.set(spec.name, spec);
+    if (!isOnce) this.#declared.set(spec.name, spec);
   }
 
   /**

@@ -17,6 +17,7 @@ import {
   type CastHandler,
   type CastOptions,
   type ConsumeOptions,
+  type DeclareOptions,
   type EventHandler,
   type OutgoingMessage,
   type Subscription,
@@ -129,9 +130,9 @@ export class AmqpBus implements Bus {
     });
   }
 
-  async declare(queue: QueueSpec): Promise<void> {
+  async declare(queue: QueueSpec, options?: DeclareOptions): Promise<void> {
     this.#refuseClosed();
-    return this.#admin.declare(queueInCell(this.#config.cell, queue));
+    return this.#admin.declare(queueInCell(this.#config.cell, queue), options);
   }
 
   async depth(name: string): Promise<number> {
@@ -162,6 +163,7 @@ export class AmqpBus implements Bus {
     return (
       this.#isOpen &&
       this.#connections.consuming.isUp &&
+      this.#channels.every(({ isConsuming }) => isConsuming) &&
       this.#admin.isWhole &&
       !this.#connections.publishing.isBlocked &&
       this.#caster.publisher.isReady &&

@@ -11,12 +11,17 @@ import type { Consumer } from './consumer';
 import { refusalOf } from './topology';
 
 const RETRY_DELAY_MS = 500;
+/** A queue that is gone, or a right, may stay away for days: a line for half a minute of attempts. */
+const FAILURES_PER_LINE = 60;
 /** Time limit of a consumer's confirmation; the broker may have a thousand others to confirm first. */
 const CONFIRM_TIMEOUT_MS = 30_000;
 
 interface Member {
   readonly consumer: Consumer;
   hasStarted: boolean;
+  isConsuming: boolean;
+  /** Attempts to start again that failed since it last consumed. */
+  failureCount: number;
   resolve(): void;
   reject(error: BerthError): void;
 }
@@ -41,6 +46,7 @@ export class ConsumerChannel {
       lost: () => {
         this.#acks?.markLost();
         this.#acks = undefined;
+        for (const member of this.#members.values()) member.isConsuming = false;
       },
     };
     this.#reopening = new ReopeningChannel<Channel>(connection, role, around);
@@ -51,6 +57,11 @@ export class ConsumerChannel {
     return this.#members.keys();
   }
 
+  /** True when every consumer that once started consumes. */
+  get isConsuming(): boolean {
+    return [...this.#members.values()].every(({ hasStarted, isConsuming }) => isConsuming || !hasStarted);
+  }
+
   get size(): number {
     return this.#members.size;
   }
@@ -58,7 +69,7 @@ export class ConsumerChannel {
   /** Resolves when the consumer consumes, however long the broker is away; rejects when the broker refuses it. */
   add(consumer: Consumer): Promise<void> {
     return new Promise((resolve, reject) => {
-      const member = { consumer, hasStarted: false, resolve, reject };
+      const member = { consumer, hasStarted: false, isConsuming: false, failureCount: 0, resolve, reject };
       this.#members.set(consumer, member);
       if (this.#acks !== undefined) void this.#start(member, this.#acks);
     });
@@ -88,8 +99,13 @@ export class ConsumerChannel {
   async #start(member: Member, acks: Acks): Promise<void> {
     const { consumer } = member;
     try {
-      await this.#attach(consumer, acks, () => this.#startLater(member, acks));
+      await this.#attach(consumer, acks, () => {
+        member.isConsuming = false;
+        this.#startLater(member, acks);
+      });
       member.hasStarted = true;
+      member.isConsuming = this.#acks === acks;
+      member.failureCount = 0;
       member.resolve();
     } catch (thrown) {
       const error = refusalOf(thrown, consumer.queue);
@@ -97,8 +113,10 @@ export class ConsumerChannel {
         this.#members.delete(consumer);
         return member.reject(error);
       }
-      const fields = { event: 'bus_consumer_failed', queue: consumer.queue, error };
-      this.#around.log.warn(fields, 'consumer not started, retrying');
+      if (member.failureCount++ % FAILURES_PER_LINE === 0) {
+        const fields = { event: 'bus_consumer_failed', queue: consumer.queue, error };
+        this.#around.log.warn(fields, 'consumer not started, retrying');
+      }
       this.#startLater(member, acks);
     }
   }

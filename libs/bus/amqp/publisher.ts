@@ -37,6 +37,8 @@ export interface PublisherSettings extends Pick<BusConfig, 'publishWindow' | 'ma
   lost?(): void;
 }
 
+/** Time for which a process that was refused a right counts as unready, unless it publishes meanwhile: it may have nothing to publish. */
+const RIGHTLESS_MS = 30_000;
 /** Before a channel is renewed, what is unconfirmed on it has so long to be answered. */
 const DRAIN_LIMIT_MS = 1_000;
 
@@ -51,6 +53,8 @@ export class Publisher {
   readonly #waiting = new Denque<Sending>();
   readonly #unconfirmed = new Set<Sending>();
   readonly #refusals: Refusals;
+  /** The exchange that the broker last did not let this user publish to, until it does. */
+  #rightless: { readonly exchange: string; readonly untilMs: number } | undefined;
   #isWritable = true;
   /** A new channel is due: nothing is sent, until all that is unconfirmed on the present one has its answer. */
   #isRenewing = false;
@@ -66,6 +70,7 @@ export class Publisher {
         name: settings.name,
         create: (model) => model.createConfirmChannel(),
         prepare: (channel) => this.#prepare(channel),
+        refused: (error) => this.#noteRights(error),
         lost: () => this.#settleUnsent(),
       },
       around,
@@ -74,7 +79,7 @@ export class Publisher {
   }
 
   get isReady(): boolean {
-    return this.#reopening.channel !== undefined;
+    return this.#reopening.channel !== undefined && this.#around.clock.elapsed() >= (this.#rightless?.untilMs ?? 0);
   }
 
   /** Messages not confirmed, or not sent yet. */
@@ -135,9 +140,21 @@ export class Publisher {
   #onConfirm(sending: Sending, error: Error | null): void {
     this.#unconfirmed.delete(sending);
     sending.settle(this.#errorOf(sending, error));
+    if (error === null && sending.publication.exchange === this.#rightless?.exchange) this.#rightless = undefined;
     this.#noteRefusal(sending.publication.routingKey, error);
     if (this.#isRenewing && this.#unconfirmed.size === 0) this.#renew();
     this.#sendWaiting();
+  }
+
+  /**
+   * The broker closes the channel for want of a right, and another opens at once: without this a process that can publish nothing
+   * would say that it is ready.
+   */
+  #noteRights(error: Error): void {
+    if ((error as { readonly code?: unknown }).code !== 403) return;
+    const exchange = /exchange '([^']*)'/.exec(error.message)?.[1] ?? '';
+    const untilMs = this.#around.clock.elapsed() + RIGHTLESS_MS;
+    this.#rightless = { exchange: exchange === 'amq.default' ? '' : exchange, untilMs };
   }
 
   #noteRefusal(queue: string, error: Error | null): void {

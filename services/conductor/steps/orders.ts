@@ -2,7 +2,7 @@ import { castTyped } from '#libs/bus/typed-calls';
 import { type Arrival, buildInstanceCodec, destroyInstanceCodec } from '#libs/contracts/compute';
 import type { SetPowerState } from '#libs/contracts/power';
 import { setPowerStateCodec } from '#libs/contracts/power';
-import { agentQueue } from '#libs/contracts/queues';
+import { agentQueue, type QueueSpec } from '#libs/contracts/queues';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
 import { attemptNumber, type Instance, type Moving, powerStateToBuild } from '#libs/domain/instance';
@@ -58,7 +58,9 @@ export async function orderBuild(
   try {
     const expiresInMs = expiryOf(timeLeftMs, c.config.retentionMs);
     const options = { id: `${uuid}.${build.attempt}`, isTransient: true, expiresInMs };
-    await castTyped({ bus: c.bus, queue: agentQueue(serviceHost) }, buildInstanceCodec, build, options);
+    await castOrder(c, { host, serviceHost }, (queue) =>
+      castTyped({ bus: c.bus, queue }, buildInstanceCodec, build, options),
+    );
     return undefined;
   } catch (thrown) {
     const error = BerthError.from(thrown);
@@ -154,7 +156,9 @@ export async function orderDestroy(
   try {
     const projectId = record?.projectId ?? '';
     const destroy = { instanceUuid, host, attempt, claimToken, report, epoch, projectId, ...claimed };
-    await castTyped({ bus: c.bus, queue: agentQueue(serviceHost) }, destroyInstanceCodec, destroy);
+    await castOrder(c, { host, serviceHost }, (queue) =>
+      castTyped({ bus: c.bus, queue }, destroyInstanceCodec, destroy),
+    );
     return isDown ? 'host_down' : 'told';
   } catch (thrown) {
     if (BerthError.from(thrown).code !== 'not_found') throw thrown;
@@ -180,12 +184,40 @@ export async function orderPowerState(
   const about = { instanceUuid, host, attempt, claimToken, epoch, ...claimedOf(c, record) };
   const order = { ...about, powerState, ...restsOn, ...move };
   try {
-    await castTyped({ bus: c.bus, queue: agentQueue(serviceHost) }, setPowerStateCodec, order);
+    await castOrder(c, { host, serviceHost }, (queue) => castTyped({ bus: c.bus, queue }, setPowerStateCodec, order));
   } catch (thrown) {
     // A host without a queue is silent, and one with a full queue is told again.
     const { code } = BerthError.from(thrown);
     if (code !== 'not_found' && code !== 'resource_exhausted') throw thrown;
   }
+}
+
+/**
+ * Sends an order. An agent that is heard and has no queue had it deleted by somebody, and may declare none: its queue is declared, the order
+ * sent again, and the agent consumes from it within a second. An agent that is silent may be gone for good, and gets none.
+ */
+async function castOrder(
+  c: Conductor,
+  { host, serviceHost }: { readonly host: string; readonly serviceHost: string },
+  cast: (queue: QueueSpec) => Promise<void>,
+): Promise<void> {
+  const queue = agentQueue(serviceHost);
+  try {
+    return await cast(queue);
+  } catch (thrown) {
+    const isWithoutQueue = BerthError.from(thrown).code === 'not_found';
+    if (!isWithoutQueue || !(await addressOf(c, host)).isUp) throw thrown;
+    const fields = { service_host: serviceHost };
+    try {
+      await c.bus.declare(queue, { isOnce: true });
+    } catch (err) {
+      const message = 'an agent has no order queue, and it was not declared';
+      c.log.warn({ event: 'order_queue_missing', ...fields, err }, message);
+      throw thrown;
+    }
+    c.log.warn({ event: 'order_queue_declared', ...fields }, 'the order queue of an agent was gone, declared again');
+  }
+  await cast(queue);
 }
 
 /** True if orders wait for a host's agent: an instance unknown to the host is not lost then. */
@@ -204,5 +236,10 @@ export async function hasOrdersWaiting(c: Conductor, serviceHost: string): Promi
  */
 export async function addressOf(c: Conductor, host: string) {
   const [row] = await c.placement.hosts([host]);
-  return { serviceHost: row?.serviceHost ?? host, epoch: row?.epoch ?? 0, isDown: row?.up === false };
+  return {
+    serviceHost: row?.serviceHost ?? host,
+    epoch: row?.epoch ?? 0,
+    isDown: row?.up === false,
+    isUp: row?.up === true,
+  };
 }

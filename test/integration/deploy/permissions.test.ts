@@ -325,8 +325,7 @@ describe('services', () => {
     ['scheduler', 'publish events', publish('berth.events', 'instance.active.a.x')],
     ['scheduler', 'read dead letters', (channel: Channel) => channel.get('dead-letters')],
     ['conductor', 'consume stats', (channel: Channel) => channel.consume('stats', () => {})],
-    ['conductor', 'consume orders', (channel: Channel) => channel.consume('agent.host-1', () => {})],
-    ['conductor', 'delete orders', (channel: Channel) => channel.deleteQueue('agent.host-1')],
+    ['conductor', 'declare a queue of another cell', (channel: Channel) => channel.assertQueue('cell.b.agent.host-1')],
     [
       'conductor',
       'listen to events',
