@@ -50,7 +50,7 @@ import {
   type ListInstancesRequest,
   listInstancesMethod,
 } from '../contracts/instance';
-import { MAX_USAGE_PROJECTS } from '../contracts/limits';
+import { MAX_PAGE, MAX_USAGE_PROJECTS } from '../contracts/limits';
 import { kindsOf, minimumOf } from '../contracts/member-kinds';
 import type { MoveInstancesRequest, MoveInstancesResponse } from '../contracts/moves';
 import { moveInstancesMethod } from '../contracts/moves';
@@ -65,10 +65,14 @@ import {
   RPC_SCHEDULER,
 } from '../contracts/queues';
 import {
+  type FairShareView,
+  type ListFairSharesRequest,
+  type ListFairSharesResponse,
   type ListQuotasRequest,
   type ListQuotasResponse,
   type ListUsageRequest,
   type ListUsageResponse,
+  listFairSharesMethod,
   listQuotasMethod,
   listUsageMethod,
   type ProjectQuotaView,
@@ -611,6 +615,26 @@ export class Client {
   async defaultLimits(): Promise<Readonly<Record<string, number>>> {
     const request = { projectId: this.parts.projectId ?? '', marker: '', limit: 1 };
     return (await this.#call(RPC_SCHEDULER, listQuotasMethod, request)).defaultLimits;
+  }
+
+  /** One page of what projects use and used lately, of projects after the marker. */
+  fairSharesPage(request: ListFairSharesRequest): Promise<ListFairSharesResponse> {
+    return this.#call(RPC_SCHEDULER, listFairSharesMethod, request);
+  }
+
+  /** Present and recent use of projects, by which those who wait are ordered; a tenant's own. */
+  async fairShares(projectId = ''): Promise<Pick<ListFairSharesResponse, 'halfLifeMs' | 'shares'>> {
+    let halfLifeMs = 0;
+    const shares = await allPages(
+      Number.POSITIVE_INFINITY,
+      async (last: FairShareView | undefined, limit) => {
+        const page = await this.fairSharesPage({ projectId, marker: last?.projectId ?? '', limit });
+        halfLifeMs = page.halfLifeMs;
+        return page.shares;
+      },
+      MAX_PAGE,
+    );
+    return { halfLifeMs, shares };
   }
 
   /** Sets limits of a project, '' for the default; omitted ones stay. For operators. */

@@ -11,7 +11,7 @@ export type { CreateGroupRequest, GroupView } from '../contracts/groups';
 export type { GuaranteeStatus, GuaranteeTerms, ListGuaranteesResponse } from '../contracts/guarantees';
 export type { HostSummary } from '../contracts/hosts';
 export type { MoveInstancesResponse, PlannedMove } from '../contracts/moves';
-export type { ProjectQuotaView, ProjectUsageView, UsageBy, UsageShareView } from '../contracts/quotas';
+export type { FairShareView, ProjectQuotaView, ProjectUsageView, UsageBy, UsageShareView } from '../contracts/quotas';
 export { BerthError, type ErrorCode, isRetryable } from '../domain/errors';
 export type { Flavor } from '../domain/flavor';
 export type { Attempt } from '../domain/instance';

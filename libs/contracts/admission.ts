@@ -42,6 +42,18 @@ export const admission = message(
   },
 );
 
+/** The number by which a request stands among those of its priority, the lowest first: (patience x (now + lately) + ahead) / weight. */
+const standing = message(berth.conductor.v1.Standing, {
+  number: count,
+  now: count,
+  lately: count,
+  weight: whole,
+  ahead: count,
+  patience: count,
+  halfLifeMs: whole,
+});
+export type StandingView = PlainOf<typeof standing>;
+
 /** The reasons for which an instance waits. */
 export const waiting = message(berth.conductor.v1.Waiting, {
   sinceMs: whole,
@@ -53,6 +65,7 @@ export const waiting = message(berth.conductor.v1.Waiting, {
   victims: uuidsUpTo(MAX_VICTIMS),
   preemptingOnFurther: list(hostName, MAX_VICTIMS),
   reclaims: flag,
+  standing: optional(standing),
 });
 export type WaitingView = PlainOf<typeof waiting>;
 

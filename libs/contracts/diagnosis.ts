@@ -8,7 +8,7 @@ import { count, encodedSpec, flag, list, map, omittable, optional, pageLimit } f
 import { MAX_CERTIFIED_HOSTS, MAX_INSTANCES_PER_HOST, MAX_INSTANCES_PER_REQUEST, MAX_NAMES, MAX_PAGE } from './limits';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, MANY, ofTenants } from './message-rules';
-import { quotaExcess } from './quotas';
+import { fairShare, quotaExcess } from './quotas';
 
 const wire = berth.scheduler.v1;
 /** Hosts listed when the asker does not say how many. */
@@ -98,6 +98,8 @@ const explainResponse = message(wire.ExplainResponse, {
   /** By the top, of a group that spreads over zones. */
   zones: optional(list(zoneVerdict, MAX_ZONES)),
   certificate: optional(list(hostsRefused, MAX_NAMES)),
+  /** Where those who wait do not take turns. */
+  fairShare: optional(fairShare),
 });
 export type ExplainResponse = PlainOf<typeof explainResponse>;
 

@@ -2,7 +2,7 @@ import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { isClassOrTraitName, requireVisibleName } from '../domain/names';
 import { requireResourceClass } from '../domain/naming/known-names';
-import { OTHER_LIMITS } from '../domain/queueing/admission';
+import { MAX_WEIGHT, OTHER_LIMITS, WEIGHT_LIMIT } from '../domain/queueing/admission';
 import { MAX_LIMIT, UNLIMITED } from '../domain/quotas/quota';
 import { badName, missing, name, projectId, requiredName, tooMany, whole } from './checks';
 import { type FieldRules, ruled, rulesOf } from './field-rules';
@@ -138,6 +138,37 @@ export const listUsageMethod = {
 export type ListUsageRequest = PlainOf<typeof listUsageMethod.request>;
 export type ListUsageResponse = PlainOf<typeof listUsageMethod.response>;
 
+/** A project's use of the fleet, by its scarcest class. */
+export const fairShare = message(wire.FairShare, {
+  projectId,
+  weight: whole,
+  now: count,
+  nowClass: name,
+  lately: count,
+  latelyClass: name,
+  gainedAtMs: whole,
+  rank: count,
+});
+export type FairShareView = PlainOf<typeof fairShare>;
+
+/** To `rpc.scheduler`: what projects use and used lately, for their places among those who wait. */
+export const listFairSharesMethod = {
+  request: message(
+    wire.ListFairSharesRequest,
+    { projectId, marker: projectId, limit: pageLimit(MAX_PAGE, MAX_PAGE) },
+    { rule: ofTenants(4 * KIB, FEW) },
+  ),
+  response: message(wire.ListFairSharesResponse, {
+    halfLifeMs: whole,
+    atMs: whole,
+    shares: list(fairShare, MAX_PAGE),
+    capacity: map(count),
+    defaultWeight: whole,
+  }),
+};
+export type ListFairSharesRequest = PlainOf<typeof listFairSharesMethod.request>;
+export type ListFairSharesResponse = PlainOf<typeof listFairSharesMethod.response>;
+
 function checkSubject({ projectId: id, isDefault }: { readonly projectId: string; readonly isDefault: boolean }): void {
   if (!isDefault && id === '') throw missing('project_id');
   if (!isDefault || id === '') return;
@@ -149,7 +180,10 @@ function newLimits(least: number) {
   const check = limits(least);
   return ruled(rulesOf(check) ?? {}, (values: Limits, path: string): Limits => {
     for (const one in check(values, path)) if (!OTHER_LIMITS.includes(one)) requireResourceClass(one, path);
-    return values;
+    const weight = values[WEIGHT_LIMIT];
+    if (weight === undefined || (weight >= 1 && weight <= MAX_WEIGHT)) return values;
+    const problem = `${path}.${WEIGHT_LIMIT} must be a whole number from 1 to ${MAX_WEIGHT}, not ${weight}`;
+    throw invalidArgument('bad_amount', problem, `${path}.${WEIGHT_LIMIT}`);
   });
 }
 

@@ -66,6 +66,7 @@ const READS: readonly string[] = [
   'identify',
   'projectUsages',
   'projectDays',
+  'recentUses',
   'endedUsage',
   'askAnswer',
   'decision',

@@ -160,7 +160,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       {
         name: 'quota',
         description: 'Limits of projects, by resource class and instances; every claim checks them.',
-        load: async (context) => (await import('#services/cli/commands/quota')).quotaCommand(context),
+        load: async (context) => (await import('#services/cli/commands/quota/quota')).quotaCommand(context),
       },
       {
         name: 'guarantee',

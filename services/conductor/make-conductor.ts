@@ -4,6 +4,7 @@ import type { ConductorDeps } from './context';
 import { eventPublisher } from './events/publish-events';
 import { Hearing } from './losses/hearing';
 import { conductorMetrics } from './metrics';
+import { KnownShares } from './pending/known-shares';
 import { PendingQueue } from './pending/pending-queue';
 import { QuotaJudge } from './triggers/admission/within-quota';
 import { retryOptions } from './triggers/settle-message';
@@ -14,6 +15,7 @@ export function makeConductor(deps: ConductorDeps, stopping: AbortSignal): Condu
     ...deps,
     events: eventPublisher(deps.bus, deps.instances, deps.log),
     pending: new PendingQueue(deps.instances, deps.clock),
+    shares: new KnownShares(),
     quotas: new QuotaJudge(),
     hearing: new Hearing(),
     measured: conductorMetrics(deps.metrics),

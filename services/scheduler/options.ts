@@ -325,6 +325,13 @@ export const schedulerOptions = {
     help: 'Age at which a part of the record is deleted.',
   }),
   ...usageOptions('BERTH_SCHEDULER'),
+  fairShareHalfLifeMs: durationOption({
+    env: 'BERTH_SCHEDULER_FAIR_SHARE_HALF_LIFE_MS',
+    default: 0,
+    min: 0,
+    max: 31_536_000_000,
+    help: 'Half-life of what projects used, in the order of who waits for capacity; 0: they take turns. A day or a week is usual.',
+  }),
   prefetch: intOption({
     env: 'BERTH_SCHEDULER_PREFETCH',
     default: 256,

@@ -51,6 +51,8 @@ import { type SchedulerMetrics, schedulerMetrics } from './metrics';
 import { nodeCalls, poolCalls } from './nodes/pool-calls';
 import type { SchedulerConfig } from './options';
 import { explainInstance } from './past-decisions/explain-instance';
+import { keepUsesSampled } from './quotas/sample-uses';
+import { type ServedShares, servedShares, shareCalls, shareOf } from './quotas/serve-shares';
 import { KeptRanks } from './ranking/ranked-hosts';
 import { weighsByPrices } from './ranking/weighing';
 import { changeHost, taintDevice } from './reports/change-host';
@@ -109,10 +111,12 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     confirm: confirmer({ ...deps, metrics: measured, ask: hostAsker(deps) }),
   };
   const onListener = summarySender({ ...deps, summaries }, closing.signal);
-  const scheduler = new Scheduler({ deps, select, metrics: measured, summaries, onListener, decisions });
+  const sharing = { ...deps, halfLifeMs: config.fairShareHalfLifeMs };
+  const shares = servedShares(sharing);
+  const scheduler = new Scheduler({ deps, select, metrics: measured, summaries, onListener, decisions, shares });
   const heard = { lastRefusalMs: clock.elapsed() };
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, heard }, closing.signal);
-  const settling = keepProjectsSettled(deps, closing.signal);
+  const settling = Promise.all([keepProjectsSettled(deps, closing.signal), keepUsesSampled(sharing, closing.signal)]);
   const ending = sweepLeases(deps, closing.signal);
   const looking = followGuarantees(scheduler.following(), closing.signal);
   const grouping = { placement, mirror, clock, catchUp: () => catchUp({ placement, mirror }, closing) };
@@ -122,6 +126,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...zoneCalls(mirror),
     ...groupCalls(grouping),
     ...nodeCalls(deps),
+    ...shareCalls(shares, () => scheduler.requireReady()),
     ...guaranteeCalls({ ...scheduler.following(), ...grouping, select }, () => scheduler.requireReady()),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, { prefetch: config.prefetch });
@@ -164,6 +169,7 @@ interface SchedulerParts {
   /** The top says that it listens to summaries. */
   readonly onListener: () => void;
   readonly decisions: DecisionKeeper;
+  readonly shares: ServedShares;
 }
 
 /** The handlers of a scheduler: each call logged and counted. */
@@ -187,11 +193,9 @@ class Scheduler {
         if (about.mayDisplace || about.certificate) requireService(identity, explainMethod.request.type);
         const classified = this.classify(requestSpec);
         requireProject(identity, classified.spec.projectId);
-        return shownTo(
-          identity,
-          explain({ ...classified, ...about }, clock.now(), this.parts.select),
-          this.parts.deps.mirror,
-        );
+        const fairShare = await shareOf(classified.spec.projectId, this.parts.shares);
+        const explained = explain({ ...classified, ...about }, clock.now(), this.parts.select);
+        return shownTo(identity, { ...explained, ...(fairShare ? { fairShare } : {}) }, this.parts.deps.mirror);
       }),
       ...answer(explainInstanceMethod, async ({ instanceUuid }, { identity }) => {
         await this.parts.decisions.flush();

@@ -43,8 +43,11 @@ export const PRIORITY_LIMIT = 'priority';
  * priority; -1 for all. Without it only lower priorities may be reclaimed.
  */
 export const RECLAIM_LIMIT = 'reclaim';
+/** A quota limit that is the weight of a project among those who wait, from 1 to {@link MAX_WEIGHT}; 1 without it. No amount. */
+export const WEIGHT_LIMIT = 'weight';
+export const MAX_WEIGHT = 1_000_000;
 /** Things that a limit may be on besides resource classes. */
-export const OTHER_LIMITS: readonly string[] = [INSTANCES, PRIORITY_LIMIT, RECLAIM_LIMIT];
+export const OTHER_LIMITS: readonly string[] = [INSTANCES, PRIORITY_LIMIT, RECLAIM_LIMIT, WEIGHT_LIMIT];
 
 /** The wait of a `pending` instance: its start, its end and its causes. */
 export interface Waiting {

@@ -35,6 +35,7 @@ export function inQueueOrder<T extends Waiter>(
   });
 }
 
-function byArrival(a: Waiter, b: Waiter): number {
+/** The oldest first. */
+export function byArrival(a: Waiter, b: Waiter): number {
   return a.arrivedAtMs - b.arrivedAtMs || (a.requestId < b.requestId ? -1 : 1);
 }

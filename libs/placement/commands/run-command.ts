@@ -14,6 +14,7 @@ import { deleteHostTree, deleteProvider, putProvider } from './providers';
 import { reshape } from './reshape';
 import type { Decided, Transaction } from './transaction';
 import { foldUsage } from './usage/fold-usage';
+import { noteRecentUse } from './usage/note-recent-use';
 
 /** Every command but those on allocations, which each adapter does in one step of its own. */
 export type TransactionCommand = Exclude<Command, AllocationCommand>;
@@ -58,6 +59,7 @@ const DECIDERS: {
   write_quota: writeQuota,
   settle_project: settleProject,
   fold_usage: foldUsage,
+  note_recent_use: noteRecentUse,
   write_lease: writeLease,
   end_leases: endLeases,
   write_guarantee: writeGuarantee,

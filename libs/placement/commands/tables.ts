@@ -7,6 +7,7 @@ import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { Reservation, ReservedRoom } from '../../domain/queueing/reservation';
 import type { ProjectQuota, Quota } from '../../domain/quotas/quota';
+import type { RecentUse } from '../../domain/quotas/recent-use';
 import type { GroupDomain, StoredGroup } from '../../domain/server-group';
 import type {
   CatalogueName,
@@ -56,6 +57,8 @@ export interface Tables {
   readonly project_days: { readonly days: ProjectUsage['days'] };
   /** The part of it that is known by user and flavor, of consumers that hold it no more and have no record left. */
   readonly usage_parts: { readonly days: UsageParts };
+  /** A sample of what a project held lately, by project key; written without a commit. */
+  readonly recent_use: Omit<RecentUse, 'projectId'>;
   /** By instance. */
   readonly lease: PlaceLease;
   /** By provider uuid: what is kept there for others, nominated or reserved; none where nothing is. */
@@ -221,6 +224,11 @@ export function asProjectUsage(key: string, { row, revision }: Stored<StoredUsag
 
 function asCatalogueName(name: string, stored: Stored<{ createdAtMs: number }>): Revised<CatalogueName> {
   return { name, createdAtMs: stored.row.createdAtMs, revision: stored.revision };
+}
+
+/** A sample of a project's recent use as readers of the store see it. */
+export function asRecentUse(key: string, { row }: Stored<Tables['recent_use']>): RecentUse {
+  return { ...row, projectId: projectOfKey(key) };
 }
 
 /** Rows that are being collected. */

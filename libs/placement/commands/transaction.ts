@@ -220,7 +220,7 @@ export function isCommit(writes: readonly Write[]): boolean {
     if (write.kind === 'beat' || write.kind === 'mute') return false;
     return !(
       (write.kind === 'put' || write.kind === 'delete') &&
-      (write.table === 'sequence' || write.table === 'holder')
+      (write.table === 'sequence' || write.table === 'holder' || write.table === 'recent_use')
     );
   });
 }

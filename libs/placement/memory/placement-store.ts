@@ -1,11 +1,12 @@
 import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import { type Host, mayRunForgotten } from '../../domain/host';
+import type { RecentUse } from '../../domain/quotas/recent-use';
 import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from '../commands/allocation-command';
 import { decideAllocations } from '../commands/allocations';
 import { reportHost } from '../commands/reports/report-host';
 import { runCommand } from '../commands/run-command';
-import { asConsumer, asProjectUsage, asReported, projectKey } from '../commands/tables';
+import { asConsumer, asProjectUsage, asRecentUse, asReported, projectKey } from '../commands/tables';
 import { type Conflict, isCommit, type Proposal, transact, type Write } from '../commands/transaction';
 import { decodeRecord, MAX_RECORDS_OF_PROJECT } from '../commands/usage/usage-records';
 import type {
@@ -203,6 +204,10 @@ export class MemoryPlacementStore implements PlacementStore {
   async projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>> {
     const rows = projectIds.map((id) => [id, this.#tables.get('project_days', projectKey(id))?.row.days] as const);
     return new Map(rows.filter((row): row is [string, ProjectUsage['days']] => row[1] !== undefined));
+  }
+
+  async recentUses(): Promise<RecentUse[]> {
+    return [...this.#tables.maps.recent_use].map(([key, stored]) => asRecentUse(key, stored));
   }
 
   async endedUsage(projectId: string): Promise<EndedUsage> {

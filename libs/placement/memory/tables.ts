@@ -45,6 +45,7 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
     project_usage: new Map(),
     project_days: new Map(),
     usage_parts: new Map(),
+    recent_use: new Map(),
     lease: new Map(),
     nomination: new Map(),
     guarantee: new Map(),

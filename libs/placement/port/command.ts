@@ -5,6 +5,7 @@ import type { Inventories, Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
 import type { Reservation } from '../../domain/queueing/reservation';
+import type { RecentUse } from '../../domain/quotas/recent-use';
 import type { GroupSettings, Membership } from '../../domain/server-group';
 
 /** Everything that can be committed. `atMs` stamps the rows. */
@@ -32,6 +33,7 @@ export type Command = { readonly atMs: number } & (
   | WriteQuota
   | SettleProject
   | FoldUsage
+  | NoteRecentUse
   | WriteLease
   | EndLeases
   | WriteGuarantee
@@ -328,6 +330,14 @@ export interface FoldUsage {
   readonly keepDays: number;
   /** Looks for what is too old though there are no more records than are kept. */
   readonly forgetsOld: boolean;
+}
+
+/** Keeps samples of what projects held lately instead of those before, and forgets those of some. Mirrors don't see it. */
+export interface NoteRecentUse {
+  readonly kind: 'note_recent_use';
+  readonly samples: readonly RecentUse[];
+  /** Projects. */
+  readonly forgotten: readonly string[];
 }
 
 /** Leases places for an instance, instead of whatever was leased for it. Refused as `full` when there are as many as may be. */

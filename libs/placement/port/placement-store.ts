@@ -1,5 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Host } from '../../domain/host';
+import type { RecentUse } from '../../domain/quotas/recent-use';
 import type { AskStore } from './asks';
 import type { AcquireHosts, Command, HostGrant, HostReport, ReleaseHosts } from './command';
 import type { CommitResult, ReportResult } from './commit-result';
@@ -139,6 +140,9 @@ export interface PlacementStore extends PoolStore, ProcessStore, AskStore {
 
   /** The settled days of projects, by project; those without any are left out. */
   projectDays(projectIds: readonly string[]): Promise<Map<string, ProjectUsage['days']>>;
+
+  /** The last samples of what projects held lately. */
+  recentUses(): Promise<RecentUse[]>;
 
   /** Ended holdings of a project's consumers. */
   endedUsage(projectId: string): Promise<EndedUsage>;

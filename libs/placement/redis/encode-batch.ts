@@ -26,6 +26,7 @@ export const TABLE_KEYS: Readonly<Record<TableName, number>> = {
   usage_parts: 25,
   guarantee: 26,
   reservation: 27,
+  recent_use: 28,
 };
 const ROWS_PER_TABLE = 16_777_216;
 

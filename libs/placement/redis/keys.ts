@@ -60,6 +60,7 @@ export function keysOf(cell: string): Keys {
     project_usage: key('project-usages'),
     project_days: key('project-days'),
     usage_parts: key('usage-parts'),
+    recent_use: key('recent-uses'),
     /** `<project> <record>`, in the order of these texts. */
     usageRecords: key('usage-records'),
     lease: key('place-leases'),

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import type { Consumer } from '../../domain/consumer';
 import { type Host, mayRunForgotten } from '../../domain/host';
+import type { RecentUse } from '../../domain/quotas/recent-use';
 import type { RedisClient } from '../../redis/connect';
 import { loadScripts } from '../../redis/scripts';
 import { storeError } from '../../redis/store-error';
 import { type AllocationCommand, isAllocationCommand } from '../commands/allocation-command';
 import { runCommand } from '../commands/run-command';
-import { asConsumer, asProjectUsage, asReported, projectKey } from '../commands/tables';
+import { asConsumer, asProjectUsage, asRecentUse, asReported, projectKey } from '../commands/tables';
 import { transact } from '../commands/transaction';
 import { decodeRecord, MAX_RECORDS_OF_PROJECT } from '../commands/usage/usage-records';
 import type { MirroredRows } from '../port/mirrored-rows';
@@ -311,6 +312,10 @@ export class RedisPlacementStore implements PlacementStore {
       for (const [i, stored] of rows.entries()) if (stored) found.set(ids[i] as string, stored.row.days);
     }
     return found;
+  }
+
+  async recentUses(): Promise<RecentUse[]> {
+    return (await this.#reader.scan('recent_use')).map(([key, stored]) => asRecentUse(key, stored));
   }
 
   async endedUsage(projectId: string): Promise<EndedUsage> {

@@ -166,6 +166,7 @@ it("a tenant hears nothing of another project's in all that it may send", async 
     await say('groups', tenant.groups.list(projectId));
     await say('quotas', tenant.quotas(projectId));
     await say('usage', tenant.usage(0, projectId));
+    await say('fair shares', tenant.fairShares(projectId));
   }
   await say('group show', tenant.groups.show(TENANT, 'planted-group'));
   await say('group show', tenant.groups.show(OTHER, 'planted-group'));

@@ -4,6 +4,7 @@ import { instanceView } from '#libs/contracts/instance-view';
 import { ownFilter } from '#libs/contracts/own-instances';
 import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
+import { weighQueue } from '../pending/keep-queue';
 import { PLACES_AGE_MS } from '../pending/pending-queue';
 
 /**
@@ -43,17 +44,21 @@ export async function shownTo(c: Conductor, sender: Identity, views: readonly In
 async function withPlaces(c: Conductor, instances: readonly Instance[]): Promise<InstanceView[]> {
   if (instances.every(({ state }) => state !== 'pending')) return instances.map(instanceView);
   await c.pending.refresh(PLACES_AGE_MS);
-  let { places, expectedAtMs } = await c.pending.places();
+  await weighQueue(c);
+  let { places, expectedAtMs, standings, halfLifeMs } = await c.pending.places();
   const isUnknown = ({ state, requestId }: Instance) => state === 'pending' && !places.has(requestId);
   if (instances.some(isUnknown)) {
     await c.pending.refresh();
-    ({ places, expectedAtMs } = await c.pending.places());
+    ({ places, expectedAtMs, standings, halfLifeMs } = await c.pending.places());
   }
   return instances.map((instance) => {
     const view = instanceView(instance);
     if (view.waiting === undefined) return view;
     const { requestId } = instance;
     const place = places.get(requestId) ?? 0;
-    return { ...view, waiting: { ...view.waiting, place, expectedAtMs: expectedAtMs.get(requestId) ?? 0 } };
+    const found = standings.get(requestId);
+    const standing = found && { ...found, halfLifeMs };
+    const expected = expectedAtMs.get(requestId) ?? 0;
+    return { ...view, waiting: { ...view.waiting, place, expectedAtMs: expected, ...(standing && { standing }) } };
   });
 }

@@ -35,6 +35,13 @@ export async function keepQueue(c: Conductor, holder: string): Promise<void> {
   }
 }
 
+/** Has the queue ordered by the newest shares, while anybody waits. */
+export async function weighQueue(c: Conductor): Promise<void> {
+  if (c.pending.isEmpty) return;
+  await c.shares.refresh(c);
+  c.pending.weigh(c.shares.newest);
+}
+
 async function takeLease(c: Conductor, holder: string): Promise<boolean> {
   return (await c.leases.acquire(PENDING_LEASE, holder, LEASE_MS)) !== undefined;
 }
@@ -82,6 +89,7 @@ class QueueKeeper {
     try {
       while (!c.stopping.aborted && (await takeLease(c, this.holder))) {
         await c.pending.refresh();
+        await weighQueue(c);
         // Changes are many; where nobody waits, nobody reads them.
         if (c.pending.requests().length === 0) await this.#unfollow();
         else await this.#follow();

@@ -1,4 +1,5 @@
 import { NO_ADMISSION } from '#libs/domain/queueing/admission';
+import { unusedShare } from '#libs/domain/queueing/fair-share';
 import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { anInstance, nextVersion } from '#libs/testing/instances/instance';
@@ -39,6 +40,29 @@ it('tells in a moment the order of ten thousand, which are of few shapes', async
   expect(new Set(requests.map(({ shape }) => shape)).size).toBe(3);
   expect(requests[0]?.priority).toBe(4);
   expect(new Set(requests.slice(0, 10).map(({ projectId }) => projectId)).size).toBe(10);
+});
+
+it('orders ten thousand of a thousand projects by their shares in a moment, by the amounts of all their instances', () => {
+  const queue = new PendingQueue(memoryInstanceStore(clock), clock);
+  const spec = anEncodedSpec({ resources: { VCPU: 2 } });
+  for (let n = 0; n < 10_000; n++) {
+    const admission = { ...NO_ADMISSION, waitForCapacityMs: 1 };
+    queue.note(
+      anInstance({ state: 'pending', admission, projectId: `p${n % 1_000}`, requestSpec: spec, createdAtMs: n }),
+    );
+  }
+  const projects = Array.from({ length: 1_000 }, (_, n) => {
+    return [`p${n}`, { ...unusedShare(`p${n}`), lately: (999 - n) / 1_000, gainedAtMs: 10_000 }] as const;
+  });
+  const shares = { atMs: 10_000, halfLifeMs: 1_000, capacity: { VCPU: 20_000 }, unknown: unusedShare };
+  const startedAtMs = performance.now();
+  queue.weigh({ ...shares, projects: new Map(projects) });
+  const requests = queue.requests();
+  expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+  expect(requests).toHaveLength(10_000);
+  // A request is a ten thousandth of the fleet: all ten of one project go before the next, which used a thousandth more.
+  expect(requests.slice(0, 12).map(({ projectId }) => projectId)).toEqual([...Array(10).fill('p999'), 'p998', 'p998']);
+  expect(requests.at(-1)?.projectId).toBe('p0');
 });
 
 it('expects room when the time limits of those who hold as much end, each for one who waits', () => {

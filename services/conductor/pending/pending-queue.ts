@@ -1,11 +1,15 @@
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Clock } from '#libs/domain/clock';
 import type { Instance, Pending } from '#libs/domain/instance';
+import type { Resources } from '#libs/domain/inventory';
+import { type FairShares, inFairOrder, type Standing } from '#libs/domain/queueing/fair-share';
 import { inQueueOrder } from '#libs/domain/queueing/queue-order';
 import { projectShare } from '#libs/domain/quotas/project-share';
 import type { InstanceStore } from '#libs/instances/store';
+import { lru } from '#libs/runtime/lru';
 import type { ConductorConfig } from '../options';
 import { groupByRequest } from '../steps/select-destinations';
-import { type Places, placesOf } from './places';
+import { placesOf, type ShownPlaces } from './places';
 import type { WaitingRequest } from './waiting-request';
 
 /** Most waiting instances, of all projects and of one. */
@@ -26,6 +30,8 @@ const MOST = 100_000;
 export const PLACES_AGE_MS = 1_000;
 /** Instances that are looked through for those that end by their time limit. */
 const MAX_ENDING = 500;
+/** Specs whose amounts are known. */
+const MAX_SPECS = 1_000;
 
 /**
  * Waiting instances in order, from the store, read as seldom as possible. The naive way reads all of them each time, which is
@@ -40,10 +46,14 @@ export class PendingQueue {
   readonly #granted = new Map<string, number>();
   #grantedCount = 0;
   #ordered: readonly WaitingRequest[] | undefined = [];
+  #shares: FairShares | undefined;
+  #standings: ReadonlyMap<string, Standing> = new Map();
+  /** Amounts of specs, which many instances share. */
+  readonly #amounts = lru<string, Resources>(MAX_SPECS);
   #readAtMs = -Infinity;
   /** The places shown last, and the queue that they are of. */
   #shown:
-    | { readonly of: readonly WaitingRequest[]; readonly atMs: number; readonly places: Promise<Places> }
+    | { readonly of: readonly WaitingRequest[]; readonly atMs: number; readonly places: Promise<ShownPlaces> }
     | undefined;
 
   constructor(
@@ -96,26 +106,45 @@ export class PendingQueue {
     this.#ordered = undefined;
   }
 
+  get isEmpty(): boolean {
+    return this.#records.size === 0;
+  }
+
+  /** Orders by what projects use and used from now on, or by turns. */
+  weigh(shares: FairShares | undefined): void {
+    if (shares !== this.#shares) this.#ordered = undefined;
+    this.#shares = shares;
+  }
+
   /** All requests that wait, in the order of their turns. */
   requests(): readonly WaitingRequest[] {
     if (this.#ordered !== undefined) return this.#ordered;
-    const requests = groupByRequest([...this.#records.values()]).map(requestOf);
+    const requests = groupByRequest([...this.#records.values()]).map((ofOne) => this.#requestOf(ofOne));
     const present = new Set(requests.map(({ projectId }) => projectId));
     for (const projectId of this.#served.keys()) if (!present.has(projectId)) this.#served.delete(projectId);
-    this.#ordered = inQueueOrder(requests, this.#served);
-    return this.#ordered;
+    if (this.#shares === undefined) {
+      this.#standings = new Map();
+      return (this.#ordered = inQueueOrder(requests, this.#served));
+    }
+    const { waiters, standings } = inFairOrder(requests, this.#shares);
+    this.#standings = standings;
+    return (this.#ordered = waiters);
   }
 
   /**
    * The places of all requests that wait. To read who ends soon, and to number ten thousand, takes milliseconds, and many ask at
    * once: so one answer is kept for as long as the order is the same, but for no longer than it may be old.
    */
-  places(): Promise<Places> {
+  places(): Promise<ShownPlaces> {
     const requests = this.requests();
     const nowMs = this.clock.elapsed();
     const isFresh = this.#shown?.of === requests && nowMs - this.#shown.atMs < PLACES_AGE_MS;
     if (this.#shown && isFresh) return this.#shown.places;
-    const places = this.instances.nextDue(this.clock.now(), MAX_ENDING).then((ending) => placesOf(requests, ending));
+    const standings = this.#standings;
+    const halfLifeMs = this.#shares?.halfLifeMs ?? 0;
+    const places = this.instances.nextDue(this.clock.now(), MAX_ENDING).then((ending) => {
+      return { ...placesOf(requests, ending), standings, halfLifeMs };
+    });
     this.#shown = { of: requests, atMs: nowMs, places };
     // A failed read is not kept.
     places.catch(() => {
@@ -131,22 +160,44 @@ export class PendingQueue {
     this.#served.set(record.projectId, ++this.#servedCount);
     this.#ordered = undefined;
   }
-}
 
-function requestOf([, records]: [requestId: string, ofOne: readonly Pending[]]): WaitingRequest {
-  const [{ requestId, projectId, createdAtMs, admission, requestSpec }] = records as [Pending, ...Pending[]];
-  const { priority = 0, mayPreempt = false } = admission ?? {};
-  // Specs of the kinds of a gang of several.
-  const specs = new Set(records.map((one) => Buffer.from(one.requestSpec).toString('latin1')));
-  return {
-    requestId,
-    projectId,
-    priority,
-    arrivedAtMs: createdAtMs,
-    shape: `${records.length} ${mayPreempt ? priority : 'waits'} ${[...specs].join(' ')}`,
-    requestSpec,
-    uuids: records.map(({ uuid }) => uuid).sort(),
-    isTold: records.every(({ waiting }) => waiting.waitsFor.length > 0),
-    preempts: records.some(({ waiting }) => waiting.preemption !== undefined),
-  };
+  #requestOf([, records]: readonly [requestId: string, ofOne: readonly Pending[]]): WaitingRequest {
+    const [{ requestId, projectId, createdAtMs, admission, requestSpec }] = records as [Pending, ...Pending[]];
+    const { priority = 0, mayPreempt = false } = admission ?? {};
+    // Specs of the kinds of a gang of several.
+    const specs = new Set<string>();
+    const asked: Record<string, number> = {};
+    for (const record of records) {
+      const spec = Buffer.from(record.requestSpec).toString('latin1');
+      specs.add(spec);
+      // Only shares are of amounts.
+      const amounts = this.#shares === undefined ? {} : this.#amountsOf(spec, record.requestSpec);
+      for (const name in amounts) asked[name] = (asked[name] ?? 0) + (amounts[name] as number);
+    }
+    return {
+      requestId,
+      projectId,
+      priority,
+      arrivedAtMs: createdAtMs,
+      asked,
+      shape: `${records.length} ${mayPreempt ? priority : 'waits'} ${[...specs].join(' ')}`,
+      requestSpec,
+      uuids: records.map(({ uuid }) => uuid).sort(),
+      isTold: records.every(({ waiting }) => waiting.waitsFor.length > 0),
+      preempts: records.some(({ waiting }) => waiting.preemption !== undefined),
+    };
+  }
+
+  /** The amounts that a spec asks for, those of its groups, too. */
+  #amountsOf(key: string, encoded: Uint8Array): Resources {
+    const known = this.#amounts.get(key);
+    if (known !== undefined) return known;
+    const { resources, requestGroups } = requestSpecCodec.decode(encoded);
+    const amounts: Record<string, number> = { ...resources };
+    for (const group of requestGroups) {
+      for (const [name, amount] of Object.entries(group.resources)) amounts[name] = (amounts[name] ?? 0) + amount;
+    }
+    this.#amounts.set(key, amounts);
+    return amounts;
+  }
 }

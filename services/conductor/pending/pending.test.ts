@@ -109,6 +109,48 @@ it('takes them by priority, then by turns of the projects, then by arrival', asy
   expect(order).toEqual([high, oldest, others, second]);
 });
 
+/** A scheduler's word on two projects, on a fleet of ten processors. */
+function sharesOf(lately: Readonly<Record<string, number>>): typeof world.fairShares {
+  const shares = Object.entries(lately).map(([projectId, share], n) => {
+    const now = { now: 0, nowClass: '', latelyClass: 'VCPU', gainedAtMs: world.clock.now() };
+    return { projectId, weight: 1, ...now, lately: share, rank: n + 1 };
+  });
+  return { halfLifeMs: 3_600_000, atMs: world.clock.now(), shares, capacity: { VCPU: 10 }, defaultWeight: 1 };
+}
+
+it('takes those first whose project used less lately, and says by which number', async () => {
+  const first = await request();
+  world.fairShares = sharesOf({ heavy: 0.5, light: 0.125 });
+  const heavy = await request(WAITS, 'heavy');
+  const light = await request(WAITS, 'light');
+  const next = await request(WAITS, 'light');
+  const unknown = await request(WAITS, 'new');
+  await world.clock.advance(6_000);
+  const views = await Promise.all([unknown, light, next, heavy].map((uuid) => world.view(uuid)));
+  expect(views.map((view) => view?.waiting?.place)).toEqual([1, 2, 3, 4]);
+  expect(views[2]?.waiting?.standing).toMatchObject({ number: 0.225, lately: 0.125, weight: 1, ahead: 0.1 });
+  const order = [];
+  for (let last = first; order.length < 4; last = order.at(-1) ?? '') {
+    await release(last);
+    order.push(...(await world.all()).filter(({ state }) => state === 'active').map(({ uuid }) => uuid));
+  }
+  expect(order).toEqual([unknown, light, next, heavy]);
+});
+
+it('goes by the last known shares while no scheduler answers, and by turns once they are switched off', async () => {
+  await request();
+  world.fairShares = sharesOf({ heavy: 0.5 });
+  const heavy = await request(WAITS, 'heavy');
+  const light = await request(WAITS, 'light');
+  await world.clock.advance(6_000);
+  const placeOf = async (uuid: string) => (await world.view(uuid))?.waiting?.place;
+  expect(await placeOf(light)).toBe(1);
+  world.fairShares = { ...world.fairShares, halfLifeMs: 0 };
+  await world.clock.advance(6_000);
+  expect([await placeOf(heavy), await placeOf(light)]).toEqual([1, 2]);
+  expect((await world.view(light))?.waiting?.standing).toBeUndefined();
+});
+
 it('goes on waiting when its conductor dies, and another gives it its turn', async () => {
   const first = await request();
   const waiting = await request(WAITS);

@@ -1,4 +1,5 @@
 import type { Instance } from '#libs/domain/instance';
+import type { Standing } from '#libs/domain/queueing/fair-share';
 import { expectedTimes } from './expected-times';
 import type { WaitingRequest } from './waiting-request';
 
@@ -6,6 +7,12 @@ import type { WaitingRequest } from './waiting-request';
 export interface Places {
   readonly places: ReadonlyMap<string, number>;
   readonly expectedAtMs: ReadonlyMap<string, number>;
+}
+
+/** The same, with their standings where the queue goes by these. */
+export interface ShownPlaces extends Places {
+  readonly standings: ReadonlyMap<string, Standing>;
+  readonly halfLifeMs: number;
 }
 
 /** @param ending  instances whose time limits end, soonest first */

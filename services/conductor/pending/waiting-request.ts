@@ -1,7 +1,7 @@
-import type { Waiter } from '#libs/domain/queueing/queue-order';
+import type { FairWaiter } from '#libs/domain/queueing/fair-share';
 
 /** A request some of whose instances wait. They are placed together, all or none. */
-export interface WaitingRequest extends Waiter {
+export interface WaitingRequest extends FairWaiter {
   /** Requests of one shape fit, or do not, alike. */
   readonly shape: string;
   readonly requestSpec: Uint8Array;

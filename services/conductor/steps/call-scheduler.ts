@@ -10,9 +10,14 @@ import type { ConductorContext } from '../context';
  * @throws BerthError  what it answers; `unavailable / no_scheduler` before the first one has started: its queue is not there then;
  *   `unavailable / scheduler_outdated` from one of an older version that does not know the call: another may, or it will be upgraded.
  */
-export async function callScheduler<Q, A>(c: ConductorContext, method: Method<Q, A>, request: Q): Promise<A> {
+export async function callScheduler<Q, A>(
+  c: ConductorContext,
+  method: Method<Q, A>,
+  request: Q,
+  timeoutMs = c.config.selectTimeoutMs,
+): Promise<A> {
   try {
-    const options = { timeoutMs: c.config.selectTimeoutMs, signal: c.stopping };
+    const options = { timeoutMs, signal: c.stopping };
     return await callMethod({ bus: c.bus, queue: RPC_SCHEDULER }, method, request, options);
   } catch (thrown) {
     const error = BerthError.from(thrown);

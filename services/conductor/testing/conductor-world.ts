@@ -31,7 +31,7 @@ import { claimMovesMethod, moveInstancesMethod } from '#libs/contracts/moves';
 import { type InstanceOperation, type OperateInstanceRequest, operateInstanceMethod } from '#libs/contracts/operations';
 import { type PowerReport, powerReportCodec, type SetPowerState, setPowerStateCodec } from '#libs/contracts/power';
 import { agentQueue, BUILD_REQUESTS, BUILD_RESULTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
-import { listQuotasMethod } from '#libs/contracts/quotas';
+import { type ListFairSharesResponse, listFairSharesMethod, listQuotasMethod } from '#libs/contracts/quotas';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Move, type Selection, selectDestinationsMethod } from '#libs/contracts/selection';
 import type { RunningInstance } from '#libs/contracts/stats';
@@ -134,6 +134,8 @@ export class ConductorWorld {
   readonly #waiting: { readonly host: string; readonly take: () => Promise<void> }[] = [];
   /** Default limits of its scheduler's quotas. */
   defaultLimits: Resources = {};
+  /** Its scheduler's word on projects' use: those who wait take turns, unless the test says otherwise. */
+  fairShares: ListFairSharesResponse = { halfLifeMs: 0, atMs: 0, shares: [], capacity: {}, defaultWeight: 1 };
   /** The preemption that its scheduler finds. */
   preemption: PreemptionView | undefined;
   /** Likewise, where not the same for all. */
@@ -175,6 +177,7 @@ export class ConductorWorld {
       }),
       ...answer(claimMovesMethod, (request) => this.#claimMoves(request)),
       ...answer(listGroupsMethod, ({ name, projectId }) => this.#listGroup(projectId, name)),
+      ...answer(listFairSharesMethod, async () => this.fairShares),
       ...answer(listQuotasMethod, async () => ({ projects: [], defaultLimits: this.defaultLimits })),
     });
     await this.bus.subscribe('instance.#', (_topic, { body }) => this.events.push(instanceEventCodec.decode(body)));

@@ -6,6 +6,7 @@ import type { BuildCall } from './build-call';
 import type { Right } from './caller';
 import { buildInstances, listInstances, operateInstance, showInstance, terminateInstance } from './instances';
 import { decisionSchema, explainBody, explainDecision, explainRequest, explanationSchema } from './placing/explain';
+import { fairSharesQuery, fairSharesSchema, listFairShares } from './placing/fair-shares';
 import {
   createGroup,
   deleteGroup,
@@ -218,6 +219,15 @@ export const BUILD_ROUTES: readonly BuildRoute[] = [
     answers: { 200: quotasSchema },
     query: quotasQuery,
     handler: listQuotas,
+  },
+  {
+    method: 'GET',
+    path: '/berth/fair-shares',
+    summary: 'See what projects use and used lately, which decides who of those who wait goes first',
+    right: 'read',
+    answers: { 200: fairSharesSchema },
+    query: fairSharesQuery,
+    handler: listFairShares,
   },
   ...[QUOTA, DEFAULT_QUOTA].flatMap((path): readonly BuildRoute[] => [
     {

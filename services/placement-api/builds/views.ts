@@ -1,12 +1,26 @@
 import { nameOfState, STATE_NAMES } from '#libs/client/nova-states';
+import type { WaitingView } from '#libs/contracts/admission';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/instance';
 import type { Flavor } from '#libs/domain/flavor';
 import type { Attempt } from '#libs/domain/instance';
-import { anyText, CLASS_NAME, integer, keyed, list, orNull, text, whole } from '../schemas/parts';
+import { anyText, CLASS_NAME, integer, keyed, list, orNull, type Schema, text, whole } from '../schemas/parts';
 
 /* Instances, events and flavors as JSON. */
 
 const amounts = keyed(CLASS_NAME, integer);
+
+const share: Schema = { type: 'number' };
+
+/** The number by which a request stands among those of its priority, and its parts. */
+const standing = whole({
+  number: share,
+  now: share,
+  lately: share,
+  weight: integer,
+  ahead: share,
+  patience: share,
+  half_life_ms: integer,
+});
 
 const told = {
   request_id: text,
@@ -37,7 +51,9 @@ export const instanceSchema = whole({
   created_at_ms: integer,
   updated_at_ms: integer,
   ends_at_ms: orNull(integer),
-  waiting: orNull(whole({ since_ms: integer, until_ms: integer, waits_for: list(text), place: integer })),
+  waiting: orNull(
+    whole({ since_ms: integer, until_ms: integer, waits_for: list(text), place: integer, standing: orNull(standing) }),
+  ),
   migration: orNull(whole({ kind: text, source_host: text, dest_host: text, phase: orNull(text) })),
   gang: orNull(whole({ min_count: integer, count: integer, on_loss: orNull(text) })),
   cell: orNull(text),
@@ -65,9 +81,7 @@ export function instanceJson(view: InstanceView) {
     created_at_ms: createdAtMs,
     updated_at_ms: updatedAtMs,
     ends_at_ms: endsAtMs || null,
-    waiting: waiting
-      ? { since_ms: waiting.sinceMs, until_ms: waiting.untilMs, waits_for: waiting.waitsFor, place: waiting.place }
-      : null,
+    waiting: waiting ? waitingJson(waiting) : null,
     migration: migration
       ? {
           kind: migration.kind,
@@ -79,6 +93,19 @@ export function instanceJson(view: InstanceView) {
     gang: view.minCount ? { min_count: view.minCount, count: view.gangSize ?? 0, on_loss: view.onLoss ?? null } : null,
     cell: view.cell ?? null,
   };
+}
+
+function waitingJson({ sinceMs, untilMs, waitsFor, place, standing: by }: WaitingView) {
+  const found = by && {
+    number: by.number,
+    now: by.now,
+    lately: by.lately,
+    weight: by.weight,
+    ahead: by.ahead,
+    patience: by.patience,
+    half_life_ms: by.halfLifeMs,
+  };
+  return { since_ms: sinceMs, until_ms: untilMs, waits_for: waitsFor, place, standing: found ?? null };
 }
 
 export function eventJson(event: InstanceEvent) {

@@ -484,6 +484,7 @@ function withCommit(store: PlacementStore, commit: PlacementStore['commit']): Pl
     scanConsumers: (onRows) => store.scanConsumers(onRows),
     projectUsages: () => store.projectUsages(),
     projectDays: (projectIds) => store.projectDays(projectIds),
+    recentUses: () => store.recentUses(),
     endedUsage: (projectId) => store.endedUsage(projectId),
     openAsk: (ask, atMs) => store.openAsk(ask, atMs),
     answerAsk: (id, host, answer, atMs) => store.answerAsk(id, host, answer, atMs),

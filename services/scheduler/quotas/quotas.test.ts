@@ -29,7 +29,7 @@ async function aCell() {
   const broker = new MemoryBroker(clock, silentLog);
   const placement = new MemoryPlacementStore();
   const mirror = await Mirror.open(placement, around());
-  const config = { ...readConfig(schedulerOptions, {}), usageIntervalMs: DAY_MS * 1_000 };
+  const config = { ...readConfig(schedulerOptions, {}), usageIntervalMs: DAY_MS * 1_000, fairShareHalfLifeMs: DAY_MS };
   const bus = await openBus({ busUrl: 'memory:' }, around(), broker);
   const scheduler = await startScheduler({ ...around(), bus, placement, mirror, config });
   const client = async (busUrl: string, projectId?: string) =>
@@ -152,4 +152,26 @@ it('corrects a count that is not what the consumers hold, and no other', async (
   expect(corrected).toMatchObject([{ used: { VCPU: 2, instances: 1 } }]);
   await cell.settle();
   expect(await placement.projectUsages()).toEqual(corrected);
+});
+
+it('shows what projects use and used lately for their weights, to a tenant its own', async () => {
+  const { operator, tenant, clock } = cell;
+  await hold('demo', 2);
+  await hold('other', 4);
+  await operator.setQuota('other', { limits: { weight: 8 } });
+  await operator.setQuota('idle', { limits: { VCPU: 1 } });
+  await clock.advance(3_000);
+  const { halfLifeMs, shares } = await operator.fairShares();
+  expect(halfLifeMs).toBe(DAY_MS);
+  expect(shares.map(({ projectId, weight, rank }) => [projectId, weight, rank])).toEqual([
+    ['demo', 1, 3],
+    ['idle', 1, 1],
+    ['other', 8, 2],
+  ]);
+  expect(shares[2]).toMatchObject({ now: 0.4, nowClass: 'VCPU' });
+  expect((await tenant.fairShares()).shares.map(({ projectId }) => projectId)).toEqual(['demo']);
+  await expect(tenant.fairShares('other')).rejects.toMatchObject({ reason: 'wrong_project' });
+  await expect(operator.setQuota('other', { limits: { weight: 0 } })).rejects.toMatchObject({ reason: 'bad_amount' });
+  const spec = { projectId: 'demo', userId: 'u', resources: { VCPU: 1 } };
+  expect((await tenant.explain(spec)).fairShare).toMatchObject({ projectId: 'demo', now: 0.2, rank: 3 });
 });

@@ -33,8 +33,9 @@
 --- KEYS[25] usage_parts
 --- KEYS[26] guarantee
 --- KEYS[27] reservation
---- KEYS[28] schema      the form of rows
---- KEYS[29] records     '<project> <usage record>', all of one score
+--- KEYS[28] recent_use
+--- KEYS[29] schema      the form of rows
+--- KEYS[30] records     '<project> <usage record>', all of one score
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] batch        MessagePack: { rows, counters, words }. Rows are listed by table, { KEYS index, key, key, ... }, and
 ---                      named by KEYS index * 16777216 + place in the list; counters by their place. The words are those of
@@ -49,7 +50,7 @@
 ---     5 counter least .
 ---     6 host ms .           a host was not heard after a time
 ---   writes:
----     1 row content         put: the row becomes '<revision> <content>'
+---     1 row content         put: the row becomes '<revision> <content>'; revision 0 where mirrors see nothing
 ---     2 row content         claim: '<revision> <claim token> <content>'
 ---     3 row                 delete
 ---     4 row count name by.. add: moves amounts; a row that is not there is made
@@ -70,8 +71,8 @@
 --- @include change
 --- @include holder
 
-local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[28] }
-local heartbeats_key, counters_key, records_key = KEYS[5], KEYS[6], KEYS[29]
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[29] }
+local heartbeats_key, counters_key, records_key = KEYS[5], KEYS[6], KEYS[30]
 local USAGE, HOLDER = 8, 16
 -- Tables in the change, by the words of its lines.
 local mirrored = {
@@ -162,7 +163,8 @@ local function put(row, content)
 end
 
 local writes = {
-  function() put(words[at + 1], revision .. ' ' .. words[at + 2]) return 2 end,
+  -- Rows that mirrors never see have no revision of their own.
+  function() put(words[at + 1], (revision or '0') .. ' ' .. words[at + 2]) return 2 end,
   function() put(words[at + 1], revision .. ' ' .. claim_token .. ' ' .. words[at + 2]) return 2 end,
   function() put(words[at + 1], false) return 1 end,
   function()

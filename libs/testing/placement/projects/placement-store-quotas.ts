@@ -5,6 +5,7 @@ import { inventory, type Resources } from '../../../domain/inventory';
 import { keptForMove } from '../../../domain/moves/kept-for-move';
 import { migrationUuidOf } from '../../../domain/moves/migration';
 import { DEFAULT_PROJECT, MAX_COHORT_MEMBERS, UNLIMITED } from '../../../domain/quotas/quota';
+import type { RecentUse } from '../../../domain/quotas/recent-use';
 import { DAY_MS } from '../../../domain/quotas/utc-day';
 import type { CommitResult, ConsumerWrite, PlacementStore, WriteQuota } from '../../../placement/port/placement-store';
 import type { PlacementStoreWorld } from '../placement';
@@ -458,6 +459,24 @@ export function describeQuotas(world: () => PlacementStoreWorld): void {
       await settle(noonMs + 9 * DAY_MS, 2);
       expect(await daysOf()).toBeUndefined();
       expect(await store.projectUsages()).toEqual([]);
+    });
+
+    it('keeps the last sample of what a project held lately, without a commit', async () => {
+      await hold(aWrite({}), 2, noonMs);
+      const before = await store.revision();
+      const sample = (projectId: string, VCPU: number) => {
+        return { projectId, atMs: noonMs, averages: { VCPU }, counted: {}, held: { VCPU: 2 }, gainedAtMs: 1 };
+      };
+      const note = (samples: readonly RecentUse[], forgotten: readonly string[] = []) =>
+        commit(store, { kind: 'note_recent_use', samples, forgotten, atMs: noonMs });
+      await note([sample('project-1', 1.25), sample('näme / 2', 0.5)]);
+      await note([sample('project-1', 1.5)]);
+      const kept = await store.recentUses();
+      expect(kept).toHaveLength(2);
+      expect(kept).toEqual(expect.arrayContaining([sample('näme / 2', 0.5), sample('project-1', 1.5)]));
+      await note([], ['näme / 2', 'nobody']);
+      expect(await store.recentUses()).toEqual([sample('project-1', 1.5)]);
+      expect(await store.revision()).toBe(before);
     });
 
     it('corrects what is counted as held, unless it was changed meanwhile', async () => {

@@ -16,6 +16,7 @@ import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
 import { type Terminal, wrapped } from '../../views/terminal';
 import { amount } from '../number-flags';
+import { fairShareLine } from '../quota/share-text';
 import { moment, RECORD_SETTINGS, RECORD_TABLES, recordFolderOf } from '../record/record-flags';
 import { repeatable } from '../repeatable-flag';
 import { asPriority } from './admission-flags';
@@ -117,7 +118,8 @@ function requestId(text: string): string {
   return uuid;
 }
 
-function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption, zones }: ExplainResponse): void {
+function show(terminal: Terminal, explained: ExplainResponse): void {
+  const { diagnosis, hosts, relaxations, preemption, zones, fairShare } = explained;
   showDiagnosis(terminal, diagnosis);
   if (zones) showZones(terminal, zones);
   if (relaxations.length > 0) {
@@ -130,6 +132,7 @@ function show(terminal: Terminal, { diagnosis, hosts, relaxations, preemption, z
     for (const { instanceUuid, priority: of } of preemption.victims)
       terminal.print(`  ${instanceUuid}, priority ${of}`);
   }
+  if (fairShare) terminal.print(`\n${wrapped(terminal, fairShareLine(fairShare), '  ')}`);
   showHosts(terminal, hosts);
   showRoomCosts(terminal, hosts);
 }

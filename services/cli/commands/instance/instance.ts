@@ -14,6 +14,7 @@ import { facts, table } from '../../views/table';
 import { admissionSummary, waitingSummary } from '../../views/waiting-summary';
 import { pattern, stateFlag } from '../flags/list-flags';
 import { amount } from '../number-flags';
+import { standingLine } from '../quota/share-text';
 import { confirmCommand, liveMigrateCommand, migrateCommand, resizeCommand, revertCommand } from './move';
 import { evacuateCommand, shelveCommand, startCommand, stopCommand, unshelveCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
@@ -134,6 +135,7 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
   ];
   if (i.admission !== undefined) pairs.push(['priority', admissionSummary(i.admission)]);
   if (i.waiting !== undefined) pairs.push(['waits', waitingSummary(clock, i)]);
+  if (i.waiting?.standing) pairs.push(['stands by', standingLine(i.waiting.standing)]);
   if (i.endsAtMs) pairs.push(['ends', new Date(i.endsAtMs).toISOString()]);
   if (i.migration !== undefined) pairs.push(['move', moveOf(i.migration)]);
   if (i.fault !== undefined) pairs.push(['fault', `${i.fault.reason}: ${i.fault.message}`]);

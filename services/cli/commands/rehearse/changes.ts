@@ -7,7 +7,7 @@ import { addHelp } from '../../help-text';
 import { goalWith, NO_GOAL } from '../../rebalance/goal';
 import { amountOfClass, flavorName, keyAndValue } from '../build/request-flags';
 import { amount } from '../number-flags';
-import { addSubject, limitOfClass, subjectOf } from '../quota';
+import { addSubject, limitOfClass, subjectOf } from '../quota/quota';
 import { repeatable } from '../repeatable-flag';
 import { addRehearsalFlags, hostsCommand } from './rehearsal-flags';
 import { EXITS, hostsOf, named, run } from './run';

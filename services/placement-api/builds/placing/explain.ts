@@ -4,10 +4,22 @@ import { diagnosisFor } from '#libs/contracts/diagnosis-for';
 import { type Identity, SERVICE } from '#libs/contracts/identity';
 import { BerthError } from '#libs/domain/errors';
 import type { Answer } from '../../http/request';
-import { anyText, exactly, integer, keyed, list, type Schema, shortText, text, whole } from '../../schemas/parts';
+import {
+  anyText,
+  exactly,
+  integer,
+  keyed,
+  list,
+  orNull,
+  type Schema,
+  shortText,
+  text,
+  whole,
+} from '../../schemas/parts';
 import type { BuildCall } from '../build-call';
 import { type Caller, projectToBuildFor } from '../caller';
 import { type BuildBody, explainedFields, specOf } from '../spec';
+import { fairShareJson, fairShareSchema } from './fair-shares';
 
 const flag: Schema = { type: 'boolean' };
 const number: Schema = { type: 'number' };
@@ -33,6 +45,7 @@ export const explanationSchema = whole({
   relaxations: list(whole({ sentence: text, hosts: integer, nearest_host: text, reasons: list(text) })),
   conflict: list(text),
   victims: list(text),
+  fair_share: orNull(fairShareSchema),
 });
 export const decisionSchema = whole({
   request_id: text,
@@ -76,6 +89,7 @@ export async function explainRequest(call: BuildCall): Promise<Answer> {
       }),
       conflict: explained.conflict,
       victims: await ownOf(victims, caller, client),
+      fair_share: explained.fairShare ? fairShareJson(explained.fairShare) : null,
     },
   };
 }

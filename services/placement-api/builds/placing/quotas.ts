@@ -5,8 +5,8 @@ import { exactly, integer, keyed, list, orNull, shortText, text, whole } from '.
 import type { BuildCall } from '../build-call';
 import { projectOf } from '../caller';
 
-/** By resource class, and of `instances`, `priority` and `reclaim`. */
-const amounts = keyed('^([A-Z0-9_]+|instances|priority|reclaim)$', integer);
+/** By resource class, and of `instances`, `priority`, `reclaim` and `weight`. */
+const amounts = keyed('^([A-Z0-9_]+|instances|priority|reclaim|weight)$', integer);
 
 export const quotaSchema = whole({
   project_id: orNull(text),

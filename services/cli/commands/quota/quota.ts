@@ -4,17 +4,18 @@ import { isClassOrTraitName } from '#libs/domain/names';
 import { hintFor, isResourceClass } from '#libs/domain/naming/known-names';
 import { OTHER_LIMITS } from '#libs/domain/queueing/admission';
 import { MAX_LIMIT, UNLIMITED } from '#libs/domain/quotas/quota';
-import { answerCommand, showAnswer } from '../answers/answer';
-import { changes, noun } from '../answers/declared';
-import { ownProject, useClient } from '../client/with-client';
-import type { Context } from '../context';
-import { usageError } from '../failure';
-import { addHelp } from '../help-text';
-import { compareClasses } from '../views/fill';
-import { formatNumber } from '../views/format';
-import { listingCommand, sorted } from '../views/listing';
-import { table } from '../views/table';
-import { repeatable } from './repeatable-flag';
+import { answerCommand, showAnswer } from '../../answers/answer';
+import { changes, noun } from '../../answers/declared';
+import { ownProject, useClient } from '../../client/with-client';
+import type { Context } from '../../context';
+import { usageError } from '../../failure';
+import { addHelp } from '../../help-text';
+import { compareClasses } from '../../views/fill';
+import { formatNumber } from '../../views/format';
+import { listingCommand, sorted } from '../../views/listing';
+import { table } from '../../views/table';
+import { repeatable } from '../repeatable-flag';
+import { sharesCommand } from './shares';
 
 type Limits = Readonly<Record<string, number>>;
 
@@ -115,6 +116,7 @@ const setCommand = changes({
       'berth quota set --project batch --limit reclaim=0',
       'what it borrows may be taken back from its instances of priorities up to 0, by whom it has it from',
     ],
+    ['berth quota set --project a --limit weight=3', 'three times the fair share of a project without a weight'],
   ],
 });
 
@@ -128,8 +130,8 @@ const unsetCommand = changes({
   examples: [['berth quota unset --project default VCPU', 'the default limit on VCPU holds again']],
 });
 
-/** `berth quota show | list | set | unset` */
-export const quotaCommand = noun('quota', [showCommand, listCommand, setCommand, unsetCommand]);
+/** `berth quota show | list | shares | set | unset` */
+export const quotaCommand = noun('quota', [showCommand, listCommand, sharesCommand, setCommand, unsetCommand]);
 
 /** Adds the flags that say whose quota. */
 export function addSubject<Args extends unknown[]>(command: Command<Args>) {
