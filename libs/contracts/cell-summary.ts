@@ -113,8 +113,16 @@ function placesOfNames(summary: CellSummary): SummaryOfPlaces {
     hostCount,
     traits: [...all].map(placeIn(traitPlaces)),
     someTraits: [...someTraits].map(placeIn(traitPlaces)),
-    mostFree: resourceClasses.map((named) => free[named]?.most ?? 0),
-    totalFree: resourceClasses.map((named) => free[named]?.total ?? 0),
+    mostFree: resourceClasses.map((named) => atMost(free[named]?.most)),
+    totalFree: resourceClasses.map((named) => atMost(free[named]?.total)),
   }));
   return { ...rest, traits: [...traitPlaces.keys()], resourceClasses, commonTraits, classes, abridged: isAbridged };
+}
+
+/**
+ * An amount as the wire has it. A sum over many hosts may be beyond what it can say, and one agent that reports all that it may must not
+ * make the summary of its cell unreadable.
+ */
+function atMost(amount = 0): number {
+  return Math.min(amount, Number.MAX_SAFE_INTEGER);
 }

@@ -101,7 +101,8 @@ export function inventoryFromWire(value: berth.placement.v1.IInventory): Invento
   const { total, reserved, allocationRatio, minUnit, maxUnit, stepSize } = value as berth.placement.v1.Inventory;
   return inventory(total, {
     reserved,
-    allocationRatio: allocationRatio || 1,
+    // NaN is falsy, too, and stands for nothing.
+    allocationRatio: allocationRatio === 0 ? 1 : allocationRatio,
     minUnit: minUnit || 1,
     maxUnit: maxUnit || MAX_AMOUNT,
     stepSize: stepSize || 1,

@@ -1,4 +1,4 @@
-import type { NestedProvider, UpdateResourceStatsRequest } from '#libs/contracts/stats';
+import { type NestedProvider, type UpdateResourceStatsRequest, updateResourceStatsMethod } from '#libs/contracts/stats';
 import { type Device, deviceInventories } from '#libs/domain/devices/device';
 import { inventory } from '#libs/domain/inventory';
 import { aDevice } from '#libs/testing/placement/hosts/devices';
@@ -150,3 +150,15 @@ it.each(refused)('refuses %s in %s', (reason, field, fields) => {
   const code = reason === 'wrong_host' ? 'permission_denied' : 'invalid_argument';
   expect(thrown).toMatchObject({ code, reason, details: { field } });
 });
+
+it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 1e300])(
+  'refuses a ratio of %p that comes by the wire, by its name',
+  (ratio) => {
+    const { request } = updateResourceStatsMethod;
+    const report = request.decode(request.encode(aStatsReport(vcpu({ allocationRatio: ratio }))));
+    const field = 'inventories.VCPU.allocation_ratio';
+    expect(() => validateStats(report, SENDER, 10)).toThrow(
+      expect.objectContaining({ reason: 'bad_ratio', details: expect.objectContaining({ field }) }),
+    );
+  },
+);

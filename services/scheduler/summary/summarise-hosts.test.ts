@@ -4,6 +4,7 @@ import { type CellSummary, MAX_HOST_CLASSES, MAX_ZONES } from '#libs/domain/cell
 import { type CellCandidate, cellRequestOf, rankCells } from '#libs/domain/cells/rank-cells';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { DEFAULT_ZONE, ZONE_KEY } from '#libs/domain/grouping/aggregate';
+import { MAX_AMOUNT } from '#libs/domain/inventory';
 import { seededRandom } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import type { HostState } from '../fleet/host-state';
@@ -145,4 +146,10 @@ it('has another digest when a shape was refused', () => {
   const rows = [aHost({ VCPU: 1 })];
   expect(summariseHosts(rows).digest).not.toBe(summariseHosts(rows, [{ shape: 'x', count: 1 }]).digest);
   expect(summariseHosts(rows).digest).toBe(summariseHosts(rows).digest);
+});
+
+it('stays readable when hosts report more than a number can say', () => {
+  const rows = Array.from({ length: 1_000 }, () => aHost({ VCPU: MAX_AMOUNT * 10_000 }));
+  const { classes } = cellSummaryCodec.decode(cellSummaryCodec.encode(summariseHosts(rows)));
+  expect(classes[0]?.free['VCPU']).toEqual({ most: MAX_AMOUNT * 10_000, total: Number.MAX_SAFE_INTEGER });
 });
