@@ -106,6 +106,16 @@ it('is built when all hosts have said what runs there, and none that it does', a
   expect([world.runs(), await world.claims()]).toEqual([[`${uuid} h1`], [`${uuid} h1`]]);
 });
 
+it('is looked at soon after it is certain, though it was taken as overdue before', async () => {
+  const dueAtMs = world.clock.now() + 20_000;
+  await restored({ dueAtMs }, { BERTH_CONDUCTOR_SCHEDULING_TIMEOUT_MS: '30000' });
+  for (const host of ['h1', 'h2']) await world.hearInFull(host);
+  await world.clock.advance(29_000);
+  expect([world.orders, (await world.only()).state]).toEqual([[], 'scheduling']);
+  await world.clock.advance(5_000);
+  expect((await world.only()).state).toBe('active');
+});
+
 it.each([
   ['before the loss waits for all hosts', -1, [], 'scheduling'],
   ['after it does not', 1, ['h1'], 'active'],

@@ -71,9 +71,20 @@ export class Hearing {
     return this.#ofTheirOwn(c, before, upToMs);
   }
 
+  /** Time until hosts may be heard since the store went back, in milliseconds; undefined when they were, or it never did. */
+  async dueInMs(c: ConductorContext): Promise<number | undefined> {
+    const upToMs = unknownUpToMs(await c.placement.identify());
+    return this.#settledUpToMs >= upToMs ? undefined : Math.max(0, this.#leftMs(c, upToMs));
+  }
+
+  /** Time for which work of before the loss may still be under way, in milliseconds. */
+  #leftMs(c: ConductorContext, upToMs: number): number {
+    return upToMs + c.config.schedulingTimeoutMs - c.clock.now();
+  }
+
   async #lacking(c: ConductorContext, upToMs: number): Promise<string | undefined> {
     if (this.#settledUpToMs >= upToMs) return undefined;
-    if (c.clock.now() - upToMs < c.config.schedulingTimeoutMs) return 'the store has just lost writes';
+    if (this.#leftMs(c, upToMs) > 0) return 'the store has just lost writes';
     const { up } = await this.#unheardHosts(c, upToMs);
     if (up.length === 0) {
       this.#settledUpToMs = upToMs;

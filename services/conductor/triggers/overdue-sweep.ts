@@ -7,6 +7,8 @@ import { reconcileLoop } from '../reconcile-loop';
 import { groupByRequest } from '../steps/select-destinations';
 
 const BATCH = 100;
+/** After a loss hosts are heard one after the other, by their next reports. */
+const HEARD_WITHIN_MS = 2_000;
 
 /**
  * Work that gives up what is overdue, done only while no reports of agents wait: the one that is missing may be among them, and a flood
@@ -28,10 +30,14 @@ export function unlessBehind(c: Conductor, work: () => Promise<void>): () => Pro
 
 /**
  * Looks at instances whose deadline has passed, whoever worked on them before: agents that never answered, builds that a
- * conductor left between two steps, hosts that never confirmed a destruction. Each is taken by one conductor at a time.
+ * conductor left between two steps, hosts that never confirmed a destruction. Each is taken by one conductor at a time, and
+ * by the next one soon, while it may have to wait because the store lost writes.
  */
 export async function sweepOverdue(c: Conductor): Promise<void> {
-  const due = await c.instances.takeDue(c.clock.now(), c.config.schedulingTimeoutMs, BATCH);
+  const { schedulingTimeoutMs } = c.config;
+  const heardInMs = await c.hearing.dueInMs(c);
+  const leaseMs = heardInMs === undefined ? schedulingTimeoutMs : heardInMs + HEARD_WITHIN_MS;
+  const due = await c.instances.takeDue(c.clock.now(), Math.min(leaseMs, schedulingTimeoutMs), BATCH);
   if (due.length === 0) return;
   const groups = groupByRequest(due);
   await Promise.all(
