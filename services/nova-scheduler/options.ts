@@ -377,6 +377,27 @@ export const novaOptions = {
     unit: 'decisions',
     help: "Number of recent decisions that the store keeps for explain --instance, including those of Berth's schedulers: as BERTH_SCHEDULER_KEPT_DECISIONS.",
   }),
+  recordFolder: stringOption({
+    env: 'BERTH_NOVA_RECORD_FOLDER',
+    default: '',
+    range: 'a folder',
+    help: 'Folder that records each decision with its inputs, for berth explain --at and berth record, also that of BERTH_SCHEDULER_RECORD_FOLDER; empty records none. Only their owner may read its files.',
+  }),
+  recordMaxMb: intOption({
+    env: 'BERTH_NOVA_RECORD_MAX_MB',
+    default: 1_024,
+    min: 8,
+    max: 10_000_000,
+    unit: 'MB',
+    help: 'Size limit of the record; beyond it the oldest part is deleted. At least a copy of all rows is kept.',
+  }),
+  recordMaxAgeMs: durationOption({
+    env: 'BERTH_NOVA_RECORD_MAX_AGE_MS',
+    default: 604_800_000,
+    min: 60_000,
+    max: 31_536_000_000,
+    help: 'Age at which a part of the record is deleted.',
+  }),
   claimAttempts: intOption({
     env: 'BERTH_NOVA_CLAIM_ATTEMPTS',
     default: 20,

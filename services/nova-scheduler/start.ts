@@ -17,6 +17,7 @@ import { followStatus } from './facts/follow-status';
 import { keepFacts } from './facts/keep-facts';
 import { type FactKind, type FactSources, NovaFacts } from './facts/nova-facts';
 import { DATABASE_FILTERS } from './filters/registry';
+import { type NovaRecorder, recordNovaInto } from './flight/recorder';
 import { novaMetrics } from './metrics';
 import type { NovaConfig } from './options';
 import { idleWeighers, selectSettings } from './settings';
@@ -59,6 +60,8 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
   const decisions = decisionKeeper(deps.placement, config.keptDecisions, deps);
   const inFlight = new UsageOverlay();
   const { client } = deps;
+  const hardware = new HardwareOverlay(deps.clock);
+  const recorder = await recorderFor(config, { ...deps, facts, inFlight, hardware });
   const awaited = new AwaitedClaims(mirror, inFlight, deps.clock);
   const calls = {
     ...deps,
@@ -69,7 +72,8 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
     knownHosts,
     refresh: (kind: FactKind) => kept.refresh(kind),
     inFlight,
-    hardware: new HardwareOverlay(deps.clock),
+    hardware,
+    recorder,
     settings: selectSettings(config),
     measured: novaMetrics(deps.metrics, facts),
   };
@@ -99,6 +103,7 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
       await kept.close();
       if (facts.ageMs('nodes') !== undefined) await opened;
       await server.close();
+      await recorder?.close();
       awaited.close();
       await decisions.flush();
       aids.columns.close();
@@ -106,6 +111,18 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
       knownHosts.close();
     },
   };
+}
+
+/** The recorder that the settings ask for; where claims go elsewhere, what they wait for is not in the rows. */
+async function recorderFor(
+  config: NovaConfig,
+  deps: Parameters<typeof recordNovaInto>[1],
+): Promise<NovaRecorder | undefined> {
+  if (config.recordFolder === '') return undefined;
+  if (config.placementUrl === '') return recordNovaInto(config, deps);
+  const event = 'nova_not_recorded';
+  deps.log.warn({ event }, 'decisions are not recorded: BERTH_NOVA_PLACEMENT_URL has claims go elsewhere');
+  return undefined;
 }
 
 function pollSettings(config: NovaConfig) {

@@ -7,7 +7,8 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { makeFolder, segmentPath } from '#libs/flight-record/record-folder';
 import { batchesIn, batchOf, SegmentFile } from '#libs/flight-record/segment-file';
-import type { FlightEntry } from '../scheduler/flight/entries';
+import type { NovaFlightEntry, NovaSegmentEntry } from '../nova-scheduler/flight/entries';
+import type { FlightEntry, SegmentEntry } from '../scheduler/flight/entries';
 import { anonymizer } from './anonymize';
 import { entriesOf, type Segment, segmentsOf } from './records';
 
@@ -27,12 +28,17 @@ export interface ExportOptions {
  * Writes segments of a record into one compressed file.
  *
  * @returns how many
- * @throws BerthError `not_found / no_record`; `invalid_argument / unreadable_folder`, `/ unwritable_file`
+ * @throws BerthError `not_found / no_record`; `invalid_argument / unreadable_folder`, `/ unwritable_file`, `/ nova_record`
  */
 export async function exportRecord(folder: string, file: string, options: ExportOptions): Promise<number> {
   const { sinceMs, untilMs, anonymize } = options;
   const wanted = segmentsOf(folder).filter((one) => one.startedAtMs <= untilMs && one.writtenAtMs >= sinceMs);
   if (wanted.length === 0) throw new BerthError('not_found', 'no_record', `${folder} has no record of that time`);
+  if (anonymize && wanted.some(isOfNova))
+    throw invalidArgument(
+      'nova_record',
+      'records of schedulers for Nova can not be anonymized yet: leave --anonymize out, or them',
+    );
   const change = anonymize ? anonymizer(allOf(wanted), randomBytes(32)) : (entry: FlightEntry) => entry;
   await pipeline(
     Readable.from(batches(allOf(wanted), change)),
@@ -62,7 +68,7 @@ export async function importRecord(file: string, folder: string): Promise<number
     for await (const batch of batchesIn(unpacked(file))) {
       for (const entries of bySegment(batch as readonly FlightEntry[])) {
         const [first] = entries;
-        if (first?.kind === 'segment') {
+        if (first !== undefined && isBeginning(first)) {
           await segment?.close();
           count += 1;
           const path = segmentPath(folder, first.startedAtMs, `imported-${randomBytes(4).toString('hex')}`);
@@ -78,6 +84,17 @@ export async function importRecord(file: string, folder: string): Promise<number
   }
   if (count === 0) throw invalidArgument('bad_record', `${join(file)} is no exported record`);
   return count;
+}
+
+type Beginning = SegmentEntry | NovaSegmentEntry;
+
+function isBeginning(entry: FlightEntry | NovaFlightEntry): entry is Beginning {
+  return entry.kind === 'segment' || entry.kind === 'nova_segment';
+}
+
+function isOfNova(segment: Segment): boolean {
+  const [first] = entriesOf(segment) as Iterable<FlightEntry | NovaFlightEntry>;
+  return first?.kind === 'nova_segment';
 }
 
 function* allOf(segments: readonly Segment[]): Generator<FlightEntry> {
@@ -96,7 +113,7 @@ function* batches(entries: Iterable<FlightEntry>, change: (entry: FlightEntry) =
 
 /** The entries of a batch, apart where a segment begins. */
 function bySegment(batch: readonly FlightEntry[]): readonly (readonly FlightEntry[])[] {
-  const starts = batch.flatMap((entry, n) => (entry.kind === 'segment' ? [n] : []));
+  const starts = batch.flatMap((entry, n) => (isBeginning(entry) ? [n] : []));
   const bounds = [0, ...starts.filter((n) => n > 0), batch.length];
   return bounds.slice(1).map((end, n) => batch.slice(bounds[n], end));
 }

@@ -1,40 +1,17 @@
-import type { Diagnosis, HostVerdict } from '#libs/contracts/diagnosis';
-import type { Resources } from '#libs/domain/inventory';
+import type { HostVerdict } from '#libs/contracts/diagnosis';
 import type { SelectRequest } from '../scheduler/decision/complete-request';
 import { type DecideParts, decide } from '../scheduler/decision/decide';
 import { startDecision } from '../scheduler/decision/start-decision';
 import { verdictOn } from '../scheduler/decision/verdict';
 import { NO_PRICES } from '../scheduler/demand/prices';
-import type { DecideEntry, DecisionOutcome } from '../scheduler/flight/entries';
+import type { DecideEntry } from '../scheduler/flight/entries';
 import { outcomeOf } from '../scheduler/flight/outcome-of';
 import { Judgement } from '../scheduler/ranking/judgement';
+import type { PastExplained, Reconstructed } from './explained';
+import { explainNova } from './nova/explain-nova';
 import { findDecision, type Moment, type Positioned, positionAt } from './records';
-import { type Regret, regretOf } from './regret';
+import { regretOf } from './regret';
 import { partsWith, type WhatIf } from './what-if';
-
-/** A decision with the hosts on which it was made. */
-export interface Reconstructed {
-  readonly outcome: DecisionOutcome;
-  readonly diagnosis: Diagnosis | undefined;
-  /** All hosts: those that pass first, by weight. */
-  readonly hosts: readonly HostVerdict[];
-}
-
-/** A past decision, made again; and as it would have been. */
-export interface PastExplained extends Reconstructed {
-  readonly segment: string;
-  /** The version of Berth that decided. */
-  readonly version: string;
-  readonly requestId: string;
-  readonly instanceUuids: readonly string[];
-  readonly resources: Resources;
-  readonly decidedAtMs: number;
-  readonly revision: number;
-  /** As it was recorded; the same as `outcome` if `isSame`. */
-  readonly recorded: DecisionOutcome;
-  readonly isSame: boolean;
-  readonly instead: (Reconstructed & { readonly regret: Regret }) | undefined;
-}
 
 /** Which decision, and what is taken to have been otherwise. */
 export interface AskedPast {
@@ -57,6 +34,7 @@ export async function explainPast(
   { uuid, moment, changes, horizon }: AskedPast,
 ): Promise<PastExplained> {
   const found = findDecision(folder, uuid, moment);
+  if (found.isForNova) return explainNova(found, changes);
   let positioned = await positionAt(found, false);
   let again = isSame(positioned);
   if (!again) {

@@ -2,7 +2,8 @@
 
 export type { DecisionOutcome } from '../scheduler/flight/entries';
 export { exportRecord, importRecord } from './archive';
-export { explainPast, type PastExplained, type Reconstructed } from './explain-past';
+export { explainPast } from './explain-past';
+export type { PastExplained, Reconstructed } from './explained';
 export { type Moment, segmentsOf, verifyRecord } from './records';
 export type { LaterDecision, Regret } from './regret';
 export { trafficOf } from './traffic';

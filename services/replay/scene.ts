@@ -1,5 +1,5 @@
 import { seededRandom } from '#libs/domain/random';
-import { Mirror, type MirroredStore } from '#libs/placement/mirror/mirror';
+import { Mirror } from '#libs/placement/mirror/mirror';
 import type { Change, Rows } from '#libs/placement/port/placement-store';
 import { silentLog } from '#libs/runtime/log';
 import { systemClock } from '#libs/runtime/system';
@@ -14,6 +14,7 @@ import type { SchedulerConfig } from '../scheduler/options';
 import { KeptRanks } from '../scheduler/ranking/ranked-hosts';
 import { equivalenceClassOf, forTenant } from '../scheduler/request/equivalence-class';
 import { selectSettings } from '../scheduler/settings';
+import { recordedStore, show } from './recorded-store';
 
 /** Rows that a scene begins with, and what changed them while they were written down. */
 interface Beginning {
@@ -135,32 +136,4 @@ class RecordedPrices implements PricesInUse {
   of(...[snapshot]: Parameters<PricesInUse['of']>): Prices {
     return pricesOf(this.asked(), snapshot);
   }
-}
-
-function show(entry: FlightEntry, mirror: Mirror, stream: (changes: readonly Change[]) => void): void {
-  if (entry.kind === 'stream') stream(entry.changes);
-  else if (entry.kind === 'applied') mirror.apply(entry.change);
-  else if (entry.kind === 'rows') mirror.applyRows(entry.rows);
-}
-
-/** A store of recorded rows, and the way by which its stream brings changes. */
-function recordedStore(
-  rows: readonly Rows[],
-  revision: number,
-): { readonly store: MirroredStore; readonly stream: (changes: readonly Change[]) => void } {
-  let bring: (changes: readonly Change[]) => void = () => {};
-  const store: MirroredStore = {
-    async snapshot(onRows) {
-      for (const piece of rows) onRows(piece);
-      return revision;
-    },
-    async revision() {
-      return revision;
-    },
-    follow(_from, onChanges, signal) {
-      bring = onChanges;
-      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-    },
-  };
-  return { store, stream: (changes) => bring(changes) };
 }

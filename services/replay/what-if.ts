@@ -1,5 +1,6 @@
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { readConfig } from '#libs/runtime/config';
+import { novaOptions } from '../nova-scheduler/options';
 import type { DecideParts } from '../scheduler/decision/decide';
 import { type SchedulerConfig, schedulerOptions } from '../scheduler/options';
 import { WHAT_IF_FORMS } from './options';
@@ -22,12 +23,20 @@ export function parseWhatIf(text: string): WhatIf {
   if (key === 'host-up' || key === 'host-down') return { kind: 'host', host: value, up: key === 'host-up' };
   const [, weigher, weight] = /^([a-z_-]+):(.+)$/.exec(value) ?? [];
   const isWeight = key === 'weight' && weigher !== undefined && weight !== undefined;
-  const name = isWeight ? `BERTH_SCHEDULER_WEIGHT_${weigher.replaceAll('-', '_').toUpperCase()}` : key;
-  if (!Object.values(schedulerOptions).some(({ env }) => env === name))
-    throw invalidArgument('bad_what_if', `'${text}' must be ${WHAT_IF_FORMS}`);
-  const setting = { kind: 'setting', name, value: isWeight ? weight : value } as const;
-  readConfig(schedulerOptions, { [setting.name]: setting.value });
-  return setting;
+  const names = isWeight ? weightNames(weigher) : [key];
+  for (const options of [schedulerOptions, novaOptions]) {
+    const name = names.find((one) => Object.values(options).some(({ env }) => env === one));
+    if (name === undefined) continue;
+    const setting = { kind: 'setting', name, value: isWeight ? weight : value } as const;
+    readConfig(options, { [name]: setting.value });
+    return setting;
+  }
+  throw invalidArgument('bad_what_if', `'${text}' must be ${WHAT_IF_FORMS}`);
+}
+
+function weightNames(weigher: string): readonly string[] {
+  const word = weigher.replaceAll('-', '_').toUpperCase();
+  return [`BERTH_SCHEDULER_WEIGHT_${word}`, `BERTH_NOVA_WEIGHT_${word}`];
 }
 
 /**
@@ -42,10 +51,10 @@ export function partsWith(scene: Scene, changes: readonly WhatIf[]): DecideParts
 
 function changed(config: SchedulerConfig, change: WhatIf): SchedulerConfig {
   if (change.kind === 'setting') {
-    const read = readConfig(schedulerOptions, { [change.name]: change.value });
     const keys = Object.keys(schedulerOptions) as (keyof SchedulerConfig)[];
     const key = keys.find((one) => schedulerOptions[one].env === change.name);
-    return key === undefined ? config : { ...config, [key]: read[key] };
+    if (key === undefined) throw invalidArgument('bad_what_if', `${change.name} is no setting of a scheduler`);
+    return { ...config, [key]: readConfig(schedulerOptions, { [change.name]: change.value })[key] };
   }
   if (change.kind === 'host') return config;
   const { filter } = change;

@@ -30,7 +30,7 @@ export function recordOf(
 ): PastDecision | undefined {
   const [first] = instanceUuids;
   if (first === undefined || Buffer.byteLength(projectWord(request.projectId)) > MAX_PROJECT_ID_BYTES) return undefined;
-  const of = { requestId: uuidOf(requestId) ?? first, projectId: request.projectId, decidedAtMs, forNova: true };
+  const of = { requestId: requestUuidOf(requestId) ?? first, projectId: request.projectId, decidedAtMs, forNova: true };
   const basis = 'placed' in outcome ? basisOf(outcome, hostCount) : reasonOf(outcome, hostCount, revision);
   return { instanceUuids, decision: { ...of, ...basis } };
 }
@@ -65,7 +65,8 @@ function reasonOf({ reason: summary, basis }: NoHost, hostsConsidered: number, r
 
 const REQUEST_ID = /^req-/;
 
-function uuidOf(requestId: unknown): string | undefined {
+/** The uuid in the id that Nova gave a request. */
+export function requestUuidOf(requestId: unknown): string | undefined {
   const uuid = typeof requestId === 'string' ? requestId.replace(REQUEST_ID, '') : '';
   return isUuid(uuid) ? uuid : undefined;
 }

@@ -15,7 +15,7 @@ import { databaseNeeds } from '../request/database-needs';
 import { NoHost } from '../request/no-host';
 import { type NovaRequest, novaRequest } from '../request/nova-request';
 import { beyondReach } from './beyond-reach';
-import { recordOf } from './record-decision';
+import { recordOf, requestUuidOf } from './record-decision';
 
 export interface SelectCallDeps extends SelectDeps, Pick<RuntimeDeps, 'log'> {
   readonly config: NovaConfig;
@@ -40,7 +40,7 @@ export function selectDestinationsCall(deps: SelectCallDeps): RpcMethod {
         return elsewhere;
       }
       const isObserved = decisions.hasRoom();
-      const selected = await selectDestinations({ ...call, isObserved }, deps);
+      const selected = await selectDestinations({ ...call, requestId: requestUuidOf(requestId), isObserved }, deps);
       measured.conflicts.inc(selected.conflicts);
       end('selected');
       if (isObserved) record(call, selected, requestId, deps);

@@ -7,15 +7,20 @@ import type { WantedHardware } from '../hardware/wanted-hardware';
 /** Limit of the time that nova-compute takes to write what an instance got; a claim that failed is forgotten then. */
 const TAKEN_FOR_MS = 60_000;
 
+/** Hardware of a node as its row tells, and the part that is left. */
+export interface HardwareTaken {
+  readonly nodeUuid: string;
+  readonly read: HostHardware;
+  readonly left: HostHardware;
+  readonly atMs: number;
+}
+
 /**
  * Free hardware of nodes without the part of instances just placed there. It holds until the node's row in Nova's database changes:
  * from then on the row is taken to count them.
  */
 export class HardwareOverlay {
-  readonly #left = new Map<
-    string,
-    { readonly read: HostHardware; readonly left: HostHardware; readonly atMs: number }
-  >();
+  readonly #left = new Map<string, Omit<HardwareTaken, 'nodeUuid'>>();
 
   /** @param below  another overlay, which counts where this has nothing */
   constructor(
@@ -43,6 +48,16 @@ export class HardwareOverlay {
     const before = this.of(nodeUuid, read);
     const left = before && takeHardware(before, wanted, settings);
     if (read !== undefined && left !== undefined) this.#left.set(nodeUuid, { read, left, atMs: this.clock.elapsed() });
+  }
+
+  /** All that was taken, for a record. */
+  taken(): HardwareTaken[] {
+    return [...this.#left].map(([nodeUuid, one]) => ({ nodeUuid, ...one }));
+  }
+
+  /** Takes what a record has. */
+  restore(taken: readonly HardwareTaken[]): void {
+    for (const { nodeUuid, ...one } of taken) this.#left.set(nodeUuid, one);
   }
 
   forget(nodeUuid: string): void {

@@ -60,6 +60,12 @@ export class HostVerdicts {
     return index === undefined ? this.#refused.get(root) : this.#at(index);
   }
 
+  /** The verdict on each host that was looked at. */
+  all(): HostVerdict[] {
+    const refused = [...this.#refused].filter(([root]) => !this.#indexes.has(root)).map(([, verdict]) => verdict);
+    return [...this.#hosts.map((_, index) => this.#at(index)), ...refused];
+  }
+
   get passedCount(): number {
     return this.#hosts.length;
   }

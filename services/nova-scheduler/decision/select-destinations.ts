@@ -1,6 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
-import { type Random, seededRandom, seedOf } from '#libs/domain/random';
+import { type Random, randomInt, seededRandom, seedOf } from '#libs/domain/random';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { SearchAids } from '#libs/placement/search/find-candidates';
@@ -11,18 +11,19 @@ import type { FactKind, NovaFacts, NovaNode } from '../facts/nova-facts';
 import { metadataOf } from '../filters/aggregates';
 import { numaTopologyFilter } from '../filters/hardware';
 import type { HostHardware } from '../hardware/host-hardware';
+import type { WantedHardware } from '../hardware/wanted-hardware';
 import type { NumaLimits, Selection } from '../objects/selection';
 import { candidateQueryOf, type QuerySettings } from '../request/candidate-query';
 import { wantsPinning } from '../request/hardware-wishes';
 import { NoHost } from '../request/no-host';
 import type { NovaRequest } from '../request/nova-request';
-import { allocationRequestOf, type Claimed, claimAll } from './claim';
+import { allocationRequestOf, type Claimed, claimAll, type InstanceClaim } from './claim';
 import { explainNoCandidates, type FoundHosts, findHosts } from './find-hosts';
 import type { HardwareOverlay } from './hardware-overlay';
 import { heldClaims } from './held-claims';
 import { HostVerdicts } from './host-verdicts';
 import type { KnownHosts } from './known-hosts';
-import { type Pick, type Placed, type PlaceSettings, placeInstances } from './place-instances';
+import { type Pick, type Placed, type PlaceResult, type PlaceSettings, placeInstances } from './place-instances';
 import { Refusals } from './refusals';
 import type { UsageOverlay } from './usage-overlay';
 
@@ -53,6 +54,14 @@ export interface SelectDeps {
   readonly settings: SelectSettings;
   /** Where placement is not Berth's, and the mirror that of a copy of it. */
   readonly elsewhere?: Elsewhere | undefined;
+  readonly recorder?: NovaDecisionRecorder | undefined;
+}
+
+/** Writes down what decisions follow from, and what came of each. */
+export interface NovaDecisionRecorder {
+  decided(attempt: Attempt, seed: number, result: PlaceResult): void;
+  /** Claims begin (1) or end (-1); with the hardware that each took, or gives back. */
+  claims(sign: 1 | -1, claims: readonly InstanceClaim[], hardware: WantedHardware | undefined): void;
 }
 
 export interface Asked {
@@ -60,6 +69,8 @@ export interface Asked {
   /** Undefined from callers before version 4.4, for which nothing is claimed. */
   readonly instanceUuids: readonly string[] | undefined;
   readonly withAlternates: boolean;
+  /** Nova's, a uuid. */
+  readonly requestId?: string | undefined;
   /** Decide, as if nothing were held, and claim nothing. */
   readonly isDryRun?: boolean;
   /** Take the verdict on each host: the decision is recorded, or compared. */
@@ -109,6 +120,9 @@ export async function selectDestinations(asked: Asked, deps: SelectDeps): Promis
   throw new NoHost(`Others took the hosts first, ${settings.claimAttempts + 1} times in a row; try again.`);
 }
 
+/** Seeds of decisions. */
+const SEEDS = 2 ** 32;
+
 const NOTHING_TO_CLAIM: Claimed = { kind: 'claimed' };
 
 /** An instance for each place; undefined for those of a caller that names none. */
@@ -116,7 +130,7 @@ function placesOf({ request, instanceUuids }: Asked): readonly (string | undefin
   return instanceUuids ?? Array.from({ length: request.spec.num_instances ?? 1 }, () => undefined);
 }
 
-interface Attempt extends Asked {
+export interface Attempt extends Asked {
   readonly places: readonly (string | undefined)[];
   /** Hosts that the store refused though the mirror shows no reason. */
   readonly refusedRoots: ReadonlySet<string>;
@@ -128,10 +142,10 @@ async function place(
   random: Random,
   deps: SelectDeps,
 ): Promise<DecisionBasis & { placed: readonly Placed[]; shown: ShownHoldings }> {
-  const first = await decide(attempt, random, deps);
+  const first = await decide(attempt, randomInt(random, SEEDS), deps);
   const isDecided = first.result.kind === 'placed' || first.found.unknownRoots.length === 0;
   if (!isDecided) await deps.refresh('nodes');
-  const last = isDecided ? first : await decide(attempt, random, deps);
+  const last = isDecided ? first : await decide(attempt, randomInt(random, SEEDS), deps);
   const { result, queries, found, ...basis } = last;
   const refusals = result.kind === 'placed' ? new Refusals() : result.refusals;
   const [query] = queries;
@@ -145,11 +159,9 @@ async function place(
   throw new NoHost(reason, { filters: refusals.toFilters(), verdicts: basis.verdicts });
 }
 
-async function decide(
-  { request, instanceUuids, places, withAlternates, refusedRoots, isObserved, isDryRun = false }: Attempt,
-  random: Random,
-  deps: SelectDeps,
-) {
+/** One decision, claiming nothing: the same inputs have the same result. */
+export async function decide(attempt: Attempt, seed: number, deps: SelectDeps) {
+  const { request, instanceUuids, places, withAlternates, refusedRoots, isObserved, isDryRun = false } = attempt;
   const { settings, mirror: view, facts, inFlight, hardware } = deps;
   const claims = !request.isRebuild && instanceUuids !== undefined;
   const queries = request.isRebuild ? [] : queriesOf(request, deps);
@@ -165,7 +177,8 @@ async function decide(
   const verdicts = isObserved ? new HostVerdicts() : undefined;
   const awaitedOn = deps.elsewhere?.awaited.roots;
   const from = { request, instanceUuids: places, hosts, held, alternateCount, verdicts, awaitedOn };
-  const result = placeInstances({ ...from, view, facts, inFlight, hardware }, random, settings);
+  const result = placeInstances({ ...from, view, facts, inFlight, hardware }, seededRandom(seed), settings);
+  deps.recorder?.decided(attempt, seed, result);
   return { result, queries, found, revision, verdicts, shown };
 }
 
@@ -175,7 +188,7 @@ async function claimPlaced(
   shown: ShownHoldings,
   deps: SelectDeps,
 ): Promise<Claimed> {
-  const { clock, settings, inFlight, hardware, facts, placement, mirror, elsewhere } = deps;
+  const { clock, settings, inFlight, hardware, facts, placement, mirror, elsewhere, recorder } = deps;
   const claims = placed.flatMap(({ instanceUuid, pick: { candidate }, isHeld }) =>
     isHeld || instanceUuid === undefined || candidate === undefined ? [] : { instanceUuid, candidate },
   );
@@ -185,6 +198,7 @@ async function claimPlaced(
     inFlight.add(candidate.allocations);
     hardware.take(candidate.rootUuid, facts.hardware(candidate.rootUuid), request.hardware, settings);
   }
+  recorder?.claims(1, claims, request.hardware);
   let isClaimed = false;
   try {
     const nowMs = () => clock.now();
@@ -198,6 +212,7 @@ async function claimPlaced(
       inFlight.add(candidate.allocations, -1);
       if (!isClaimed) hardware.forget(candidate.rootUuid);
     }
+    recorder?.claims(-1, claims, isClaimed ? undefined : request.hardware);
   }
 }
 

@@ -57,6 +57,13 @@ export interface DatabaseSource {
 /** All sources together. */
 export type FactSources = FactSource & Partial<DatabaseSource>;
 
+/** Kinds of facts that decisions are made on, as they are recorded: cells are part of nodes. */
+export const RECORDED_KINDS = ['nodes', 'services', 'aggregates', 'instances', 'hardware', 'images'] as const;
+export type RecordedKind = (typeof RECORDED_KINDS)[number];
+
+/** Hears which rows of a kind changed; undefined for all. */
+type FactsListener = (of: RecordedKind, keys: readonly string[] | undefined) => void;
+
 export type FactKind = keyof FactSource | keyof DatabaseSource;
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -78,6 +85,7 @@ export class NovaFacts {
   readonly #enabledAtMs = new Map<string, number>();
   readonly #knownAtMs = new Map<FactKind, number>();
   #revision = 0;
+  #listener: FactsListener | undefined;
 
   constructor(private readonly clock: Pick<Clock, 'elapsed'>) {}
 
@@ -125,6 +133,38 @@ export class NovaFacts {
     return atMs === undefined ? undefined : this.clock.elapsed() - atMs;
   }
 
+  /** Tells one listener of all changes from now on, each once it is made. */
+  onChange(listener: FactsListener | undefined): void {
+    this.#listener = listener;
+  }
+
+  /** Rows of a kind by uuid, or by service host; lists of instances are not changed later. */
+  rowsOf(of: RecordedKind): ReadonlyMap<string, unknown> {
+    if (of === 'instances') return new Map([...this.#instances].map(([host, uuids]) => [host, [...uuids]]));
+    return {
+      nodes: this.#nodes,
+      services: this.#services,
+      aggregates: this.#aggregates,
+      hardware: this.#hardware,
+      images: this.#images,
+    }[of];
+  }
+
+  /** Takes rows of a record. */
+  restore(of: RecordedKind, rows: ReadonlyMap<string, unknown>): void {
+    if (of === 'nodes') return this.#indexNodes([...(rows as ReadonlyMap<string, NovaNode>).values()]);
+    if (of === 'instances')
+      this.#instances = new Map([...rows].map(([host, uuids]) => [host, new Set(uuids as readonly string[])]));
+    else if (of === 'hardware') this.#hardware = rows as ReadonlyMap<string, HostHardware>;
+    else if (of === 'images') this.#images = rows as ReadonlyMap<string, ImageProperties>;
+    else if (of === 'services') this.#services = new Map(rows as ReadonlyMap<string, NovaService>);
+    else {
+      this.#aggregates = new Map(rows as ReadonlyMap<string, NovaAggregate>);
+      this.#indexAggregates();
+    }
+    this.#revision++;
+  }
+
   // Whole answers. `atMs` is when they were asked for, by `elapsed`.
 
   setNodes(nodes: readonly NovaNode[], atMs: number): void {
@@ -137,7 +177,7 @@ export class NovaFacts {
     this.#services = new Map(services.map((service) => [service.host, service]));
     for (const host of this.#enabledAtMs.keys()) this.#enable(host);
     this.#knownAtMs.set('services', atMs);
-    this.#revision++;
+    this.#changed('services');
   }
 
   setAggregates(aggregates: readonly NovaAggregate[], atMs: number): void {
@@ -149,6 +189,7 @@ export class NovaFacts {
   setInstances(byHost: ReadonlyMap<string, readonly string[]>, atMs: number): void {
     this.#instances = new Map([...byHost].map(([host, uuids]) => [host, new Set(uuids)]));
     this.#knownAtMs.set('instances', atMs);
+    this.#listener?.('instances', undefined);
   }
 
   /** Cells by host; nodes of hosts that are not mapped keep the cell that their source told. */
@@ -161,11 +202,13 @@ export class NovaFacts {
   setHardware(hardware: ReadonlyMap<string, HostHardware>, atMs: number): void {
     this.#hardware = hardware;
     this.#knownAtMs.set('hardware', atMs);
+    this.#listener?.('hardware', undefined);
   }
 
   setImages(images: ReadonlyMap<string, ImageProperties>, atMs: number): void {
     this.#images = images;
     this.#knownAtMs.set('images', atMs);
+    this.#listener?.('images', undefined);
   }
 
   // Single rows, of fanouts and of placement.
@@ -174,7 +217,7 @@ export class NovaFacts {
   noteEnabled(host: string): void {
     this.#enabledAtMs.set(host, this.clock.elapsed());
     this.#enable(host);
-    this.#revision++;
+    this.#changed('services', [host]);
   }
 
   putAggregates(aggregates: readonly NovaAggregate[]): void {
@@ -192,10 +235,11 @@ export class NovaFacts {
     if (!this.#nodesByHost.has(host)) return;
     const before = replaces ? [] : this.instancesOn(host);
     this.#instances.set(host, new Set([...before, ...uuids]));
+    this.#listener?.('instances', [host]);
   }
 
   deleteInstance(host: string, uuid: string): void {
-    this.#instances.get(host)?.delete(uuid);
+    if (this.#instances.get(host)?.delete(uuid)) this.#listener?.('instances', [host]);
   }
 
   #enable(host: string): void {
@@ -207,11 +251,10 @@ export class NovaFacts {
     const nodes = read.map((node) => ({ ...node, cellUuid: this.#cells.get(node.host) ?? node.cellUuid }));
     this.#nodes = new Map(nodes.map((node) => [node.uuid, node]));
     this.#nodesByHost = groupBy(nodes, ({ host }) => host);
-    this.#revision++;
+    this.#changed('nodes');
   }
 
   #indexAggregates(): void {
-    this.#revision++;
     this.#aggregatesByHost = new Map();
     for (const one of this.#aggregates.values()) {
       for (const host of one.hosts) {
@@ -220,5 +263,12 @@ export class NovaFacts {
         else known.push(one);
       }
     }
+    this.#changed('aggregates');
+  }
+
+  /** Notes a change of facts that hosts are put together from. */
+  #changed(of: RecordedKind, keys?: readonly string[]): void {
+    this.#revision++;
+    this.#listener?.(of, keys);
   }
 }

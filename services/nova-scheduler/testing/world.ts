@@ -16,6 +16,7 @@ import { HardwareOverlay } from '../decision/hardware-overlay';
 import { KnownHosts } from '../decision/known-hosts';
 import { UsageOverlay } from '../decision/usage-overlay';
 import { type FactKind, NovaFacts, type NovaNode } from '../facts/nova-facts';
+import { NovaRecorder } from '../flight/recorder';
 import { novaMetrics } from '../metrics';
 import { novaOptions } from '../options';
 import { selectSettings } from '../settings';
@@ -128,6 +129,14 @@ export async function aWorld(nodes: readonly NodeFields[], settings: Readonly<Re
       await decisions.flush();
       const kept = await store.decision(uuid);
       return kept && decisionCodec.decode(kept);
+    },
+    /** Records decisions from now on. */
+    async record(folder: string) {
+      const bounds = { maxBytes: 10_000_000, maxAgeMs: 600_000 };
+      const recorder = await NovaRecorder.open({ ...deps, version: 'test', processId: 'nova', folder, bounds });
+      Object.assign(deps, { recorder });
+      await clock.advance(10);
+      return recorder;
     },
     held: (uuid: string) => store.consumers([uuid]).then(([consumer]) => consumer),
     async close() {

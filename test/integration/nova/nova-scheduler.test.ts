@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Decision } from '#libs/contracts/diagnosis';
 import type { ShadowReport } from '#libs/contracts/shadow-report';
 import { urlIn } from '#libs/testing/servers/child';
@@ -42,6 +45,24 @@ it("explains a request by Nova's id of it, in the words of its fault", async () 
   await eventually('the decision is kept', async () => (await explain()).code === 0);
   expect((await explain()).out).toMatch(/selected +no host/);
   expect((JSON.parse((await explain('--json')).out) as Decision).diagnosis.summary).toBe(refused?.reason);
+});
+
+it('records decisions that come out alike when they are made again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-nova-record-'));
+  try {
+    const scheduler = await cloud.launch({ BERTH_NOVA_HOST: 'recorded', BERTH_NOVA_RECORD_FOLDER: folder });
+    // Two schedulers share the topic.
+    await cloud.client('boot', 'refused', 'boot', 'refused', 'boot', 'many');
+    scheduler.process.kill('SIGTERM');
+    await scheduler.exit;
+    const { out, code } = await runLine(`record verify --json --record-folder ${folder}`, {});
+    const segments = JSON.parse(out) as { decisions: number; different: unknown[] }[];
+    expect(segments.flatMap(({ different }) => different)).toEqual([]);
+    expect(segments.reduce((sum, { decisions }) => sum + decisions, 0)).toBeGreaterThanOrEqual(2);
+    expect(code).toBe(0);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 it('compares in shadow with the scheduler that answers, and reports it', async () => {
