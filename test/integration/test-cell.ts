@@ -42,9 +42,10 @@ export class TestCell {
     private readonly env: Readonly<Record<string, string>>,
   ) {}
 
-  static async start(): Promise<TestCell> {
+  /** @param settings  of all its processes */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestCell> {
     const [broker, redis] = await Promise.all([ownVirtualHost(), startRedis({ appendOnly: true })]);
-    const env = { BERTH_BUS_URL: broker.url, BERTH_STORE_URL: redis.url, BERTH_HTTP_PORT: '0' };
+    const env = { BERTH_BUS_URL: broker.url, BERTH_STORE_URL: redis.url, BERTH_HTTP_PORT: '0', ...settings };
     const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
     const [store, bus] = await Promise.all([
       openPlacementStore(readConfig(placementOptions, env), around),

@@ -28,6 +28,8 @@ export interface UseLedger {
 
 /** A class with less is forgotten: a millionth of a unit. */
 const LEAST = 1e-6;
+/** Difference of clocks that are set. */
+const CLOCKS_MS = 60_000;
 
 /**
  * Recent use at a time: from what was known last, and from the ledger since.
@@ -39,7 +41,9 @@ const LEAST = 1e-6;
  * overwrite each other's. Only *when* within a sample's interval, or a day of history, something was held is taken as even.
  * As an average it needs no change when the half-life does.
  *
- * A clock that is behind ages nothing; one that is more than a day behind was set back, and the count begins there again.
+ * A clock that is a little behind ages nothing; one that is further behind was set back, and the count goes on from there. Of
+ * a ledger that a clock ahead has stamped, the sums lie in the future: until then what is held counts. So an average never
+ * leaves what was held.
  */
 export function recentUseAt(
   last: RecentUse | undefined,
@@ -48,14 +52,14 @@ export function recentUseAt(
 ): RecentUse {
   const { projectId, used } = ledger;
   const behindMs = last === undefined ? 0 : last.atMs - nowMs;
-  if (last && behindMs > 0 && behindMs <= DAY_MS) return last;
+  if (last && behindMs > 0 && behindMs <= CLOCKS_MS) return last;
   const counted = countedOf(ledger, nowMs);
   const gainedAtMs = Math.min(nowMs, last && !hasGained(last, ledger) ? last.gainedAtMs : ledger.atMs);
   const sample = { projectId, atMs: nowMs, counted, held: used, gainedAtMs };
   if (last && behindMs > 0) return { ...sample, averages: last.averages };
   const average = new Average(last?.averages ?? {}, halfLifeMs);
   let atMs = last?.atMs ?? 0;
-  const changedMs = Math.min(nowMs, Math.max(atMs, ledger.atMs));
+  const changedMs = ledger.atMs > nowMs ? atMs : Math.max(atMs, ledger.atMs);
   const days = Object.keys(ledger.days).map(Number);
   for (const day of days.sort((a, b) => a - b)) {
     const [fromMs, toMs] = [Math.max(atMs, day * DAY_MS), Math.min(changedMs, (day + 1) * DAY_MS)];

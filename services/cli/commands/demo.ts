@@ -52,6 +52,7 @@ export function demoCommand(context: Context): CommandUnknownOpts {
       ['berth demo --scenario baremetal', 'agents share a rack of nodes by a ring, and one dies while it builds'],
       ['berth demo --scenario cells', 'two cells and a top: one request for all, and no cell waits for the top'],
       ['berth demo --scenario gang', 'a leader and workers in one rack, all or none'],
+      ['berth demo --scenario fair-share', 'a project that had the fleet lately waits for another'],
       ['berth demo --scenario guarantee', 'one rack may be lost at any time, and is lost'],
       ['berth demo --scenario heal', 'claims and workloads removed without its knowledge are found and repaired'],
       ['berth demo --scenario preempt', 'requests wait for room, and an urgent one takes it from others'],

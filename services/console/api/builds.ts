@@ -66,6 +66,16 @@ export interface TriedAttempt {
   readonly atMs: number;
 }
 
+/** The number of a waiting request, the lowest first, and its parts: shares of the fleet. */
+export interface StandingRow {
+  readonly number: number;
+  readonly now: number;
+  readonly lately: number;
+  readonly weight: number;
+  readonly ahead: number;
+  readonly patience: number;
+}
+
 /** An instance that waits for capacity. */
 export interface PendingBuild {
   readonly uuid: string;
@@ -76,6 +86,8 @@ export interface PendingBuild {
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly waitsFor: readonly string[];
+  /** Undefined where projects take turns. */
+  readonly standing: StandingRow | undefined;
   /** The query of the page that explains its request. */
   readonly explain: string;
   readonly resources: Readonly<Record<string, number>>;

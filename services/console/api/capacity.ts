@@ -43,4 +43,14 @@ export interface ProjectRow {
   /** Its own limits, else the default's; a class without one is unlimited. */
   readonly limits: Readonly<Record<string, number>>;
   readonly cohort: string;
+  /** Undefined where those who wait take turns, and while no scheduler answers. */
+  readonly share: ShareRow | undefined;
+}
+
+/** A project's use of the fleet, by which its waiting requests are ordered. */
+export interface ShareRow {
+  readonly now: number;
+  readonly lately: number;
+  readonly weight: number;
+  readonly rank: number;
 }

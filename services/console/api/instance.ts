@@ -1,3 +1,4 @@
+import type { StandingRow } from './builds';
 import type { FilterRefusals, Verdict } from './explain';
 import type { DoubtRow } from './host';
 
@@ -34,6 +35,8 @@ export interface InstancePage {
         readonly untilMs: number;
         readonly waitsFor: readonly string[];
         readonly place: number;
+        /** Undefined where projects take turns. */
+        readonly standing: StandingRow | undefined;
       }
     | undefined;
   readonly gang: { readonly minCount: number; readonly count: number } | undefined;

@@ -29,9 +29,10 @@ export async function readBuildsPage(live: Live, range: BuildRange): Promise<Bui
 async function firstPending({ parts: { client } }: Live): Promise<PendingBuild[]> {
   const found = await client.instances({ state: 'pending' }, MOST_READ);
   const rows = found.map(({ uuid, name, projectId, admission, waiting, requestSpec }) => {
-    const { place = 0, sinceMs = 0, untilMs = 0, waitsFor = [] } = waiting ?? {};
+    const { place = 0, sinceMs = 0, untilMs = 0, waitsFor = [], standing } = waiting ?? {};
     const about = { resources: requestSpec.resources, explain: explainQuery(requestSpec) };
-    return { uuid, name, projectId, place, priority: admission?.priority ?? 0, sinceMs, untilMs, waitsFor, ...about };
+    const turn = { place, priority: admission?.priority ?? 0, standing };
+    return { uuid, name, projectId, ...turn, sinceMs, untilMs, waitsFor, ...about };
   });
   return rows.sort((a, b) => a.place - b.place).slice(0, MOST_PENDING);
 }

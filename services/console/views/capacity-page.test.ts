@@ -5,7 +5,7 @@ import { Mirror } from '#libs/placement/mirror/mirror';
 import { silentLog } from '#libs/runtime/log';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { aReport, aWrite, claim, mustReport } from '#libs/testing/placement/placement';
-import { fitOn } from './capacity-page';
+import { fitOn, projectsOf } from './capacity-page';
 
 const ROOT = aReport().providerUuid;
 
@@ -42,4 +42,12 @@ it('counts by ratio, what is reserved, and units', async () => {
   expect(fitOn(mirror, 'host-1', size({ VCPU: 10 }))).toBe(3);
   expect(fitOn(mirror, 'host-1', size({ MEMORY_MB: 1_024 }))).toBe(4);
   expect(fitOn(mirror, 'host-1', size({ MEMORY_MB: 2_048 }))).toBe(0);
+});
+
+it('shows the share of each project by which its waiting requests are ordered, where they are', async () => {
+  const mirror = await hostWith({}, { VCPU: 2 });
+  const of = { nowClass: 'VCPU', latelyClass: 'VCPU', gainedAtMs: 1 };
+  const share = { projectId: 'project-1', now: 0.25, lately: 0.5, weight: 3, rank: 1, ...of };
+  expect(projectsOf(mirror, [share])).toMatchObject([{ projectId: 'project-1', used: { VCPU: 2 }, share }]);
+  expect(projectsOf(mirror, [])[0]?.share).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import type { FairShareView } from '#libs/contracts/quotas';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { Flavor } from '#libs/domain/flavor';
 import { capacityOf, type Inventory, type Resources, refusalOf } from '#libs/domain/inventory';
@@ -20,6 +21,10 @@ interface Size {
 export async function readCapacityPage(live: Live): Promise<CapacityPage> {
   const { mirror, client } = live.parts;
   const known = await client.flavors().catch(() => undefined);
+  const shares = await client.fairShares().then(
+    (answer) => answer.shares,
+    () => [],
+  );
   const sizes = (known ?? []).flatMap(sizeOf).sort((a, b) => total(a) - total(b));
   const { classes, rows } = live.fleet;
   const zones = new Map<string, FleetHost[]>();
@@ -48,7 +53,7 @@ export async function readCapacityPage(live: Live): Promise<CapacityPage> {
           byZone: byZone.map(({ count }) => count),
         };
       }),
-    projects: projectsOf(mirror),
+    projects: projectsOf(mirror, shares),
     smallest: smallest?.name ?? '',
   };
 }
@@ -133,7 +138,9 @@ function total({ resources }: Size): number {
   return (resources['VCPU'] ?? 0) * 1_000_000 + (resources['MEMORY_MB'] ?? 0);
 }
 
-function projectsOf({ quotas }: PlacementView): ProjectRow[] {
+/** Projects with usage, limits and shares. */
+export function projectsOf({ quotas }: PlacementView, shares: readonly FairShareView[]): ProjectRow[] {
+  const shareOf = new Map(shares.map((share) => [share.projectId, share]));
   const defaults = quotas.defaultQuota()?.limits ?? {};
   return quotas
     .projects()
@@ -142,6 +149,7 @@ function projectsOf({ quotas }: PlacementView): ProjectRow[] {
       const quota = quotas.quota(projectId);
       const limits = Object.entries({ ...defaults, ...quota?.limits }).filter(([, limit]) => limit !== UNLIMITED);
       const used = quotas.usage(projectId);
-      return { projectId, used, limits: Object.fromEntries(limits), cohort: quota?.cohort ?? '' };
+      const share = shareOf.get(projectId);
+      return { projectId, used, limits: Object.fromEntries(limits), cohort: quota?.cohort ?? '', share };
     });
 }

@@ -70,7 +70,7 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
       sinceMs: waiting.sinceMs,
       untilMs: waiting.untilMs,
       waitsFor: waiting.waitsFor,
-      place: await placeOf(live, uuid),
+      ...(await turnOf(live, uuid)),
     },
     gang: instance.gang,
     doubts: live.doubts.filter((doubt) => doubt.instanceUuid === uuid).map(doubtRow),
@@ -78,10 +78,10 @@ export async function readInstancePage(live: Live, uuid: string): Promise<Instan
   };
 }
 
-/** Its place in the conductors' queue; 0 when no conductor answers. */
-async function placeOf({ parts: { client } }: Live, uuid: string): Promise<number> {
+/** Its place in the conductors' queue, and the number that it stands by; 0 when no conductor answers. */
+async function turnOf({ parts: { client } }: Live, uuid: string) {
   const found = await client.instance(uuid).catch(() => undefined);
-  return found?.waiting?.place ?? 0;
+  return { place: found?.waiting?.place ?? 0, standing: found?.waiting?.standing };
 }
 
 /** Operators' actions by state; the conductor has the last word. */

@@ -3,6 +3,7 @@ import { cells } from './cells';
 import { devices } from './devices';
 import { drain } from './drain';
 import { evacuate } from './evacuate';
+import { fairShare } from './fair-share';
 import { gang } from './gang';
 import { guarantee } from './guarantee';
 import { heal } from './heal';
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly Scenario[] = [
   devices,
   drain,
   evacuate,
+  fairShare,
   gang,
   guarantee,
   heal,

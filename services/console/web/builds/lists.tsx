@@ -1,6 +1,6 @@
 import type { BuildsPage, PendingBuild, RecentBuild } from '../../api/builds';
 import { INSTANCE_COLUMN } from '../ui/columns';
-import { amounts, number, span, stateName } from '../ui/format';
+import { amounts, number, shareOfFleet, span, standingWords, stateName } from '../ui/format';
 import { Ago, HostLink, ProjectLink, Section, State } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
@@ -10,7 +10,7 @@ export function Pending({ pending }: { pending: BuildsPage['pending'] }) {
     <Section title="Pending, in order" aside={<a href="/instances?state=pending">{number(pending.count)}</a>}>
       <VirtualTable
         label="Pending instances in order"
-        columns={PENDING_COLUMNS}
+        columns={pending.first?.some(({ standing }) => standing) ? STANDING_COLUMNS : PENDING_COLUMNS}
         rows={pending.first ?? []}
         keyOf={({ uuid }) => uuid}
         height="360px"
@@ -39,6 +39,14 @@ export function Recent({ recent }: { recent: readonly RecentBuild[] }) {
     </Section>
   );
 }
+
+const STANDING_COLUMN: Column<PendingBuild> = {
+  key: 'standing',
+  head: 'Stands by',
+  width: '6rem',
+  isNumber: true,
+  cell: ({ standing }) => standing && <span title={standingWords(standing)}>{shareOfFleet(standing.number)}</span>,
+};
 
 const PENDING_COLUMNS: readonly Column<PendingBuild>[] = [
   { key: 'place', head: 'Place', width: '3.5rem', isNumber: true, cell: ({ place }) => place || '–' },
@@ -69,6 +77,11 @@ const PENDING_COLUMNS: readonly Column<PendingBuild>[] = [
     ),
   },
 ];
+
+/** The same, where they go by what their projects use and used lately. */
+const STANDING_COLUMNS = PENDING_COLUMNS.flatMap((column) =>
+  column.key === 'priority' ? [column, STANDING_COLUMN] : [column],
+);
 
 const RECENT_COLUMNS: readonly Column<RecentBuild>[] = [
   INSTANCE_COLUMN,

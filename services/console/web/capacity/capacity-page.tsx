@@ -3,7 +3,7 @@ import { link, setQuery, usePlace } from '../state/router';
 import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { LineChart } from '../ui/chart';
-import { amount, className, number } from '../ui/format';
+import { amount, className, number, shareOfFleet } from '../ui/format';
 import { Bar, Loading, ProjectLink, Section } from '../ui/parts';
 import { HISTORY_RANGES, pointsIn, RangeSelect } from '../ui/range-select';
 import { type Column, VirtualTable } from '../ui/virtual-table';
@@ -26,7 +26,7 @@ export function CapacityPage() {
       <Section title="Projects" aside={number(page.projects.length)}>
         <VirtualTable
           label="Projects with usage and quotas"
-          columns={projectColumns(page.classes)}
+          columns={[...projectColumns(page.classes), ...shareColumns(page.projects)]}
           rows={page.projects}
           keyOf={({ projectId }) => projectId}
           height="360px"
@@ -110,5 +110,26 @@ function projectColumns(classes: readonly string[]): readonly Column<ProjectRow>
         },
       };
     }),
+  ];
+}
+
+/** Shares by which those who wait are ordered, where they are. */
+function shareColumns(projects: readonly ProjectRow[]): readonly Column<ProjectRow>[] {
+  if (projects.every((project) => project.share === undefined)) return [];
+  const column = (key: 'now' | 'lately' | 'weight' | 'rank', head: string): Column<ProjectRow> => ({
+    key,
+    head,
+    width: '5.5rem',
+    isNumber: true,
+    cell: ({ share: its }) => {
+      if (its === undefined) return '–';
+      return key === 'now' || key === 'lately' ? shareOfFleet(its[key]) : number(its[key]);
+    },
+  });
+  return [
+    column('now', 'Share now'),
+    column('lately', 'Lately'),
+    column('weight', 'Weight'),
+    column('rank', 'Rank in turn'),
   ];
 }

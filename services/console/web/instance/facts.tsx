@@ -1,7 +1,7 @@
 import type { InstancePage as Page } from '../../api/instance';
 import { link } from '../state/router';
 import { serverNow } from '../state/stream';
-import { amounts, dateOf, plural, span, words } from '../ui/format';
+import { amounts, dateOf, plural, span, standingWords, words } from '../ui/format';
 import { Ago, type Fact, Facts, HostLink, HostLinks, ProjectLink } from '../ui/parts';
 
 /** An instance's request, and where it stands. */
@@ -39,6 +39,7 @@ export function InstanceFacts({ page }: { page: Page }) {
         ? ''
         : `${waiting.waitsFor.map(words).join(', ')}${waiting.place > 0 ? `, place ${waiting.place}` : ''}, until ${dateOf(waiting.untilMs)}`,
     ],
+    ['Stands by', waiting?.standing ? standingWords(waiting.standing) : ''],
     ['Gang', gang === undefined ? '' : `at least ${gang.minCount} of ${plural(gang.count, 'instance')}`],
     ['Ends by itself', page.endsAtMs === 0 ? '' : `in ${span(Math.max(0, page.endsAtMs - serverNow()))}`],
     ['Project', <ProjectLink key="project" id={page.projectId} />],

@@ -1,3 +1,5 @@
+import type { StandingRow } from '../../api/builds';
+
 const UNITS: Readonly<Record<string, readonly string[]>> = {
   MEMORY_MB: ['MiB', 'GiB', 'TiB', 'PiB'],
   DISK_GB: ['GB', 'TB', 'PB'],
@@ -41,6 +43,18 @@ const thousands = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 
 export function number(value: number): string {
   return thousands.format(value);
+}
+
+/** A share of the fleet: `0.250`. */
+export function shareOfFleet(value: number): string {
+  return value.toFixed(3);
+}
+
+/** The number of a waiting request with its parts. */
+export function standingWords({ number: sum, now, lately, weight, ahead, patience }: StandingRow): string {
+  const used = `now ${shareOfFleet(now)} + lately ${shareOfFleet(lately)}`;
+  const borne = patience < 1 ? `${patience.toFixed(2)} × (${used})` : used;
+  return `${shareOfFleet(sum)} = (${borne} + ahead ${shareOfFleet(ahead)}) / weight ${number(weight)}`;
 }
 
 /** A share as a whole percentage; nearly none is not 0%, nearly all is not 100%. */
