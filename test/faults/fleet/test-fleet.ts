@@ -158,10 +158,15 @@ export class TestFleet {
       options.httpPorts ?? new Map(),
       tenantSaid,
     );
-    // Brokers that have just joined may not answer yet about a queue on all of them.
-    await untilTaken(() => fleet.bus.declare(BUILD_REQUESTS));
-    for (const name of [...SCHEDULERS, ...CONDUCTORS, ...AGENTS]) fleet.launch(name);
-    await fleet.eventually('ten hosts have reported', async () => (await fleet.rows()).hosts.length === 10);
+    try {
+      // Brokers that have just joined may not answer yet about a queue on all of them.
+      await untilTaken(() => fleet.bus.declare(BUILD_REQUESTS));
+      for (const name of [...SCHEDULERS, ...CONDUCTORS, ...AGENTS]) fleet.launch(name);
+      await fleet.eventually('ten hosts have reported', async () => (await fleet.rows()).hosts.length === 10);
+    } catch (thrown) {
+      await fleet.stop().catch(() => {});
+      throw thrown;
+    }
     return fleet;
   }
 
