@@ -33,6 +33,7 @@ const PAGES: readonly (readonly [what: string, path: () => string, heading: stri
   ['health', () => '/health', 'Queues'],
   ['an explanation to come', () => '/explain', 'Request'],
   ['capacity', () => '/capacity', 'What still fits'],
+  ['guarantees', () => '/guarantees', 'What may be lost'],
   ['an explanation', () => '/explain?resources=VCPU:99', 'No host can ever fit'],
 ];
 
@@ -78,6 +79,23 @@ it.each([
   await page.getByRole('heading', { name: heading, exact: true }).waitFor();
   expect(await page.title()).toBe(title);
   expect(await accessibilityProblems(page)).toEqual([]);
+  await page.context().close();
+});
+
+it('shows what may be lost, and how many more of a flavor fit under that', async () => {
+  const resources = { VCPU: 1, MEMORY_MB: 64 };
+  await fleet.client.createFlavor({ name: 'of-a-guarantee', description: '', resources, extraSpecs: {} });
+  const terms = { lose: 'host', count: 1, aggregate: '', minPriority: 0, policy: 'flag' } as const;
+  await fleet.client.setGuarantee({ name: 'any-host', ...terms });
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto('/guarantees');
+  const row = page.getByRole('row').filter({ hasText: 'any-host' });
+  await row.filter({ hasText: 'holds' }).filter({ hasText: '8 of 8' }).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.getByLabel('Flavor').selectOption('of-a-guarantee');
+  await page.getByText(/more of of-a-guarantee fit/).waitFor();
+  await fleet.client.deleteGuarantee('any-host');
+  await page.getByText('No loss is guaranteed').waitFor();
   await page.context().close();
 });
 

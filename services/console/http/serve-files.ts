@@ -17,6 +17,7 @@ const PAGES = [
   '/explain',
   '/builds',
   '/capacity',
+  '/guarantees',
   '/health',
   '/nova',
 ];

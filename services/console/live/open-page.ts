@@ -1,6 +1,7 @@
 import { invalidArgument } from '#libs/domain/errors';
 import { readBuildsPage } from '../views/builds-page';
 import { readCapacityPage } from '../views/capacity-page';
+import { readGuaranteesPage } from '../views/guarantees-page';
 import { readHealthPage } from '../views/health-page';
 import { readHostPage } from '../views/host-page';
 import { readInstancePage } from '../views/instance-page';
@@ -22,6 +23,7 @@ const REREAD_MS = 3_000;
 const INSTANCES_MS = 2_000;
 const HEALTH_MS = 2_000;
 const NOVA_MS = 3_000;
+const GUARANTEES_MS = 3_000;
 
 /** The page of a stream's query. @throws BerthError `invalid_argument / bad_page`. */
 export function openPage(live: Live, query: URLSearchParams): Page {
@@ -65,6 +67,15 @@ function pageOf(live: Live, query: URLSearchParams): Page {
         () => readHealthPage(live),
         (changed) => live.every(HEALTH_MS, changed),
       );
+    case 'guarantees': {
+      const flavor = query.get('flavor') ?? '';
+      return telling(
+        live,
+        GUARANTEES_MS,
+        () => readGuaranteesPage(live, flavor),
+        (changed) => live.every(GUARANTEES_MS, changed),
+      );
+    }
     case 'nova': {
       const request = query.get('request') ?? '';
       return telling(
@@ -86,7 +97,7 @@ function pageOf(live: Live, query: URLSearchParams): Page {
     default:
       throw invalidArgument(
         'bad_page',
-        `page must be fleet, host, instances, instance, builds, capacity, nova or health, not '${page}'`,
+        `page must be fleet, host, instances, instance, builds, capacity, guarantees, nova or health, not '${page}'`,
         'page',
       );
   }

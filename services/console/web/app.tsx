@@ -5,6 +5,7 @@ import { CapacityPage } from './capacity/capacity-page';
 import { ExplainPage } from './explain/explain-page';
 import { FleetPage } from './fleet/fleet-page';
 import { Frame } from './frame';
+import { GuaranteesPage } from './guarantees/guarantees-page';
 import { HealthPage } from './health/health-page';
 import { HostPage } from './host/host-page';
 import { InstancePage } from './instance/instance-page';
@@ -72,6 +73,8 @@ function Page() {
       return <BuildsPage />;
     case 'capacity':
       return <CapacityPage />;
+    case 'guarantees':
+      return <GuaranteesPage />;
     case 'nova':
       return <NovaPage />;
     case 'health':

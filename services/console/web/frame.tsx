@@ -14,6 +14,7 @@ const PAGES = [
   ['/instances', 'Instances'],
   ['/builds', 'Builds'],
   ['/capacity', 'Capacity'],
+  ['/guarantees', 'Guarantees'],
   ['/explain', 'Explain'],
   ['/health', 'Health'],
 ] as const;

@@ -1,7 +1,7 @@
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
-import type { BrokenLossView, GuaranteeStatus, HeadroomView } from '#libs/contracts/guarantees';
+import { brokenLossText, guaranteeScope, guaranteeState, headroomLines } from '#libs/contracts/guarantee-words';
+import type { GuaranteeStatus, HeadroomView } from '#libs/contracts/guarantees';
 import { GUARANTEE_POLICIES, type GuaranteePolicy, lossText, MAX_LOST_AT_ONCE } from '#libs/domain/grouping/guarantee';
-import { counted } from '#libs/runtime/counted';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import { changes, noun } from '../../answers/declared';
 import { useClient } from '../../client/with-client';
@@ -113,31 +113,14 @@ function draw(
   if (guarantees.length === 0) terminal.print('there are no guarantees');
   else terminal.print(table(terminal, HEAD, guarantees.map(rowOf)));
   for (const { guarantee, broken } of guarantees) {
-    for (const one of broken) terminal.print(`${guarantee.name}: ${sentenceOf(one)}`);
+    for (const one of broken) terminal.print(`${guarantee.name}: ${brokenLossText(one)}`);
   }
-  if (!headroom) return;
-  const { fits, isAtLeast, guarantee, breaksFirst } = headroom;
-  terminal.print(`\n${isAtLeast ? 'at least ' : ''}${fits} more of ${flavor} ${fits === 1 ? 'fits' : 'fit'}`);
-  if (breaksFirst) terminal.print(`one more, and ${guarantee} breaks first: ${sentenceOf(breaksFirst)}`);
+  if (headroom) terminal.print(`\n${headroomLines(headroom, flavor ?? '').join('\n')}`);
 }
 
 function rowOf(status: GuaranteeStatus) {
   const { guarantee, losses, kept, instances } = status;
-  const { name, aggregate, minPriority, policy } = guarantee;
-  const of = [aggregate === '' ? 'all hosts' : aggregate, ...(minPriority === 0 ? [] : [`priority >= ${minPriority}`])];
-  return [name, lossText(guarantee), of.join(', '), policy, instances, `${kept} of ${losses}`, stateOf(status)];
-}
-
-function stateOf({ losses, kept, unread, hasTooManyLosses }: GuaranteeStatus): string {
-  if (hasTooManyLosses) return 'not kept: too many losses';
-  if (losses === 0) return 'nothing to lose';
-  if (kept < losses) return 'BROKEN';
-  return unread === 0 ? 'holds' : `reads ${counted(unread, 'instance')}`;
-}
-
-function sentenceOf({ domains, unplaced, nearestHost, lacks, isCertain }: BrokenLossView): string {
-  const amounts = Object.entries(lacks).map(([name, amount]) => `${amount} ${name}`);
-  const help = nearestHost === '' ? '' : `; ${amounts.join(' and ')} more free on ${nearestHost} would do for one`;
-  const found = isCertain ? 'have no place' : 'have found no place within the steps of the search';
-  return `if ${domains.join(' and ')} were lost, ${unplaced} ${unplaced === 1 ? 'instance' : 'instances'} would ${found}${help}`;
+  const { name, policy } = guarantee;
+  const of = guaranteeScope(status);
+  return [name, lossText(guarantee), of, policy, instances, `${kept} of ${losses}`, guaranteeState(status)];
 }
