@@ -74,6 +74,8 @@ class FakeClient implements DrainClient {
   readonly moved: string[] = [];
   readonly together: string[] = [];
   togetherBy = 'live_migrate';
+  /** Errors that the next joint calls end with. */
+  readonly throws: BerthError[] = [];
   enabled = true;
 
   constructor(
@@ -98,6 +100,8 @@ class FakeClient implements DrainClient {
   /** A group that can't leave live is claimed cold; each member goes in turn. */
   async moveInstances(operation: string, moves: readonly { instanceUuid: string }[]): Promise<MoveInstancesResponse> {
     this.together.push(`${operation} ${moves.map(({ instanceUuid }) => instanceUuid).join(' ')}`);
+    const thrown = this.throws.shift();
+    if (thrown) throw thrown;
     if (operation !== this.togetherBy)
       return { moves: [], refusedInstanceUuid: '', refusal: 'no host for all of them' };
     for (const { instanceUuid } of moves) {
@@ -213,11 +217,30 @@ it('tries each by itself where no host takes all of a group, which says why', as
   expect(drained.map(({ stays }) => stays)).toEqual(['no_valid_host: why', 'no_valid_host: why']);
 });
 
+const gang = (client: FakeClient) => {
+  for (const [uuid, one] of client.all) client.all.set(uuid, { ...one, requestId: 'r', minCount: 2, gangSize: 3 });
+  return client;
+};
+
+it('keeps a gang whole whose moves can not be asked for as one, and says why', async () => {
+  const kept = gang(new FakeClient(instances(3)));
+  kept.throws.push(fault('instance_state'), fault('instance_state'));
+  const stays = 'members of its gang leave a host together: instance_state: why';
+  expect((await drain(kept)).map((one) => one.stays)).toEqual([stays, stays, stays]);
+  expect(kept.together).toEqual(['live_migrate i0 i1 i2', 'migrate i0 i1 i2']);
+  expect(kept.moved).toEqual([]);
+});
+
+it('moves a gang cold that can not go live, and waits for its budget and for a member that is changed', async () => {
+  const client = gang(new FakeClient(instances(3)));
+  client.togetherBy = 'migrate';
+  client.throws.push(fault('instance_state'), fault('disruption_budget'), fault('instance_changed'));
+  const drained = await drain(client);
+  expect(drained.map(({ host, stays }) => [host, stays])).toEqual(drained.map(() => ['h2', undefined]));
+  expect(client.together.map((call) => call.split(' ')[0])).toEqual(['live_migrate', 'migrate', 'migrate', 'migrate']);
+});
+
 it('has the members of a gang leave together, or keeps all of them and says why', async () => {
-  const gang = (client: FakeClient) => {
-    for (const [uuid, one] of client.all) client.all.set(uuid, { ...one, requestId: 'r', minCount: 2, gangSize: 3 });
-    return client;
-  };
   const client = gang(new FakeClient(instances(3)));
   const drained = await drain(client);
   expect(client.together).toEqual(['live_migrate i0 i1 i2']);

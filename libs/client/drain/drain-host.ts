@@ -112,7 +112,8 @@ function isOfGang({ minCount = 0 }: InstanceView): boolean {
 
 /**
  * Moves a group or gang as one: its moves are claimed together, live or else cold, then run one by one. Members of a group that
- * stay are tried alone afterwards, which gives the reason; those of a gang all stay, rather than some of them.
+ * stay are tried alone afterwards, which gives the reason; those of a gang all stay, rather than some of them, also when the moves can't
+ * even be asked for.
  *
  * @returns  the members that stay
  */
@@ -127,16 +128,48 @@ async function drainTogether(
     const there = now.filter((one) => one.host === options.host && AT_REST.includes(one.state) && !one.migration);
     if (there.length < 2 || signal.aborted) return [];
     const moves = there.map(({ uuid }) => ({ instanceUuid: uuid, targetHost: '' }));
-    try {
-      const { refusal } = await client.moveInstances(operation, moves, { leaveHosts: [options.host] });
-      if (refusal !== '') return members.every(isOfGang) ? there.map((one) => staysWithGang(one, refusal)) : [];
-    } catch {
-      // Some members changed meanwhile or can't be moved: trying each alone gives the reason.
-      return [];
+    const isGang = members.every(isOfGang);
+    const asked = await askTogether(parts, options, { operation, moves, awaits: isGang });
+    if (asked.kind === 'refused') return isGang ? there.map((one) => staysWithGang(one, asked.why)) : [];
+    if (asked.kind === 'failed') {
+      // Trying each alone gives the reason, but would tear a gang apart. What can't go live, such as what is stopped, may go cold.
+      if (!isGang) return [];
+      if (operation === 'live_migrate') continue;
+      return there.map((one) => staysWithGang(one, asked.why));
     }
     await Promise.all(there.map((one) => drainOne(parts, options, one, ['live_migrate', 'migrate'])));
   }
   return [];
+}
+
+/** The answer to moves that are asked for as one: no host for all of them, or why they could not be asked for. */
+type AskedTogether = { readonly kind: 'taken' } | { readonly kind: 'refused' | 'failed'; readonly why: string };
+
+interface JointMoves {
+  readonly operation: 'live_migrate' | 'migrate';
+  readonly moves: Parameters<DrainClient['moveInstances']>[1];
+  /** True where a budget that has no room, or a member that somebody changes, is awaited. */
+  readonly awaits: boolean;
+}
+
+async function askTogether(
+  { client, clock, signal }: DrainParts,
+  { host, timeoutMs }: DrainOptions,
+  { operation, moves, awaits }: JointMoves,
+): Promise<AskedTogether> {
+  const untilMs = clock.elapsed() + timeoutMs;
+  for (;;) {
+    try {
+      const { refusal } = await client.moveInstances(operation, moves, { leaveHosts: [host] });
+      return refusal === '' ? { kind: 'taken' } : { kind: 'refused', why: refusal };
+    } catch (thrown) {
+      const { reason, message } = BerthError.from(thrown);
+      const mayPass = reason === 'instance_changed' || isOverBudget(thrown);
+      if (!awaits || !mayPass || signal.aborted || clock.elapsed() > untilMs)
+        return { kind: 'failed', why: `${reason}: ${message}` };
+      await sleep(clock, POLL_MS, signal);
+    }
+  }
 }
 
 function staysWithGang({ uuid, name, host, state }: InstanceView, refusal: string): Drained {

@@ -39,7 +39,9 @@ export interface InstancePage {
         readonly standing: StandingRow | undefined;
       }
     | undefined;
-  readonly gang: { readonly minCount: number; readonly count: number } | undefined;
+  readonly gang:
+    | { readonly minCount: number; readonly count: number; readonly onLoss?: 'restore' | 'end' | undefined }
+    | undefined;
   readonly decision: DecisionView | undefined;
   readonly doubts: readonly DoubtRow[];
   /** Actions that its state allows. */

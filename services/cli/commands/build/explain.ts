@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
-import type { SpecFields } from '#libs/client/client';
+import type { Client, SpecFields } from '#libs/client/client';
 import type { ExplainResponse } from '#libs/contracts/diagnosis';
 import { invalidArgument } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
@@ -15,6 +15,7 @@ import type { Context } from '../../context';
 import { addHelp } from '../../help-text';
 import { addSettingFlags } from '../../settings';
 import { type Terminal, wrapped } from '../../views/terminal';
+import { gangInWords } from '../instance/gang-text';
 import { amount } from '../number-flags';
 import { fairShareLine } from '../quota/share-text';
 import { moment, RECORD_SETTINGS, RECORD_TABLES, recordFolderOf } from '../record/record-flags';
@@ -56,7 +57,8 @@ export function explainCommand(context: Context): CommandUnknownOpts {
       return withClient(context, command, async (client) => {
         const uuid = request ?? (await meantInstance(client, instance ?? ''));
         const decision = await client.explainInstance(uuid);
-        const draw = (terminal: Terminal) => showDecision({ ...context, terminal }, uuid, decision);
+        const gang = request === undefined ? await gangOf(client, uuid) : undefined;
+        const draw = (terminal: Terminal) => showDecision({ ...context, terminal }, { uuid, gang }, decision);
         await showAnswer(context, flags, async () => ({ plain: decision, names: [uuid], draw }));
       });
     }
@@ -109,6 +111,12 @@ async function certify(
     throw invalidArgument('unwritable_file', `${file} can not be written: ${thrown.code ?? thrown.message}`);
   });
   terminal.note(`the certificate is in ${file}: check it with berth verify-refusal`);
+}
+
+/** The gang of an instance in words; undefined for none, and for an instance that Berth has no record of, such as Nova's. */
+async function gangOf(client: Pick<Client, 'instance'>, uuid: string): Promise<string | undefined> {
+  const instance = await client.instance(uuid).catch(() => undefined);
+  return instance?.minCount ? gangInWords(instance) : undefined;
 }
 
 /** Nova writes a uuid after `req-`, Berth the uuid alone. */

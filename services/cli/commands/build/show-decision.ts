@@ -5,7 +5,11 @@ import { facts } from '../../views/table';
 import { showDiagnosis, showHosts } from './show-explanation';
 
 /** Prints the decision for an instance or a request: its time, its revision, and the reasons for the host. */
-export function showDecision(context: Context, uuid: string, decision: Decision): void {
+export function showDecision(
+  context: Context,
+  { uuid, gang }: { readonly uuid: string; readonly gang: string | undefined },
+  decision: Decision,
+): void {
   const { terminal, clock } = context;
   const { requestId, decidedAtMs, revision, diagnosis, hosts, selected, unconfirmed = [] } = decision;
   const host = selected[uuid];
@@ -17,6 +21,7 @@ export function showDecision(context: Context, uuid: string, decision: Decision)
       ['decided', `${new Date(decidedAtMs).toISOString()}, ${ageOf(clock, decidedAtMs)} ago`],
       ['revision', String(revision)],
       ['request', host !== undefined && others > 0 ? `${requestId}, with ${others} more` : requestId],
+      ...(gang === undefined ? [] : [['gang', gang] as const]),
       ...unconfirmed.map((one) => ['not confirmed', `${one.host}: ${one.message} (${one.reason})`] as const),
     ]),
   );

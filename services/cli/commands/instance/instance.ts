@@ -15,6 +15,7 @@ import { admissionSummary, waitingSummary } from '../../views/waiting-summary';
 import { pattern, stateFlag } from '../flags/list-flags';
 import { amount } from '../number-flags';
 import { standingLine } from '../quota/share-text';
+import { gangInWords } from './gang-text';
 import { confirmCommand, liveMigrateCommand, migrateCommand, resizeCommand, revertCommand } from './move';
 import { evacuateCommand, shelveCommand, startCommand, stopCommand, unshelveCommand } from './operate';
 import { adoptCommand, destroyCommand } from './settle';
@@ -149,11 +150,6 @@ function show({ terminal, clock }: Context, i: InstanceView): void {
     a.reason,
   ]);
   terminal.print(`\n${table(terminal, ['ATTEMPT', 'HOST', 'OUTCOME', 'TOOK', 'REASON'], rows)}`);
-}
-
-function gangInWords({ minCount, gangSize, onLoss }: InstanceView): string {
-  const after = { restore: '; lost members are built again', end: '; it ends once losses bring it below that' };
-  return `${minCount} of ${gangSize} must become ACTIVE${onLoss ? after[onLoss] : ''}`;
 }
 
 function moveOf({ kind, sourceHost, destHost, confirmAtMs, plan }: NonNullable<InstanceView['migration']>): string {

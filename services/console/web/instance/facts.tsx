@@ -40,7 +40,7 @@ export function InstanceFacts({ page }: { page: Page }) {
         : `${waiting.waitsFor.map(words).join(', ')}${waiting.place > 0 ? `, place ${waiting.place}` : ''}, until ${dateOf(waiting.untilMs)}`,
     ],
     ['Stands by', waiting?.standing ? standingWords(waiting.standing) : ''],
-    ['Gang', gang === undefined ? '' : `at least ${gang.minCount} of ${plural(gang.count, 'instance')}`],
+    ['Gang', gang === undefined ? '' : gangInWords(gang)],
     ['Ends by itself', page.endsAtMs === 0 ? '' : `in ${span(Math.max(0, page.endsAtMs - serverNow()))}`],
     ['Project', <ProjectLink key="project" id={page.projectId} />],
     ['User', page.userId],
@@ -49,4 +49,10 @@ export function InstanceFacts({ page }: { page: Page }) {
     ['Changed', <Ago key="changed" ms={page.updatedAtMs} />],
   ];
   return <Facts facts={facts} />;
+}
+
+const AFTER_A_LOSS = { restore: ', lost members are built again', end: ', it ends once losses bring it below that' };
+
+function gangInWords({ minCount, count, onLoss }: NonNullable<Page['gang']>): string {
+  return `at least ${minCount} of ${plural(count, 'instance')}${onLoss === undefined ? '' : AFTER_A_LOSS[onLoss]}`;
 }
