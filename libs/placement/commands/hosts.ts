@@ -40,7 +40,7 @@ export async function setHostEnabled(
  */
 export async function taintDevice(
   tx: Transaction,
-  { host: hostName, device: deviceName, key, value, atMs }: Timed<TaintDevice>,
+  { host: hostName, device: deviceName, key, value, most, atMs }: Timed<TaintDevice>,
 ): Decided {
   const host = await tx.get('host', hostName);
   if (!host) return { kind: 'not_found', subject: 'host', key: hostName };
@@ -52,6 +52,8 @@ export async function taintDevice(
   }
   const { [key]: before, ...others } = provider.tainted ?? {};
   if ((before ?? '') === value) return { kind: 'unchanged' };
+  const isNew = value !== '' && !Object.hasOwn(provider.device.taints, key);
+  if (isNew && Object.keys(provider.device.taints).length >= most) return { kind: 'full', subject: 'taint', most };
   const tainted = value === '' ? others : { ...others, [key]: value };
   const { [key]: _taken, ...left } = provider.device.taints;
   const device = withTaints({ ...provider.device, taints: left }, tainted);

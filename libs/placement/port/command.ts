@@ -200,6 +200,8 @@ export interface TaintDevice {
   readonly key: string;
   /** '' takes the taint off. */
   readonly value: string;
+  /** Limit of the taints of the device, those of its agent among them. */
+  readonly most: number;
 }
 
 export interface SetHostEnabled {

@@ -59,7 +59,7 @@ export type CommitResult =
   /** There are as many as there may be. */
   | {
       readonly kind: 'full';
-      readonly subject: Subject | 'quota' | 'cohort' | 'lease';
+      readonly subject: Subject | 'quota' | 'cohort' | 'lease' | 'taint';
       readonly most: number;
     }
   /** A report older than one already applied. */

@@ -24,7 +24,7 @@ export async function taintDevice(
   asked: SetDeviceTaintRequest,
   { placement, mirror, nowMs }: Omit<HostChangeDeps, 'fleet'>,
 ): Promise<SetDeviceTaintResponse> {
-  const { host, device, key, value } = asked;
+  const { host, device } = asked;
   const row = requireHost(mirror, host);
   const find = () =>
     mirror.tree(row.providerUuid).find(({ name }) => name === nestedProviderName(host, device))?.device;
@@ -32,16 +32,14 @@ export async function taintDevice(
     new BerthError('not_found', 'no_such_device', `host ${host} has no device '${device}'`, {
       details: { host, device },
     });
-  const before = find();
-  if (!before) throw noSuchDevice();
-  const isFull = Object.keys(before.taints).length >= MAX_DEVICE_TAINTS && !Object.hasOwn(before.taints, key);
-  if (isFull && value !== '') {
+  if (!find()) throw noSuchDevice();
+  const result = await placement.commit({ kind: 'taint_device', ...asked, most: MAX_DEVICE_TAINTS, atMs: nowMs });
+  // The mirror had it still.
+  if (result.kind === 'not_found') throw noSuchDevice();
+  if (result.kind === 'full') {
     const message = `${device} of ${host} has ${MAX_DEVICE_TAINTS} taints already: take some off`;
     throw new BerthError('resource_exhausted', 'too_many_taints', message);
   }
-  const result = await placement.commit({ kind: 'taint_device', ...asked, atMs: nowMs });
-  // The mirror had it still.
-  if (result.kind === 'not_found') throw noSuchDevice();
   if (result.kind === 'committed') mirror.apply(result.change);
   return { taints: find()?.taints ?? {} };
 }

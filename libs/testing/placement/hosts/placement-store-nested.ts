@@ -63,7 +63,7 @@ export function describeNested(open: () => PlacementStore, another: () => Promis
       const gpu = (taints: Readonly<Record<string, string>>) =>
         nestedDevices(HOST, ROOT, { gpu: aDevice({ model: 'A100' }, { taints }) });
       const taint = (value: string) =>
-        ({ kind: 'taint_device', host: HOST, device: 'gpu', key: 'worn', value }) as const;
+        ({ kind: 'taint_device', host: HOST, device: 'gpu', key: 'worn', value, most: 2 }) as const;
       const taints = async () => (await provider(GPU))?.device?.taints;
       await mustSay(gpu({ slow: 'yes' }));
       const change = await mustCommit(store, taint('fan'));
@@ -81,6 +81,20 @@ export function describeNested(open: () => PlacementStore, another: () => Promis
       expect(await commit(store, taint('fan'))).toMatchObject({ kind: 'not_found', subject: 'provider' });
       const elsewhere = { ...taint('fan'), host: 'nobody' };
       expect(await commit(store, elsewhere)).toMatchObject({ kind: 'not_found', subject: 'host' });
+    });
+
+    it('take no more taints than a limit, of operators who taint at the same time either', async () => {
+      await mustSay(nestedDevices(HOST, ROOT, { gpu: aDevice({ model: 'A100' }, { taints: { slow: 'yes' } }) }));
+      const taint = (key: string, value = 'yes') =>
+        commit(store, { kind: 'taint_device', host: HOST, device: 'gpu', key, value, most: 3 });
+      const kinds = (await Promise.all(['a', 'b', 'c', 'd'].map((key) => taint(key)))).map(({ kind }) => kind);
+      expect(kinds.toSorted()).toEqual(['committed', 'committed', 'full', 'full']);
+      expect(await taint('e')).toEqual({ kind: 'full', subject: 'taint', most: 3 });
+      expect(await taint('slow', 'very')).toMatchObject({ kind: 'committed' });
+      const taints = Object.keys((await provider(GPU))?.device?.taints ?? {});
+      expect(taints).toHaveLength(3);
+      expect(await taint(taints.find((key) => key !== 'slow') ?? '', '')).toMatchObject({ kind: 'committed' });
+      expect(await taint('e')).toMatchObject({ kind: 'committed' });
     });
 
     it('go with their host when nothing is allocated there, and come back with a report', async () => {
