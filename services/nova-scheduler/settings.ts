@@ -15,7 +15,7 @@ export function selectSettings(config: NovaConfig): SelectSettings {
     filters: FILTERS.filter(({ name }) => config.filters.includes(name)),
     weighings: names
       .map((name) => ({ weigher: WEIGHERS[name], multiplier: multipliers[name] }))
-      .filter(({ multiplier }) => multiplier !== 0),
+      .filter(({ weigher, multiplier }) => multiplier !== 0 || weigher !== WEIGHERS.imageProperties),
   };
 }
 

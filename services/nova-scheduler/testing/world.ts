@@ -174,7 +174,7 @@ function aNode(fields: NodeFields, i: number): NovaNode {
     host: fields.host ?? name,
     cellUuid: fields.cellUuid ?? CELL,
     hypervisorType: 'QEMU',
-    hypervisorVersion: 6_002_000,
+    hypervisorVersion: fields.hypervisorVersion ?? 6_002_000,
     ioOps: 0,
     capabilities: fields.capabilities ?? {},
   };

@@ -73,6 +73,13 @@ describe('metrics', () => {
   });
 });
 
+it('weighs by what only an aggregate gives a multiplier', async () => {
+  world = await aWorld([{ hypervisorVersion: 1 }, { hypervisorVersion: 2 }]);
+  const metadata = new Map([['hypervisor_version_weight_multiplier', '100']]);
+  world.facts.putAggregates([{ id: 1, uuid: 'a', hosts: new Set(['h1', 'h2']), metadata }]);
+  expect(await world.hosts({}, asked(1))).toEqual([['h2', 'h1']]);
+});
+
 describe('images', () => {
   const LINUX = { os_distro: 'linux', hw_boot_menu: 'yes', hw_cpu_cores: '2' };
   const tell = (...images: readonly ImageProperties[]) =>

@@ -45,6 +45,7 @@ export function weighHosts(
   if (hosts.length < 2) return weights;
   const raw = new Float64Array(hosts.length);
   for (const { weigher, multiplier } of weighings) {
+    if (multiplier === 0 && !hosts.some((host) => saysMultiplier(host, weigher.multiplier))) continue;
     const on = (host: HostState) => multiplierOn(host, weigher.multiplier, multiplier);
     const weigh = weigher.prepare(context, on);
     if (weigh === undefined) continue;
@@ -96,6 +97,10 @@ function bestFew(weights: Float64Array): readonly number[] {
     if (few.length > FEW) few.pop();
   });
   return few;
+}
+
+function saysMultiplier({ aggregates }: HostState, name: string): boolean {
+  return aggregates.some(({ metadata }) => metadata.has(name));
 }
 
 function multiplierOn(host: HostState, name: string, configured: number): number {
