@@ -61,7 +61,7 @@ export async function startNovaScheduler(deps: NovaSchedulerDeps): Promise<Runni
   const inFlight = new UsageOverlay();
   const { client } = deps;
   const hardware = new HardwareOverlay(deps.clock);
-  const recorder = await recorderFor(config, { ...deps, facts, inFlight, hardware });
+  const recorder = await recorderFor(config, { ...deps, facts, hardware });
   const awaited = new AwaitedClaims(mirror, inFlight, deps.clock);
   const calls = {
     ...deps,

@@ -60,8 +60,9 @@ export interface SelectDeps {
 /** Writes down what decisions follow from, and what came of each. */
 export interface NovaDecisionRecorder {
   decided(attempt: Attempt, seed: number, result: PlaceResult): void;
-  /** Claims begin (1) or end (-1); with the hardware that each took, or gives back. */
-  claims(sign: 1 | -1, claims: readonly InstanceClaim[], hardware: WantedHardware | undefined): void;
+  /** Claims are on their way, each with hardware. Returns their number. */
+  hold(claims: readonly InstanceClaim[], hardware: WantedHardware): number;
+  settle(id: number, isClaimed: boolean): void;
 }
 
 export interface Asked {
@@ -198,7 +199,7 @@ async function claimPlaced(
     inFlight.add(candidate.allocations);
     hardware.take(candidate.rootUuid, facts.hardware(candidate.rootUuid), request.hardware, settings);
   }
-  recorder?.claims(1, claims, request.hardware);
+  const heldId = recorder?.hold(claims, request.hardware);
   let isClaimed = false;
   try {
     const nowMs = () => clock.now();
@@ -212,7 +213,7 @@ async function claimPlaced(
       inFlight.add(candidate.allocations, -1);
       if (!isClaimed) hardware.forget(candidate.rootUuid);
     }
-    recorder?.claims(-1, claims, isClaimed ? undefined : request.hardware);
+    if (heldId !== undefined) recorder?.settle(heldId, isClaimed);
   }
 }
 

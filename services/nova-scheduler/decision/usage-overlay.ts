@@ -22,11 +22,6 @@ export class UsageOverlay {
     }
   }
 
-  /** All amounts, without those of another overlay below. */
-  amounts(): Allocations {
-    return Object.fromEntries([...this.#amounts].map(([uuid, amounts]) => [uuid, Object.fromEntries(amounts)]));
-  }
-
   get isEmpty(): boolean {
     return this.#amounts.size === 0 && (this.below?.isEmpty ?? true);
   }

@@ -31,7 +31,7 @@ export interface NovaReadyEntry {
   readonly kind: 'nova_ready';
   readonly facts: Readonly<Record<RecordedKind, FactRows>>;
   /** Claims on their way. */
-  readonly taken: Allocations;
+  readonly claims: readonly NovaClaimEntry[];
   /** Hardware that was taken and that the facts do not show. */
   readonly hardware: readonly HardwareTaken[];
 }
@@ -44,14 +44,21 @@ export interface NovaFactsEntry {
   readonly gone: readonly string[];
 }
 
-/** A claim begins (1) or ends (-1). */
+/** Claims of a request are on their way. */
 export interface NovaClaimEntry {
   readonly kind: 'nova_claim';
-  readonly sign: 1 | -1;
+  readonly id: number;
   readonly atElapsedMs: number;
   readonly hosts: readonly { readonly rootUuid: string; readonly allocations: Allocations }[];
-  /** Wanted on each host; undefined for one that ended in a claim, which keeps what it took. */
+  /** Wanted on each host; undefined where that is nothing. */
   readonly hardware: WantedHardware | undefined;
+}
+
+/** They have come to their end. */
+export interface NovaSettleEntry {
+  readonly kind: 'nova_settle';
+  readonly id: number;
+  readonly isClaimed: boolean;
 }
 
 /** A decision: what was asked, and what came of it. */
@@ -99,4 +106,5 @@ export type NovaFlightEntry =
   | Exclude<MirrorInput, { kind: 'shown' }>
   | NovaFactsEntry
   | NovaClaimEntry
+  | NovaSettleEntry
   | NovaDecideEntry;

@@ -4,16 +4,14 @@ import { berthVersion } from '#libs/runtime/manifest';
 import type { InstanceClaim } from '../decision/claim';
 import type { HardwareOverlay } from '../decision/hardware-overlay';
 import type { Attempt, NovaDecisionRecorder } from '../decision/select-destinations';
-import type { UsageOverlay } from '../decision/usage-overlay';
 import { type NovaFacts, RECORDED_KINDS, type RecordedKind } from '../facts/nova-facts';
 import type { WantedHardware } from '../hardware/wanted-hardware';
 import type { NovaConfig } from '../options';
-import { type FactRows, NOVA_FORMAT, type NovaFlightEntry, type NovaReadyEntry } from './entries';
+import { type FactRows, NOVA_FORMAT, type NovaClaimEntry, type NovaFlightEntry, type NovaReadyEntry } from './entries';
 import { novaOutcomeOf } from './outcome-of';
 
 export interface NovaRecorderDeps extends RowRecorderDeps {
   readonly facts: NovaFacts;
-  readonly inFlight: UsageOverlay;
   readonly hardware: HardwareOverlay;
   readonly version: string;
   readonly config: NovaConfig;
@@ -28,6 +26,10 @@ export class NovaRecorder implements NovaDecisionRecorder, RecordedService {
   readonly #rows: RowRecorder;
   /** Fingerprints of rows as they were written. */
   readonly #written = new Map<RecordedKind, Map<string, unknown>>();
+
+  /** Claims on their way, by number. */
+  readonly #claims = new Map<number, NovaClaimEntry>();
+  #lastClaimId = 0;
 
   private constructor(private readonly deps: NovaRecorderDeps) {
     this.#rows = new RowRecorder(deps, this);
@@ -52,7 +54,7 @@ export class NovaRecorder implements NovaDecisionRecorder, RecordedService {
   }
 
   ready(): NovaReadyEntry {
-    const { facts, inFlight, hardware } = this.deps;
+    const { facts, hardware } = this.deps;
     const all = RECORDED_KINDS.map((of) => {
       const rows = facts.rowsOf(of);
       this.#written.set(of, new Map([...rows].map(([key, row]) => [key, fingerprint(row)])));
@@ -61,7 +63,7 @@ export class NovaRecorder implements NovaDecisionRecorder, RecordedService {
     return {
       kind: 'nova_ready',
       facts: Object.fromEntries(all) as unknown as Readonly<Record<RecordedKind, FactRows>>,
-      taken: inFlight.amounts(),
+      claims: [...this.#claims.values()],
       hardware: hardware.taken(),
     };
   }
@@ -89,9 +91,19 @@ export class NovaRecorder implements NovaDecisionRecorder, RecordedService {
     } satisfies NovaFlightEntry);
   }
 
-  claims(sign: 1 | -1, claims: readonly InstanceClaim[], hardware: WantedHardware | undefined): void {
+  hold(claims: readonly InstanceClaim[], wanted: WantedHardware): number {
     const hosts = claims.map(({ candidate: { rootUuid, allocations } }) => ({ rootUuid, allocations }));
-    this.#append({ kind: 'nova_claim', sign, atElapsedMs: this.deps.clock.elapsed(), hosts, hardware });
+    const hardware = wanted.topology === undefined && wanted.pciRequests.length === 0 ? undefined : wanted;
+    const id = ++this.#lastClaimId;
+    const entry = { kind: 'nova_claim', id, atElapsedMs: this.deps.clock.elapsed(), hosts, hardware } as const;
+    this.#claims.set(id, entry);
+    this.#append(entry);
+    return id;
+  }
+
+  settle(id: number, isClaimed: boolean): void {
+    this.#claims.delete(id);
+    this.#append({ kind: 'nova_settle', id, isClaimed });
   }
 
   /** @param keys  of the rows that changed; undefined for all */
@@ -127,7 +139,7 @@ function fingerprint(row: unknown): unknown {
 /** Starts the recorder that the settings ask for. @throws BerthError `invalid_argument / unwritable_folder` */
 export function recordNovaInto(
   config: NovaConfig,
-  deps: Pick<NovaRecorderDeps, 'mirror' | 'facts' | 'inFlight' | 'hardware' | 'clock' | 'log'> & {
+  deps: Pick<NovaRecorderDeps, 'mirror' | 'facts' | 'hardware' | 'clock' | 'log'> & {
     readonly random: Random;
   },
 ): Promise<NovaRecorder> {

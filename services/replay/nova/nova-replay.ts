@@ -20,6 +20,7 @@ import {
   type NovaOutcome,
   type NovaReadyEntry,
   type NovaSegmentEntry,
+  type NovaSettleEntry,
 } from '../../nova-scheduler/flight/entries';
 import { novaOutcomeOf } from '../../nova-scheduler/flight/outcome-of';
 import type { NovaConfig } from '../../nova-scheduler/options';
@@ -49,6 +50,7 @@ type FactRowsByKind = ReadonlyMap<RecordedKind, Map<string, unknown>>;
 /** The scheduler for Nova of a segment, as it was before each of its entries. Decisions are made by its own code. */
 export class NovaReplay {
   readonly #inFlight = new UsageOverlay();
+  readonly #claims = new Map<number, NovaClaimEntry>();
   readonly #hardware: HardwareOverlay;
   readonly #knownHosts: KnownHosts;
   readonly #aids: SelectDeps['aids'];
@@ -75,7 +77,7 @@ export class NovaReplay {
     for (const of of RECORDED_KINDS) this.facts.restore(of, rows.get(of) ?? new Map());
     this.#hardware = new HardwareOverlay(clock);
     this.#hardware.restore(ready.hardware);
-    this.#inFlight.add(ready.taken);
+    for (const claim of ready.claims) this.#hold(claim);
     this.#knownHosts = new KnownHosts(mirror, this.facts);
     this.#aids = { columns: new RootColumns(mirror), kept: new KeptCandidates(mirror) };
   }
@@ -169,6 +171,7 @@ export class NovaReplay {
   }
 
   #take(entry: Exclude<NovaFlightEntry, NovaDecideEntry>): void {
+    if (entry.kind === 'nova_settle') return this.#settle(entry);
     if (entry.kind === 'nova_claim') return this.#claim(entry);
     if (entry.kind !== 'nova_facts') return show(entry, this.mirror, this.stream);
     const { of, put, gone } = entry;
@@ -178,14 +181,26 @@ export class NovaReplay {
     this.facts.restore(of, rows);
   }
 
-  #claim({ sign, hosts, hardware, atElapsedMs }: NovaClaimEntry): void {
+  #hold(claim: NovaClaimEntry): void {
+    this.#claims.set(claim.id, claim);
+    for (const { allocations } of claim.hosts) this.#inFlight.add(allocations);
+  }
+
+  #claim(claim: NovaClaimEntry): void {
+    const { hosts, hardware, atElapsedMs } = claim;
     this.#elapsedMs = atElapsedMs;
+    this.#hold(claim);
+    if (hardware === undefined) return;
     const settings = selectSettings(this.segment.config);
+    for (const { rootUuid } of hosts) this.#hardware.take(rootUuid, this.facts.hardware(rootUuid), hardware, settings);
+  }
+
+  #settle({ id, isClaimed }: NovaSettleEntry): void {
+    const { hosts = [] } = this.#claims.get(id) ?? {};
+    this.#claims.delete(id);
     for (const { rootUuid, allocations } of hosts) {
-      this.#inFlight.add(allocations, sign);
-      if (hardware === undefined) continue;
-      if (sign === 1) this.#hardware.take(rootUuid, this.facts.hardware(rootUuid), hardware, settings);
-      else this.#hardware.forget(rootUuid);
+      this.#inFlight.add(allocations, -1);
+      if (!isClaimed) this.#hardware.forget(rootUuid);
     }
   }
 }
