@@ -3,13 +3,14 @@ import type { Consumer } from '#libs/domain/consumer';
 import { type Instance, type PowerState, powerStateToBuild } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import { isReservation } from '#libs/domain/queueing/place-lease';
+import { recentUseAt } from '#libs/domain/quotas/recent-use';
 import type { Rows } from '#libs/placement/port/placement-store';
 import { unknownUpToMs } from '#libs/placement/port/store-identity';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import { LIE_POSITION } from './actions/liars/reports';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
-import { agentOf, CONDUCTOR } from './settings';
+import { agentOf, CONDUCTOR, SCHEDULER } from './settings';
 import { circling } from './world/circling';
 
 /** Records are deleted at most this long after their retention: audits come at intervals. */
@@ -56,9 +57,32 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   for (const projectId of checker.quotas.miscounted(await placement.projectUsages())) {
     checker.fail('quotas are kept', `the store counts something else than ${projectId} holds`);
   }
+  await checkRecentUse(fleet, checker);
   const round = circling(fleet.history, fleet.time.nowMs);
   if (round) checker.fail('queues are empty at rest', round);
   await checkQueues(fleet, checker);
+}
+
+/** Half-lives after which what was used before counts for little. */
+const FORGOTTEN_AFTER = 6;
+/** VCPUs that may be left of it. */
+const LEFT_VCPUS = 1;
+
+/** The average that decides who goes first is what is held, where that has not changed for some half-lives. */
+async function checkRecentUse({ server, time }: Fleet, checker: Checker): Promise<void> {
+  const { placement } = server.stores;
+  const halfLifeMs = Number(SCHEDULER.BERTH_SCHEDULER_FAIR_SHARE_HALF_LIFE_MS);
+  const samples = new Map((await placement.recentUses()).map((sample) => [sample.projectId, sample]));
+  for (const ledger of await placement.projectUsages()) {
+    const restedMs = time.nowMs - ledger.atMs;
+    // A clock that was ahead has stamped it otherwise.
+    if (restedMs < FORGOTTEN_AFTER * halfLifeMs) continue;
+    const { averages } = recentUseAt(samples.get(ledger.projectId), ledger, { nowMs: time.nowMs, halfLifeMs });
+    const [lately = 0, held = 0] = [averages['VCPU'], ledger.used['VCPU']];
+    if (Math.abs(lately - held) <= LEFT_VCPUS) continue;
+    const message = `${ledger.projectId} used ${lately} VCPU lately, and has held ${held} for ${restedMs} ms`;
+    checker.fail('who waits and who makes room', message);
+  }
 }
 
 async function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Instance[]): Promise<void> {

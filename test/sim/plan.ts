@@ -47,7 +47,7 @@ import {
   unshelve,
 } from './actions/operations';
 import { brokerRestarts, buildsAreLate, takenOver } from './actions/outages';
-import { anAdmission, aPreemptor, ofACrowd } from './actions/queueing';
+import { anAdmission, aPreemptor, looksAtQueue, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
 import { buildUnderBudget } from './actions/tenants/budgeted-group';
@@ -360,6 +360,7 @@ function buildThatWaits(random: Random): Action['perform'] {
   });
   return (world) => {
     for (const request of requests) send(world, request);
+    looksAtQueue(world);
   };
 }
 
@@ -383,6 +384,7 @@ function fleetIsCrowded(random: Random): Action['perform'] {
   return (world) => {
     const { time } = world.fleet;
     for (const request of crowd) send(world, request);
+    looksAtQueue(world);
     time.at(time.nowMs + afterMs, () => {
       for (const preempt of preempts) preempt(world);
     });

@@ -9,6 +9,7 @@ export const SCHEDULER = {
   BERTH_SCHEDULER_CLAIM_SETTLE_MS: '500',
   BERTH_SCHEDULER_LEASE_MS: '5000',
   BERTH_SCHEDULER_NOMINATION_MS: '8000',
+  BERTH_SCHEDULER_FAIR_SHARE_HALF_LIFE_MS: '4000',
 };
 
 /** Settings of one of two schedulers: its alternates refer to the store, which forgets them sooner than a build may end. */

@@ -1,4 +1,5 @@
-import * as ordering from '../../../../libs/domain/queueing/queue-order';
+import * as sharing from '../../../../libs/domain/queueing/fair-share';
+import * as using from '../../../../libs/domain/quotas/recent-use';
 import * as orders from '../../../../services/conductor/steps/orders';
 import * as confirming from '../../../../services/scheduler/confirmation/confirm';
 import * as finding from '../../../../services/scheduler/decision/preemption/find-preemption';
@@ -40,11 +41,35 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     'fleet is crowded',
   ),
   withFocus(
-    mutant('first-come-first-served', 'the order of priorities', ordering, 'inQueueOrder', () => {
-      return (waiters) => waiters.toSorted((a, b) => a.arrivedAtMs - b.arrivedAtMs);
+    mutant('first-come-first-served', 'the order of priorities', sharing, 'inFairOrder', (original) => {
+      return (waiters, shares) => ({
+        ...original(waiters, shares),
+        waiters: waiters.toSorted((a, b) => a.arrivedAtMs - b.arrivedAtMs),
+      });
     }),
     'build that waits',
     'fleet is crowded',
+    'terminate',
+  ),
+  withFocus(
+    mutant('shares-do-not-count', 'the order of projects by what they use', sharing, 'inFairOrder', (original) => {
+      const byAge = (a: sharing.FairWaiter, b: sharing.FairWaiter) =>
+        b.priority - a.priority || a.arrivedAtMs - b.arrivedAtMs;
+      return (waiters, shares) => ({ ...original(waiters, shares), waiters: waiters.toSorted(byAge) });
+    }),
+    'build that waits',
+    'fleet is crowded',
+  ),
+  withFocus(
+    mutant('use-is-never-forgotten', 'the half-life of what was used', using, 'recentUseAt', (original) => {
+      return (last, ledger, at) => {
+        const use = original(last, ledger, at);
+        const most = (name: string) => Math.max(use.averages[name] ?? 0, last?.averages[name] ?? 0);
+        const names = [...Object.keys(use.averages), ...Object.keys(last?.averages ?? {})];
+        return { ...use, averages: Object.fromEntries(names.map((name) => [name, most(name)])) };
+      };
+    }),
+    'build that waits',
     'terminate',
   ),
   withFocus(
