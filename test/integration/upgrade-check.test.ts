@@ -81,9 +81,9 @@ it('checks a nova.conf, also without a store', async () => {
   };
   expect(await checkFile(quiet)).toBe(0);
   expect(await checkFile('')).toBe(1);
-  expect(await checkFile(`${quiet}enabled_filters = JsonFilter`)).toBe(2);
+  expect(await checkFile(`${quiet}enabled_filters = MyFilter`)).toBe(2);
   await report();
-  expect(await checkFile(`${quiet}enabled_filters = JsonFilter`, env)).toBe(2);
+  expect(await checkFile(`${quiet}enabled_filters = MyFilter`, env)).toBe(2);
   await rm(folder, { recursive: true });
   expect(await runLine(`upgrade check --nova-conf ${file}`, {})).toMatchObject({
     code: 255,
