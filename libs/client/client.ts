@@ -84,6 +84,13 @@ import {
   unsetQuotaMethod,
 } from '../contracts/quotas';
 import { requestSpecCodec } from '../contracts/request-spec';
+import {
+  createReservationMethod,
+  deleteReservationMethod,
+  listReservationsMethod,
+  type ReservationStatus,
+  type ReservationTerms,
+} from '../contracts/reservations';
 import type { CellState } from '../domain/cells/cell-summary';
 import type { Clock } from '../domain/clock';
 import { BerthError, invalidArgument, isRetryable } from '../domain/errors';
@@ -144,6 +151,9 @@ export interface FurtherMembers {
   readonly minCount?: number;
   readonly name?: string;
 }
+
+/** A reservation to create: its name, its window and the request of one unit. */
+export type NewReservation = Omit<ReservationTerms, 'requestSpec'> & { readonly spec: SpecFields };
 
 /**
  * A request spec with its required fields. It names a flavor, of version 0, or gives its own resources and extra specs.
@@ -604,6 +614,27 @@ export class Client {
   /** Ends a guarantee. For operators. @throws BerthError `not_found / no_such_guarantee`. */
   async deleteGuarantee(name: string): Promise<void> {
     await this.#call(RPC_SCHEDULER, deleteGuaranteeMethod, { name });
+  }
+
+  /** Reservations, where their units are and whether each has a host, one or all. For operators. */
+  async reservations(name = ''): Promise<readonly ReservationStatus[]> {
+    return (await this.#call(RPC_SCHEDULER, listReservationsMethod, { name })).reservations;
+  }
+
+  /**
+   * Holds capacity for a project over a window of time: one unit of the spec for each of `count` instances. For operators.
+   *
+   * @throws BerthError `resource_exhausted / no_room_to_reserve`; `already_exists / reservation_exists`.
+   */
+  async createReservation({ spec, ...terms }: NewReservation): Promise<ReservationStatus> {
+    const whole = await this.spelledOut(spec);
+    const reservation = { ...terms, requestSpec: requestSpec(whole.resources ?? {}, whole) };
+    return (await this.#call(RPC_SCHEDULER, createReservationMethod, { reservation })).reservation;
+  }
+
+  /** Ends a reservation; its instances stay. For operators. @throws BerthError `not_found / no_such_reservation`. */
+  async deleteReservation(name: string): Promise<void> {
+    await this.#call(RPC_SCHEDULER, deleteReservationMethod, { name });
   }
 
   /** One page of quotas, of projects after the marker, and the limits of projects without their own. */

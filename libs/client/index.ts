@@ -12,6 +12,7 @@ export type { GuaranteeStatus, GuaranteeTerms, ListGuaranteesResponse } from '..
 export type { HostSummary } from '../contracts/hosts';
 export type { MoveInstancesResponse, PlannedMove } from '../contracts/moves';
 export type { FairShareView, ProjectQuotaView, ProjectUsageView, UsageBy, UsageShareView } from '../contracts/quotas';
+export type { ReservationStatus } from '../contracts/reservations';
 export { BerthError, type ErrorCode, isRetryable } from '../domain/errors';
 export type { Flavor } from '../domain/flavor';
 export type { Attempt } from '../domain/instance';
@@ -19,7 +20,7 @@ export type { RequestGroup, RequestSpec } from '../domain/request-spec';
 export type { NamedGroup, ServerGroup } from '../domain/server-group';
 export type { AutoscalerLimits } from './autoscaler';
 export { autoscale } from './autoscaler';
-export type { Build, BuildOptions, QuotaChange, SpecFields, WaitOptions } from './client';
+export type { Build, BuildOptions, NewReservation, QuotaChange, SpecFields, WaitOptions } from './client';
 export type { ConnectOptions } from './connect';
 export {
   type SpelledClient as Client,

@@ -398,6 +398,15 @@ export interface Gang {
 export const ON_LOSS = ['restore', 'end'] as const;
 export type OnLoss = (typeof ON_LOSS)[number];
 
+/** Time that an instance with a time limit has left, all of it before it is first ACTIVE; undefined: it has no limit. */
+export function timeLeftOf(
+  { endsAtMs, admission }: Pick<InstanceRow, 'endsAtMs' | 'admission'>,
+  nowMs: number,
+): number | undefined {
+  if (endsAtMs !== undefined) return Math.max(1, endsAtMs - nowMs);
+  return admission?.timeLimitMs || undefined;
+}
+
 /** The number of the present attempt; 0 before the first. */
 export function attemptNumber({ attempts }: Pick<InstanceRow, 'attempts'>): number {
   return attempts.at(-1)?.number ?? 0;

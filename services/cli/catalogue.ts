@@ -168,6 +168,12 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
         load: async (context) => (await import('#services/cli/commands/grouping/guarantee')).guaranteeCommand(context),
       },
       {
+        name: 'reservation',
+        description: 'Hold capacity for a project over a window of time; what ends before fills the gap.',
+        load: async (context) =>
+          (await import('#services/cli/commands/grouping/reservation')).reservationCommand(context),
+      },
+      {
         name: 'capacity',
         description: 'Estimate how many more hosts would serve waiting instances.',
         load: async (context) => (await import('#services/cli/commands/host/capacity')).capacityCommand(context),

@@ -207,6 +207,13 @@ export const schedulerOptions = {
     unit: 'steps',
     help: 'How long a place is searched for an instance that fits nowhere at once, of about 2 us each; then it counts as having none.',
   }),
+  backfillMarginMs: durationOption({
+    env: 'BERTH_SCHEDULER_BACKFILL_MARGIN_MS',
+    default: 300_000,
+    min: 0,
+    max: 86_400_000,
+    help: 'Time that an instance with a time limit takes beyond it, to be built and to end, before a reservation begins.',
+  }),
   maxInstances: intOption({
     env: 'BERTH_SCHEDULER_MAX_INSTANCES',
     default: 1_000,

@@ -14,6 +14,7 @@ export interface SelectSettings extends RankingSettings, ConstraintSettings {
   readonly guaranteeHosts: number;
   readonly guaranteeLosses: number;
   readonly guaranteeSteps: number;
+  readonly backfillMarginMs: number;
   readonly maxInstances: number;
   /** 0 keeps none. */
   readonly keptDecisions: number;

@@ -61,6 +61,9 @@ import { listOverAllocated } from './reports/list-over-allocated';
 import { sweepHosts } from './reports/sweep';
 import { reportCalls } from './reports/take-reports';
 import { specClassifier } from './request/equivalence-class';
+import { type KeepDeps, keepReservations } from './reservation/keep-reservations';
+import { measureReservations } from './reservation/reservation-metrics';
+import { reservationCalls } from './reservation/serve-reservations';
 import { selectSettings } from './settings';
 import { type CellSummaries, cellSummaries } from './summary/cell-summaries';
 import { summarySender } from './summary/send-summaries';
@@ -87,6 +90,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
   const measured = schedulerMetrics(deps.metrics, { fleet, ranks, mirror, clock });
+  measureReservations(deps.metrics, mirror);
   const notHeld = notHeldNoter(deps.log, measured.notHeld);
   const decisions = decisionKeeper(placement, config.keptDecisions, deps);
   const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
@@ -119,6 +123,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const settling = Promise.all([keepProjectsSettled(deps, closing.signal), keepUsesSampled(sharing, closing.signal)]);
   const ending = sweepLeases(deps, closing.signal);
   const looking = followGuarantees(scheduler.following(), closing.signal);
+  const keeping = keepReservations(scheduler.keeping(), closing.signal);
   const grouping = { placement, mirror, clock, catchUp: () => catchUp({ placement, mirror }, closing) };
   const all = {
     ...scheduler.calls(),
@@ -128,6 +133,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...nodeCalls(deps),
     ...shareCalls(shares, () => scheduler.requireReady()),
     ...guaranteeCalls({ ...scheduler.following(), ...grouping, select }, () => scheduler.requireReady()),
+    ...reservationCalls({ ...scheduler.keeping(), ...grouping }, () => scheduler.requireReady()),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, { prefetch: config.prefetch });
   const ofAgents = { ...reportCalls(deps, measured, heard), ...poolCalls(deps), ...answerCalls(deps) };
@@ -136,7 +142,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
     async close() {
       closing.abort();
-      await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending, looking]);
+      await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending, looking, keeping]);
       await decisions.flush();
       await recorder?.close();
       select.guarantees.close();
@@ -233,6 +239,12 @@ class Scheduler {
     const { deps, select } = this.parts;
     const { fleet, guarantees } = select;
     return { ...deps, fleet, guarantees, instances: deps.instances ?? NO_RECORDS, classify: this.classify };
+  }
+
+  /** Dependencies of looking after reservations. */
+  keeping(): KeepDeps {
+    const { deps, select } = this.parts;
+    return { ...deps, parts: { ...select, classify: this.classify } };
   }
 
   private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {

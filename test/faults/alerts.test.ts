@@ -342,6 +342,7 @@ const BY_RULES = [
   'BerthCapacityLow',
   'BerthProjectsOverQuota',
   'BerthGuaranteeBroken',
+  'BerthReservationAtRisk',
   'BerthBuildsWait',
   'BerthDoubtsDropped',
   'BerthHostsUnheard',

@@ -57,6 +57,7 @@ export function demoCommand(context: Context): CommandUnknownOpts {
       ['berth demo --scenario heal', 'claims and workloads removed without its knowledge are found and repaired'],
       ['berth demo --scenario preempt', 'requests wait for room, and an urgent one takes it from others'],
       ['berth demo --scenario rehearse', 'what a drain and a dead host would do, told before, and then done'],
+      ['berth demo --scenario reservation', 'capacity held for a window, and what fills the gap before'],
       ['berth demo --scenario resize', 'instances are resized and migrated; confirmed, reverted, refused'],
       ['berth demo --hosts 50 --builds 1000 --failure-rate 0.2 --json', 'more of it, for a program'],
     ],

@@ -6,7 +6,7 @@ import { claimMovesMethod } from '#libs/contracts/moves';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Destination, type SelectDestinationsResponse, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError, isRetryable } from '#libs/domain/errors';
-import { hasBeenActive, type Instance, type Moving } from '#libs/domain/instance';
+import { hasBeenActive, type Instance, type Moving, timeLeftOf } from '#libs/domain/instance';
 import { bytesOf } from '#libs/domain/moves/migration';
 import type { Preemption } from '#libs/domain/queueing/admission';
 import { hasFailed, isLost, kindOf, membersByKind } from '#libs/domain/queueing/gang';
@@ -122,6 +122,7 @@ async function askScheduler(
     mayPreempt: asksForPlaces(first),
     alternatesHeld: first.admission?.alternatesHeld,
     minRevision,
+    timeLimitMs: timeLeftOf(first, c.clock.now()),
     // A move's source may have to wait for it: it is not asked.
     ...(first.admission?.confirmsHost && !isMoving(first) ? { confirmsHost: true } : {}),
     ...(isMoving(first) ? { numAlternates: 0, move: moveOf(first) } : { numAlternates: c.config.numAlternates }),

@@ -10,7 +10,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   400: 'Something about the request is wrong; the detail says what.',
   401: 'No good token.',
   403: 'The token is not of a role, or of the project, that may do this.',
-  404: 'No such instance, group, guarantee or decision, or not of this project.',
+  404: 'No such instance, group, guarantee, reservation or decision, or not of this project.',
   409: 'Its state, or an earlier request, forbids it; the code says which.',
   413: 'The body is too large.',
   415: 'The body is not application/json.',

@@ -38,6 +38,15 @@ import {
   unsetQuery,
   unsetQuota,
 } from './placing/quotas';
+import {
+  createReservation,
+  deleteReservation,
+  listReservations,
+  reservationBody,
+  reservationSchema,
+  reservationsQuery,
+  reservationsSchema,
+} from './placing/reservations';
 import { buildBody, sizeFields } from './spec';
 import { showUsage, usageQuery, usageSchema } from './usage';
 import { flavorJson, flavorSchema, instanceSchema } from './views';
@@ -63,6 +72,7 @@ export const EVENTS_PATH = '/berth/events';
 
 const GROUPS = '/berth/groups';
 const GUARANTEE = '/berth/guarantees/{name}';
+const RESERVATION = '/berth/reservations/{name}';
 const QUOTA = '/berth/quotas/{project_id}';
 const DEFAULT_QUOTA = '/berth/default-quota';
 
@@ -275,6 +285,32 @@ export const BUILD_ROUTES: readonly BuildRoute[] = [
     right: 'operate',
     answers: { 204: undefined },
     handler: deleteGuarantee,
+  },
+  {
+    method: 'GET',
+    path: '/berth/reservations',
+    summary: 'See what is reserved for projects, where its units are, and whether each has a host',
+    right: 'operate',
+    answers: { 200: reservationsSchema },
+    query: reservationsQuery,
+    handler: listReservations,
+  },
+  {
+    method: 'PUT',
+    path: RESERVATION,
+    summary: 'Hold capacity for a project over a window of time',
+    right: 'operate',
+    answers: { 200: reservationSchema },
+    body: reservationBody,
+    handler: createReservation,
+  },
+  {
+    method: 'DELETE',
+    path: RESERVATION,
+    summary: 'End a reservation; its instances stay',
+    right: 'operate',
+    answers: { 204: undefined },
+    handler: deleteReservation,
   },
   {
     method: 'POST',

@@ -67,6 +67,7 @@ const specFields = {
   root_required_traits: names,
   root_forbidden_traits: names,
   rebuild_policy: oneOf(REBUILD_POLICIES),
+  reservation: shortText,
 };
 
 /** The fields of a request that is explained. */

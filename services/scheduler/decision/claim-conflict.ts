@@ -23,6 +23,7 @@ export type ConflictMirror = Pick<
   | 'hasResourceClass'
   | 'nominations'
   | 'reservations'
+  | 'isReserved'
 >;
 
 /**

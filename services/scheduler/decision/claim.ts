@@ -8,6 +8,7 @@ import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { CommitResult, ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
 import { domainOf, pathOf } from '../fleet/host-domains';
+import { type BesidesView, consumersBeside } from '../reservation/holdings';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
 import type { CompleteSpec } from './complete-request';
 import { migrationWrite } from './move-claim';
@@ -28,7 +29,7 @@ export type Claimed =
 /** The claims of a request. */
 export interface WantedClaim {
   readonly picks: readonly PickedHost[];
-  readonly spec: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>;
+  readonly spec: CompleteSpec & Pick<Consumer, 'priority' | 'isProtected' | 'endsAtMs'>;
   /** The domains that members of the request's group may go to, if it spreads. */
   readonly spreadAmong: readonly string[] | undefined;
   readonly move: Move | undefined;
@@ -52,8 +53,18 @@ export async function claimAll(
   const consumers = [...freed, ...wanted.flatMap((one) => writesOf(one, mirror))];
   const picks = wanted.flatMap((one) => one.picks);
   const specs = wanted.map(({ spec }) => spec);
-  const result = await placement.commit({ kind: 'write_allocations', atMs: clock.now(), withinQuota: true, consumers });
+  const terms = { kind: 'write_allocations', atMs: clock.now(), withinQuota: true } as const;
+  const besides = besidesOf(picks, mirror);
+  const result = await placement.commit({ ...terms, consumers, ...(besides.length > 0 ? { besides } : {}) });
   return judgeCommit(result, { picks, specs, decidedAtRevision }, caller, { placement, mirror });
+}
+
+/** Consumers because of which reservations may keep less from claims of these picks. */
+export function besidesOf(
+  picks: readonly PickedHost[],
+  mirror: Pick<ClaimMirror, keyof BesidesView>,
+): readonly string[] {
+  return consumersBeside(new Set(picks.flatMap(({ candidate }) => Object.keys(candidate.allocations))), mirror);
 }
 
 /** A commit: its picks, their specs, and the revision that the decision saw. */
@@ -117,13 +128,13 @@ export function writesOf(
   { picks, spec, spreadAmong, move }: WantedClaim,
   mirror: Pick<ClaimMirror, 'consumer' | 'provider'>,
 ): ConsumerWrite[] {
-  const { projectId, userId, group, priority, isProtected, flavor } = spec;
+  const { projectId, userId, group, priority, isProtected, flavor, reservation, endsAtMs } = spec;
   const claims = picks.map(({ instanceUuid: consumerUuid, host: { host, aggregates }, candidate }) => {
     const { allocations, mappings } = candidate;
     const present = mirror.consumer(consumerUuid);
     if (present && !isClaimOf({ projectId }, present)) throw foreign(consumerUuid);
     const place = { host: host.name, allocations, mappings, spreadDomain: spreadDomainOf(aggregates, group) };
-    const rank = { priority, isProtected, flavor: flavor?.name };
+    const rank = { priority, isProtected, flavor: flavor?.name, reservation, endsAtMs };
     const request = { consumerUuid, projectId, userId, group, spreadAmong, ...rank, ...place };
     // A claim that does not fit the spec is replaced, but only if it is still the one that the decision saw.
     return claimWrite(request, present ? { kind: 'claim', claimToken: present.claimToken } : { kind: 'absent' });

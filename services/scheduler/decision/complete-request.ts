@@ -4,6 +4,7 @@ import { BerthError } from '#libs/domain/errors';
 import type { ResolvedSpec } from '#libs/domain/extra-specs/resolve';
 import type { Resources } from '#libs/domain/inventory';
 import type { AlternatesHeld } from '#libs/domain/queueing/place-lease';
+import type { ComingUse } from '#libs/domain/queueing/reservation';
 import { type GroupRules, type ServerGroup, storedGroupKey } from '#libs/domain/server-group';
 import type { Fleet } from '../fleet/fleet';
 import { type ClassifiedSpec, type EquivalenceClass, forTenant } from '../request/equivalence-class';
@@ -69,6 +70,11 @@ export interface RequestKind extends CompleteRequest {
   readonly minCount?: number | undefined;
 }
 
+/** The window of a reservation's unit, and the providers on which something ends by itself. */
+export interface UnitWindow extends ComingUse {
+  readonly endingOn: ReadonlySet<string>;
+}
+
 /** A request to decide: a host for each instance, and alternates. */
 export interface SelectRequest extends CompleteRequest {
   readonly requestId: string;
@@ -84,6 +90,12 @@ export interface SelectRequest extends CompleteRequest {
   readonly alternatesHeld?: AlternatesHeld | undefined;
   /** Each host that is selected is asked before the answer. */
   readonly confirmsHost?: boolean | undefined;
+  /** Time from the first ACTIVE until its instances end; undefined: they last. */
+  readonly timeLimitMs?: number | undefined;
+  /** The time by which they have ended, as reservations count on it. */
+  readonly endsAtMs?: number | undefined;
+  /** The window of a unit, where no claim is asked for. */
+  readonly window?: UnitWindow | undefined;
   /** For one instance that holds a claim already: the claim passes to a migration. */
   readonly move?: Move | undefined;
   /** Members of its affinity group, itself among them, that leave their host in one commit. */

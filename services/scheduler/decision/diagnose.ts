@@ -5,7 +5,14 @@ import { FILTER_NAMES } from '../filters/registry';
 import type { RefusedClaims } from '../fleet/located-request';
 import { CANDIDATES } from '../ranking/candidates';
 import type { Feasibility } from '../ranking/ranked-host';
-import { CLAIM, CLAIM_REFUSED, CONFIRMATION, GUARANTEE, HOST_UNCONFIRMED } from '../ranking/request-constraints';
+import {
+  CLAIM,
+  CLAIM_REFUSED,
+  CONFIRMATION,
+  GUARANTEE,
+  HOST_UNCONFIRMED,
+  RESERVATION,
+} from '../ranking/request-constraints';
 
 /**
  * Why hosts are feasible or not: each filter with all hosts that it refuses, whether or not another one refuses them, too.
@@ -35,8 +42,8 @@ export function diagnose(
   };
 }
 
-/** The candidate search, then guarantees, the store, and the host has the last word. */
-const ORDER = [...FILTER_NAMES, CANDIDATES, GUARANTEE, CLAIM, CONFIRMATION];
+/** The candidate search, then reservations, guarantees, the store, and the host has the last word. */
+const ORDER = [...FILTER_NAMES, CANDIDATES, RESERVATION, GUARANTEE, CLAIM, CONFIRMATION];
 
 /** Why a request ended whose claims the store went on refusing: by the hosts that it refused, and its last words. */
 export function diagnoseRefusedClaims(

@@ -10,16 +10,16 @@ import type { InstanceDestination } from './decide';
 import type { HostForInstance } from './pick-hosts';
 
 /** The spec of an instance, and who comes before it. */
-export type RankedSpec = CompleteSpec & Pick<Consumer, 'priority' | 'isProtected'>;
+export type RankedSpec = CompleteSpec & Pick<Consumer, 'priority' | 'isProtected' | 'endsAtMs'>;
 
 /** Puts what was decided for an instance into sealed allocation requests; `newToken` is that of a claim made just now. */
 export function sealDestination(
-  { projectId, userId, group, priority, isProtected, flavor }: RankedSpec,
+  { projectId, userId, group, priority, isProtected, flavor, reservation, endsAtMs }: RankedSpec,
   spreadAmong: readonly string[] | undefined,
   sealer: Sealer,
 ) {
   return ({ instanceUuid, selected, alternates, claimToken }: InstanceDestination, newToken: number): Destination => {
-    const rank = { priority, isProtected, flavor: flavor?.name };
+    const rank = { priority, isProtected, flavor: flavor?.name, reservation, endsAtMs };
     const seal = sealer({ consumerUuid: instanceUuid, projectId, userId, group, spreadAmong, ...rank });
     const selection = ({ host: state, candidate, required }: HostForInstance): Selection => {
       const { host, aggregates } = state;

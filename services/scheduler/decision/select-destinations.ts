@@ -11,6 +11,7 @@ import type { Confirm } from '../confirmation/confirm';
 import type { Pricing } from '../demand/pricing';
 import { decideKept, type KeptParts } from '../guarantee/decide-kept';
 import type { ClassifiedSpec } from '../request/equivalence-class';
+import { endOf } from '../reservation/holdings';
 import { freedReservations, type HoldAlternates } from './alternates/hold-alternates';
 import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
 import type { RequestKind, SelectRequest } from './complete-request';
@@ -157,7 +158,9 @@ function completed({ furtherKinds = [], ...first }: AskedSelection, deps: Select
   const { fleet, settings, clock } = deps;
   const count = furtherKinds.reduce((sum, kind) => sum + kind.instanceUuids.length, first.instanceUuids.length);
   if (count > settings.maxInstances) throw tooMany(settings.maxInstances);
-  const own: SelectRequest = { ...first, ...completeRequest(first, fleet) };
+  const { timeLimitMs } = first;
+  const ending = timeLimitMs === undefined ? {} : { endsAtMs: endOf(timeLimitMs, clock.now(), settings) };
+  const own: SelectRequest = { ...first, ...ending, ...completeRequest(first, fleet) };
   const further = furtherKinds.map((kind) => ({ ...kind, ...completeRequest(kind, fleet) }));
   const request = further.length > 0 ? { ...own, furtherKinds: further } : own;
   for (const kind of requestsByKind(request)) {
@@ -216,8 +219,8 @@ async function claimDecided(
   deps: SelectDeps,
 ): Promise<ClaimOutcome> {
   const { destinations, toClaim, assumed } = decision;
-  const { priority, isProtected, move } = request;
-  const rank = { priority, isProtected };
+  const { priority, isProtected, endsAtMs, move } = request;
+  const rank = { priority, isProtected, endsAtMs };
   const kinds = kindsDecided(request, decision);
   const claims = toClaim.map(({ claim }) => claim);
   const freed = freedReservations(instancesOf(request), request, deps.mirror);

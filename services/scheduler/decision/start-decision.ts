@@ -8,6 +8,7 @@ import { quotaExceeded } from '../fleet/quota-exceeded';
 import { placesOf } from '../ranking/judgement';
 import { RequestConstraints } from '../ranking/request-constraints';
 import { type EquivalenceClass, forBatch, withoutPreferred } from '../request/equivalence-class';
+import { besideReservations } from '../reservation/reserved-fleet';
 import { withoutItsOwn, withoutReservations } from './alternates/reserved-room';
 import type { SelectRequest } from './complete-request';
 import { type ClaimsHeld, claimsHeld } from './held-claims';
@@ -48,7 +49,8 @@ export function startDecision(
 ): DecisionStart {
   const { spec, together, besides } = request;
   const present = asIf(fleet.snapshot(nowMs));
-  const snapshot = withoutItsOwn(request, fleet, withoutReservations(request, fleet, present));
+  const itsOwn = withoutItsOwn(request, fleet, withoutReservations(request, fleet, present));
+  const { snapshot, within } = besideReservations(request, nowMs, fleet, itsOwn);
   const { held, unclaimed } = claimsHeld(request, fleet, snapshot);
   const isOpen = placesOf(request.equivalenceClass, settings);
   const nominations = nominationsBefore(request, fleet.view, nowMs);
@@ -66,6 +68,8 @@ export function startDecision(
       together,
       besides,
       inDomain,
+      within,
+      hasNoQuota: request.window !== undefined,
     },
   );
   const constraints = new RequestConstraints(located, settings);

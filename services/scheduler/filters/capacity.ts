@@ -33,11 +33,18 @@ function enough(demand: ClassDemand, by: string): Check {
   };
 }
 
-function sentence({ inventories, free }: HostState, resourceClass: string, amount: number, by: string): string {
+function sentence(
+  { inventories, free, reserved }: HostState,
+  resourceClass: string,
+  amount: number,
+  by: string,
+): string {
   const inventory = inventories[resourceClass];
   if (inventory === undefined) return `wants ${amount} ${resourceClass}${by}, the host has none`;
   const capacity = capacityOf(inventory);
-  return `wants ${amount} ${resourceClass}${by}, ${free[resourceClass]} of ${capacity} free${unitsOf(inventory, capacity)}`;
+  const kept = reserved?.amounts[resourceClass] ?? 0;
+  const besides = kept > 0 ? ` beside ${kept} kept ${reserved?.by}` : '';
+  return `wants ${amount} ${resourceClass}${by}, ${free[resourceClass]} of ${capacity} free${besides}${unitsOf(inventory, capacity)}`;
 }
 
 /** The units of an inventory; '' where every whole amount up to its capacity is one. */

@@ -1,5 +1,5 @@
 import type { HostState } from './host-state';
-import { withClaim, withoutClaim, withoutOwnClaim } from './host-state';
+import { withAmountsKept, withClaim, withoutClaim, withoutOwnClaim } from './host-state';
 import type { PendingClaim } from './pending-claims';
 import type { PersistentVector } from './persistent-vector';
 
@@ -34,6 +34,11 @@ export class FleetSnapshot {
   /** The fleet as it would be without a claim that is made. */
   without(claim: PendingClaim): FleetSnapshot {
     return this.#changed(claim, withoutClaim);
+  }
+
+  /** The fleet without amounts that reservations keep from a request; `by` says which. Below 0 it has more. */
+  keep(amounts: PendingClaim, by: string): FleetSnapshot {
+    return this.#changed(amounts, (state, claim) => withAmountsKept(state, claim, by));
   }
 
   /** The fleet for whoever has a claim and replaces it on its host: there it is free, and to other hosts it is not. */

@@ -1,6 +1,6 @@
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
 import type { Host } from '#libs/domain/host';
-import { capacityOf, type Inventories, negated, type Resources } from '#libs/domain/inventory';
+import { addResources, capacityOf, type Inventories, negated, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { HostProviders } from './host-providers';
 import { isSameAmounts, isSameProvider } from './host-providers';
@@ -40,13 +40,21 @@ export interface HostState {
   readonly quarantine: Quarantine | undefined;
   /** Room that leases want kept free for alternates, by class: a wish; undefined when there are none. */
   readonly leased: Resources | undefined;
+  /** Amounts in `free` that reservations keep from the request that looks at it; undefined for none. */
+  readonly reserved: ReservedAmounts | undefined;
   /** Undefined for a flat host: one provider, and nothing is shared with it, so that all comes from the root. */
   readonly providers: HostProviders | undefined;
 }
 
+/** Amounts that are not free for a request, by class, and what keeps them. */
+export interface ReservedAmounts {
+  readonly amounts: Resources;
+  readonly by: string;
+}
+
 /** The state of a host as it is once a claim is made, on the host itself or on a provider that is shared with it. */
 export function withClaim(state: HostState, { rootUuid, allocations }: PendingClaim): HostState {
-  const { index, host, aggregates, root, traits, inventories, recentFailures, quarantine, leased } = state;
+  const { index, host, aggregates, root, traits, inventories, recentFailures, quarantine, leased, reserved } = state;
   const providers = state.providers?.withUse(allocations);
   const { free, freeAtOnce } = providers?.amounts() ?? freeWithout(state, allocations[rootUuid] ?? {});
   const isHere = rootUuid === root.uuid;
@@ -65,6 +73,7 @@ export function withClaim(state: HostState, { rootUuid, allocations }: PendingCl
     recentFailures,
     quarantine: quarantine && isHere ? { ...quarantine, isOpen: false } : quarantine,
     leased,
+    reserved,
     providers,
   };
 }
@@ -77,6 +86,14 @@ export function withoutClaim(state: HostState, claim: PendingClaim): HostState {
   const { buildsInProgress, quarantine } = state;
   const instances = state.instances - (claim.rootUuid === state.root.uuid ? 1 : 0);
   return { ...withClaim(state, { ...claim, allocations }), instances, buildsInProgress, quarantine };
+}
+
+/** The state of a host without amounts that are kept from a request: no instance of any. */
+export function withAmountsKept(state: HostState, claim: PendingClaim, by: string): HostState {
+  const { instances, buildsInProgress, quarantine, reserved: before } = state;
+  const amounts = Object.values(claim.allocations).reduce(addResources, before?.amounts ?? NOTHING);
+  const reserved = { amounts, by: before ? `${before.by} and ${by}` : by };
+  return { ...withClaim(state, claim), instances, buildsInProgress, quarantine, reserved };
 }
 
 /**
@@ -94,7 +111,8 @@ export function withoutOwnClaim(state: HostState, claim: PendingClaim): HostStat
   return withoutClaim(state, { ...claim, allocations });
 }
 
-function freeOn({ free, root, providers }: HostState, uuid: string, name: string): number {
+/** Free amount of a class on one of a host's providers. */
+export function freeOn({ free, root, providers }: HostState, uuid: string, name: string): number {
   if (!providers) return uuid === root.uuid ? (free[name] ?? 0) : 0;
   const inventory = providers.provider(uuid)?.inventories[name];
   return inventory ? capacityOf(inventory) - (providers.usage(uuid)[name] ?? 0) : 0;

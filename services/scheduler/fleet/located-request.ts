@@ -5,6 +5,7 @@ import type { PlaceLease } from '#libs/domain/queueing/place-lease';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { bindingLevels, countedBy, groupKey, type ServerGroup } from '#libs/domain/server-group';
+import type { WithinReservation } from '../reservation/within-reservation';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import { counted, domainAt, type GroupMembers, spreadOver } from './group-spread';
@@ -34,6 +35,8 @@ export interface LocatedRequest {
   readonly leaves?: string | undefined;
   /** The domain in which a gang is tried. */
   readonly chosenDomain?: ChosenDomain | undefined;
+  /** Where a request in a reservation may go. */
+  readonly within?: WithinReservation | undefined;
 }
 
 /** A domain by its levels, from the outside in. */
@@ -83,6 +86,9 @@ interface LocateTerms {
   readonly besides?: Resources | undefined;
   /** The only domain that counts. */
   readonly inDomain?: DomainName | undefined;
+  readonly within?: WithinReservation | undefined;
+  /** True for what counts in no quota. */
+  readonly hasNoQuota?: boolean;
 }
 
 /**
@@ -103,6 +109,8 @@ export function locate(
     leaves,
     besides,
     inDomain,
+    within,
+    hasNoQuota = false,
   }: LocateTerms = {},
 ): LocatedRequest {
   const { fleet, snapshot } = among;
@@ -127,7 +135,8 @@ export function locate(
     refusedClaims,
     unconfirmed,
     unguarded,
-    quotaExceeded: quotaExceeded(spec, instanceUuids, fleet.view, { nominations, besides }),
+    quotaExceeded: hasNoQuota ? [] : quotaExceeded(spec, instanceUuids, fleet.view, { nominations, besides }),
+    within,
     leaves,
     chosenDomain: inDomain && { ...inDomain, hosts: hostsIn(inDomain, fleet) },
     nominatedHosts: nominatedHosts(nominations, spec, instanceUuids.length, among),

@@ -81,6 +81,7 @@ export function readHost(
     recentFailures,
     quarantine,
     leased: leased.wanted,
+    reserved: undefined,
     providers,
   };
   return {

@@ -1,6 +1,7 @@
 import { allows, type Constraint, type RequestFilter } from '../filters/filter';
 import type { HostSet } from '../fleet/host-domains';
 import { type LocatedRequest, type RefusedClaims, withMembers } from '../fleet/located-request';
+import type { WithinReservation } from '../reservation/within-reservation';
 import { WEIGHERS, type WeigherEntry, type Weights } from '../weighers/registry';
 import { normalise, type RequestMeasure, type RequestWeigher } from '../weighers/weigher';
 
@@ -82,10 +83,24 @@ function constraintsOf(request: LocatedRequest, filters: readonly RequestFilter[
     const constraint = filter.prepare(request);
     if (constraint) constraints.push({ filter: filter.name, ...constraint });
   }
+  if (request.within) constraints.push(onlyReserved(request.within));
   if (request.refusedClaims.size > 0) constraints.push(exceptRefused(request.refusedClaims));
   if (request.unconfirmed.size > 0) constraints.push(exceptUnconfirmed(request.unconfirmed));
   if (request.unguarded.size > 0) constraints.push(exceptUnguarded(request.unguarded));
   return constraints;
+}
+
+/** The reservation that a request names, which comes after all filters. */
+export const RESERVATION = 'reservation';
+const OUTSIDE_RESERVATION: Readonly<Record<WithinReservation['symbol'], string>> = {
+  not_reserved: 'have no unit of the reservation',
+  reservation_not_open: 'are kept until the reservation begins',
+  no_such_reservation: 'have no such reservation',
+};
+
+function onlyReserved({ hosts, symbol, why }: WithinReservation): NamedConstraint {
+  const reason = { symbol, phrase: OUTSIDE_RESERVATION[symbol] };
+  return { filter: RESERVATION, kind: 'only', hosts, reason, describe: () => why };
 }
 
 /** The store's own check, which comes after all filters. */

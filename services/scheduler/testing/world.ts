@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { ExplainResponse } from '#libs/contracts/diagnosis';
 import type { HeadroomView } from '#libs/contracts/guarantees';
 import type { ClaimMovesResponse } from '#libs/contracts/moves';
+import type { ReservationStatus, ReservationTerms } from '#libs/contracts/reservations';
 import type { Move } from '#libs/contracts/selection';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { type Inventories, inventory, type Resources } from '#libs/domain/inventory';
@@ -36,7 +37,9 @@ import { headroomOf } from '../guarantee/guarantee-status';
 import { type SchedulerConfig, schedulerOptions } from '../options';
 import { KeptRanks, type RankHosts } from '../ranking/ranked-hosts';
 import { weighsByPrices } from '../ranking/weighing';
-import { type ClassifiedSpec, equivalenceClassOf } from '../request/equivalence-class';
+import { type ClassifiedSpec, equivalenceClassOf, specClassifier } from '../request/equivalence-class';
+import { lookAtReservations } from '../reservation/keep-reservations';
+import { createReservation } from '../reservation/serve-reservations';
 import { selectSettings } from '../settings';
 
 /** The deciding parts of one scheduler, with a mirror of its own. */
@@ -52,6 +55,10 @@ export interface TestScheduler {
   readonly noted: readonly string[];
   /** Number of further instances of a spec that fit while all guarantees hold. */
   headroom(spec: Partial<RequestSpec>): HeadroomView;
+  /** Creates a reservation. */
+  reserve(terms: ReservationTerms): Promise<ReservationStatus>;
+  /** Looks after reservations once. */
+  keepReservations(): Promise<void>;
   readonly mirror: Mirror;
   readonly fleet: Fleet;
   readonly ranks: KeptRanks;
@@ -89,7 +96,10 @@ export interface KindOfTest {
 }
 
 /** Priority, protection and preemption of a request. */
-type Rank = Pick<SelectRequest, 'minCount' | 'priority' | 'isProtected' | 'mayPreempt' | 'alternatesHeld'>;
+type Rank = Pick<
+  SelectRequest,
+  'minCount' | 'priority' | 'isProtected' | 'mayPreempt' | 'alternatesHeld' | 'timeLimitMs'
+>;
 type ExplainedMore = Omit<ExplainedRequest, keyof ClassifiedSpec | 'host' | 'limit'>;
 
 /** The cell that schedulers of a test share. */
@@ -210,7 +220,14 @@ async function openScheduler(
     guarantees,
     noteGuarantee: (outcome: GuaranteeOutcome, why: string) => void noted.push(`${outcome}: ${why}`),
   };
+  const keeping = { parts: { ...deps, classify: specClassifier() }, placement, mirror, clock, log: silentLog };
+  const caughtUp = async () => mirror.waitFor(await placement.revision(), { timeoutMs: 1_000 });
   return {
+    reserve: async (terms) => {
+      await caughtUp();
+      return createReservation(terms, { ...keeping, catchUp: caughtUp });
+    },
+    keepReservations: () => lookAtReservations(keeping),
     async record(folder, maxBytes = 1_000_000_000) {
       const about = { mirror, fleet, pricing, clock, log: silentLog, version: '0.0.0', processId: '1' };
       const bounds = { maxBytes, maxAgeMs: 1_000_000_000 };

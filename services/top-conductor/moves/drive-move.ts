@@ -5,7 +5,7 @@ import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, RPC_CONDUCTOR, RPC_SCHEDULER } from '#libs/contracts/queues';
 import { type Destination, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import type { CellMove, CellOfInstance, InstanceRow } from '#libs/domain/instance';
+import { type CellMove, type CellOfInstance, type InstanceRow, timeLeftOf } from '#libs/domain/instance';
 import { isOverZones } from '#libs/domain/server-group';
 import { busOfCell } from '../cells/bus-of-cell';
 import { endIn } from '../cells/end-in-cell';
@@ -99,7 +99,8 @@ function sourceChanged({ name }: CellOfInstance, { source }: CellMove) {
 }
 
 /** A repeated selection gets the same answer: the claim has no record there yet. */
-async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: InstanceRow, { id, to, zone }: CellMove) {
+async function selectThere(t: TopConductor, row: InstanceRow, { id, to, zone }: CellMove) {
+  const { uuid, requestSpec, admission } = row;
   const choosesZone = zone === undefined && isOverZones(groupOf({ requestSpec }));
   const about = {
     requestId: id,
@@ -109,7 +110,8 @@ async function selectThere(t: TopConductor, { uuid, requestSpec, admission }: In
     choosesZone,
   };
   const admitted = { priority: admission?.priority ?? 0, isProtected: admission?.isProtected ?? false };
-  const request = { ...about, ...admitted, numAlternates: t.config.numAlternates };
+  const timeLimitMs = timeLeftOf(row, t.clock.now());
+  const request = { ...about, ...admitted, numAlternates: t.config.numAlternates, timeLimitMs };
   const options = { timeoutMs: t.config.selectTimeoutMs, signal: t.stopping };
   const response = await callMethod({ bus: t.bus, queue: RPC_SCHEDULER }, selectDestinationsMethod, request, options);
   const message = response.noValidHost?.summary ?? `cell ${to} does not take it`;

@@ -4,7 +4,7 @@ import type { MemberKind } from '#libs/contracts/member-kinds';
 import { RPC_SCHEDULER } from '#libs/contracts/queues';
 import { type SelectDestinationsResponse, selectDestinationsMethod } from '#libs/contracts/selection';
 import { BerthError } from '#libs/domain/errors';
-import { type InstanceRow, MAX_SCHEDULING_MS, NOT_SCHEDULED } from '#libs/domain/instance';
+import { type InstanceRow, MAX_SCHEDULING_MS, NOT_SCHEDULED, timeLeftOf } from '#libs/domain/instance';
 import { membersByKind } from '#libs/domain/queueing/gang';
 import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';
 import { isOverZones } from '#libs/domain/server-group';
@@ -182,6 +182,7 @@ async function selectFor(
     isProtected: admission?.isProtected ?? false,
     alternatesHeld: admission?.alternatesHeld,
     ...(admission?.confirmsHost ? { confirmsHost: true } : {}),
+    timeLimitMs: timeLeftOf(first, t.clock.now()),
     minRevision,
     ...(decided === undefined ? {} : { cell: decided.name }),
   };

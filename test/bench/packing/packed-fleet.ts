@@ -137,6 +137,7 @@ function emptyHost(index: number, inventories: HostState['inventories']): HostSt
     recentFailures: 0,
     quarantine: undefined,
     leased: undefined,
+    reserved: undefined,
     providers: undefined,
   };
 }

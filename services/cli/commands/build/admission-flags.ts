@@ -63,7 +63,7 @@ export function admissionOf(flags: {
 const UNITS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Milliseconds of `90`, `90s`, `10m`, `2h` or `1d`. */
-function duration(text: string): number {
+export function duration(text: string): number {
   const [, amount = '', unit = ''] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
   const ms = Number(amount) * (UNITS[unit] ?? 0);
   if (amount === '' || ms === 0) throw new InvalidArgumentError('It must be a time such as 90s, 10m, 2h or 1d.');

@@ -14,7 +14,7 @@ import { amount } from '../number-flags';
 import { repeatable } from '../repeatable-flag';
 import { addAdmissionFlags, admissionOf } from './admission-flags';
 import { type MembersFlag, parseMembers } from './members-flag';
-import { addRequestFlags, hostName, requestSpecOf, withMeantInstances } from './request-flags';
+import { addRequestFlags, hostName, requestSpecOf, reservationOption, withMeantInstances } from './request-flags';
 import { ended, requested } from './show-outcome';
 import { preferWithinOption, withinOf, withinOption } from './within-flags';
 
@@ -37,18 +37,19 @@ export function buildCommand(context: Context): CommandUnknownOpts {
     .addOption(onLossOption())
     .option('--name <name>', 'name; with --count: name-1, name-2, ...', 'instance')
     .addOption(repeatable('--host <name>', 'only on this host', hostName))
+    .addOption(reservationOption())
     .option('--wait', 'wait until each is ACTIVE or in ERROR', false)
     .option('--timeout <seconds>', 'time limit of --wait', amount, 300);
   const command = addAnswerFlags(asking);
   addSettingFlags(command, clientSettings).action(async (flags) => {
-    const { host, count, minCount, name, wait, timeout, members, onLoss } = flags;
+    const { host, count, minCount, name, wait, timeout, members, onLoss, reservation } = flags;
     if (minCount !== undefined && minCount > count) {
       throw usageError('--min-count is above --count', 'at most all can become ACTIVE');
     }
     if (onLoss && minCount === undefined && members.length === 0) {
       throw usageError('--on-loss is for a gang', 'say --min-count, or --members');
     }
-    const spec = requestSpecOf(flags, host, ownProject(context, command));
+    const spec = { ...requestSpecOf(flags, host, ownProject(context, command)), reservation };
     const rest = { count, name, onLoss, admission: admissionOf(flags), ...(minCount && { minCount }) };
     await withClient(context, command, async (client) => {
       const own = await withMeantInstances(client, spec);
@@ -86,6 +87,7 @@ const EXAMPLES: Parameters<typeof addHelp>[1] = [
     'processors and memory from one NUMA node',
   ],
   ['berth build --vcpu 8 --wait-for-capacity 10m --time-limit 2h', 'waits for room, and ends after two hours'],
+  ['berth build --flavor worker --count 4 --reservation night', 'in what is held for the project from its window on'],
   ['berth build --vcpu 8 --wait-for-capacity 10m --priority 50 --preempt', 'takes the place of less important ones'],
   ['berth build --vcpu 4 --trait HW_CPU_X86_AVX2 --prefer-trait STORAGE_DISK_SSD', 'must have one, would like one'],
 ];

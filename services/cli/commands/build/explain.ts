@@ -20,8 +20,8 @@ import { amount } from '../number-flags';
 import { fairShareLine } from '../quota/share-text';
 import { moment, RECORD_SETTINGS, RECORD_TABLES, recordFolderOf } from '../record/record-flags';
 import { repeatable } from '../repeatable-flag';
-import { asPriority } from './admission-flags';
-import { addRequestFlags, requestSpecOf, withMeantInstances } from './request-flags';
+import { asPriority, duration } from './admission-flags';
+import { addRequestFlags, requestSpecOf, reservationOption, withMeantInstances } from './request-flags';
 import { showDecision } from './show-decision';
 import { showDiagnosis, showHosts, showRoomCosts, showZones } from './show-explanation';
 
@@ -34,6 +34,8 @@ export function explainCommand(context: Context): CommandUnknownOpts {
     .option('--host <name>', 'explain this host only', '')
     .option('--limit <n>', 'best hosts to list', amount, 10)
     .option('--priority <n>', 'its priority, with --preempt', asPriority, 0)
+    .option('--time-limit <time>', 'of an instance that ends after this time, such as 1h', duration)
+    .addOption(reservationOption())
     .option('--preempt', 'if no host fits: the instances that it would preempt', false)
     .option('--certificate <file>', 'if no host fits: write the reason for each host, for berth verify-refusal')
     .optionsGroup('From a record of decisions (berth record):')
@@ -62,7 +64,8 @@ export function explainCommand(context: Context): CommandUnknownOpts {
         await showAnswer(context, flags, async () => ({ plain: decision, names: [uuid], draw }));
       });
     }
-    const asked = requestSpecOf(flags, [], ownProject(context, command));
+    const { reservation, timeLimit: timeLimitMs } = flags;
+    const asked = { ...requestSpecOf(flags, [], ownProject(context, command)), reservation };
     await withClient(context, command, async (client) => {
       const spec = await withMeantInstances(client, asked);
       const answer = await client.explain(spec, {
@@ -70,6 +73,7 @@ export function explainCommand(context: Context): CommandUnknownOpts {
         limit,
         priority,
         mayPreempt,
+        timeLimitMs,
         ...(file === undefined ? {} : { certificate: true }),
       });
       const fitting = answer.hosts.filter(({ passed }) => passed).map((one) => one.host);
@@ -85,6 +89,7 @@ export function explainCommand(context: Context): CommandUnknownOpts {
 const EXAMPLES = [
   ['berth explain --vcpu 64 --memory-mb 1024', 'who could take it, and what refuses the others'],
   ['berth explain --vcpu 2 --trait CUSTOM_GPU --host host-7', 'why not on host-7'],
+  ['berth explain --vcpu 8 --time-limit 2h', 'as one that ends before reserved capacity is needed'],
   ['berth explain --vcpu 8 --priority 50 --preempt', 'the instances that it would replace'],
   ['berth explain --vcpu 64 --certificate refusal.json', 'and why each host is refused, to be verified'],
   ['berth explain --instance web-3', 'why it was placed where it was'],

@@ -96,6 +96,18 @@ export function addAmountFlags<A extends unknown[], O extends OptionValues>(comm
     .addOption(repeatable('--resource <CLASS=N>', 'an amount of any resource class', amountOfClass));
 }
 
+/** The flag of a request that is in a reservation. */
+export function reservationOption() {
+  return new Option('--reservation <name>', 'in the capacity that this reservation holds for the project').argParser(
+    reservationName,
+  );
+}
+
+function reservationName(text: string): string {
+  if (isFlavorName(text)) return text;
+  throw new InvalidArgumentError('It must be the name of a reservation.');
+}
+
 /**
  * The request spec of parsed flags; for `ownProject` unless they name a project.
  *

@@ -10,6 +10,7 @@ import { heal } from './heal';
 import { preempt } from './preempt';
 import { rehearse } from './rehearse';
 import { replay } from './replay';
+import { reservation } from './reservation';
 import { resize } from './resize';
 import type { Scenario } from './stage';
 
@@ -27,5 +28,6 @@ export const SCENARIOS: readonly Scenario[] = [
   preempt,
   rehearse,
   replay,
+  reservation,
   resize,
 ];

@@ -17,6 +17,8 @@ import { Judgement, placesOf, type Refusal } from '../../ranking/judgement';
 import { best } from '../../ranking/ranked-hosts';
 import { RequestConstraints } from '../../ranking/request-constraints';
 import type { ClassifiedSpec, EquivalenceClass } from '../../request/equivalence-class';
+import { endOf } from '../../reservation/holdings';
+import { besideReservations } from '../../reservation/reserved-fleet';
 import { completeRequest } from '../complete-request';
 import { diagnose } from '../diagnose';
 import type { DecisionParts } from '../pick-hosts';
@@ -34,6 +36,7 @@ export interface ExplainedRequest extends ClassifiedSpec {
   readonly limit: number;
   /** A filter or a reason: hosts that it refuses, in place of the best. */
   readonly refusedBy?: string | undefined;
+  readonly timeLimitMs?: number | undefined;
   readonly priority?: number | undefined;
   readonly mayPreempt?: boolean | undefined;
   readonly mayDisplace?: boolean | undefined;
@@ -58,6 +61,7 @@ export function explain(
     stayingInstanceUuids,
     certificate,
     refusedBy = '',
+    timeLimitMs,
     ...asked
   }: ExplainedRequest,
   nowMs: number,
@@ -65,13 +69,15 @@ export function explain(
 ): ExplainResponse {
   const { fleet, pricing, rankHosts, settings } = parts;
   const { spec, equivalenceClass } = completeRequest(asked, fleet);
-  const snapshot = fleet.snapshot(nowMs);
+  const endsAtMs = timeLimitMs === undefined ? undefined : endOf(timeLimitMs, nowMs, settings);
+  const reserved = besideReservations({ spec, instanceUuids: [], endsAtMs }, nowMs, fleet, fleet.snapshot(nowMs));
+  const { snapshot, within } = reserved;
   const nominations = nominationsBefore({ instanceUuids: [], priority }, fleet.view, nowMs);
   const isOpen = placesOf(equivalenceClass, settings);
   // A certificate is checked against rows of the store, which no witness is among.
   const guarantees = certificate ? undefined : parts.guarantees;
   const { unguarded, why } = unguardedHosts({ spec, equivalenceClass, priority }, nowMs, { ...parts, guarantees });
-  const located = locate(spec, [NEW_INSTANCE], { fleet, snapshot, isOpen }, { nominations, unguarded });
+  const located = locate(spec, [NEW_INSTANCE], { fleet, snapshot, isOpen }, { nominations, unguarded, within });
   const constraints = new RequestConstraints(located, settings);
   const ranked = rankHosts(equivalenceClass, snapshot);
   const named = name === '' ? undefined : snapshot.at(fleet.indexOfHost(name));

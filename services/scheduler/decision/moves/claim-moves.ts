@@ -7,7 +7,7 @@ import type { RefusedClaims } from '../../fleet/located-request';
 import type { PendingClaim } from '../../fleet/pending-claims';
 import { decideMoved } from '../../guarantee/decide-kept';
 import type { ClassifiedSpec } from '../../request/equivalence-class';
-import { catchUp, judgeCommit, writesOf } from '../claim';
+import { besidesOf, catchUp, judgeCommit, writesOf } from '../claim';
 import { completeRequest, type SelectRequest } from '../complete-request';
 import type { Decision } from '../decide';
 import { diagnoseRefusedClaims } from '../diagnose';
@@ -61,8 +61,8 @@ export async function claimMoves(
     fleet.count(claims);
     try {
       const terms = { kind: 'write_allocations', atMs: clock.now(), withinQuota: true } as const;
-      const result = await placement.commit({ ...terms, consumers });
       const picks = toClaim.flatMap(({ decision }) => decision.toClaim);
+      const result = await placement.commit({ ...terms, consumers, besides: besidesOf(picks, mirror) });
       const specs = toClaim.map(({ request }) => request.spec);
       const claimed = await judgeCommit(result, { picks, specs, decidedAtRevision }, caller, deps);
       if (claimed.kind === 'claimed') {
@@ -186,11 +186,12 @@ function affinityKeyOf({ spec: { group, projectId } }: SelectRequest): string | 
 }
 
 function requestOf({ instanceUuid, move, ...asked }: AskedMove, { fleet }: SelectDeps): SelectRequest {
-  // Priority and protection stay as the claim has them.
-  const { priority, isProtected } = fleet.view.consumer(instanceUuid) ?? {};
+  // Priority, protection and end stay as the claim has them.
+  const { priority, isProtected, endsAtMs } = fleet.view.consumer(instanceUuid) ?? {};
   const rank = {
     ...(priority === undefined ? {} : { priority }),
     ...(isProtected === undefined ? {} : { isProtected }),
+    ...(endsAtMs === undefined ? {} : { endsAtMs }),
   };
   const about = { requestId: instanceUuid, instanceUuids: [instanceUuid], numAlternates: 0, move, ...rank };
   return { ...about, ...completeRequest(asked, fleet) };
