@@ -251,6 +251,32 @@ it('sets, shows and ends guarantees for operators, and tells no tenant of them',
   expect((await ask('DELETE', path, admin)).code).toBe('berth.no_such_guarantee');
 });
 
+it('creates, shows and ends reservations for operators, and tells no tenant of them', async () => {
+  const path = '/berth/reservations/night';
+  const fromMs = systemClock().now() + 3_600_000;
+  const night = { project_id: 'science', from_ms: fromMs, until_ms: fromMs + 60_000, resources: { VCPU: 1 } };
+  expect((await ask('PUT', path, member('curious'), night)).code).toBe('berth.operators_only');
+  expect((await ask('GET', '/berth/reservations', member('curious'))).code).toBe('berth.operators_only');
+  expect((await ask('PUT', path, admin, { ...night, until_ms: fromMs })).code).toBe('berth.bad_window');
+  expect((await ask('PUT', path, admin, { ...night, resources: { VCPU: 1_000 } })).code).toBe(
+    'berth.no_room_to_reserve',
+  );
+  expect((await ask('PUT', path, admin, { ...night, count: 2 })).answer).toMatchObject({
+    name: 'night',
+    project_id: 'science',
+    count: 2,
+    resources: { VCPU: 1 },
+    state: 'held',
+    reason: '',
+  });
+  expect((await ask('PUT', path, admin, night)).code).toBe('berth.reservation_exists');
+  const shown = await ask('GET', '/berth/reservations?name=night', admin);
+  expect(shown.answer).toMatchObject({ reservations: [{ name: 'night', from_ms: fromMs }] });
+  expect((await ask('GET', '/berth/reservations?name=none', admin)).code).toBe('berth.no_such_reservation');
+  expect((await ask('DELETE', path, admin)).status).toBe(204);
+  expect((await ask('DELETE', path, admin)).code).toBe('berth.no_such_reservation');
+});
+
 it('explains a request and a past decision, to its project alone', async () => {
   const asked = await ask('POST', '/berth/explain', member('curious'), { resources: { VCPU: 64 } });
   expect(asked.answer).toMatchObject({

@@ -220,3 +220,13 @@ it('is woken when a provider begins to share what it has with others', async () 
   await commit({ kind: 'write_aggregates', atMs: 0, providerUuid: OTHER_PROVIDER, generation: undefined, aggregates });
   expect(helps('no_inventory_disk_gb')).toBe(true);
 });
+
+it('takes a reservation that opens, moves or ends for what could help anybody', async () => {
+  watch.take();
+  const about = { name: 'night', projectId: 'p', fromMs: 1, untilMs: 2, requestSpec: '', units: [], reason: '' };
+  await commit({ kind: 'write_reservation', atMs: 0, reservation: about, replaces: undefined });
+  expect(helps('reservation_not_open')).toBe(true);
+  expect(helps('reservation_not_open')).toBe(false);
+  await commit({ kind: 'delete_reservation', atMs: 0, name: 'night' });
+  expect(helps('capacity_vcpu')).toBe(true);
+});

@@ -167,6 +167,11 @@ export class ReliefWatch {
         this.#isLessHeld = true;
     }
     if ((change.quotas ?? []).length + (change.deletedQuotas ?? []).length > 0) this.#isLessHeld = true;
+    // A window that opens or ends, or units that move, leave other amounts to each.
+    if ((change.reservations ?? []).length + (change.deletedReservations ?? []).length > 0) {
+      this.#classes.add(ANY_CLASS);
+      this.#isFleetOther = true;
+    }
     const others = [change.aggregates, change.deletedAggregates, change.serverGroups, change.deletedServerGroups];
     if (others.some((rows) => rows !== undefined && rows.length > 0)) this.#isFleetOther = true;
   }

@@ -64,7 +64,7 @@ async function keepReservation(row: Revised<Reservation>, deps: KeepDeps): Promi
   const nowMs = clock.now();
   parts.fleet.snapshot(nowMs);
   const checked = checkedUnits(row, nowMs, deps);
-  if (checked.units.every((unit) => !isUnplaced(unit))) return;
+  if (checked.units.every((unit) => !isUnplaced(unit))) return noteOpening(row, nowMs, deps);
   const { units, reason } = placeUnits({ ...row, units: checked.units }, nowMs, parts);
   const next = { ...row, units, reason: [...checked.lost, reason].filter((text) => text !== '').join('; ') };
   const before = stateOfReservation(row);
@@ -86,6 +86,14 @@ async function keepReservation(row: Revised<Reservation>, deps: KeepDeps): Promi
   } else {
     log.info({ event: 'reservation_moved', ...about }, `units of '${row.name}' moved: ${checked.lost.join('; ')}`);
   }
+}
+
+/** A window that opens changes no row: one is written, so that those who wait for it are tried. */
+async function noteOpening(row: Revised<Reservation>, nowMs: number, deps: KeepDeps): Promise<void> {
+  if (row.fromMs > nowMs || row.updatedAtMs >= row.fromMs) return;
+  const result = await writeReservation(row, row.revision, deps);
+  if (result.kind !== 'committed') return;
+  deps.log.info({ event: 'reservation_opened', reservation: row.name }, `the window of '${row.name}' is open`);
 }
 
 /** Commits a reservation and shows it to this process. */
