@@ -5,12 +5,12 @@ import { drain } from './drain';
 import { evacuate } from './evacuate';
 import { fairShare } from './fair-share';
 import { gang } from './gang';
-import { guarantee } from './guarantee';
 import { heal } from './heal';
+import { guarantee } from './held/guarantee';
+import { reservation } from './held/reservation';
 import { preempt } from './preempt';
 import { rehearse } from './rehearse';
 import { replay } from './replay';
-import { reservation } from './reservation';
 import { resize } from './resize';
 import type { Scenario } from './stage';
 

@@ -1,7 +1,7 @@
 import type { Client } from '#libs/client/client';
 import { NO_ADMISSION } from '#libs/domain/queueing/admission';
-import { requestFor } from '../workload';
-import type { Scenario } from './stage';
+import { requestFor } from '../../workload';
+import type { Scenario } from '../stage';
 
 const UNIT = { VCPU: 2, MEMORY_MB: 2_048 };
 const NAME = 'night';

@@ -1,6 +1,6 @@
 import type { Client } from '#libs/client/client';
-import { requestFor } from '../workload';
-import type { Scenario } from './stage';
+import { requestFor } from '../../workload';
+import type { Scenario } from '../stage';
 
 const RACKS: Readonly<Record<string, readonly string[]>> = {
   r1: ['host-1', 'host-2'],
