@@ -11,10 +11,10 @@ import { duration } from '../build/admission-flags';
 import { addRequestFlags, requestSpecOf } from '../build/request-flags';
 import { amount } from '../number-flags';
 
-function listCommand(context: Context): CommandUnknownOpts {
-  const command = answerCommand('list')
-    .alias('show')
-    .description('List reservations: their windows, where their units are, and whether each has a host.')
+function showCommand(context: Context): CommandUnknownOpts {
+  const command = answerCommand('show')
+    .alias('list')
+    .description('Show reservations: their windows, where their units are, and whether each has a host.')
     .argument('[name]', 'one reservation; all without');
   useClient(context, command, (client, flags, name) =>
     showAnswer(context, flags, async () => {
@@ -27,8 +27,8 @@ function listCommand(context: Context): CommandUnknownOpts {
     }),
   );
   return addHelp(command, [
-    ['berth reservation list', 'each reservation, and whether it can be kept'],
-    ['berth reservation list night', 'one of them'],
+    ['berth reservation show', 'each reservation, and whether it can be kept'],
+    ['berth reservation show night', 'one of them'],
   ]);
 }
 
@@ -74,8 +74,8 @@ const deleteCommand = changes({
   examples: [['berth reservation delete night', 'anybody may use its capacity']],
 });
 
-/** `berth reservation list | create | delete` */
-export const reservationCommand = noun('reservation', [listCommand, createCommand, deleteCommand]);
+/** `berth reservation show | create | delete` */
+export const reservationCommand = noun('reservation', [showCommand, createCommand, deleteCommand]);
 
 /** A point in time, which may be said as a time from now. */
 function moment(text: string): (nowMs: number) => number {
