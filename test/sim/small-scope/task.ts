@@ -165,6 +165,7 @@ function busOf(world: TaskWorld, handlers: Map<string, CastHandler>): Bus {
       world.pass(`orders ${orderName(message)}`, async () => world.order(hostIn(queue), message)),
     publish: async () => {},
     depth: async () => 0,
+    taken: () => 0,
     isConnected: () => true,
   };
   return bus as Bus;
