@@ -102,6 +102,14 @@ export const uuidOrEmpty = ruled({ format: 'uuid' }, (value: string, field: stri
   value === '' ? '' : uuid(value, field),
 );
 
+/** A whole number within inclusive bounds. */
+export function between(least: number, most: number) {
+  return ruled({ gte: least, lte: most }, (value: number, path: string): number => {
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw invalidArgument('bad_number', `${path} must be from ${least} to ${most}, not ${value}`, path);
+  });
+}
+
 /** The name that an operator gives a guarantee or a reservation. */
 export const operatorsName = ruled({ required: true, format: 'flavor_name' }, (value: string, path: string): string => {
   if (value === '') throw missing(path);

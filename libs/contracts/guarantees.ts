@@ -1,9 +1,7 @@
 import { berth } from '#generated/berth';
-import { invalidArgument } from '../domain/errors';
 import { GUARANTEE_POLICIES, type Guarantee, MAX_GUARANTEES, MAX_LOST_AT_ONCE } from '../domain/grouping/guarantee';
 import { priority } from './admission';
-import { amounts, hostNameOrEmpty, name, operatorsName, requiredName, uuidOrEmpty, whole } from './checks';
-import { ruled } from './field-rules';
+import { amounts, between, hostNameOrEmpty, name, operatorsName, requiredName, uuidOrEmpty, whole } from './checks';
 import { count, flag, list, oneOf, optional, orEmpty, required } from './fields';
 import { message, type PlainOf } from './message';
 import { FEW, MANY, ofServices } from './message-rules';
@@ -14,15 +12,10 @@ const wire = berth.guarantee.v1;
 /** Broken losses that a status names. */
 export const MAX_BROKEN_SHOWN = 100;
 
-const lostAtOnce = ruled({ gte: 1, lte: MAX_LOST_AT_ONCE }, (value: number, path: string): number => {
-  if (Number.isInteger(value) && value >= 1 && value <= MAX_LOST_AT_ONCE) return value;
-  throw invalidArgument('bad_number', `${path} must be from 1 to ${MAX_LOST_AT_ONCE}, not ${value}`, path);
-});
-
 const guarantee = message(wire.Guarantee, {
   name: operatorsName,
   lose: requiredName,
-  count: lostAtOnce,
+  count: between(1, MAX_LOST_AT_ONCE),
   aggregate: name,
   minPriority: priority,
   policy: oneOf(GUARANTEE_POLICIES),

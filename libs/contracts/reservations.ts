@@ -1,8 +1,12 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
-import { MAX_RESERVATIONS, MAX_RESERVED_MS, MAX_RESERVED_UNITS } from '../domain/queueing/reservation';
-import { hostName, operatorsName, text, whole } from './checks';
-import { ruled } from './field-rules';
+import {
+  MAX_RESERVATIONS,
+  MAX_RESERVED_MS,
+  MAX_RESERVED_UNITS,
+  RESERVATION_STATES,
+} from '../domain/queueing/reservation';
+import { between, hostName, operatorsName, text, whole } from './checks';
 import { count, list, oneOf, orEmpty, required } from './fields';
 import { message, type PlainOf } from './message';
 import { FEW, MANY, ofServices } from './message-rules';
@@ -10,18 +14,13 @@ import { requestSpec } from './request-spec';
 
 const wire = berth.reservation.v1;
 
-const unitCount = ruled({ gte: 1, lte: MAX_RESERVED_UNITS }, (value: number, path: string): number => {
-  if (Number.isInteger(value) && value >= 1 && value <= MAX_RESERVED_UNITS) return value;
-  throw invalidArgument('bad_number', `${path} must be from 1 to ${MAX_RESERVED_UNITS}, not ${value}`, path);
-});
-
 const reservation = message(
   wire.Reservation,
   {
     name: operatorsName,
     fromMs: whole,
     untilMs: whole,
-    count: unitCount,
+    count: between(1, MAX_RESERVED_UNITS),
     requestSpec: required(requestSpec),
   },
   {
@@ -32,8 +31,6 @@ const reservation = message(
   },
 );
 export type ReservationTerms = PlainOf<typeof reservation>;
-
-export const RESERVATION_STATES = ['held', 'at_risk'] as const;
 
 const reservedHost = message(wire.ReservedHost, { host: hostName, units: count, instances: count });
 

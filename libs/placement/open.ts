@@ -48,14 +48,7 @@ export async function openPlacementStore(
   const askedAtMs = clock.elapsed();
   const identity = await store.identify().catch(() => undefined);
   if (identity?.nowMs !== undefined) clock.set(identity.nowMs, askedAtMs);
-  const goOn = onlyReads ? undefined : () => store.commit({ kind: 'go_on', atMs: clock.now() });
-  const watched = {
-    identify: () => store.identify(),
-    health: () => store.health(),
-    takeSeen: () => store.takeSeen(),
-    ...(goOn && { goOn }),
-  };
-  void watchStore(watched, { ...surroundings, clock }, closing.signal);
+  void watchStore(store, { ...surroundings, clock }, closing.signal);
   const close = store.close.bind(store);
   return Object.assign(store, {
     clock,

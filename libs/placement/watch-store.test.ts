@@ -16,7 +16,7 @@ async function watched(seenRevision: number, identity: StoreIdentity, figures?: 
   let commits = 0;
   const store = {
     present: identity as StoreIdentity | 'away',
-    async goOn() {
+    async commit() {
       commits += 1;
     },
     identify,

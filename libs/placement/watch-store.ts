@@ -1,6 +1,7 @@
 import { sleep } from '../domain/clock';
 import type { Log } from '../runtime/log';
 import type { Metrics } from '../runtime/metrics';
+import type { GoOn } from './port/command';
 import { fateOf, type StoreHealth, type StoreIdentity } from './port/store-identity';
 import type { StoreClock } from './store-clock';
 
@@ -15,8 +16,15 @@ export interface WatchedStore {
   health?(): Promise<StoreHealth>;
   /** The revisions that the store told this process and that it must still have; each but the highest once. */
   takeSeen(): readonly number[];
-  /** Commits, where another server goes on and has committed nothing. Not of a process that only reads. */
-  goOn?(): Promise<unknown>;
+  commit(command: { readonly atMs: number } & GoOn): Promise<unknown>;
+}
+
+export interface WatchDeps {
+  readonly clock: StoreClock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** True for a process that writes nothing. */
+  readonly onlyReads?: boolean;
 }
 
 /**
@@ -27,7 +35,7 @@ export interface WatchedStore {
  */
 export async function watchStore(
   store: WatchedStore,
-  { clock, log, metrics }: { readonly clock: StoreClock; readonly log: Log; readonly metrics: Metrics },
+  { clock, log, metrics, onlyReads = false }: WatchDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const losses = metrics.counter('berth_store_losses_total', 'How often the store was found new or older.', ['fate']);
@@ -61,7 +69,9 @@ export async function watchStore(
         toldUpTo = Math.max(toldUpTo, ...seen);
       }
       // Otherwise an idle cell waits for ever: all of before may be lost up to now, and nothing is begun.
-      if (identity.isUnwritten) await store.goOn?.().catch(() => undefined);
+      if (identity.isUnwritten && !onlyReads) {
+        await store.commit({ kind: 'go_on', atMs: clock.now() }).catch(() => undefined);
+      }
       knownId = identity.birthId;
       if (identity.bornAtMs > 0) born.set(identity.bornAtMs / 1_000);
       const health = await store.health?.().catch(() => undefined);

@@ -141,6 +141,12 @@ export function hideSecret(text: string): string {
   return text.replace(/\/\/([^:@/]*):\S*@/, '//$1:***@').replace(/(password=)[^&\s]*/g, '$1***');
 }
 
+/** A configuration without its secrets, for what others may read: texts of secret options are empty. */
+export function withoutSecrets<O extends Options>(options: O, config: ConfigOf<O>): ConfigOf<O> {
+  const hidden = Object.entries(options).flatMap(([key, { secret }]) => (secret ? [[key, ''] as const] : []));
+  return { ...config, ...Object.fromEntries(hidden) };
+}
+
 /** Schemas are created on first use: a command reads few settings, and creating all would delay it. */
 function makeOption<T>(o: Common<T>, range: string, makeSchema: () => Schema<T>): Option<T> {
   const schema = { get: makeSchema, enumerable: true };

@@ -1,5 +1,5 @@
 import type { Allocations } from '../consumer';
-import { addResources, type Resources } from '../inventory';
+import { addResources, capacityOf, type Inventories, type Resources } from '../inventory';
 
 /** Capacity that operators hold for a project over a window of time. */
 export interface Reservation {
@@ -40,7 +40,10 @@ export function isUnplaced({ host }: ReservedUnit): boolean {
 export type ReservedUnits = Pick<Reservation, 'name' | 'projectId' | 'fromMs' | 'untilMs' | 'units'>;
 
 /** `held` while each unit has a host, else `at_risk`. */
-export function stateOfReservation({ units }: Pick<Reservation, 'units'>): 'held' | 'at_risk' {
+export const RESERVATION_STATES = ['held', 'at_risk'] as const;
+export type ReservationState = (typeof RESERVATION_STATES)[number];
+
+export function stateOfReservation({ units }: Pick<Reservation, 'units'>): ReservationState {
   return units.some(isUnplaced) ? 'at_risk' : 'held';
 }
 
@@ -128,11 +131,42 @@ function isOf(room: ReservedRoom, { reservation, projectId }: InReservation): bo
   return room.reservation === reservation && room.projectId === projectId;
 }
 
-/** The part of a reservation on a provider that its own instances do not use. Those of an earlier one of its name are not its own. */
+/** True for a holding in a reservation's own window: one of an earlier reservation of its name is not its own. */
+export function isUseOf(
+  { reservation, projectId, fromMs }: Pick<ReservedRoom, 'reservation' | 'projectId' | 'fromMs'>,
+  holding: Omit<Holding, 'resources'>,
+): boolean {
+  return holding.reservation === reservation && holding.projectId === projectId && holding.sinceMs >= fromMs;
+}
+
+/** The part of a reservation on a provider that its own instances do not use. */
 export function unusedOf(room: ReservedRoom, holdings: readonly Holding[]): Resources {
-  const own = holdings.filter((one) => isOf(room, one) && one.sinceMs >= room.fromMs);
-  const { resources } = room;
+  const own = holdings.filter((one) => isUseOf(room, one));
   const used = own.map((one) => one.resources).reduce(addResources, {});
-  const left = Object.entries(resources).map(([name, amount]) => [name, Math.max(0, amount - (used[name] ?? 0))]);
+  const left = Object.entries(room.resources).map(([name, amount]) => [name, Math.max(0, amount - (used[name] ?? 0))]);
   return Object.fromEntries(left);
+}
+
+/** A provider's inventories, all parts of reservations there, and the holdings that count. */
+interface Beside {
+  readonly inventories: Inventories;
+  readonly rooms: readonly ReservedRoom[];
+  readonly holdings: readonly Holding[];
+}
+
+/**
+ * The most of each class that may be in use on a provider now, for a part of a reservation to fit there in its window beside what
+ * others keep; -1 of a class that the provider does not have.
+ */
+export function mostBeside(
+  room: ReservedRoom,
+  { inventories, rooms, holdings }: Beside,
+  nowMs: number,
+): readonly (readonly [resourceClass: string, most: number])[] {
+  const use = { ...room, startsAtMs: Math.max(room.fromMs, nowMs), endsAtMs: room.untilMs };
+  const kept = keptFrom(use, rooms, holdings, nowMs);
+  return Object.entries(unusedOf(room, holdings)).map(([name, amount]) => {
+    const inventory = inventories[name];
+    return [name, inventory ? capacityOf(inventory) - amount - (kept[name] ?? 0) : -1] as const;
+  });
 }

@@ -60,7 +60,7 @@ export interface WriteAllocations {
   readonly withinQuota?: boolean;
   /**
    * Consumers on the same providers that end in time, or use a reservation themselves: reservations keep less because of them.
-   * Who names none is refused more. Each must be as it is until the commit.
+   * A claim that names none may be refused more. Each consumer must be as it is until the commit.
    */
   readonly besides?: readonly string[];
 }

@@ -20,11 +20,13 @@ interface Size {
 /** Reads what the page of capacity shows. */
 export async function readCapacityPage(live: Live): Promise<CapacityPage> {
   const { mirror, client } = live.parts;
-  const known = await client.flavors().catch(() => undefined);
-  const shares = await client.fairShares().then(
-    (answer) => answer.shares,
-    () => [],
-  );
+  const [known, shares] = await Promise.all([
+    client.flavors().catch(() => undefined),
+    client.fairShares().then(
+      (answer) => answer.shares,
+      () => [],
+    ),
+  ]);
   const sizes = (known ?? []).flatMap(sizeOf).sort((a, b) => total(a) - total(b));
   const { classes, rows } = live.fleet;
   const zones = new Map<string, FleetHost[]>();

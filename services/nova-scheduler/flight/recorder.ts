@@ -1,12 +1,13 @@
 import type { Random } from '#libs/domain/random';
 import { type RecordedService, RowRecorder, type RowRecorderDeps } from '#libs/flight-record/row-recorder';
+import { withoutSecrets } from '#libs/runtime/config';
 import { berthVersion } from '#libs/runtime/manifest';
 import type { InstanceClaim } from '../decision/claim';
 import type { HardwareOverlay } from '../decision/hardware-overlay';
 import type { Attempt, NovaDecisionRecorder } from '../decision/select-destinations';
 import { type NovaFacts, RECORDED_KINDS, type RecordedKind } from '../facts/nova-facts';
 import type { WantedHardware } from '../hardware/wanted-hardware';
-import type { NovaConfig } from '../options';
+import { type NovaConfig, novaOptions } from '../options';
 import { type FactRows, NOVA_FORMAT, type NovaClaimEntry, type NovaFlightEntry, type NovaReadyEntry } from './entries';
 import { novaOutcomeOf } from './outcome-of';
 
@@ -149,15 +150,15 @@ export function recordNovaInto(
   return NovaRecorder.open({
     ...deps,
     version: berthVersion(),
-    config: withoutSecrets(config),
+    config: recorded(config),
     processId,
     folder,
     bounds,
   });
 }
 
-function withoutSecrets(config: NovaConfig): NovaConfig {
-  const secrets = { transportUrl: '', keystonePassword: '', placementToken: '', recordFolder: '' };
+function recorded(config: NovaConfig): NovaConfig {
   // A decision depends on a database being read, not on its address.
-  return { ...config, ...secrets, databaseUrl: config.databaseUrl === '' ? '' : 'mysql://recorded/nova_api' };
+  const databaseUrl = config.databaseUrl === '' ? '' : 'mysql://recorded/nova_api';
+  return { ...withoutSecrets(novaOptions, config), recordFolder: '', databaseUrl };
 }

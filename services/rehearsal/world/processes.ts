@@ -263,8 +263,7 @@ export abstract class Processes {
     };
     const askedAtMs = clock.elapsed();
     clock.set(await askStoreTime(link, server), askedAtMs);
-    const goOn = () => placement.commit({ kind: 'go_on', atMs: clock.now() });
-    const watched = { identify, goOn, takeSeen: () => [] };
+    const watched = { identify, commit: placement.commit.bind(placement), takeSeen: () => [] };
     void watchStore(watched, { ...this.around(process), clock }, new AbortController().signal);
     return clock;
   }

@@ -5,7 +5,6 @@ import type { PlaceLease } from '#libs/domain/queueing/place-lease';
 import type { QuotaExcess } from '#libs/domain/quotas/quota';
 import type { RequestSpec } from '#libs/domain/request-spec';
 import { bindingLevels, countedBy, groupKey, type ServerGroup } from '#libs/domain/server-group';
-import type { WithinReservation } from '../reservation/within-reservation';
 import type { Fleet } from './fleet';
 import type { FleetSnapshot } from './fleet-snapshot';
 import { counted, domainAt, type GroupMembers, spreadOver } from './group-spread';
@@ -37,6 +36,13 @@ export interface LocatedRequest {
   readonly chosenDomain?: ChosenDomain | undefined;
   /** Where a request in a reservation may go. */
   readonly within?: WithinReservation | undefined;
+}
+
+/** Hosts, by index, on which a reservation has units; none, and why, while it has no open window. */
+export interface WithinReservation {
+  readonly hosts: ReadonlySet<number>;
+  readonly symbol: 'not_reserved' | 'reservation_not_open' | 'no_such_reservation';
+  readonly why: string;
 }
 
 /** A domain by its levels, from the outside in. */

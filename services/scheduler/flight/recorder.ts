@@ -5,13 +5,14 @@ import {
   RowRecorder,
   type RowRecorderDeps,
 } from '#libs/flight-record/row-recorder';
+import { withoutSecrets } from '#libs/runtime/config';
 import { berthVersion } from '#libs/runtime/manifest';
 import type { CompleteSpec } from '../decision/complete-request';
 import type { DecisionRecorder } from '../decision/decide';
 import type { Pricing } from '../demand/pricing';
 import type { Fleet } from '../fleet/fleet';
 import type { PendingClaim } from '../fleet/pending-claims';
-import type { SchedulerConfig } from '../options';
+import { type SchedulerConfig, schedulerOptions } from '../options';
 import { type FlightEntry, FORMAT, type RecordedClaim } from './entries';
 import { outcomeOf } from './outcome-of';
 
@@ -111,7 +112,7 @@ export function recordInto(
   const { recordFolder: folder, recordMaxMb, recordMaxAgeMs: maxAgeMs } = config;
   const bounds = { maxBytes: recordMaxMb * 1_000_000, maxAgeMs };
   const processId = deps.random.uuid().slice(0, 8);
-  const recorded = { ...config, claimKey: '', recordFolder: '' };
+  const recorded = { ...withoutSecrets(schedulerOptions, config), recordFolder: '' };
   return FlightRecorder.open({ ...deps, version: berthVersion(), config: recorded, processId, folder, bounds });
 }
 

@@ -10,6 +10,7 @@ import type { Clock } from '#libs/domain/clock';
 import { indexAfter } from '#libs/domain/names';
 import { DEFAULT_WEIGHT, type FairShares, type ProjectShare } from '#libs/domain/queueing/fair-share';
 import { DEFAULT_PROJECT } from '#libs/domain/quotas/quota';
+import { keptFor } from '#libs/runtime/kept-for';
 import { fleetCapacity, readFairShares, type ShareDeps, weightOf } from './fair-shares';
 
 export interface ServeSharesDeps extends ShareDeps {
@@ -53,22 +54,6 @@ export function shareCalls({ deps, newest }: ServedShares, requireReady: () => v
 }
 
 const OFF: ListFairSharesResponse = { halfLifeMs: 0, atMs: 0, shares: [], capacity: {}, defaultWeight: DEFAULT_WEIGHT };
-
-/** One read for all who ask within a while. */
-function keptFor<T>(ageMs: number, clock: Clock, read: () => Promise<T>): () => Promise<T> {
-  let kept: { readonly atMs: number; readonly value: Promise<T> } | undefined;
-  return () => {
-    const atMs = clock.elapsed();
-    if (kept && atMs - kept.atMs < ageMs) return kept.value;
-    const reading = { atMs, value: read() };
-    kept = reading;
-    // A failed read is not kept.
-    reading.value.catch(() => {
-      if (kept === reading) kept = undefined;
-    });
-    return reading.value;
-  };
-}
 
 function listFairShares(
   { projectId, marker, limit }: ListFairSharesRequest,

@@ -1,7 +1,6 @@
 import { allows, type Constraint, type RequestFilter } from '../filters/filter';
 import type { HostSet } from '../fleet/host-domains';
-import { type LocatedRequest, type RefusedClaims, withMembers } from '../fleet/located-request';
-import type { WithinReservation } from '../reservation/within-reservation';
+import { type LocatedRequest, type RefusedClaims, type WithinReservation, withMembers } from '../fleet/located-request';
 import { WEIGHERS, type WeigherEntry, type Weights } from '../weighers/registry';
 import { normalise, type RequestMeasure, type RequestWeigher } from '../weighers/weigher';
 

@@ -1,14 +1,12 @@
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { capacityOf } from '#libs/domain/inventory';
 import {
   isUnplaced,
-  keptFrom,
+  mostBeside,
   type Reservation,
   type ReservedUnit,
   reservedRooms,
   stateOfReservation,
-  unusedOf,
 } from '#libs/domain/queueing/reservation';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { CommitResult, PlacementStore, Revised } from '#libs/placement/port/placement-store';
@@ -62,6 +60,7 @@ async function endReservation({ name, untilMs }: Reservation, { placement, mirro
 async function keepReservation(row: Revised<Reservation>, deps: KeepDeps): Promise<void> {
   const { parts, clock, log } = deps;
   const nowMs = clock.now();
+  // Reads hosts that changed since.
   parts.fleet.snapshot(nowMs);
   const checked = checkedUnits(row, nowMs, deps);
   if (checked.units.every((unit) => !isUnplaced(unit))) return noteOpening(row, nowMs, deps);
@@ -129,16 +128,14 @@ function checkedUnits(row: Reservation, nowMs: number, deps: KeepDeps) {
       units = units.map((unit) => (unit.host === host ? UNPLACED : unit));
       continue;
     }
-    let dropped = 0;
-    for (
-      let full = fullOn(host, { ...row, units }, nowMs, deps);
-      full;
-      full = fullOn(host, { ...row, units }, nowMs, deps)
-    ) {
+    let isFirst = true;
+    for (;;) {
+      const full = fullOn(host, { ...row, units }, nowMs, deps);
       const last = units.findLastIndex((unit) => unit.host === host);
-      if (last < 0) break;
+      if (full === '' || last < 0) break;
       units = units.with(last, UNPLACED);
-      if (dropped++ === 0) lost.push(`host ${host} lacks ${full}`);
+      if (isFirst) lost.push(`host ${host} lacks ${full}`);
+      isFirst = false;
     }
   }
   return { units, lost };
@@ -155,17 +152,14 @@ function unfitOf(name: string, { parts: { fleet } }: KeepDeps): string | undefin
 function fullOn(host: string, row: Reservation, nowMs: number, { mirror }: KeepDeps): string {
   const here = reservedRooms({ ...row, units: row.units.filter((unit) => unit.host === host) });
   for (const [uuid, room] of here) {
-    const own = holdings(uuid, mirror, NOBODY);
-    const rooms = roomsByProvider(mirror.reservations()).get(uuid) ?? [];
-    const use = { ...room, startsAtMs: Math.max(room.fromMs, nowMs), endsAtMs: room.untilMs };
-    const kept = keptFrom(use, rooms, own, nowMs);
-    const inventories = mirror.provider(uuid)?.inventories ?? {};
     const used = mirror.usage(uuid);
-    for (const [name, amount] of Object.entries(unusedOf(room, own))) {
-      const inventory = inventories[name];
-      const left = inventory ? capacityOf(inventory) - (used[name] ?? 0) - (kept[name] ?? 0) : -1;
-      if (left < amount) return name;
-    }
+    const beside = {
+      inventories: mirror.provider(uuid)?.inventories ?? {},
+      rooms: roomsByProvider(mirror.reservations()).get(uuid) ?? [],
+      holdings: holdings(uuid, mirror, NOBODY),
+    };
+    const full = mostBeside(room, beside, nowMs).find(([name, most]) => (used[name] ?? 0) > most);
+    if (full) return full[0];
   }
   return '';
 }

@@ -1,3 +1,4 @@
+import { timeText } from '#libs/domain/clock';
 import { isClaimOf } from '#libs/domain/consumer';
 import type { Resources } from '#libs/domain/inventory';
 import {
@@ -13,8 +14,8 @@ import type { SelectRequest } from '../decision/complete-request';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { freeOn } from '../fleet/host-state';
+import type { WithinReservation } from '../fleet/located-request';
 import { holdings, roomsByProvider } from './holdings';
-import type { WithinReservation } from './within-reservation';
 
 /** The fleet as reservations leave it for a request, and the hosts where one that names a reservation may go. */
 export interface ReservedFleet {
@@ -135,9 +136,4 @@ function isPlaced(uuid: string, { spec }: ReservedRequest, { view }: Fleet): boo
 
 function textOf(rooms: readonly ReservedRoom[]): string {
   return rooms.map(({ reservation, fromMs }) => `by '${reservation}' from ${timeText(fromMs)}`).join(' and ');
-}
-
-/** A time to the second, as people read it. */
-export function timeText(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
 }

@@ -8,7 +8,13 @@ import {
   type ReservationTerms,
 } from '#libs/contracts/reservations';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
-import { isUnplaced, MAX_RESERVED_MS, type Reservation, stateOfReservation } from '#libs/domain/queueing/reservation';
+import {
+  isUnplaced,
+  isUseOf,
+  MAX_RESERVED_MS,
+  type Reservation,
+  stateOfReservation,
+} from '#libs/domain/queueing/reservation';
 import { type KeepDeps, writeReservation } from './keep-reservations';
 import { placeUnits, UNPLACED } from './place-units';
 
@@ -89,7 +95,8 @@ export async function createReservation(
 }
 
 function statusOf(row: Reservation, { mirror }: Pick<KeepDeps, 'mirror'>): ReservationStatus {
-  const { name, fromMs, untilMs, units, reason, updatedAtMs } = row;
+  const { name, projectId, fromMs, untilMs, units, reason, updatedAtMs } = row;
+  const of = { reservation: name, projectId, fromMs };
   const requestSpec = requestSpecCodec.decode(Buffer.from(row.requestSpec, 'base64'));
   const names = new Set(units.filter((unit) => !isUnplaced(unit)).map(({ host }) => host));
   const hosts = [...names].map((host) => {
@@ -98,7 +105,7 @@ function statusOf(row: Reservation, { mirror }: Pick<KeepDeps, 'mirror'>): Reser
     const consumers = new Set([...providers].flatMap((uuid) => [...mirror.consumersOn(uuid)]));
     const isIn = (uuid: string) => {
       const consumer = mirror.consumer(uuid);
-      return consumer?.reservation === name && consumer.projectId === row.projectId && consumer.updatedAtMs >= fromMs;
+      return consumer !== undefined && isUseOf(of, { ...consumer, sinceMs: consumer.updatedAtMs });
     };
     return { host, units: there.length, instances: [...consumers].filter(isIn).length };
   });

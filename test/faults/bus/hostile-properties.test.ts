@@ -1,55 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type Options } from 'amqplib';
-import { connect as connectClient } from '#libs/client/connect';
 import { buildReportCodec } from '#libs/contracts/compute';
 import { buildRequestCodec } from '#libs/contracts/conductor';
 import { sleep } from '#libs/domain/clock';
 import { LINES_PER_SENDER } from '#libs/runtime/sender-log';
 import { systemClock } from '#libs/runtime/system';
-import { type Child, startChild } from '#libs/testing/servers/child';
-import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
-import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 import { queueInfo } from '../fleet/broker-control';
 import { printFigure } from '../fleet/figures';
+import { AttackedCell, SERVICES } from './attacked-cell';
 
 /* A tenant and an agent send properties and headers of every form, on what they may send and on what they may not: each message is settled
    once, nobody's connection is lost, and the log stays short. */
 
 const TENANT = 'project.mallory';
 const AGENT = 'agent.host-2';
-const SERVICES = ['scheduler', 'conductor'] as const;
 /** Characters that become bytes which are no text on their way, as amqplib sends texts only. */
 const NO_TEXT = 'Z'.repeat(255);
 const clock = systemClock();
 
-let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
-let redis: TestServer;
-const children = new Map<string, Child>();
-
+let cell: AttackedCell;
 beforeAll(async () => {
-  credentials = deployedCredentials([TENANT, AGENT, 'project.demo', 'agent.host-1']);
-  [broker, redis] = await Promise.all([
-    startRabbitmq({ config: { load_definitions: credentials.definitionsFile } }),
-    startRedis(),
-  ]);
-  for (const name of SERVICES) await started(name, name, { BERTH_STORE_URL: redis.url });
-  await started('compute-agent', 'agent.host-1', { BERTH_AGENT_HOST: 'host-1' });
+  cell = await AttackedCell.start([TENANT, AGENT]);
 });
-afterAll(async () => {
-  for (const child of children.values()) child.process.kill('SIGKILL');
-  await Promise.all([broker?.stop(), redis?.stop()]);
-  credentials?.remove();
-});
-
-const urlOf = (user: string) => credentials.brokerUrl(user, broker.port);
-
-async function started(name: string, user: string, env: Readonly<Record<string, string>>): Promise<void> {
-  const child = startChild('services/cli/main.ts', [name], { ...env, BERTH_BUS_URL: urlOf(user) });
-  children.set(name, child);
-  await child.says('"msg":"running"');
-}
+afterAll(() => cell?.stop());
 
 function nested(levels: number): object {
   let table: object = {};
@@ -126,7 +99,7 @@ const SENT: Readonly<Record<string, readonly [exchange: string, sent: readonly (
 
 /** A connection of a user, which the broker ends for what it can't decode itself. */
 async function connected(user: string) {
-  const connection = await connect(urlOf(user));
+  const connection = await connect(cell.urlOf(user));
   const ended = new Promise<false>((resolve) => connection.on('close', () => resolve(false)).on('error', () => {}));
   const { stream } = (connection as unknown as { connection: { stream: { write: (chunk: Buffer) => boolean } } })
     .connection;
@@ -160,23 +133,10 @@ async function send(
   }
 }
 
-/** Another tenant builds, and ends what it built. */
-async function buildsAsEver(): Promise<void> {
-  const client = await connectClient({ url: urlOf('project.demo') });
-  try {
-    const spec = { projectId: 'demo', userId: 'u', resources: { VCPU: 1 } };
-    const [event] = await client.buildAndWait({ spec, count: 1 }, { timeoutMs: 30_000 });
-    expect(event).toMatchObject({ state: 'active' });
-    await client.terminateAndWait(event?.instanceUuid ?? '', { timeoutMs: 30_000 });
-  } finally {
-    await client.close();
-  }
-}
-
-const unsettled = (queue: string) => broker.eval(queueInfo(queue, 'messages', credentials.virtualHost));
+const unsettled = (queue: string) => cell.broker.eval(queueInfo(queue, 'messages', cell.credentials.virtualHost));
 
 it.each(Object.entries(SENT))('are all settled once from %s, and leave others alone', async (user, [, sent]) => {
-  const before = new Map(SERVICES.map((name) => [name, children.get(name)?.stdout().length ?? 0]));
+  const before = new Map(SERVICES.map((name) => [name, cell.child(name).stdout().length]));
   const startedMs = clock.elapsed();
   let [sender, takenCount] = [await connected(user), 0];
   for (const properties of PROPERTIES) {
@@ -187,16 +147,16 @@ it.each(Object.entries(SENT))('are all settled once from %s, and leave others al
     }
   }
   expect(takenCount).toBeGreaterThan(PROPERTIES.length / 2);
-  await buildsAsEver();
+  expect(await cell.buildForAnother()).toBe('active');
   const queues = [...new Set(sent.map(([queue]) => queue))];
   const depths = () => Promise.all(queues.map(unsettled));
   for (const untilMs = clock.now() + 30_000; clock.now() < untilMs; await sleep(clock, 200))
     if ((await depths()).every((depth) => depth === '0')) break;
   expect(await depths()).toEqual(queues.map(() => '0'));
   for (const name of SERVICES) {
-    const child = children.get(name);
-    expect(child?.process.exitCode).toBeNull();
-    const lines = child?.stdout().slice(before.get(name)).split('\n') ?? [];
+    const child = cell.child(name);
+    expect(child.process.exitCode).toBeNull();
+    const lines = child.stdout().slice(before.get(name)).split('\n');
     const events = new Map<string, number>();
     for (const line of lines.filter((one) => /"level":"(warn|error|fatal)"/.test(one))) {
       const event = /"event":"([^"]*)"/.exec(line)?.[1] ?? line;

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type ConfirmChannel, connect, type Message, type Options } from 'amqplib';
-import { connect as connectClient } from '#libs/client/connect';
 import { buildRefusedCodec, buildRequestCodec } from '#libs/contracts/conductor';
 import { decodeError, ERROR_TYPE } from '#libs/contracts/error';
 import { LINES_PER_SENDER } from '#libs/runtime/sender-log';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
-import { type Child, startChild, urlIn } from '#libs/testing/servers/child';
-import { type DeployedCredentials, deployedCredentials } from '#libs/testing/servers/credentials';
-import type { TestServer } from '#libs/testing/servers/server-process';
-import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
+import { urlIn } from '#libs/testing/servers/child';
+import { AttackedCell, SERVICES } from './attacked-cell';
 
 /* A tenant sends what its broker user may send, and means harm: no process ends, or comes near its limit of memory, and others' builds go on. */
 
@@ -18,33 +15,12 @@ const COPIES = 20;
 const TENANT = 'project.mallory';
 /** Half of the limit of `deploy/kubernetes`. */
 const MAX_RSS_BYTES = 512 * MIB;
-const SERVICES = ['scheduler', 'conductor'] as const;
 
-let credentials: DeployedCredentials;
-let broker: RabbitmqServer;
-let redis: TestServer;
-const children = new Map<string, Child>();
-
+let cell: AttackedCell;
 beforeAll(async () => {
-  credentials = deployedCredentials([TENANT, 'project.demo', 'agent.host-1']);
-  const config = { load_definitions: credentials.definitionsFile, max_message_size: String(4 * MIB) };
-  [broker, redis] = await Promise.all([startRabbitmq({ config }), startRedis()]);
-  for (const name of SERVICES) await started(name, name, { BERTH_STORE_URL: redis.url });
-  await started('compute-agent', 'agent.host-1', { BERTH_AGENT_HOST: 'host-1' });
+  cell = await AttackedCell.start([TENANT], { max_message_size: String(4 * MIB) });
 });
-afterAll(async () => {
-  for (const child of children.values()) child.process.kill('SIGKILL');
-  await Promise.all([broker?.stop(), redis?.stop()]);
-  credentials?.remove();
-});
-
-const urlOf = (user: string) => credentials.brokerUrl(user, broker.port);
-
-async function started(name: string, user: string, env: Readonly<Record<string, string>>): Promise<void> {
-  const child = startChild('services/cli/main.ts', [name], { ...env, BERTH_BUS_URL: urlOf(user) });
-  children.set(name, child);
-  await child.says('"msg":"running"');
-}
+afterAll(() => cell?.stop());
 
 /** Events of log lines about messages that are refused. */
 const REFUSALS: readonly string[] = [
@@ -58,18 +34,18 @@ const REFUSALS: readonly string[] = [
 /** The sum of a counter's series, of all services. */
 async function counted(metric: string): Promise<number> {
   const texts = SERVICES.map(async (name) => {
-    return (await fetch(`${urlIn(children.get(name))}/metrics`)).text();
+    return (await fetch(`${urlIn(cell.child(name))}/metrics`)).text();
   });
   const lines = (await Promise.all(texts)).flatMap((text) => text.split('\n'));
   return lines.filter((line) => line.startsWith(metric)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
 /** Bytes of a process's output so far. */
-const said = (name: string) => children.get(name)?.stdout().length ?? 0;
+const said = (name: string) => cell.child(name).stdout().length;
 
 /** The most memory that a process has had. */
 function peakBytes(name: string): number {
-  const status = readFileSync(`/proc/${children.get(name)?.process.pid}/status`, 'utf8');
+  const status = readFileSync(`/proc/${cell.child(name).process.pid}/status`, 'utf8');
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) * 1_024;
 }
 
@@ -158,7 +134,7 @@ const ATTACKS: readonly (readonly [string, Attack])[] = [
 
 /** Sends twenty copies, each of which the broker has or has refused, as it may by ending the connection. */
 async function attack({ queue, body, properties }: Attack): Promise<void> {
-  const connection = await connect(urlOf(TENANT));
+  const connection = await connect(cell.urlOf(TENANT));
   const ended = new Promise<void>((resolve) => connection.on('close', () => resolve()).on('error', () => {}));
   const channel = await connection.createConfirmChannel();
   channel.on('error', () => void connection.close().catch(() => {}));
@@ -172,24 +148,11 @@ function publish(channel: ConfirmChannel, queue: string, body: Buffer, propertie
   channel.publish('berth.requests', `${queue}.${TENANT}`, body, { userId: TENANT, ...properties }, () => {});
 }
 
-/** Another tenant builds, and ends what it built. */
-async function buildsAsEver(): Promise<void> {
-  const client = await connectClient({ url: urlOf('project.demo') });
-  try {
-    const spec = { projectId: 'demo', userId: 'u', resources: { VCPU: 1 } };
-    const [event] = await client.buildAndWait({ spec, count: 1 }, { timeoutMs: 30_000 });
-    expect(event).toMatchObject({ state: 'active' });
-    await client.terminateAndWait(event?.instanceUuid ?? '', { timeoutMs: 30_000 });
-  } finally {
-    await client.close();
-  }
-}
-
 it.each(ATTACKS)('holds against %s, twenty at once', async (_, one) => {
   await attack(one);
-  await buildsAsEver();
+  expect(await cell.buildForAnother()).toBe('active');
   for (const name of SERVICES) {
-    expect(children.get(name)?.process.exitCode).toBeNull();
+    expect(cell.child(name).process.exitCode).toBeNull();
     expect(peakBytes(name)).toBeLessThan(MAX_RSS_BYTES);
   }
 });
@@ -198,9 +161,9 @@ it('holds against headers that are nested deeper than a stack', async () => {
   const before = SERVICES.map(said);
   await attackWithNestedHeader('rpc.scheduler');
   await attackWithNestedHeader('build.requests');
-  await buildsAsEver();
+  expect(await cell.buildForAnother()).toBe('active');
   for (const [n, name] of SERVICES.entries())
-    expect(children.get(name)?.stdout().slice(before[n])).not.toContain('bus_disconnected');
+    expect(cell.child(name).stdout().slice(before[n])).not.toContain('bus_disconnected');
 });
 
 /** Messages that are refused, by user: the entrance, and what it sends there. */
@@ -213,7 +176,7 @@ const FLOOD = 2_000;
 it.each(Object.entries(REFUSED))('writes few lines of what is refused of a flood of %s', async (user, facts) => {
   const before = new Map(SERVICES.map((name) => [name, said(name)]));
   const [exchange, queues, type] = facts;
-  const connection = await connect(urlOf(user));
+  const connection = await connect(cell.urlOf(user));
   const channel = await connection.createConfirmChannel();
   const { queue: replyTo } = await channel.assertQueue(`private.${user}.${randomUUID()}`, { exclusive: true });
   for (let n = 0; n < FLOOD; n++) {
@@ -223,9 +186,9 @@ it.each(Object.entries(REFUSED))('writes few lines of what is refused of a flood
     }
   }
   await channel.waitForConfirms();
-  await buildsAsEver();
+  expect(await cell.buildForAnother()).toBe('active');
   for (const name of SERVICES) {
-    const lines = children.get(name)?.stdout().slice(before.get(name)).split('\n') ?? [];
+    const lines = cell.child(name).stdout().slice(before.get(name)).split('\n');
     for (const event of REFUSALS) {
       const its = lines.filter((line) => line.includes(`"event":"${event}"`));
       expect([event, its.length <= 2 * LINES_PER_SENDER]).toEqual([event, true]);
@@ -237,7 +200,7 @@ it.each(Object.entries(REFUSED))('writes few lines of what is refused of a flood
 });
 
 it('lets a tenant reach no answer of another, nor be taken for one who answers', async () => {
-  const connection = await connect(urlOf(TENANT));
+  const connection = await connect(cell.urlOf(TENANT));
   const channel = await connection.createConfirmChannel();
   const { queue: replyTo } = await channel.assertQueue(`private.${TENANT}.${randomUUID()}`, { exclusive: true });
   const answers: Message[] = [];
@@ -250,7 +213,7 @@ it('lets a tenant reach no answer of another, nor be taken for one who answers',
   publish(channel, 'build.requests', Buffer.from(buildRequestCodec.encode(stolen)), { ...properties, type: build });
   await channel.waitForConfirms();
   // The copy of the call for the queue of requests is its sender's, too.
-  while (answers.length < 3) await buildsAsEver();
+  while (answers.length < 3) expect(await cell.buildForAnother()).toBe('active');
   const reasons = answers.map(({ properties: { type }, content }) =>
     type === ERROR_TYPE ? decodeError(content).reason : buildRefusedCodec.decode(content).error.reason,
   );
@@ -260,7 +223,7 @@ it('lets a tenant reach no answer of another, nor be taken for one who answers',
 
 /** Arrays in arrays: amqplib would not encode them, so they go as bytes whose tag is changed on their way. */
 async function attackWithNestedHeader(queue: string): Promise<void> {
-  const connection = await connect(urlOf(TENANT));
+  const connection = await connect(cell.urlOf(TENANT));
   const { stream } = (connection as unknown as { connection: { stream: { write: (chunk: Buffer) => boolean } } })
     .connection;
   const write = stream.write.bind(stream);

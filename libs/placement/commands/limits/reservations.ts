@@ -1,11 +1,9 @@
-import { capacityOf } from '../../../domain/inventory';
 import {
-  keptFrom,
   MAX_RESERVATIONS,
+  mostBeside,
   type Reservation,
   type ReservedRoom,
   reservedRooms,
-  unusedOf,
 } from '../../../domain/queueing/reservation';
 import type { DeleteReservation, WriteReservation } from '../../port/placement-store';
 import { holdingsOn } from '../claims/reserved-room';
@@ -40,12 +38,9 @@ export async function writeReservation(
   for (const [n, uuid] of providers.entries()) {
     const room = after.get(uuid) as ReservedRoom;
     if (isPartOf(room, before.get(uuid))) continue;
-    const holdings = holdingsOn(uuid, consumers);
-    const use = { ...room, startsAtMs: Math.max(room.fromMs, atMs), endsAtMs: room.untilMs };
-    const keptFromIt = keptFrom(use, Object.values(kept.get(uuid) ?? {}).filter(isReservedRoom), holdings, atMs);
-    for (const [resourceClass, amount] of Object.entries(unusedOf(room, holdings))) {
-      const inventory = inventories[n]?.[resourceClass];
-      const most = inventory ? capacityOf(inventory) - amount - (keptFromIt[resourceClass] ?? 0) : -1;
+    const rooms = Object.values(kept.get(uuid) ?? {}).filter(isReservedRoom);
+    const beside = { inventories: inventories[n] ?? {}, rooms, holdings: holdingsOn(uuid, consumers) };
+    for (const [resourceClass, most] of mostBeside(room, beside, atMs)) {
       const refusal = { kind: 'reserved', providerUuid: uuid, resourceClass } as const;
       tx.guards.push({ kind: 'amount', table: 'usage', key: uuid, name: resourceClass, most, refusal: () => refusal });
     }

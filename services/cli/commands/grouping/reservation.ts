@@ -1,5 +1,6 @@
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import type { ReservationStatus } from '#libs/contracts/reservations';
+import { timeText } from '#libs/domain/clock';
 import { answerCommand, showAnswer } from '../../answers/answer';
 import { changes, noun } from '../../answers/declared';
 import { useClient } from '../../client/with-client';
@@ -104,9 +105,5 @@ function rowOf({ reservation, state, hosts }: ReservationStatus) {
   const used = hosts.reduce((sum, { instances }) => sum + instances, 0);
   const units = used === 0 ? String(count) : `${count}, ${used} used`;
   const where = hosts.map((one) => (one.units === 1 ? one.host : `${one.units} on ${one.host}`)).join(', ');
-  return [name, requestSpec.projectId, timeOf(fromMs), timeOf(untilMs), units, where, state.replace('_', ' ')];
-}
-
-function timeOf(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+  return [name, requestSpec.projectId, timeText(fromMs), timeText(untilMs), units, where, state.replace('_', ' ')];
 }

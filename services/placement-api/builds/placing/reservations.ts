@@ -1,5 +1,5 @@
-import { RESERVATION_STATES, type ReservationStatus } from '#libs/contracts/reservations';
-import { MAX_RESERVED_UNITS } from '#libs/domain/queueing/reservation';
+import type { ReservationStatus } from '#libs/contracts/reservations';
+import { MAX_RESERVED_UNITS, RESERVATION_STATES } from '#libs/domain/queueing/reservation';
 import type { Answer } from '../../http/request';
 import {
   CLASS_NAME,

@@ -3,22 +3,14 @@ import type { Clock } from '#libs/domain/clock';
 import { type Host, isUnheard } from '#libs/domain/host';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { unknownUpToMs } from '#libs/placement/port/store-identity';
+import { keptFor } from '#libs/runtime/kept-for';
 
 /** So old may be what is known of the store's losses: a loss is noticed that much later. */
 const KNOWN_FOR_MS = 1_000;
 
 /** Up to when the store may have lost writes, by its clock; asked once a while. */
 export function lossKeeper(placement: Pick<PlacementStore, 'identify'>, clock: Clock): () => Promise<number> {
-  let asked: { readonly atMs: number; readonly upToMs: Promise<number> } | undefined;
-  return () => {
-    if (asked && clock.elapsed() - asked.atMs < KNOWN_FOR_MS) return asked.upToMs;
-    const upToMs = placement.identify().then(unknownUpToMs);
-    asked = { atMs: clock.elapsed(), upToMs };
-    upToMs.catch(() => {
-      asked = undefined;
-    });
-    return upToMs;
-  };
+  return keptFor(KNOWN_FOR_MS, clock, async () => unknownUpToMs(await placement.identify()));
 }
 
 /** True when conductors have yet to hear all that a host runs, since its store may have lost what they knew; and what a report is worth. */
