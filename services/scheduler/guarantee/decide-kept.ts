@@ -31,11 +31,7 @@ export function decideKept(request: SelectRequest, attempt: Attempt, parts: Kept
   const { guarantees } = parts;
   if (!guarantees.isActive) return decideAsMany(request, attempt, parts);
   guarantees.bring(attempt.nowMs);
-  if (isMove(request, parts)) {
-    const decision = decideMoved(request, attempt, parts, decideAsMany);
-    if (decision.kind === 'decided') guarantees.admit(comingOfKinds(decision, request), false);
-    return decision;
-  }
+  if (isMove(request, parts)) return decideMoved(request, attempt, parts, decideAsMany);
   return decideGuarded({ request, attempt, decideOnce: decideAsMany }, parts, (decision) => {
     const { refused, flagged } = guarantees.admit(comingOfKinds(decision, request));
     if (flagged) parts.noteGuarantee('flagged', breachText(flagged));
@@ -43,7 +39,10 @@ export function decideKept(request: SelectRequest, attempt: Attempt, parts: Kept
   });
 }
 
-/** The decision for what is moved: to where a witness has it, if it leaves a dead host; else to where it takes no place of what is lost. */
+/**
+ * The decision for what is moved: to where a witness has it, if it leaves a dead host; else to where it takes no place of what is lost.
+ * The witnesses have it there until `settle`, so that others of its group follow it.
+ */
 export function decideMoved(
   request: SelectRequest,
   attempt: Attempt,
@@ -56,7 +55,9 @@ export function decideMoved(
   const breachOf = (decision: Decided, plan?: PlannedPlace) =>
     guarantees.breachOfMove(comingOfKinds(decision, request), plan);
   const planned = decidePlanned(request, attempt, parts, breachOf);
-  return planned ?? decideGuarded({ request, attempt, decideOnce }, parts, breachOf);
+  const decision = planned ?? decideGuarded({ request, attempt, decideOnce }, parts, breachOf);
+  if (decision.kind === 'decided') guarantees.admit(comingOfKinds(decision, request), false);
+  return decision;
 }
 
 type DecideOnce = (request: SelectRequest, attempt: Attempt, parts: DecideParts) => PartialDecision;

@@ -149,12 +149,15 @@ export class GuaranteeKeeper {
     return { refused: undefined, flagged };
   }
 
-  /** Claims that were admitted are answered: the mirror says what holds. What was asked for and not claimed is forgotten. */
+  /** Claims that were admitted are answered: the mirror says what holds. An instance that was not claimed needs what it needed before. */
   settle(uuids: readonly string[], isMade: boolean): void {
     if (this.#rows.length === 0) return;
     for (const uuid of uuids) {
       this.#changed.add(uuid);
-      if (!isMade && this.#known.get(uuid)?.claimToken === 0) this.#known.delete(uuid);
+      const known = this.#known.get(uuid);
+      if (isMade || known?.claimToken !== 0) continue;
+      if (known.before) this.#known.set(uuid, known.before);
+      else this.#known.delete(uuid);
     }
   }
 
@@ -303,7 +306,13 @@ export class GuaranteeKeeper {
     this.#rules.snapshot = after;
     if (group !== undefined) this.#rules.coming.push({ uuid: instance.uuid, group, hostIndex });
     before.hosts.forEachDifference(after.hosts, (index) => this.#rebase(index, true));
-    this.#known.set(instance.uuid, { claimToken: 0, instance, isToRead });
+    const known = this.#known.get(instance.uuid);
+    this.#known.set(instance.uuid, {
+      claimToken: 0,
+      instance,
+      isToRead,
+      before: known?.claimToken === 0 ? known.before : known,
+    });
     this.#untrack(instance.uuid);
     this.#put(instance.uuid, instance, hostIndex);
     if (group !== undefined) this.#regroup(group);
@@ -401,7 +410,7 @@ export class GuaranteeKeeper {
     const before = this.#known.get(uuid);
     const isOfClaim = before?.claimToken === 0 || before?.claimToken === consumer.claimToken;
     const known = before && isOfClaim ? before : { instance: this.#asClaimed(consumer), isToRead: true };
-    this.#known.set(uuid, { ...known, claimToken: consumer.claimToken });
+    this.#known.set(uuid, { ...known, claimToken: consumer.claimToken, before: undefined });
     if (known.isToRead) this.#toRead(uuid, consumer.claimToken);
     if (tracked?.hostIndex === hostIndex && tracked.instance === known.instance) return;
     this.#untrack(uuid);
@@ -500,6 +509,8 @@ interface KnownInstance {
   readonly claimToken: number;
   readonly instance: GuaranteedInstance;
   readonly isToRead?: boolean | undefined;
+  /** The instance as it was known before a claim that is being made. */
+  readonly before?: KnownInstance | undefined;
 }
 
 interface Tracked {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Guarantee } from '#libs/domain/grouping/guarantee';
 import { inventory } from '#libs/domain/inventory';
-import type { RequestSpec } from '#libs/domain/request-spec';
+import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import { mustCommit } from '#libs/testing/placement/placement';
 import { aWorld, classified, hostsOf, type TestScheduler, type World } from '../testing/world';
 
@@ -196,6 +196,28 @@ it('sends what leaves a dead host where the witness has it', async () => {
   const moved = await scheduler.select({ ...spec, ignoreHosts: ['a'] }, [uuid]);
   expect(hostsOf(moved)).toEqual([plan]);
   expect(scheduler.noted).toContainEqual(expect.stringContaining('moved_by_plan'));
+});
+
+it('sends all of an affinity group off a dead host where the witness has it', async () => {
+  await racks({ r1: ['a'], r2: ['b'], r3: ['c'] }, 2);
+  await guarantee();
+  const scheduler = await world.scheduler();
+  const group = { id: 'db', policy: 'affinity', maxPerHost: 1 } as const;
+  const uuids = [randomUUID(), randomUUID()];
+  const spec = requestSpec({ VCPU: 1 }, { ...WHO, group });
+  await scheduler.select({ ...spec, forceHosts: ['a'] }, uuids);
+  scheduler.guarantees.bring(world.clock.now());
+  const plan = scheduler.fleet.newestAt(scheduler.guarantees.plansFor(uuids[0] ?? '')[0]?.place)?.host.name ?? '';
+  await world.placement.commit({ kind: 'sweep_hosts', atMs: world.clock.now(), silentSinceMs: 0, limit: 0 });
+  await scheduler.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  const evacuated = uuids.map((instanceUuid) => ({
+    instanceUuid,
+    spec: { ...spec, ignoreHosts: ['a'] },
+    move: undefined,
+  }));
+  const { destinations } = await scheduler.claimMoves(evacuated);
+  expect(destinations.map(({ selected }) => selected.host)).toEqual([plan, plan]);
+  expect(scheduler.noted.filter((one) => one.includes('moved_by_plan'))).toHaveLength(2);
 });
 
 it('keeps the place of what is lost from an instance that it does not cover', async () => {

@@ -79,6 +79,10 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
     const { fleet, settings, snapshot } = this;
     const uuids = instances.map(({ uuid }) => uuid);
     const together = new Set([...mates.flatMap((mate) => mate.instances.map(({ uuid }) => uuid)), ...uuids]);
+    // Those of its host that are on their way already left it with the item: their old place is kept for nobody.
+    for (const { consumerUuid } of group === undefined ? [] : fleet.pending.inGroup(group)) {
+      if (fleet.indexOfConsumer(consumerUuid) === hostIndex) together.add(consumerUuid);
+    }
     const isOpen = placesOf(first.equivalenceClass, settings);
     const leaves = snapshot.at(hostIndex)?.host.name;
     // Nominations end by themselves, and no change says so: a place that is kept for a moment stays a place.

@@ -165,6 +165,10 @@ function planEach(
     return { kind: 'planned', moves };
   } finally {
     fleet.settle(held);
+    deps.guarantees.settle(
+      moves.flatMap(({ request }) => request.instanceUuids),
+      false,
+    );
   }
 }
 
