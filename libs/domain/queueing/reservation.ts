@@ -54,6 +54,8 @@ export interface ReservedRoom {
   readonly fromMs: number;
   readonly untilMs: number;
   readonly resources: Resources;
+  /** Consumers that claimed in it here, some of which may be gone since. */
+  readonly users?: readonly string[];
 }
 
 /** The parts of a reservation by provider. */

@@ -1,5 +1,5 @@
 import type { ConsumerWrite, RefusedCommit } from '../../port/placement-store';
-import type { Stored, TableName } from '../tables';
+import type { KeptRoom, Stored, TableName } from '../tables';
 import type { Guard, Proposal, Write } from '../transaction';
 import type { MemberCounters } from './group-counters';
 import type { ClaimTables, ClaimView, Seen } from './view';
@@ -20,6 +20,8 @@ export interface ClaimTerms {
 /** A proposal in the making: its guards so far, and what its earlier parts give back and take. */
 export class Draft {
   readonly guards: Guard[] = [];
+  /** By provider, what is kept there, with the changes of this claim so far. */
+  readonly #kept = new Map<string, KeptRoom>();
   /** By provider and class, how much more is taken than given back so far. */
   readonly #moved = new Map<string, Record<string, number>>();
   readonly #counts = new Map<string, number>();
@@ -42,6 +44,16 @@ export class Draft {
       this.guards.push({ kind: 'row', table, key, stored });
     }
     return stored?.row;
+  }
+
+  /** Nominations and reservations on a provider, with the changes of this claim so far. */
+  keptOn(providerUuid: string): KeptRoom | undefined {
+    return this.#kept.get(providerUuid) ?? this.read('nomination', providerUuid);
+  }
+
+  /** Keeps something on a provider, in the place of what is kept there under its key. */
+  keep(providerUuid: string, key: string, kept: KeptRoom[string]): void {
+    this.#kept.set(providerUuid, { ...this.keptOn(providerUuid), [key]: kept });
   }
 
   /** Reads a row which may change before the commit: bounds guard what follows from it. */
@@ -104,13 +116,14 @@ export class Draft {
     return { guards: this.guards, writes: [], refusal };
   }
 
-  /** The writes of all that was moved and counted. */
+  /** The writes of all that was moved, kept and counted. */
   moves(): Write[] {
     const writes: Write[] = [];
     for (const [key, moved] of this.#moved) {
       const amounts = Object.entries(moved).filter(([, by]) => by !== 0);
       writes.push({ kind: 'add', table: 'usage', key, amounts });
     }
+    for (const [key, row] of this.#kept) writes.push({ kind: 'put', table: 'nomination', key, row });
     for (const [name, by] of this.#counts) if (by !== 0) writes.push({ kind: 'count', name, by });
     return writes;
   }

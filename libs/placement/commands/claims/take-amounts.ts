@@ -4,7 +4,7 @@ import type { ConsumerWrite, RefusedCommit } from '../../port/placement-store';
 import { isCustom } from '../catalogue';
 import { asUsage, isReservedRoom, type Stored, type Tables } from '../tables';
 import type { Draft } from './draft';
-import { reservedFrom } from './reserved-room';
+import { joinReservation, reservedFrom } from './reserved-room';
 
 const ANY_UNIT = { minUnit: 1, maxUnit: MAX_AMOUNT, stepSize: 1 };
 
@@ -29,6 +29,8 @@ export function takeAmounts(
   for (const [providerUuid, resources] of Object.entries(write.allocations)) {
     const inventories = draft.read('provider', providerUuid)?.inventories;
     if (!inventories) return { kind: 'not_found', subject: 'provider', key: providerUuid };
+    const beyondUnits = joinReservation(draft, providerUuid, write);
+    if (beyondUnits) return beyondUnits;
     if (!draft.terms.force) holdNode(draft, providerUuid, inventories, Object.keys(resources)[0] as string);
     for (const [resourceClass, amount] of Object.entries(resources)) {
       const take = { write, providerUuid, resourceClass, amount };

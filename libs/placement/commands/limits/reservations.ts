@@ -1,4 +1,6 @@
+import type { Consumer } from '../../../domain/consumer';
 import {
+  isUseOf,
   MAX_RESERVATIONS,
   mostBeside,
   type Reservation,
@@ -30,11 +32,11 @@ export async function writeReservation(
   }
   const row = { ...reservation, updatedAtMs: atMs };
   const before = present ? reservedRooms(present.row) : NO_ROOMS;
-  const after = reservedRooms(row);
+  const consumers = (await tx.getAll('consumer', [...new Set(besides)])).filter((one) => one !== undefined);
+  const after = withUsers(reservedRooms(row), consumers);
   const kept = await keepRooms(tx, name, { before, after, atMs });
   const providers = [...after.keys()];
   const inventories = (await tx.getAll('provider', providers)).map((provider) => provider?.inventories);
-  const consumers = (await tx.getAll('consumer', [...new Set(besides)])).filter((one) => one !== undefined);
   for (const [n, uuid] of providers.entries()) {
     const room = after.get(uuid) as ReservedRoom;
     if (isPartOf(room, before.get(uuid))) continue;
@@ -61,10 +63,32 @@ export async function deleteReservation(tx: Transaction, { name, endedAtMs, atMs
 
 const NO_ROOMS: ReadonlyMap<string, ReservedRoom> = new Map();
 
+/** Rooms with those who use them already, as of a unit that comes to where its reservation had one. */
+function withUsers(
+  rooms: ReadonlyMap<string, ReservedRoom>,
+  consumers: readonly Consumer[],
+): Map<string, ReservedRoom> {
+  const isUser = (room: ReservedRoom, uuid: string, { allocations, updatedAtMs: sinceMs, ...one }: Consumer) =>
+    uuid in allocations && isUseOf(room, { ...one, sinceMs });
+  return new Map(
+    [...rooms].map(([uuid, room]) => {
+      const users = consumers.filter((one) => isUser(room, uuid, one)).map((one) => one.uuid);
+      return [uuid, users.length > 0 ? { ...room, users } : room];
+    }),
+  );
+}
+
 /** True when no more is reserved of a provider than before, for no longer. */
 function isPartOf(room: ReservedRoom, before: ReservedRoom | undefined): boolean {
   if (!before || room.fromMs < before.fromMs || room.untilMs > before.untilMs) return false;
   return Object.entries(room.resources).every(([name, amount]) => amount <= (before.resources[name] ?? 0));
+}
+
+/** A room with the users that claims have noted in it, too. */
+function withNoted(room: ReservedRoom, noted: KeptRoom[string] | undefined): ReservedRoom {
+  const before = noted && isReservedRoom(noted) ? (noted.users ?? []) : [];
+  const users = [...new Set([...before, ...(room.users ?? [])])];
+  return users.length > 0 ? { ...room, users } : room;
 }
 
 interface Rooms {
@@ -86,7 +110,9 @@ async function keepRooms(
     const isOther = ([key, { untilMs }]: [string, { untilMs: number }]) => key !== reservedKey(name) && untilMs > atMs;
     const others = Object.fromEntries(Object.entries(rows[n] ?? {}).filter(isOther));
     const room = after.get(provider);
-    const next: KeptRoom = room ? { ...others, [reservedKey(name)]: room } : others;
+    const next: KeptRoom = room
+      ? { ...others, [reservedKey(name)]: withNoted(room, rows[n]?.[reservedKey(name)]) }
+      : others;
     if (Object.keys(next).length > 0) tx.put('nomination', provider, next);
     else if (rows[n]) tx.write({ kind: 'delete', table: 'nomination', key: provider });
     kept.set(provider, next);

@@ -122,6 +122,45 @@ export function describeReservations(open: () => PlacementStore): void {
       expect(await take(3, { ...inNight, ...within })).toMatchObject(MADE);
     });
 
+    it('have no more instances than units, however many ask at once and whatever is named', async () => {
+      await write(night());
+      const within = { ...inNight, atMs: FROM_MS };
+      const uuids = Array.from({ length: 4 }, () => randomUUID());
+      const made = await Promise.all(uuids.map((uuid) => take(3, { uuid, ...within })));
+      expect(made.filter(({ kind }) => kind === 'committed')).toHaveLength(2);
+      // The host has 4 more.
+      expect(await take(1, within)).toMatchObject({ ...REFUSED, providerUuid: host });
+      const first = uuids[made.findIndex(({ kind }) => kind === 'committed')] as string;
+      await commit(store, {
+        kind: 'write_allocations',
+        consumers: [{ ...aWrite({}, { ...inNight, uuid: first, owner: 'conductor' }), expect: { kind: 'any' } }],
+      });
+      expect(await take(3, within)).toMatchObject(MADE);
+      expect(await take(1, within)).toMatchObject(REFUSED);
+    });
+
+    it('count those who use them already where a unit comes, and after their rows are written anew', async () => {
+      const { revision } = await mustCommit(store, {
+        kind: 'write_reservation',
+        reservation: night(),
+        replaces: undefined,
+      });
+      const uuid = randomUUID();
+      const within = { ...inNight, atMs: FROM_MS };
+      expect(await take(3, { uuid, ...within })).toMatchObject(MADE);
+      const away = await commit(store, {
+        kind: 'write_reservation',
+        reservation: night({ units: [], reason: 'gone' }),
+        replaces: revision,
+      });
+      if (away.kind !== 'committed') throw new Error(away.kind);
+      const { revision: replaces } = away.change;
+      expect(await write(night({ units: [unit(3)] }), { replaces, besides: [uuid], atMs: FROM_MS })).toMatchObject(
+        MADE,
+      );
+      expect(await take(1, within)).toMatchObject(REFUSED);
+    });
+
     it('do not take an instance of an earlier one of their name for their own', async () => {
       const uuid = randomUUID();
       await take(3, { uuid, ...inNight });
