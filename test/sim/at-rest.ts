@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Consumer } from '#libs/domain/consumer';
+import type { Host } from '#libs/domain/host';
 import { type Instance, type PowerState, powerStateToBuild } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import { isReservation } from '#libs/domain/queueing/place-lease';
@@ -8,9 +10,11 @@ import type { Rows } from '#libs/placement/port/placement-store';
 import { unknownUpToMs } from '#libs/placement/port/store-identity';
 import { AGGREGATE, CUSTOM_TRAIT } from './actions/api-clients';
 import { LIE_POSITION } from './actions/liars/reports';
+import { LAST } from './actions/reservations';
 import type { Checker } from './checker';
 import type { Fleet } from './fleet';
 import { agentOf, CONDUCTOR, SCHEDULER } from './settings';
+import { rowsOf, wouldFit, wrongOfHeld } from './watches/reservation-watch';
 import { circling } from './world/circling';
 
 /** Records are deleted at most this long after their retention: audits come at intervals. */
@@ -54,6 +58,7 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   checkEvents(checker);
   checkMirrors(fleet, checker, rows);
   checkHosts(fleet, checker, rows, instances);
+  checkReservations(fleet, checker, rows);
   for (const projectId of checker.quotas.miscounted(await placement.projectUsages())) {
     checker.fail('quotas are kept', `the store counts something else than ${projectId} holds`);
   }
@@ -317,6 +322,45 @@ function checkMirrors(fleet: Fleet, checker: Checker, rows: readonly Rows[]): vo
     if ([...mirror.consumers()].length !== consumers.length) {
       checker.fail('mirrors equal the store', `${name} has consumers that the store has not`);
     }
+  }
+}
+
+/** Time within which schedulers have noticed what changed about a reservation: looks at them are a second apart. */
+const NOTICED_MS = 5_000;
+
+/** A reservation shows how many units its hosts can keep; one that is over is gone; mirrors show those that there are. */
+function checkReservations(fleet: Fleet, checker: Checker, rows: readonly Rows[]): void {
+  const { nowMs } = fleet.time;
+  const reserved = rowsOf(rows);
+  const hosts = rows.flatMap((some) => some.hosts ?? []);
+  const serves = ({ up, enabled }: Host) => up && enabled;
+  const wrong = (what: string) => checker.fail('reservations are kept', what);
+  for (const row of reserved.reservations.values()) {
+    const { name, units, untilMs, projectId, fromMs } = row;
+    if (untilMs < nowMs - NOTICED_MS) wrong(`'${name}' ended at ${untilMs}, and is there at ${nowMs}`);
+    if (untilMs < nowMs || Math.abs(fromMs - nowMs) < NOTICED_MS) continue;
+    const gone = units.find(({ host }) => host !== '' && !hosts.some((one) => one.name === host && serves(one)));
+    if (gone) wrong(`'${name}' has a unit on ${gone.host}, which is not in service`);
+    const over = wrongOfHeld(row, reserved, nowMs);
+    if (over) wrong(over);
+    if (units.every(({ host }) => host !== '')) continue;
+    const { forceHosts, resources } = requestSpecCodec.decode(Buffer.from(row.requestSpec, 'base64'));
+    const open = hosts
+      .filter((one) => serves(one) && one.failuresInARow === 0 && checker.letsIn(one.name, projectId))
+      .filter((one) => forceHosts.length === 0 || forceHosts.includes(one.name))
+      .filter(({ providerUuid }) => wouldFit(row, { providerUuid, resources }, reserved, nowMs));
+    if (open[0]) wrong(`'${name}' is at risk (${row.reason}), and ${open[0].name} has room for a unit`);
+  }
+  for (const uuid of checker.reservations.wereAtRisk.has(LAST.name) ? [] : checker.reservations.ownUnits) {
+    const { state, fault } = checker.known.get(uuid)?.latest ?? {};
+    if (state === 'error' && fault?.reason === 'no_valid_host') wrong(`${uuid} has no unit: ${fault.message}`);
+  }
+  for (const [member, { mirror, process }] of fleet.members) {
+    if (mirror === undefined || !process.isAlive) continue;
+    const shown = mirror.reservations().map((row) => `${row.name} ${row.revision}`);
+    const stored = rows.flatMap((some) => some.reservations ?? []).map((row) => `${row.name} ${row.revision}`);
+    if (isDeepStrictEqual(shown.toSorted(), stored.toSorted())) continue;
+    checker.fail('mirrors equal the store', `${member} has the reservations ${shown.join(', ')}`);
   }
 }
 

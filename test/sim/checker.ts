@@ -11,7 +11,7 @@ import { addResources, capacityOf, type Resources } from '#libs/domain/inventory
 import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
 import { type Provider, SHARING_TRAIT } from '#libs/domain/provider';
 import { type Doubt, doubtShare } from '#libs/instances/doubts';
-import type { Change } from '#libs/placement/port/placement-store';
+import type { Change, Rows } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
 import type { Fleet } from './fleet';
 import type { Machine, MachineEvent } from './machine';
@@ -25,6 +25,7 @@ import { HostWatch } from './watches/host-watch';
 import { misfits } from './watches/misfits';
 import { QueueWatch } from './watches/queue-watch';
 import { QuotaWatch } from './watches/quota-watch';
+import { ReservationWatch } from './watches/reservation-watch';
 import { SurvivorWatch } from './watches/survivor-watch';
 import { isWithin, WithinWatch } from './watches/within-watch';
 import { STALE_MS, ZoneWatch } from './watches/zone-watch';
@@ -47,6 +48,7 @@ export type Invariant =
   | 'gangs are kept'
   | 'hosts confirm what asks for it'
   | 'zones and tenants are kept'
+  | 'reservations are kept'
   | 'devices are what was asked'
   | 'what has ended stays so'
   | 'every request ends'
@@ -84,6 +86,9 @@ const MOST_SAID = 200;
 
 /** A host with so many failures in a row is left out, whatever the projects: the default of `BERTH_SCHEDULER_QUARANTINE_FAILURES`. */
 const REFUSED_REPORTS = 4;
+
+/** A refusal may have been decided on what was reserved then. */
+const JUST_MS = 2_000;
 
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
@@ -141,6 +146,7 @@ export class Checker {
   readonly survivors: SurvivorWatch;
   readonly #zones = new ZoneWatch();
   readonly #devices = new DeviceWatch();
+  readonly reservations = new ReservationWatch();
   /** Writes of placement API clients, by provider. */
   readonly decisions = new Map<string, Decisions>();
   /** Times that the store went back; writes of an earlier number may be lost. */
@@ -249,7 +255,9 @@ export class Checker {
     this.queue.reset();
     this.operatedHosts.reset();
     this.#takeOvers.storeGoesBackTo(atMs);
+    const all: Rows[] = [];
     await this.fleet.server.stores.placement.snapshot((rows) => {
+      all.push(rows);
       this.quotas.load(rows);
       const { providers = [], consumers = [], usages = [], hosts = [] } = rows;
       for (const host of hosts) this.hosts.set(host.name, host);
@@ -259,6 +267,7 @@ export class Checker {
         for (const [name, amount] of Object.entries(used)) this.#used.set(`${providerUuid} ${name}`, amount);
       }
     });
+    this.reservations.load(all);
     this.#devices.storeWentBack([...this.#consumers.values()]);
     this.#checkGroups(true);
   }
@@ -317,6 +326,11 @@ export class Checker {
     const all = [...this.#providers.values()].filter((one) => one.rootUuid === rootUuid && one.inventories['VCPU']);
     const [first] = all.sort((a, b) => (a.name < b.name ? -1 : 1));
     return first && { ...first, generation: this.#generations.get(first.uuid) ?? first.generation };
+  }
+
+  /** True if no zone, tenant, taint or rule has kept a project from a host lately. */
+  letsIn(host: string, projectId: string): boolean {
+    return this.#zones.letsIn(host, projectId, this.fleet.time.nowMs);
   }
 
   #isAskedToEnd(uuid: string): boolean {
@@ -411,6 +425,10 @@ export class Checker {
       if (updated) this.#onRecord(instance, atMs);
     } else if ('change' in result) {
       this.#onChange(name, what, result.change as Change);
+    } else if ('kind' in result && result.kind === 'reserved' && what.startsWith('write_allocations')) {
+      const { providerUuid } = result as unknown as { readonly providerUuid: string };
+      const wrong = this.reservations.wrongOfRefusal(providerUuid, this.fleet.time.nowMs - JUST_MS);
+      if (wrong) this.fail('reservations are kept', wrong);
     }
   }
 
@@ -698,6 +716,9 @@ export class Checker {
     // Writes of others on a host's provider go with the host.
     if (what === 'delete_host') for (const uuid of change.deletedProviders ?? []) this.decisions.delete(uuid);
     if (by === 'nova') this.#checkNova(change);
+    const isClaim = what.startsWith('write_allocations') && !what.includes('by force');
+    const reserved = this.reservations.take(change, isClaim, this.fleet.time.nowMs);
+    if (reserved) this.fail('reservations are kept', reserved);
     this.#zones.take(change, this.fleet.time.nowMs);
     const twice = this.#devices.take(change, this.fleet.time.nowMs);
     if (twice && !what.includes('by force')) this.fail('devices are what was asked', twice);

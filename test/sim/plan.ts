@@ -50,6 +50,13 @@ import { brokerRestarts, buildsAreLate, takenOver } from './actions/outages';
 import { anAdmission, aPreemptor, looksAtQueue, ofACrowd } from './actions/queueing';
 import { LIMITED_TENANT, lastOfQuota, lendEachOther, limitsTenant } from './actions/quotas';
 import { putIntoRacks } from './actions/racks';
+import {
+  backfill,
+  buildInReservation,
+  deleteReservation,
+  reserveUnits,
+  windowBeginsSoon,
+} from './actions/reservations';
 import { buildUnderBudget } from './actions/tenants/budgeted-group';
 import { buildWithDevice, deviceWears } from './actions/tenants/devices';
 import { buildGangInRack } from './actions/tenants/gang-in-rack';
@@ -187,6 +194,11 @@ const KINDS = {
   'answer for another host': kind(0.3, 3, answersForAnother),
   "answer for others' instances": kind(0.4, 8, answersForOthersInstances),
   'hearing of another host': kind(0.3, 3, saysWhatWasHeard),
+  'reserve units': kind(0.3, 5, reserveUnits),
+  'delete a reservation': kind(0.3, 3, deleteReservation),
+  'build in a reservation': kind(0.3, 8, buildInReservation),
+  backfill: kind(0.3, 6, backfill),
+  'window begins soon': kind(0.3, 4, windowBeginsSoon),
   // By focus only: its restarts would hide other faults.
   'orders outlive their instances': kind(0, 6, ordersOutliveInstances),
   // By focus only, too: both its hosts are away for most of what it takes.

@@ -1,4 +1,6 @@
+import { seededRandom, seedOf } from '#libs/domain/random';
 import { buryDeadHosts } from './actions/deletions';
+import { RESERVING, useReservation } from './actions/reservations';
 import { checkAtRest } from './at-rest';
 import { Checker } from './checker';
 import { Fleet, OTHERS, SERVICES } from './fleet';
@@ -35,6 +37,9 @@ async function runFleet({ seed, actionCount, kept, focus }: RunOptions): Promise
   await runUntil(START_MS + HORIZON_MS);
   fleet.heal();
   buryDeadHosts({ fleet, checker });
+  if (plan.some(({ kind }) => RESERVING.includes(kind))) {
+    useReservation({ fleet, checker }, seededRandom(seedOf(`${seed} last reservation`)));
+  }
   await runUntil(START_MS + HORIZON_MS + QUIET_MS - STILL_MS);
   // Requests that waited for a dead keeper of the queue are served then.
   await runUntilOver(() => checker.limitsOverAtMs());

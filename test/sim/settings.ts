@@ -10,6 +10,7 @@ export const SCHEDULER = {
   BERTH_SCHEDULER_LEASE_MS: '5000',
   BERTH_SCHEDULER_NOMINATION_MS: '8000',
   BERTH_SCHEDULER_FAIR_SHARE_HALF_LIFE_MS: '4000',
+  BERTH_SCHEDULER_BACKFILL_MARGIN_MS: '2000',
 };
 
 /** Settings of one of two schedulers: its alternates refer to the store, which forgets them sooner than a build may end. */

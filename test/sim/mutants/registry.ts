@@ -14,6 +14,7 @@ import { MOVE_MUTANTS } from './operations/move-mutants';
 import { POWER_MUTANTS } from './operations/power-mutants';
 import { QUEUE_MUTANTS } from './operations/queue-mutants';
 import { QUOTA_MUTANTS } from './operations/quota-mutants';
+import { RESERVATION_MUTANTS } from './operations/reservation-mutants';
 import { SHELVING_MUTANTS } from './operations/shelving-mutants';
 import { ZONE_MUTANTS } from './operations/zone-mutants';
 import { RECONCILE_MUTANTS } from './reconcile-mutants';
@@ -38,6 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...GANG_MUTANTS,
   ...ZONE_MUTANTS,
   ...DEVICE_MUTANTS,
+  ...RESERVATION_MUTANTS,
   ...BOUND_MUTANTS,
   ...RING_MUTANTS,
   ...CELLS_MUTANTS,
