@@ -9,6 +9,7 @@ import { parseCells } from './facts/cells';
 import { openNovaApi } from './facts/nova-api';
 import { openNovaDatabase } from './facts/nova-database';
 import type { DatabaseSource, FactSource, FactSources } from './facts/nova-facts';
+import { jsonFilter } from './filters/json';
 import { type NovaConfig, novaOptions } from './options';
 import { startNovaScheduler } from './start';
 
@@ -32,7 +33,8 @@ export const novaScheduler: ServiceProcess<typeof tables> = {
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     const api = await opening.open('Nova API', openNovaApi(config, cellOf, opening));
     const { databaseUrl: url } = config;
-    const database = url === '' ? {} : await opening.open('Nova database', openNovaDatabase(url, opening));
+    const reading = { ...opening, describesHosts: config.filters.includes(jsonFilter.name) };
+    const database = url === '' ? {} : await opening.open('Nova database', openNovaDatabase(url, reading));
     const source = novaSource(api, database, config);
     const isElsewhere = config.placementUrl !== '';
     const client = isElsewhere

@@ -66,6 +66,13 @@ export class HostState {
     return { total: inventory.total, used, free: inventory.total - used, ratio: inventory.allocationRatio };
   }
 
+  /** As Nova's own hosts count: at most what nova-compute measured as left, without what this process placed since. */
+  get freeDiskGb(): number {
+    const { free } = this.amountOf('DISK_GB');
+    const { diskAvailableLeastGb: leastGb, uuid } = this.node;
+    return leastGb === undefined ? free : Math.min(free, leastGb - this.sources.taken.of(uuid, 'DISK_GB'));
+  }
+
   /** Processors, memory and PCI devices with their usage; undefined where Nova's database does not tell. */
   get hardware(): HostHardware | undefined {
     const { facts, hardware } = this.sources;

@@ -1,6 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
-import { type HostHardware, hostCellsOf, pciPoolsOf } from '../hardware/host-hardware';
+import { type HostDescription, type HostHardware, hostCellsOf, pciPoolsOf } from '../hardware/host-hardware';
 import { readHostTopology, readPciPools } from '../objects/hardware';
 import type { ReadDatabase, Row } from './mysql';
 
@@ -9,6 +9,8 @@ const CLOCKS_DIFFER_BY_S = 60;
 /** All rows are read so often, which forgets deleted ones. */
 const WHOLE_READ_MS = 600_000;
 const PAGE = 500;
+/** Columns that only JsonFilter asks for. */
+const DESCRIBED = ', stats, cpu_info, supported_instances';
 /** More nodes than any cell has. */
 const MAX_PAGES = 100;
 /** Nova's defaults, for a row without ratios: its compute has not written any yet. */
@@ -24,6 +26,7 @@ export class CellHardware {
   constructor(
     private readonly database: ReadDatabase,
     private readonly clock: Pick<Clock, 'elapsed'>,
+    private readonly describesHosts: boolean,
   ) {}
 
   /** The hardware by node's uuid. A node whose hardware did not change has the object of the last read. */
@@ -44,7 +47,7 @@ export class CellHardware {
   }
 
   async #changedSince(since = '1000-01-01'): Promise<readonly Row[]> {
-    const sql = `select id, uuid, numa_topology, pci_stats, metrics, cpu_allocation_ratio, ram_allocation_ratio,
+    const sql = `select id, uuid, numa_topology, pci_stats, metrics, cpu_allocation_ratio, ram_allocation_ratio${this.describesHosts ? DESCRIBED : ''},
       case when json_valid(stats) then json_unquote(json_extract(stats, '$.failed_builds')) end as failed_builds from compute_nodes
       where deleted = 0 and id > ? and coalesce(updated_at, created_at) >= ? - interval ${CLOCKS_DIFFER_BY_S} second
       order by id limit ${PAGE}`;
@@ -71,7 +74,28 @@ function hardwareOf(row: Row): HostHardware {
     ramAllocationRatio: Number(row['ram_allocation_ratio']) || RAM_RATIO,
     failedBuilds: Number(row['failed_builds']) || 0,
     metrics: new Map(parsed(row['metrics'], metricsOf)),
+    ...('stats' in row && { described: describedBy(row) }),
   };
+}
+
+function describedBy(row: Row): HostDescription {
+  const { cpu_info: cpuInfo, stats, supported_instances: supported } = row;
+  return {
+    cpuInfo: typeof cpuInfo === 'string' ? cpuInfo : undefined,
+    stats: typeof stats === 'string' && stats !== '' ? new Map(parsed(stats, statsOf)) : undefined,
+    supportedInstances: parsed(supported, (value) => (Array.isArray(value) ? value.map(textsOf) : [])),
+  };
+}
+
+/** Nova reads all statistics as texts. */
+function statsOf(value: unknown): readonly (readonly [name: string, value: string])[] {
+  return Object.entries((value ?? {}) as Row).flatMap(([name, one]) =>
+    one === null ? [] : [[name, typeof one === 'string' ? one : JSON.stringify(one)] as const],
+  );
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function parsed<T>(text: unknown, read: (value: unknown) => readonly T[]): readonly T[] {

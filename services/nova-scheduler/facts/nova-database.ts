@@ -17,12 +17,13 @@ const CELL0 = '00000000-0000-0000-0000-000000000000';
  * Nova's databases as a source of facts, read with SELECT only: cells and their hosts from that of its API, hardware of nodes from those of
  * the cells. Cells are read with the user of the setting, not with the one that Nova's own connections name.
  *
+ * @param deps  `describesHosts`: also read what only JsonFilter asks for, some kilobytes for each node that changed
  * @param url  `mysql://user:password@host:3306/nova_api`
  * @throws BerthError `failed_precondition / no_mysql2` when the driver is not installed
  */
 export async function openNovaDatabase(
   url: string,
-  deps: Pick<RuntimeDeps, 'clock' | 'log'>,
+  deps: Pick<RuntimeDeps, 'clock' | 'log'> & { readonly describesHosts: boolean },
 ): Promise<DatabaseSource & { close(): Promise<void> }> {
   const { openDatabase } = await import('#services/nova-scheduler/facts/mysql').catch(notInstalled);
   const address = addressOf(url);
@@ -33,10 +34,10 @@ export async function openNovaDatabase(
     const known = databases.get(connection);
     if (known !== undefined) return known;
     const database = openDatabase(cellAddress(uuid, connection, address), QUERY_TIMEOUT_MS);
-    const { clock } = deps;
+    const { clock, describesHosts } = deps;
     const opened = {
       database,
-      hardware: new CellHardware(database, clock),
+      hardware: new CellHardware(database, clock, describesHosts),
       images: new InstanceImages(database, clock),
     };
     databases.set(connection, opened);

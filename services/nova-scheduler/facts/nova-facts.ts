@@ -16,6 +16,8 @@ export interface NovaNode {
   readonly hypervisorVersion: number;
   /** Instances in the middle of an operation, as the node says (`current_workload`). */
   readonly ioOps: number;
+  /** Disk that its images may still fill at most, as nova-compute measures it; undefined where it does not. */
+  readonly diskAvailableLeastGb?: number | undefined;
   /** Facts for `capabilities:` extra specs, by name; objects are nested. */
   readonly capabilities: Readonly<Record<string, unknown>>;
 }

@@ -17,6 +17,7 @@ export function readService(row: Row): NovaService {
 
 export function readNode(row: Row, cellOf: CellOfHost): NovaNode {
   const host = textOf((row['service'] as Row | undefined)?.['host']);
+  const leastGb = row['disk_available_least'];
   return {
     uuid: textOf(row['id']),
     nodename: textOf(row['hypervisor_hostname']),
@@ -25,6 +26,7 @@ export function readNode(row: Row, cellOf: CellOfHost): NovaNode {
     hypervisorType: textOf(row['hypervisor_type']),
     hypervisorVersion: numberOf(row['hypervisor_version']),
     ioOps: numberOf(row['current_workload']),
+    ...(typeof leastGb === 'number' && { diskAvailableLeastGb: leastGb }),
     capabilities: Object.fromEntries(CAPABILITIES.filter((name) => name in row).map((name) => [name, row[name]])),
   };
 }

@@ -8,8 +8,9 @@ const MAX_BYTES = 8_192;
 const MAX_DEPTH = 16;
 const MAX_TERMS = 200;
 
-/** A value in a query; only `not` makes lists. */
-export type QueryValue = string | number | boolean | readonly QueryValue[];
+/** A value in a query; lists are made by `not`, and are attributes, as are tables of texts. */
+export type QueryValue = string | number | boolean | QueryTable | readonly QueryValue[];
+export type QueryTable = ReadonlyMap<string, string>;
 type Query = readonly [operator: string, ...terms: readonly unknown[]];
 
 /** The value of `$path` on a host, undefined for none; or why it is not known. */
@@ -95,7 +96,7 @@ function valueOf(term: unknown, run: Run): QueryValue | undefined {
 
 function attribute(path: string, run: Run): QueryValue | undefined {
   const found = run.lookUp(path);
-  if (typeof found !== 'object' || !('unknown' in found)) return found;
+  if (found === undefined || !isUnknown(found)) return found;
   run.problem ??= found.unknown;
   return undefined;
 }
@@ -133,11 +134,13 @@ function ordered(isMet: (order: number) => boolean): Operate {
 }
 
 function isTrue(value: QueryValue): boolean {
+  if (isTable(value)) return value.size > 0;
   return Array.isArray(value) ? value.length > 0 : Boolean(value);
 }
 
 function isEqual(a: QueryValue, b: QueryValue): boolean {
   if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b);
+  if (isTable(a) && isTable(b)) return a.size === b.size && [...a].every(([name, value]) => b.get(name) === value);
   if (!Array.isArray(a) || !Array.isArray(b)) return a === b;
   return a.length === b.length && a.every((one, i) => isEqual(one as QueryValue, b[i] as QueryValue));
 }
@@ -156,7 +159,16 @@ function isNumeric(value: QueryValue): value is number | boolean {
   return typeof value === 'number' || typeof value === 'boolean';
 }
 
+export function isTable(value: QueryValue): value is QueryTable {
+  return value instanceof Map;
+}
+
+export function isUnknown(found: QueryValue | UnknownAttribute): found is UnknownAttribute {
+  return typeof found === 'object' && 'unknown' in found;
+}
+
 function kindOf(value: QueryValue): string {
+  if (isTable(value)) return 'a table';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'string' ? 'a text' : 'a number';
 }

@@ -52,6 +52,18 @@ export interface HostHardware {
   readonly failedBuilds: number;
   /** Metrics by name; undefined for one that is no number. */
   readonly metrics: ReadonlyMap<string, number | undefined>;
+  /** Undefined where nobody asks for it. */
+  readonly described?: HostDescription | undefined;
+}
+
+/** A compute node in Nova's own words, for JsonFilter. */
+export interface HostDescription {
+  /** The text as it is stored. */
+  readonly cpuInfo: string | undefined;
+  /** Undefined where nova-compute has not written any yet. */
+  readonly stats: ReadonlyMap<string, string> | undefined;
+  /** Processor, hypervisor and mode of each kind of instance. */
+  readonly supportedInstances: readonly (readonly string[])[];
 }
 
 /** Dedicated processors that no instance has. */

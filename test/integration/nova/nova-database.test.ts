@@ -75,7 +75,7 @@ async function tellHardware(host: string, pinned: readonly number[], deviceCount
 }
 
 it('reads cells and hardware, of later reads what changed, and can not write', async () => {
-  const database = await openNovaDatabase(url(), { clock: systemClock(), log: silentLog });
+  const database = await openNovaDatabase(url(), { clock: systemClock(), log: silentLog, describesHosts: true });
   const hardware = async (host: string) => (await database.hardware(signal)).get(uuidOf(host));
   try {
     expect(await database.cells(signal)).toEqual(new Map(['h1', 'h2', 'h3'].map((host) => [host, CELL])));
@@ -86,6 +86,7 @@ it('reads cells and hardware, of later reads what changed, and can not write', a
       ramAllocationRatio: 1,
       failedBuilds: 0,
       metrics: new Map(),
+      described: { cpuInfo: '{}', stats: undefined, supportedInstances: [] },
     });
     await tellHardware('h1', [3], 2);
     const told = await hardware('h1');
@@ -99,7 +100,11 @@ it('reads cells and hardware, of later reads what changed, and can not write', a
       metrics = '[{"name": "cpu.percent", "value": 0.25}, {"name": "cpu.frequency", "value": 1600}]',
       updated_at = utc_timestamp() where host = 'h1'`);
     const metrics = new Map(Object.entries({ 'cpu.percent': 25, 'cpu.frequency': 1_600 }));
-    expect(await hardware('h1')).toMatchObject({ failedBuilds: 3, metrics });
+    expect(await hardware('h1')).toMatchObject({
+      failedBuilds: 3,
+      metrics,
+      described: { stats: new Map(Object.entries({ failed_builds: '3', num_instances: '1' })) },
+    });
     await tellHardware('h1', [0, 1, 2, 3], 0);
   } finally {
     await database.close();
@@ -113,7 +118,7 @@ it('reads cells and hardware, of later reads what changed, and can not write', a
 });
 
 it("reads the images of a cell's instances, of later reads what is new", async () => {
-  const database = await openNovaDatabase(url(), { clock: systemClock(), log: silentLog });
+  const database = await openNovaDatabase(url(), { clock: systemClock(), log: silentLog, describesHosts: true });
   const [one, gone] = ['1', '2'].map((n) => `00000000-0000-4000-9000-00000000000${n}`);
   const addInstance = (uuid: string, deleted: number) =>
     mariadb.sql(`insert into nova_cell1.instances (uuid, deleted) values ('${uuid}', ${deleted})`);
