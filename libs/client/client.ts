@@ -51,7 +51,7 @@ import {
   listInstancesMethod,
 } from '../contracts/instance';
 import { MAX_PAGE, MAX_USAGE_PROJECTS } from '../contracts/limits';
-import { kindsOf, minimumOf } from '../contracts/member-kinds';
+import { checkCountOfAll, kindsOf, minimumOf } from '../contracts/member-kinds';
 import type { MoveInstancesRequest, MoveInstancesResponse } from '../contracts/moves';
 import { moveInstancesMethod } from '../contracts/moves';
 import { type HealAllocationResponse, healAllocationMethod, listNodesMethod, type NodeView } from '../contracts/nodes';
@@ -740,6 +740,7 @@ export class Client {
 
   #named({ requestId = this.parts.random.uuid(), instanceUuids, ...counts }: BuildOptions): Build {
     const length = kindCounts(counts).reduce((sum, { count }) => sum + count, 0);
+    checkCountOfAll(length);
     const chosen = () => Array.from({ length }, () => this.parts.random.uuid());
     return { requestId, instanceUuids: instanceUuids ?? chosen() };
   }

@@ -7,7 +7,16 @@ import { errorCodec } from './error';
 import { ruled, rulesOf } from './field-rules';
 import { count, encodedSpec, list, omittable, optional } from './fields';
 import { MAX_INSTANCES_PER_REQUEST, MAX_NAME_BYTES, MAX_SPEC_BYTES_PER_REQUEST } from './limits';
-import { type AskedKinds, countOfAll, furtherMembers, instanceCount, type Kind, kindsOf, onLoss } from './member-kinds';
+import {
+  type AskedKinds,
+  checkCountOfAll,
+  countOfAll,
+  furtherMembers,
+  instanceCount,
+  type Kind,
+  kindsOf,
+  onLoss,
+} from './member-kinds';
 import { message, type PlainOf } from './message';
 import { FEW, KIB, ofServices, ofTenants } from './message-rules';
 import { cutField } from './opaque-field';
@@ -96,9 +105,7 @@ interface Wanted extends AskedKinds {
 function checkCounts(request: Wanted): void {
   const { instanceUuids, destinations = [] } = request;
   const wanted = countOfAll(request);
-  if (wanted > MAX_INSTANCES_PER_REQUEST) {
-    throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');
-  }
+  checkCountOfAll(wanted);
   const kinds = kindsOf(request);
   for (const [n, kind] of kinds.entries()) checkKind(kind, n === 0 ? '' : `further_members[${n - 1}].`);
   if (request.onLoss !== undefined && kinds.every(({ minCount }) => minCount === 0)) {

@@ -101,6 +101,12 @@ export function countOfAll({
   return further.reduce((sum, kind) => sum + kind.count, first);
 }
 
+/** Also before instances get names. @throws BerthError `invalid_argument / too_many`. */
+export function checkCountOfAll(count: number): void {
+  if (count <= MAX_INSTANCES_PER_REQUEST) return;
+  throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');
+}
+
 /** @throws BerthError `invalid_argument / duplicate_uuid` when two kinds name the same instance. */
 export function checkDistinctKinds(instanceUuids: readonly string[], further: readonly MemberKind[]): void {
   const all = [...instanceUuids, ...further.flatMap((kind) => kind.instanceUuids)];

@@ -119,6 +119,16 @@ it("keeps a tenant to its own project, also where it knows another's uuid", asyn
   expect((await ask('GET', `/berth/instances/${uuid}`, admin)).status).toBe(200);
 });
 
+it('refuses too many instances of all kinds before it names them', async () => {
+  const kinds = Array.from({ length: 15 }, () => ({ ...small, count: 1_000 }));
+  const request = { ...small, min_count: 1, further_members: kinds };
+  for (const key of [{}, { 'idempotency-key': 'order-2' }]) {
+    const { status, code, answer } = await ask('POST', '/berth/instances', { ...member('shop'), ...key }, request);
+    expect([status, code]).toEqual([400, 'berth.too_many']);
+    expect(JSON.stringify(answer)).toContain('count may be at most 1000');
+  }
+});
+
 it.each([
   ['no token', {}, small, 401, undefined],
   ['a reader', { ...member('shop'), 'x-roles': 'reader' }, small, 403, 'berth.role_missing'],

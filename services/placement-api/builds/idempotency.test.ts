@@ -1,3 +1,4 @@
+import { Hash, Hmac } from 'node:crypto';
 import { chosenUuid, uuid } from '#libs/contracts/checks';
 import { namesOf as namesBy } from './idempotency';
 
@@ -35,6 +36,15 @@ it('gives UUIDs that clients may choose', () => {
   expect(new Set(instanceUuids).size).toBe(50);
   for (const one of instanceUuids) expect(chosenUuid(one, 'uuid')).toBe(one);
   expect(uuid(requestId, 'id')).toBe(requestId);
+});
+
+it('reads the content once, however many instances it names', () => {
+  const updates = [Hash, Hmac].map((one) => jest.spyOn(one.prototype, 'update'));
+  const content = { ...body, image_properties: { a: 'x'.repeat(100_000) } };
+  namesOf('shop', 'order-1', content, 1_000);
+  const hashed = updates.flatMap(({ mock }) => mock.calls).reduce((sum, [data]) => sum + String(data).length, 0);
+  expect(hashed).toBeGreaterThan(100_000);
+  expect(hashed).toBeLessThan(500_000);
 });
 
 it.each(['', 'two words', 'ü', 'x'.repeat(256)])('refuses the key "%s"', (key) => {

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { invalidArgument } from '#libs/domain/errors';
 
 /** A client's name for a request, so that a copy of it builds nothing: 1 to 255 visible ASCII characters. */
@@ -34,7 +34,8 @@ export function namesOf(nameKey: string, { projectId, key, body, count }: KeyedR
       IDEMPOTENCY_HEADER,
     );
   }
-  const content = JSON.stringify(body, inOrder);
+  // A digest, because each instance's name is made from it, and a body may have half a megabyte.
+  const content = createHash('sha256').update(JSON.stringify(body, inOrder)).digest('hex');
   const named = (...parts: readonly string[]) => keyedUuid(nameKey, [projectId, key, ...parts]);
   const instanceUuids = Array.from({ length: count }, (_, i) => named(content, String(i)));
   return { requestId: named(), instanceUuids };

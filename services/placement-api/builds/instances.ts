@@ -1,6 +1,7 @@
 import { noSuchInstance } from '#libs/client/client';
 import { stateOfName } from '#libs/client/nova-states';
 import type { InstanceView } from '#libs/contracts/instance';
+import { checkCountOfAll } from '#libs/contracts/member-kinds';
 import { type InstanceOperation, isForOperators } from '#libs/contracts/operations';
 import { BerthError } from '#libs/domain/errors';
 import type { Answer } from '../http/request';
@@ -22,6 +23,7 @@ export async function buildInstances(call: BuildCall): Promise<Answer> {
   const projectId = projectToBuildFor(caller, body.project_id);
   const furtherMembers = furtherMembersOf(body, projectId, caller.userId);
   const countOfAll = furtherMembers.reduce((sum, kind) => sum + (kind.count ?? 1), count);
+  checkCountOfAll(countOfAll);
   const possible =
     idempotencyKey === undefined
       ? []
