@@ -1,5 +1,6 @@
 import { fastify } from 'fastify';
 import { BerthError } from '../domain/errors';
+import { boundConnections } from './bound-connections';
 import type { Metrics } from './metrics';
 import type { Running } from './service';
 
@@ -27,7 +28,8 @@ export interface OperationsServer {
  */
 export async function serveOperations(settings: HttpSettings): Promise<OperationsServer> {
   const { host, port, metrics, readiness, document } = settings;
-  const app = fastify({ forceCloseConnections: true });
+  const app = fastify({ forceCloseConnections: true, requestTimeout: 30_000 });
+  boundConnections(app);
   app.get('/healthz', async () => 'ok\n');
   app.get('/readyz', async (_, reply) => {
     const state = readiness();

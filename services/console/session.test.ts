@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { ACK, drop } from '#libs/bus/port';
 import { operatorActionCodec } from '#libs/contracts/operator-action';
 import { BerthError } from '#libs/domain/errors';
+import { CONNECTION_LIMITS } from '#libs/runtime/bound-connections';
+import { answersOfMany } from '#libs/testing/answers-of-many';
 import { aReport, mustReport } from '#libs/testing/placement/placement';
 import { Browse, type Listening } from './testing/browse';
 import { openWorld, type World } from './testing/world';
@@ -92,6 +94,11 @@ describe('a stranger', () => {
     expect(answers.at(-1)?.body).toMatchObject({ reason: 'too_many_guesses' });
     expect(await ann.ask('GET', '/api/session')).toMatchObject({ status: 200 });
     await own.close();
+  });
+
+  it('ends a connection that asks for many pages at once', async () => {
+    const answers = await answersOfMany(new URL(world.url), '/main.css');
+    expect(answers).toBeLessThanOrEqual(CONNECTION_LIMITS.requestsEach);
   });
 
   it('holds no connection with half a request', async () => {

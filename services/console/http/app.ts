@@ -3,6 +3,7 @@ import csrf from '@fastify/csrf-protection';
 import helmet from '@fastify/helmet';
 import { type FastifyInstance, fastify } from 'fastify';
 import { BerthError } from '#libs/domain/errors';
+import { boundConnections } from '#libs/runtime/bound-connections';
 import { readTlsFiles } from '#libs/runtime/tls-files';
 import type { AppParts } from './app-parts';
 import { refusalOf } from './problem';
@@ -36,6 +37,7 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance & { cl
     // Fastify has a type for each; nothing here depends on which one.
     ...((tls === undefined ? { http: SERVER } : { https: { ...SERVER, ...tls } }) as object),
   });
+  boundConnections(app);
   app.setErrorHandler((thrown, request, reply) => {
     const { status, problem } = refusalOf(thrown);
     if (status === 500) {

@@ -4,6 +4,7 @@ import type { Authenticate, Principal } from '#libs/auth/auth';
 import { limitGuesses } from '#libs/auth/guess-limit';
 import { headerOf } from '#libs/auth/header';
 import { BerthError } from '#libs/domain/errors';
+import { boundConnections } from '#libs/runtime/bound-connections';
 import type { RuntimeDeps } from '#libs/runtime/service';
 import { readTlsFiles } from '#libs/runtime/tls-files';
 import type { ClientSource } from '../builds/lazy-client';
@@ -13,10 +14,10 @@ import { registerCors } from '../cors';
 import { apiMetrics } from '../metrics';
 import { openApiDocument } from '../openapi';
 import { ROUTES } from '../routes';
-import { mediaTypeOf, requestedVersion } from './headers';
+import { JSON_TYPE, mediaTypeOf, requestedVersion } from './headers';
 import { badRequest, HttpError, httpErrorOf } from './http-error';
 import { type Microversion, NEWEST, VERSION_HEADER } from './microversion';
-import { jsonBytes, sendAnswer, sendError } from './reply';
+import { sendAnswer, sendError } from './reply';
 import { logAnswered, REQUEST_ID_HEADER, requestIds } from './request-log';
 import { refuseOtherMethods, type ServeDeps, serve, urlOf } from './serve';
 import { trustedProxies } from './trusted-proxies';
@@ -51,6 +52,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   const metrics = apiMetrics(deps.metrics);
   const known = new WeakMap<FastifyRequest, Known>();
   const app = createServer(deps);
+  boundConnections(app);
   const answerError = (
     thrown: unknown,
     { error, version }: { readonly error: HttpError; readonly version: Microversion | undefined },
@@ -127,8 +129,9 @@ function createServer({ config, random }: AppDeps) {
 
 /** The document of the API, and all of its routes. */
 function registerRoutes(app: FastifyInstance, deps: AppDeps, knownOf: (request: FastifyRequest) => Known): void {
-  const document = JSON.stringify(openApiDocument(deps.config));
-  app.get(OPENAPI_PATH, async (_request, reply) => reply.send(jsonBytes(reply, document)));
+  // The same bytes for all answers: strangers may ask for it, and need not read it.
+  const document = Buffer.from(JSON.stringify(openApiDocument(deps.config)));
+  app.get(OPENAPI_PATH, async (_request, reply) => reply.header('content-type', JSON_TYPE).send(document));
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const routes = ROUTES.filter((route) => route.path === path);
     const url = urlOf(path);

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import { CONNECTION_LIMITS } from '#libs/runtime/bound-connections';
+import { answersOfMany } from '#libs/testing/answers-of-many';
 import { openApi } from '../testing/api';
 
 it('ends connections with half a request', async () => {
@@ -18,3 +20,9 @@ it('ends connections with half a request', async () => {
   expect(await Promise.all(ends)).toEqual([[false], [false]]);
   await api.close();
 }, 60_000);
+
+it('ends a connection that asks for much at once, as a stranger may for the document of the API', async () => {
+  const api = await openApi(new MemoryPlacementStore());
+  expect(await answersOfMany(new URL(api.url), '/openapi.json')).toBeLessThanOrEqual(CONNECTION_LIMITS.requestsEach);
+  await api.close();
+});
