@@ -102,8 +102,8 @@ export function countOfAll({
 }
 
 /** Also before instances get names. @throws BerthError `invalid_argument / too_many`. */
-export function checkCountOfAll(count: number): void {
-  if (count <= MAX_INSTANCES_PER_REQUEST) return;
+export function checkCountOfAll(wanted: number): void {
+  if (wanted <= MAX_INSTANCES_PER_REQUEST) return;
   throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');
 }
 

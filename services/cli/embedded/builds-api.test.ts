@@ -121,9 +121,9 @@ it("keeps a tenant to its own project, also where it knows another's uuid", asyn
 
 it('refuses too many instances of all kinds before it names them', async () => {
   const kinds = Array.from({ length: 15 }, () => ({ ...small, count: 1_000 }));
-  const request = { ...small, min_count: 1, further_members: kinds };
+  const body = { ...small, min_count: 1, further_members: kinds };
   for (const key of [{}, { 'idempotency-key': 'order-2' }]) {
-    const { status, code, answer } = await ask('POST', '/berth/instances', { ...member('shop'), ...key }, request);
+    const { status, code, answer } = await ask('POST', '/berth/instances', { ...member('shop'), ...key }, body);
     expect([status, code]).toEqual([400, 'berth.too_many']);
     expect(JSON.stringify(answer)).toContain('count may be at most 1000');
   }

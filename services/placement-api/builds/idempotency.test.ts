@@ -42,7 +42,7 @@ it('reads the content once, however many instances it names', () => {
   const updates = [Hash, Hmac].map((one) => jest.spyOn(one.prototype, 'update'));
   const content = { ...body, image_properties: { a: 'x'.repeat(100_000) } };
   namesOf('shop', 'order-1', content, 1_000);
-  const hashed = updates.flatMap(({ mock }) => mock.calls).reduce((sum, [data]) => sum + String(data).length, 0);
+  const hashed = updates.flatMap(({ mock }) => mock.calls).reduce((sum, [data]) => sum + data.length, 0);
   expect(hashed).toBeGreaterThan(100_000);
   expect(hashed).toBeLessThan(500_000);
 });
