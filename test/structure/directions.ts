@@ -230,6 +230,7 @@ export const RULES: readonly Rule[] = [
       'services/console/http/',
       'libs/runtime/http.ts',
       'libs/auth/guess-limit.ts',
+      'libs/runtime/bound-connections.ts',
     ],
     'npm:preact': ['services/console/web/'],
     'npm:preact/hooks': ['services/console/web/'],
