@@ -1,5 +1,6 @@
 import type { Connections } from '../../amqp/connection';
 import { addressInCell, inCell, queueInCell } from '../../contracts/cells';
+import { nameOf } from '../../contracts/identity';
 import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/queues';
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
@@ -120,11 +121,13 @@ export class AmqpBus implements Bus {
       postpone: async () => {},
       recount: async () => {},
       answers: this.#answers,
+      log: this.#refusals,
       handle: async (delivery, _, topic) => {
         try {
           handler(topic, delivery);
         } catch (error) {
-          this.#around.log.error({ event: 'bus_event_listener_threw', topic, error }, 'a listener of events threw');
+          const fields = { event: 'bus_event_listener_threw', topic, error };
+          this.#refusals.error(nameOf(delivery.identity), fields, 'a listener of events threw');
         }
       },
     });
@@ -224,12 +227,13 @@ export class AmqpBus implements Bus {
         return spec.name;
       },
       answers: this.#answers,
+      log: this.#refusals,
       handle,
       bury: (delivery, error) => this.#caster.bury(delivery, error, spec.name),
       postpone: (delivery) => this.#caster.postpone(delivery, spec),
       recount: (delivery) => this.#caster.recount(delivery, spec),
       frames: spec.batching
-        ? new FrameReader((body, properties) => this.#caster.put(spec, body, properties), this.#around)
+        ? new FrameReader((body, properties) => this.#caster.put(spec, body, properties), this.#around, this.#refusals)
         : undefined,
     });
   }

@@ -1,5 +1,7 @@
 import type { ConsumeMessage } from 'amqplib';
+import { nameOf } from '../../contracts/identity';
 import type { BerthError } from '../../domain/errors';
+import type { SenderLog } from '../../runtime/sender-log';
 import type { RuntimeDeps } from '../../runtime/service';
 import type { Delivery } from '../handling/delivery';
 import type { MessageActions } from '../handling/handle-message';
@@ -36,6 +38,8 @@ export interface ConsumerRole {
   /** Moves a message to the end of its queue, with its delivery count. */
   recount(delivery: Delivery): Promise<void>;
   readonly answers: Answers;
+  /** Lines about messages, limited by their senders. */
+  readonly log: SenderLog;
   /** Unpacks frames; undefined for a queue that is not batching. */
   readonly frames: FrameReader | undefined;
 }
@@ -132,7 +136,7 @@ export class Consumer {
     const move = (moved: Promise<void>) =>
       moved.then(ack, (problem: unknown) => {
         const fields = { event: 'bus_message_not_moved', queue: this.queue, id: delivery.id, error: problem };
-        this.#around.log.error(fields, 'message not moved to another queue, requeued');
+        this.#role.log.error(nameOf(delivery.identity), fields, 'message not moved to another queue, requeued');
         return requeue();
       });
     return {

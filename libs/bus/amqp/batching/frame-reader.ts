@@ -1,7 +1,9 @@
 import type { ConsumeMessage, Options } from 'amqplib';
+import { nameOf } from '../../../contracts/identity';
 import { refusalOfMessage } from '../../../contracts/message-rules';
 import type { Clock } from '../../../domain/clock';
 import { BerthError } from '../../../domain/errors';
+import type { SenderLog } from '../../../runtime/sender-log';
 import type { RuntimeDeps } from '../../../runtime/service';
 import { Delivery } from '../../handling/delivery';
 import type { MessageActions } from '../../handling/handle-message';
@@ -38,10 +40,13 @@ const PUT_BACK_PAUSE_MS = 500;
 export class FrameReader {
   readonly #putBack: PutBack;
   readonly #around: RuntimeDeps;
+  readonly #log: SenderLog;
 
-  constructor(putBack: PutBack, around: RuntimeDeps) {
+  /** @param log  lines about messages, limited by their senders */
+  constructor(putBack: PutBack, around: RuntimeDeps, log: SenderLog) {
     this.#putBack = putBack;
     this.#around = around;
+    this.#log = log;
   }
 
   /** Delivers the messages of a frame; a frame that can't be decoded is delivered whole, with its defect. */
@@ -79,7 +84,7 @@ export class FrameReader {
     } catch (error) {
       if (open.acks.isLost) return;
       const fields = { event: 'bus_put_back_failed', id: message.messageId, error };
-      this.#around.log.warn(fields, 'message not requeued, handling it here again');
+      this.#log.warn(nameOf(open.whole.identity), fields, 'message not requeued, handling it here again');
       this.#around.clock.after(PUT_BACK_PAUSE_MS, () => this.#giveOut(open, message, count));
     }
   }
