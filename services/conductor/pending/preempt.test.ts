@@ -78,6 +78,22 @@ it('has one that wants it wait again, and builds it again later', async () => {
   expect(world.runs()).toEqual([`${low} h1`]);
 });
 
+it('is not built by the claim that was released, when a scheduler still answers with that', async () => {
+  const low = await request({ isRequeued: true, waitForCapacityMs: 600_000 });
+  const [held] = await world.placement.consumers([low]);
+  offer(low);
+  const high = await request(HIGH);
+  await world.clock.advance(3_000);
+  world.staleClaim = held?.claimToken;
+  await world.terminate(high);
+  await world.clock.advance(3_000);
+  expect(await stateOf(low)).toBe('pending');
+  world.staleClaim = undefined;
+  await world.clock.advance(60_000);
+  expect(await stateOf(low)).toBe('active');
+  expect(await world.claims()).toEqual([`${low} h1`]);
+});
+
 it.each([
   ['ends', {}, 'deleting'],
   ['waits again', { isRequeued: true, waitForCapacityMs: 600_000 }, 'preempting'],

@@ -70,7 +70,8 @@ export async function recordPreempting(
 
 /**
  * Its host has destroyed it: releases its claim, and records that it waits again, in the place of its first arrival. What is claimed
- * by a later claim than its record names has had its turn already: this is a copy of what its host said.
+ * by a later claim than its record names has had its turn already: this is a copy of what its host said. The record keeps the token, so
+ * that a late answer by the released claim is not taken for the next.
  */
 export async function recordRequeued(
   c: Conductor,
@@ -84,7 +85,6 @@ export async function recordRequeued(
   const result = await writeRecord(c, record, {
     state: 'pending',
     host: undefined,
-    claimToken: undefined,
     allocationRequest: NO_BYTES,
     attempts: record.attempts.map((attempt) => asPreempted(attempt, record.fault?.message ?? '', c.clock.now())),
     activeAt: undefined,
