@@ -19,6 +19,8 @@ const QUIET_MS = 46_000;
 const MISSED_MS = 13_000;
 /** Longer than the timeout of a scheduler's answer. */
 const TRY_MS = 1_500;
+/** From the begin or end of a window until a scheduler has written it. */
+const WINDOW_NOTED_MS = 3_000;
 
 /** One cell with its hosts, its tenants and its operators. */
 export const FLEET: World = {
@@ -45,6 +47,7 @@ async function runFleet({ seed, actionCount, kept, focus }: RunOptions): Promise
   await runUntilOver(() => checker.limitsOverAtMs());
   const latestMs = fleet.time.nowMs + MISSED_MS;
   await runUntilOver(() => Math.min(checker.claimedAgainAtMs + MISSED_MS, latestMs));
+  await runUntilOver(() => windowsOverAtMs({ fleet, checker }));
   const before = await measureKept(fleet);
   await runUntil(fleet.time.nowMs + STILL_MS);
   // An instance of a dead host that no other host takes is tried again and again: the fleet is at rest in between.
@@ -56,4 +59,9 @@ async function runFleet({ seed, actionCount, kept, focus }: RunOptions): Promise
   // Requests that still wait for a signal would keep the whole fleet in memory.
   fleet.server.close();
   return resultOf({ fleet, checker }, plan);
+}
+
+/** The time after which no window of a reservation begins or ends while nothing may be written. */
+function windowsOverAtMs({ fleet, checker }: { readonly fleet: Fleet; readonly checker: Checker }): number {
+  return checker.reservations.lastTurnBefore(fleet.time.nowMs + 2 * STILL_MS) + WINDOW_NOTED_MS;
 }

@@ -35,6 +35,12 @@ export class ReservationWatch {
   /** Reservations that were at risk. */
   readonly wereAtRisk = new Set<string>();
 
+  /** The last begin or end of a window before a time, which schedulers write; 0 for none. */
+  lastTurnBefore(atMs: number): number {
+    const turns = [...this.#rows.reservations.values()].flatMap(({ fromMs, untilMs }) => [fromMs, untilMs]);
+    return Math.max(0, ...turns.filter((turnMs) => turnMs < atMs));
+  }
+
   /** Takes the rows of a store that went back. */
   load(all: readonly Rows[]): void {
     const { providers, consumers, reservations } = rowsOf(all);
