@@ -42,7 +42,7 @@ export async function operateInstance(
     throw invalidArgument('not_for_this', 'a cell knows of no others: send target_cell to the top', 'target_cell');
   }
   const record = await ownRecord(c, instanceUuid, sender);
-  if (isDone(record, operation)) return answerOf(c, record, sender);
+  if (isDone(record, operation)) return goOn(c, record, sender);
   if (version !== 0 && version !== record.version) throw changed(record, version);
   const observed = await throughMove(c, record, operation, await wishOf(c, request, record));
   const step = reconcile(record, { kind: 'unread' }, observed, c.clock.now());
@@ -51,15 +51,22 @@ export async function operateInstance(
   if (!isDoneWhileUncertain(step, observed)) await requireCertain(c, [record], { observed, step });
   // An affinity group leaves a dead host as one.
   const mates = observed.kind === 'evacuate_requested' ? await matesOf(c, record) : [];
-  const goOn = () =>
+  const begin = () =>
     reconcileLoop(c, [lookAt(record, observed), ...mates.map((mate) => lookAt(mate, evacuationOf(mate)))]);
   // A cold migration interrupts; owners resize as they like.
-  const withoutStep = await (operation === 'migrate' ? withinBudget(c, [record], goOn) : goOn());
+  const withoutStep = await (operation === 'migrate' ? withinBudget(c, [record], begin) : begin());
   const after = await ownRecord(c, instanceUuid, sender);
   // Somebody else's write came between, after which there was nothing to do: the wish is not on record.
   const overtaken = withoutStep.find((look) => look.observed === observed)?.record;
   if (overtaken && !isDone(overtaken, operation)) throw changed(after, record.version);
   return answerOf(c, after, sender);
+}
+
+/** Goes on with a wish that is on record: the call before may have failed after it wrote the record. */
+async function goOn(c: Conductor, record: Instance, sender: Identity): Promise<OperateInstanceResponse> {
+  if (record.dueAtMs === undefined) return answerOf(c, record, sender);
+  await reconcileLoop(c, [lookAt(record, { kind: 'interrupted' })]);
+  return answerOf(c, await ownRecord(c, record.uuid, sender), sender);
 }
 
 async function answerOf(c: Conductor, record: Instance, sender: Identity): Promise<OperateInstanceResponse> {

@@ -30,13 +30,13 @@ export function unlessBehind(c: Conductor, work: () => Promise<void>): () => Pro
 
 /**
  * Looks at instances whose deadline has passed, whoever worked on them before: agents that never answered, builds that a
- * conductor left between two steps, hosts that never confirmed a destruction. Each is taken by one conductor at a time, and
- * by the next one soon, while it may have to wait because the store lost writes.
+ * conductor left between two steps, hosts that never confirmed a destruction. One conductor takes each, for as long as a scheduler may
+ * take to answer it, or until hosts may be heard after the store lost writes.
  */
 export async function sweepOverdue(c: Conductor): Promise<void> {
-  const { schedulingTimeoutMs } = c.config;
+  const { schedulingTimeoutMs, selectTimeoutMs } = c.config;
   const heardInMs = await c.hearing.dueInMs(c);
-  const leaseMs = heardInMs === undefined ? schedulingTimeoutMs : heardInMs + HEARD_WITHIN_MS;
+  const leaseMs = heardInMs === undefined ? selectTimeoutMs : heardInMs + HEARD_WITHIN_MS;
   const due = await c.instances.takeDue(c.clock.now(), Math.min(leaseMs, schedulingTimeoutMs), BATCH);
   if (due.length === 0) return;
   const groups = groupByRequest(due);
@@ -45,7 +45,7 @@ export async function sweepOverdue(c: Conductor): Promise<void> {
       reconcileLoop(
         c,
         records.map((record) => lookAt(record, { kind: 'nothing' })),
-        // They stay due: the next sweep tries again.
+        // They are due again when their lease ends.
       ).catch((err: unknown) => {
         c.measured.waits.inc({ reason: BerthError.from(err).reason });
         for (const { dueAtMs = 0 } of records) c.measured.overdue.observe((c.clock.now() - dueAtMs) / 1_000);

@@ -1,0 +1,63 @@
+import { BerthError } from '#libs/domain/errors';
+import type { Running } from '#libs/runtime/service';
+import { aRequestSpec } from '#libs/testing/instances/request-spec';
+import type { ConductorDeps } from './context';
+import { ConductorWorld } from './testing/conductor-world';
+
+/* An operation is on record when its scheduler does not answer: what comes next does not wait for the record's deadline. */
+
+const SCHEDULING_TIMEOUT_MS = 60_000;
+const SELECT_TIMEOUT_MS = 5_000;
+
+let world: ConductorWorld;
+let conductor: Running;
+let isSilent = false;
+
+beforeEach(async () => {
+  world = new ConductorWorld();
+  await world.open({ h1: 4, h2: 4 });
+  isSilent = false;
+  conductor = await world.conductor(
+    (deps: ConductorDeps) => {
+      const call = deps.bus.call.bind(deps.bus);
+      jest.spyOn(deps.bus, 'call').mockImplementation(async (...args) => {
+        if (isSilent) throw new BerthError('deadline_exceeded', 'no_answer', 'schedulers are silent');
+        return call(...args);
+      });
+      return deps;
+    },
+    {
+      BERTH_CONDUCTOR_SCHEDULING_TIMEOUT_MS: String(SCHEDULING_TIMEOUT_MS),
+      BERTH_CONDUCTOR_SELECT_TIMEOUT_MS: String(SELECT_TIMEOUT_MS),
+    },
+  );
+  await world.request();
+  await world.clock.advance(0);
+});
+afterEach(() => world.closed(conductor));
+
+it.each([
+  ['resize', 'verify_resize', { resizeTo: aRequestSpec({ resources: { VCPU: 2 } }) }],
+  ['migrate', 'verify_resize', {}],
+  ['live_migrate', 'active', {}],
+] as const)('goes on with %s by its repeated call', async (operation, state, options) => {
+  const { uuid, version } = await world.only();
+  isSilent = true;
+  await expect(world.operate(uuid, operation, version, options)).rejects.toMatchObject({ reason: 'no_answer' });
+  isSilent = false;
+  await world.operate(uuid, operation, version, options);
+  await world.clock.advance(0);
+  expect(await world.only()).toMatchObject({ state });
+});
+
+it('tries again by the sweep as soon as schedulers may have answered', async () => {
+  const { uuid } = await world.only();
+  await Promise.all([world.operate(uuid, 'shelve'), world.clock.advance(0)]);
+  const { version } = await world.only();
+  isSilent = true;
+  await expect(world.operate(uuid, 'unshelve', version)).rejects.toMatchObject({ reason: 'no_answer' });
+  await world.clock.advance(SCHEDULING_TIMEOUT_MS + SELECT_TIMEOUT_MS);
+  isSilent = false;
+  await world.clock.advance(2 * SELECT_TIMEOUT_MS);
+  expect(await world.only()).toMatchObject({ state: 'active' });
+});
