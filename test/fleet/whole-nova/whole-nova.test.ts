@@ -69,6 +69,8 @@ describe("with Nova's scheduler, and Berth's in shadow", () => {
   tellStory(() => cloud, /^No valid host was found/);
 
   it('reports how often both chose alike, and explains each difference', async () => {
+    // Said once BERTH_NOVA_SHADOW_WAIT_MS have passed without a claim.
+    await shadow.says('"outcome":"neither"');
     const url = urlIn(shadow);
     const { outcomes, causes, differences } = (await (await fetch(`${url}/shadow`)).json()) as ShadowReport;
     say('a story in shadow', { ...outcomes, ...causes });
