@@ -172,6 +172,8 @@ export class Checker {
   readonly #givenUp = new Set<string>();
   /** Builds that ended well, as `instance on host`. */
   readonly #built = new Set<string>();
+  /** Groups by instance: of an instance that is adopted after a wipe, its claim has the group, and its record has none. */
+  readonly #groups = new Map<string, string>();
   /** Instances destroyed on a host once DELETING: a copy of an order must not build them there again. */
   readonly #endedOn = new Set<string>();
   /** Time of the beginning of each attempt, by instance and number. */
@@ -459,6 +461,7 @@ export class Checker {
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
       this.fail('nobody acts for another', `${uuid} is in ERROR by the word of another host`);
     }
+    if (version === 1) this.#noteGroup(instance);
     if (version === 1 && this.isEnded(uuid) && this.#isEndKnown(instance)) this.#beginsAgain(uuid);
     if (state === 'deleted' || state === 'error') this.#endedIn.set(uuid, this.storeBegan);
     if (version === 1 && !this.isAskedFor(uuid)) this.fail('nobody acts for another', `nobody asked for ${uuid}`);
@@ -558,14 +561,19 @@ export class Checker {
   }
 
   /** True if the affinity group leaves a dead host as one, for a member that asked for it or that an operator named. */
-  #hasMateThatLeaves({ projectId, requestSpec }: Instance): boolean {
-    const groupId = requestSpecCodec.decode(requestSpec).group?.id;
-    if (groupId === undefined) return false;
+  #hasMateThatLeaves({ uuid, projectId }: Instance): boolean {
+    const group = this.#groups.get(uuid);
+    if (group === undefined) return false;
     return [...this.known.values()].some(({ latest }) => {
-      const { group, rebuildPolicy } = requestSpecCodec.decode(latest.requestSpec);
+      const { rebuildPolicy } = requestSpecCodec.decode(latest.requestSpec);
       const isToLeave = rebuildPolicy === 'evacuate' || this.mayOperate.has(`rebuilding ${latest.uuid}`);
-      return latest.projectId === projectId && group?.id === groupId && isToLeave;
+      return latest.projectId === projectId && this.#groups.get(latest.uuid) === group && isToLeave;
     });
+  }
+
+  #noteGroup({ uuid, requestSpec }: Instance): void {
+    const { group } = requestSpecCodec.decode(requestSpec);
+    if (group) this.#groups.set(uuid, group.id);
   }
 
   /** A STOPPED instance does not run from the moment its state says so. */
