@@ -136,6 +136,13 @@ it.each([
   ['nothing to build', member('shop'), { name: 'web' }, 400, 'berth.missing_field'],
   ['too many', member('shop'), { ...small, count: 1_001 }, 400, undefined],
   [
+    'a priority that would be another on the wire',
+    member('shop'),
+    { ...small, admission: { priority: 2 ** 32 + 1 } },
+    400,
+    undefined,
+  ],
+  [
     'a gang larger than its request',
     member('shop'),
     { ...small, min_count: 2 },

@@ -1,7 +1,7 @@
 import { MAX_PAGE } from '#libs/contracts/limits';
 import type { Answer } from '../http/request';
 import type { Answers } from '../schemas/answers';
-import { exactly, integer, list, orNull, type Schema, shortText, text, whole } from '../schemas/parts';
+import { exactInteger, exactly, list, orNull, type Schema, shortText, text, whole } from '../schemas/parts';
 import type { BuildCall } from './build-call';
 import type { Right } from './caller';
 import { buildInstances, listInstances, operateInstance, showInstance, terminateInstance } from './instances';
@@ -158,7 +158,7 @@ export const BUILD_ROUTES: readonly BuildRoute[] = [
         resize_to: exactly(sizeFields),
         target_host: shortText,
         target_cell: shortText,
-        confirm_after_ms: { ...integer, minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+        confirm_after_ms: { ...exactInteger, minimum: 0 },
       },
       ['action'],
     ),

@@ -1,15 +1,15 @@
 import type { FurtherMembers, SpecFields } from '#libs/client/client';
 import { MAX_FURTHER_KINDS, MAX_INSTANCES_PER_REQUEST } from '#libs/contracts/limits';
 import { ON_LOSS, type OnLoss } from '#libs/domain/instance';
-import type { Admission } from '#libs/domain/queueing/admission';
+import { type Admission, MAX_PRIORITY } from '#libs/domain/queueing/admission';
 import { REBUILD_POLICIES, type RequestGroup } from '#libs/domain/request-spec';
 import { GROUP_POLICIES, type NamedGroup, type Within } from '#libs/domain/server-group';
 import {
   amount,
   anyText,
   CLASS_NAME,
+  exactInteger,
   exactly,
-  integer,
   keyed,
   list,
   type Schema,
@@ -25,7 +25,7 @@ const resources = keyed(CLASS_NAME, amount(1));
 const pairs = keyed(anyText, text);
 
 /** Domains from the outside in, of which so many bind. */
-export const withinSchema = exactly({ levels: names, required: integer }, ['levels', 'required']);
+export const withinSchema = exactly({ levels: names, required: amount(0) }, ['levels', 'required']);
 
 const requestGroup = exactly(
   {
@@ -56,7 +56,7 @@ const specFields = {
   image_properties: pairs,
   same_host: names,
   different_host: names,
-  group: exactly({ id: visibleName, policy: oneOf(GROUP_POLICIES), max_per_host: integer, within: withinSchema }, [
+  group: exactly({ id: visibleName, policy: oneOf(GROUP_POLICIES), max_per_host: amount(0), within: withinSchema }, [
     'id',
   ]),
   force_hosts: names,
@@ -73,8 +73,11 @@ const specFields = {
 /** The fields of a request that is explained. */
 export const explainedFields = specFields;
 
+/** Priority of a request among those who wait, as a body has it. */
+export const anyPriority: Schema = { type: 'integer', minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY };
+
 const admission = exactly({
-  priority: integer,
+  priority: anyPriority,
   wait_for_capacity_ms: amountOfMs(),
   time_limit_ms: amountOfMs(),
   may_preempt: flag,
@@ -164,5 +167,5 @@ function countOf(minimum: number): Schema {
 }
 
 function amountOfMs(): Schema {
-  return { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+  return { ...exactInteger, minimum: 0 };
 }

@@ -17,6 +17,12 @@ export const NAMED_GROUP = '[a-zA-Z0-9_-]{1,64}';
 
 export const uuid: Schema = { type: 'string', format: 'uuid' };
 export const integer: Schema = { type: 'integer' };
+/** A whole number that JSON carries exactly. */
+export const exactInteger: Schema = {
+  ...integer,
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+};
 export const text: Schema = { type: 'string' };
 export const shortText: Schema = { type: 'string', minLength: 1, maxLength: 255 };
 /** A name without spaces at its ends and control characters (`requireVisibleName`). */

@@ -18,7 +18,7 @@ import {
 } from '../../schemas/parts';
 import type { BuildCall } from '../build-call';
 import { type Caller, projectToBuildFor } from '../caller';
-import { type BuildBody, explainedFields, specOf } from '../spec';
+import { anyPriority, type BuildBody, explainedFields, specOf } from '../spec';
 import { fairShareJson, fairShareSchema } from './fair-shares';
 
 const flag: Schema = { type: 'boolean' };
@@ -62,7 +62,7 @@ export const explainBody = exactly({
   project_id: shortText,
   host: shortText,
   limit: { ...integer, minimum: 1, maximum: 1_000 },
-  priority: integer,
+  priority: anyPriority,
   may_preempt: flag,
   ...explainedFields,
 });

@@ -4,6 +4,7 @@ import { invalidArgument } from '#libs/domain/errors';
 import { GROUP_POLICIES, type GroupPolicy, type GroupRules } from '#libs/domain/server-group';
 import type { Answer } from '../../http/request';
 import {
+  amount,
   anyText,
   exactly,
   integer,
@@ -20,7 +21,7 @@ import { projectOf, projectToBuildFor } from '../caller';
 import { camelKeys, withinSchema } from '../spec';
 
 const policy = { type: 'string', enum: GROUP_POLICIES };
-const spread = { by: text, max_skew: integer, count_unavailable: { type: 'boolean' } };
+const spread = { by: text, max_skew: amount(0), count_unavailable: { type: 'boolean' } };
 
 const group = {
   project_id: text,

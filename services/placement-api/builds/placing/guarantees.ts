@@ -1,9 +1,9 @@
 import { type BrokenLossView, type GuaranteeStatus, MAX_BROKEN_SHOWN } from '#libs/contracts/guarantees';
 import { GUARANTEE_POLICIES, type GuaranteePolicy, MAX_LOST_AT_ONCE } from '#libs/domain/grouping/guarantee';
-import { MAX_PRIORITY } from '#libs/domain/queueing/admission';
 import type { Answer } from '../../http/request';
 import { CLASS_NAME, exactly, integer, keyed, list, orNull, shortText, text, whole } from '../../schemas/parts';
 import type { BuildCall } from '../build-call';
+import { anyPriority } from '../spec';
 
 const flag = { type: 'boolean' };
 const brokenSchema = whole({
@@ -51,7 +51,7 @@ export const guaranteeBody = exactly(
     lose: shortText,
     count: { ...integer, minimum: 1, maximum: MAX_LOST_AT_ONCE },
     aggregate: orNull({ type: 'string', maxLength: 255 }),
-    min_priority: { ...integer, minimum: -MAX_PRIORITY, maximum: MAX_PRIORITY },
+    min_priority: anyPriority,
     policy: { type: 'string', enum: GUARANTEE_POLICIES },
   },
   ['lose'],

@@ -1,12 +1,12 @@
 import { MAX_PAGE } from '#libs/contracts/limits';
 import type { ProjectQuotaView } from '#libs/contracts/quotas';
 import type { Answer } from '../../http/request';
-import { exactly, integer, keyed, list, orNull, shortText, text, whole } from '../../schemas/parts';
+import { exactInteger, exactly, integer, keyed, list, orNull, shortText, text, whole } from '../../schemas/parts';
 import type { BuildCall } from '../build-call';
 import { projectOf } from '../caller';
 
 /** By resource class, and of `instances`, `priority`, `reclaim` and `weight`. */
-const amounts = keyed('^([A-Z0-9_]+|instances|priority|reclaim|weight)$', integer);
+const amounts = keyed('^([A-Z0-9_]+|instances|priority|reclaim|weight)$', exactInteger);
 
 export const quotaSchema = whole({
   project_id: orNull(text),
@@ -24,7 +24,7 @@ export const quotasSchema = whole({ quotas: list(quotaSchema), default_limits: a
 export const quotasQuery = exactly({ project_id: shortText, marker: text });
 /** PUT /berth/quotas/{project_id} and /berth/default-quota */
 export const quotaBody = exactly({
-  version: { ...integer, minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+  version: { ...exactInteger, minimum: 0 },
   limits: amounts,
   borrow_limits: amounts,
   lend_limits: amounts,

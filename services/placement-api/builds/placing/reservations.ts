@@ -3,6 +3,7 @@ import { MAX_RESERVED_UNITS, RESERVATION_STATES } from '#libs/domain/queueing/re
 import type { Answer } from '../../http/request';
 import {
   CLASS_NAME,
+  exactInteger,
   exactly,
   integer,
   keyed,
@@ -38,8 +39,8 @@ const { reservation: _nested, ...unitFields } = explainedFields;
 export const reservationBody = exactly(
   {
     project_id: visibleName,
-    from_ms: { ...integer, minimum: 0 },
-    until_ms: { ...integer, minimum: 1 },
+    from_ms: { ...exactInteger, minimum: 0 },
+    until_ms: { ...exactInteger, minimum: 1 },
     count: { ...integer, minimum: 1, maximum: MAX_RESERVED_UNITS },
     ...unitFields,
   },
