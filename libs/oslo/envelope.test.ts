@@ -45,16 +45,16 @@ it.each([
   ['no JSON inside', '{"oslo.version":"2.0","oslo.message":"{"}'],
   ['no method', '{"oslo.version":"2.0","oslo.message":"{}"}'],
   ['arguments that are a list', '{"oslo.version":"2.0","oslo.message":"{\\"method\\":\\"m\\",\\"args\\":[]}"}'],
-  [
-    'a queue for answers whose name is too long',
-    JSON.stringify({
-      'oslo.version': '2.0',
-      'oslo.message': JSON.stringify({ method: 'm', _msg_id: 'a', _reply_q: 'x'.repeat(256) }),
-    }),
-  ],
+  ['a queue for answers whose name is too long', enveloped({ _msg_id: 'a', _reply_q: 'x'.repeat(256) })],
+  ['a call that names no queue for its answer', enveloped({ _msg_id: 'a' })],
+  ['a queue for answers without a call', enveloped({ _reply_q: 'reply_1' })],
 ])('refuses %s', (_, text) => {
   expect(() => readRequest(Buffer.from(text))).toThrow(BerthError);
 });
+
+function enveloped(fields: object): string {
+  return JSON.stringify({ 'oslo.version': '2.0', 'oslo.message': JSON.stringify({ method: 'm', ...fields }) });
+}
 
 it('carries an exception with its class, module and keywords', () => {
   const error = new RemoteError('NoValidHost', 'nova.exception', 'No valid host was found. x', { reason: 'x' });

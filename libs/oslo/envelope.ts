@@ -102,7 +102,8 @@ function contextOf(inner: Readonly<Record<string, unknown>>): Record<string, unk
 function replyAddressOf(inner: Readonly<Record<string, unknown>>): ReplyAddress | undefined {
   const messageId = optionalText(inner['_msg_id'], '_msg_id');
   const queue = optionalText(inner['_reply_q'], '_reply_q');
-  if (messageId === undefined || queue === undefined) return undefined;
+  if (messageId === undefined && queue === undefined) return undefined;
+  if (messageId === undefined || queue === undefined) throw badEnvelope('_msg_id and _reply_q go together');
   if (Buffer.byteLength(queue) > MAX_NAME_BYTES) throw badEnvelope('_reply_q is too long');
   const timeoutS = inner['_timeout'] ?? undefined;
   if (timeoutS !== undefined && typeof timeoutS !== 'number') throw badEnvelope('_timeout is not a number');
