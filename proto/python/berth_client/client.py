@@ -25,7 +25,7 @@ OPERATED = {
     "resize": ("VERIFY_RESIZE", "ACTIVE", "STOPPED", "ERROR", "DELETED"),
     "migrate": ("VERIFY_RESIZE", "ACTIVE", "STOPPED", "ERROR", "DELETED"),
     "live_migrate": ("ACTIVE", "STOPPED", "ERROR", "DELETED"),
-    "confirm": ("ACTIVE", "ERROR", "DELETED"),
+    "confirm": ("ACTIVE", "STOPPED", "ERROR", "DELETED"),
     "revert": ("ACTIVE", "STOPPED", "ERROR", "DELETED"),
 }
 POLL_S = 3
