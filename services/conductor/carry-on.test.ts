@@ -50,6 +50,14 @@ it.each([
   expect(await world.only()).toMatchObject({ state });
 });
 
+it('orders nothing again for a repeated call', async () => {
+  const { uuid, version } = await world.only();
+  world.behaviour.set('h1', 'is silent');
+  for (let calls = 0; calls < 3; calls++) await world.operate(uuid, 'stop', version);
+  await world.clock.advance(0);
+  expect(world.powerOrders).toHaveLength(1);
+});
+
 it('tries again by the sweep as soon as schedulers may have answered', async () => {
   const { uuid } = await world.only();
   await Promise.all([world.operate(uuid, 'shelve'), world.clock.advance(0)]);

@@ -62,10 +62,15 @@ export async function operateInstance(
   return answerOf(c, after, sender);
 }
 
-/** Goes on with a wish that is on record: the call before may have failed after it wrote the record. */
+/**
+ * Goes on with a wish on record that has no host yet: the call before may have failed because no scheduler answered. A host is not ordered
+ * again, so that repeated calls fill no queue of an agent.
+ */
 async function goOn(c: Conductor, record: Instance, sender: Identity): Promise<OperateInstanceResponse> {
-  if (record.dueAtMs === undefined) return answerOf(c, record, sender);
-  await reconcileLoop(c, [lookAt(record, { kind: 'interrupted' })]);
+  const look = lookAt(record, { kind: 'interrupted' });
+  const step = reconcile(record, look.holds, look.observed, c.clock.now());
+  if (step.kind !== 'select_destinations') return answerOf(c, record, sender);
+  await reconcileLoop(c, [look]);
   return answerOf(c, await ownRecord(c, record.uuid, sender), sender);
 }
 
