@@ -1,7 +1,7 @@
 import { berth } from '#generated/berth';
 import { invalidArgument } from '../domain/errors';
 import { MAX_PRIORITY, MAX_TIME_LIMIT_MS, MAX_VICTIMS, MAX_WAIT_MS } from '../domain/queueing/admission';
-import { hostName, hostNameOrEmpty, requiredName, uuid, uuidsUpTo, whole } from './checks';
+import { between, hostName, hostNameOrEmpty, requiredName, uuid, uuidsUpTo, whole } from './checks';
 import type { Check } from './field';
 import { ruled } from './field-rules';
 import { count, enumOf, flag, list, omittable, optional } from './fields';
@@ -12,10 +12,7 @@ import { message, type PlainOf } from './message';
 export const alternatesHeld = enumOf(berth.scheduler.v1.AlternatesHeld, 'ALTERNATES_HELD');
 
 /** Priority: the higher first. */
-export const priority = ruled({ gte: -MAX_PRIORITY, lte: MAX_PRIORITY }, (value: number, path: string): number => {
-  if (Math.abs(value) <= MAX_PRIORITY) return value;
-  throw invalidArgument('bad_number', `${path} must be from -${MAX_PRIORITY} to ${MAX_PRIORITY}, not ${value}`, path);
-});
+export const priority = between(-MAX_PRIORITY, MAX_PRIORITY);
 
 /** Time from the first ACTIVE until an instance is terminated, at most a year; 0: it lasts. */
 export const timeLimit = atMost(MAX_TIME_LIMIT_MS);

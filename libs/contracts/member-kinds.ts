@@ -101,7 +101,7 @@ export function countOfAll({
   return further.reduce((sum, kind) => sum + kind.count, first);
 }
 
-/** Also before instances get names. @throws BerthError `invalid_argument / too_many`. */
+/** Refuses more instances than a request may have, before any is named. @throws BerthError `invalid_argument / too_many`. */
 export function checkCountOfAll(wanted: number): void {
   if (wanted <= MAX_INSTANCES_PER_REQUEST) return;
   throw invalidArgument('too_many', `count may be at most ${MAX_INSTANCES_PER_REQUEST}`, 'count');

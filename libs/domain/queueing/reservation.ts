@@ -39,10 +39,10 @@ export function isUnplaced({ host }: ReservedUnit): boolean {
 /** The part of a reservation that says where its units are. */
 export type ReservedUnits = Pick<Reservation, 'name' | 'projectId' | 'fromMs' | 'untilMs' | 'units'>;
 
-/** `held` while each unit has a host, else `at_risk`. */
 export const RESERVATION_STATES = ['held', 'at_risk'] as const;
 export type ReservationState = (typeof RESERVATION_STATES)[number];
 
+/** `held` while each unit has a host, else `at_risk`. */
 export function stateOfReservation({ units }: Pick<Reservation, 'units'>): ReservationState {
   return units.some(isUnplaced) ? 'at_risk' : 'held';
 }

@@ -79,7 +79,7 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
     const { fleet, settings, snapshot } = this;
     const uuids = instances.map(({ uuid }) => uuid);
     const together = new Set([...mates.flatMap((mate) => mate.instances.map(({ uuid }) => uuid)), ...uuids]);
-    // Those of its host that are on their way already left it with the item: their old place is kept for nobody.
+    // Members that are claimed elsewhere leave this host, too: their places here do not bind the item.
     for (const { consumerUuid } of group === undefined ? [] : fleet.pending.inGroup(group)) {
       if (fleet.indexOfConsumer(consumerUuid) === hostIndex) together.add(consumerUuid);
     }

@@ -31,10 +31,12 @@ export function reserveUnits(random: Random): Perform {
 
 export function deleteReservation(random: Random): Perform {
   const name = pick(random, NAMES);
-  return ({ fleet }) => {
-    const on = { bus: fleet.member('operator').bus, queue: RPC_SCHEDULER };
-    void confirmed(callMethod(on, deleteReservationMethod, { name }, CALL));
-  };
+  return (world) => endReservation(world, name);
+}
+
+function endReservation({ fleet }: World, name: string): void {
+  const on = { bus: fleet.member('operator').bus, queue: RPC_SCHEDULER };
+  void confirmed(callMethod(on, deleteReservationMethod, { name }, CALL));
 }
 
 /** A tenant builds in a reservation, which may not be open, or not its own. */
@@ -80,10 +82,7 @@ export function windowBeginsSoon(random: Random): Perform {
       for (const request of [...own, ...others]) send(world, request);
     });
     if (!isDeleted) return;
-    fleet.later(terms.beginsInMs + 2_000, () => {
-      const on = { bus: fleet.member('operator').bus, queue: RPC_SCHEDULER };
-      void confirmed(callMethod(on, deleteReservationMethod, { name: reservation }, CALL));
-    });
+    fleet.later(terms.beginsInMs + 2_000, () => endReservation(world, reservation));
     fleet.later(terms.beginsInMs + 4_000, () => fills(world));
   };
 }
