@@ -95,6 +95,27 @@ describe('the journal', () => {
     expect(journalled()).toEqual([`${instanceUuid}.json`]);
   });
 
+  it.each([
+    [{}, 'active'],
+    [{ projectId: 'another' }, 'refused uuid_taken'],
+  ])(
+    'ends nothing that runs without an entry when its order comes again, the driver knowing %j',
+    async (of, outcome) => {
+      const instanceUuid = randomUUID();
+      await close(await world.startAll({ STATE_DIR: stateDir }));
+      const build = jest.fn();
+      world.onOpenDriver = (driver) => {
+        const list = driver.list.bind(driver);
+        Object.assign(driver, { build, list: async () => (await list()).map((one) => ({ ...one, ...of })) });
+      };
+      await world.start({ STATE_DIR: stateDir }, [instanceUuid]);
+      await world.build({ instanceUuid });
+      await world.results.has(1);
+      expect(world.outcomes()).toEqual([`1 ${outcome}`]);
+      expect(build).not.toHaveBeenCalled();
+    },
+  );
+
   it('forgets an instance whose entry is half a file once it is destroyed', async () => {
     const settings = { STATE_DIR: stateDir };
     await close(await world.startAll(settings));

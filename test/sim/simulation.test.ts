@@ -1,5 +1,4 @@
-import { Machine } from './machine';
-import { mutant, withFocus } from './mutants/mutant';
+import { mutantOf } from './mutants/registry';
 import { explainFailure, shrinkFailure } from './report';
 import { catchMutant } from './run-mutants';
 import { runSeed } from './world/worlds';
@@ -15,22 +14,17 @@ it('does the same, bit for bit, from the same seed', async () => {
 });
 
 it('finds what is broken, shrinks it to what it takes, and names the command that shows it again', async () => {
-  const forgets = mutant('forgetful', 'destroying', Machine.prototype, 'journal', (original) => {
-    return function journal(this: Machine) {
-      return { ...original.call(this), load: async () => [] };
-    };
-  });
-  const forgetful = withFocus(forgets, 'kill');
-  const { by } = await catchMutant(forgetful, 40);
+  const keepsNoGroups = mutantOf('groups-not-checked');
+  const { by } = await catchMutant(keepsNoGroups, 40);
   expect(by).toBeDefined();
   if (by === undefined) return;
-  const putBack = forgetful.apply();
+  const putBack = keepsNoGroups.apply();
   const failure = await shrinkFailure(by.options, by.violation);
   const again = await runSeed({ ...by.options, kept: failure.kept });
   putBack();
-  expect(failure.kept?.length).toBeLessThan(10);
+  expect(failure.kept?.length).toBeLessThan(by.options.actionCount / 2);
   expect(again.history.digest()).toBe(failure.result.history.digest());
-  const text = explainFailure(failure, 'forgetful');
+  const text = explainFailure(failure, keepsNoGroups.name);
   expect(text).toContain(`npm run sim -- --seed ${by.options.seed} --steps 40 --keep ${failure.kept?.join(',')}`);
   expect(text).toMatch(/│─+▶│/);
 });

@@ -144,6 +144,8 @@ export interface RunningWorkload {
   /** The uuid of an instance; for other workloads a name that is no uuid. */
   readonly id: string;
   readonly resources: Resources;
+  /** The project of an instance, where the driver knows it. */
+  readonly projectId?: string | undefined;
 }
 
 /** A host, as its driver is opened for it. */

@@ -141,6 +141,7 @@ describe('a host that another run took over', () => {
     await world.build({ epoch: 2 });
     await world.clock.advance(5_000);
     expect([world.outcomes(), world.acquisitions.length]).toEqual([['1 active'], 2]);
+    await world.clock.advance(REPORT_MS);
     expect(world.stats.items.at(-1)).toMatchObject({ epoch: 1, instances: [{ running: true }] });
   });
 

@@ -2,7 +2,7 @@ import type { Bus } from '#libs/bus/port';
 import { retryWithBackoff } from '#libs/runtime/backoff';
 import { createKeyedLock, type KeyedLock } from '#libs/runtime/keyed-lock';
 import type { RuntimeDeps } from '#libs/runtime/service';
-import type { Driver } from '../drivers/driver';
+import type { Driver, RunningWorkload } from '../drivers/driver';
 import type { HostLease } from '../holding/host-lease';
 import type { AgentMetrics } from '../metrics';
 import type { AgentConfig } from '../options';
@@ -108,14 +108,15 @@ export async function collectStats(host: Host, hasAllocationRequests: boolean): 
   return { ...statsOf(host, hasAllocationRequests), ...host.lease.nextPosition() };
 }
 
-/** Updates the usage of workloads that the agent does not track. */
-export async function refreshExternalUsage(host: Host): Promise<void> {
+/** Updates the usage of workloads that the agent does not track; resolves to all workloads. */
+export async function refreshExternalUsage(host: Host): Promise<readonly RunningWorkload[]> {
   const { driver, facts, ledger, tombstones, carriedOn, unreadable } = host;
   const workloads = await driver.list();
   const isTracked = (id: string) =>
     ledger.get(id) !== undefined || tombstones.has(id) || carriedOn.has(id) || unreadable.has(id);
   const providers = ownProviders(facts.providerUuid, driver.capacity());
   host.external = externalUsageOf(workloads, isTracked, providers, ledger);
+  return workloads;
 }
 
 /** Repeats an action with backoff until it succeeds or draining ends; resolves to true on success. */

@@ -49,7 +49,7 @@ export function judgeBuild(
 ): Judgement {
   if (isDestroyed) return { kind: 'destroyed' };
   if (tracked && tracked.projectId !== order.projectId) {
-    return refuse('uuid_taken', 'the host has an instance of that uuid: choose another');
+    return UUID_TAKEN;
   }
   if (tracked && isOlder(order, tracked)) return { kind: 'ignore' };
   if (tracked && order.arrival && tracked.attempt < order.attempt) {
@@ -61,6 +61,9 @@ export function judgeBuild(
   }
   return judgeRoom(order, truth);
 }
+
+/** The refusal of an order whose uuid is another project's. */
+export const UUID_TAKEN = refuse('uuid_taken', 'the host has an instance of that uuid: choose another');
 
 /** A long delayed message may be about an earlier instance of the same uuid, with an older claim. */
 function isOlder(order: BuildOrder, tracked: TrackedInstance): boolean {
@@ -122,9 +125,7 @@ export function refusalToConfirm(
   truth: OwnTruth,
 ): { readonly reason: string; readonly message: string } | undefined {
   if (tracked?.projectId === projectId) return undefined;
-  const judgement = tracked
-    ? refuse('uuid_taken', 'the host has an instance of that uuid: choose another')
-    : judgeRoom({ allocations, resources: {} }, truth);
+  const judgement = tracked ? UUID_TAKEN : judgeRoom({ allocations, resources: {} }, truth);
   return judgement.kind === 'refuse' ? judgement : undefined;
 }
 

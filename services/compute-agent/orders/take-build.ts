@@ -4,7 +4,7 @@ import { trackedInstance } from '../host/build-order';
 import type { BuildEnd } from '../host/builds';
 import type { ConcludedBuild } from '../host/ended/concluded-builds';
 import { type Host, refreshExternalUsage, retryUntilDrainEnd } from '../host/host';
-import { type Judgement, judgeBuild, type OwnTruth } from '../host/instance-claim';
+import { type Judgement, judgeBuild, type OwnTruth, UUID_TAKEN } from '../host/instance-claim';
 import { ownProviders } from '../host/own-providers';
 import type { BuildOrder, TrackedInstance } from '../host/tracked-instance';
 import { undoBuild } from '../host/undo-build';
@@ -20,9 +20,7 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   // An earlier destroy is awaited, and a later one finds the decision; the build itself runs outside the lock, so
   // that it can be cancelled.
   const { settled } = await host.locks.run(order.instanceUuid, async () => {
-    if (host.unreadable.has(order.instanceUuid)) await mendUnreadable(host, order);
-    await refreshExternalUsage(host);
-    const decision = decide(host, order);
+    const decision = (await restoreEntry(host, order)) ?? decide(host, order);
     if (decision.kind === 'refuse') await undoBegun(host, order.instanceUuid);
     if (decision.kind === 'join') return join(host, order, decision.tracked);
     return { settled: execute(host, order, decision) };
@@ -31,12 +29,21 @@ export async function takeBuild(host: Host, given: BuildOrder): Promise<Settleme
   return settled;
 }
 
-/** The order restores an unreadable journal entry: a running instance is not built twice. */
-async function mendUnreadable(host: Host, order: BuildOrder): Promise<void> {
-  const { unreadable, driver } = host;
-  const running = (await driver.list()).some(({ id }) => id === order.instanceUuid);
-  if (running && !(await keepInstance(host, trackedInstance(order, 'running')))) return;
-  unreadable.delete(order.instanceUuid);
+/**
+ * Restores an unreadable journal entry, and that of a running instance which has none (the journal is an older copy):
+ * a build would end it and begin anew. Resolves to the refusal when it is another project's. Updates external usage.
+ */
+async function restoreEntry(host: Host, order: BuildOrder): Promise<Judgement | undefined> {
+  const { unreadable, driver, ledger, tombstones } = host;
+  const { instanceUuid: uuid, arrival } = order;
+  const running = (await refreshExternalUsage(host)).find(({ id }) => id === uuid);
+  const mayLackEntry = !ledger.get(uuid) && !tombstones.has(uuid) && !arrival && !driver.carriesOn;
+  if (!unreadable.has(uuid) && !mayLackEntry) return undefined;
+  if (running?.projectId !== undefined && running.projectId !== order.projectId) return UUID_TAKEN;
+  if (running && !(await keepInstance(host, trackedInstance(order, 'running')))) return undefined;
+  unreadable.delete(uuid);
+  if (running) await refreshExternalUsage(host);
+  return undefined;
 }
 
 function holdUntil({ ordersInHand }: Host, uuid: string, settled: Promise<Settlement>): void {

@@ -31,6 +31,7 @@ export function isOfCell(labels: Readonly<Record<string, string>>, cell: string)
 
 /** Facts of a container: its creation values are in the label `berth.facts`. */
 export interface ContainerFacts {
+  readonly projectId: string | undefined;
   readonly resources: Resources;
   /** Empty when it may use all. */
   readonly cores: readonly number[];
@@ -91,8 +92,11 @@ export interface ContainerSettings {
 }
 
 /** The `berth.facts` of an instance. */
-export function madeWith({ resources }: InstanceToBuild, { cores, devices }: ContainerPlace): ContainerFacts {
-  return { resources, cores, devices };
+export function madeWith(
+  { projectId, resources }: InstanceToBuild,
+  { cores, devices }: ContainerPlace,
+): ContainerFacts {
+  return { projectId, resources, cores, devices };
 }
 
 /**
@@ -108,8 +112,12 @@ export function factsOf({ Config, HostConfig }: Limited, all: readonly number[])
   const vcpus = isDeepStrictEqual(cores, made.cores) ? VCPU : held.length - PCPU;
   const memoryMb = HostConfig.Memory ? HostConfig.Memory / MIB : MEMORY_MB;
   const changed = { ...(vcpus !== VCPU && { VCPU: vcpus }), ...(memoryMb !== MEMORY_MB && { MEMORY_MB: memoryMb }) };
-  return { ...made, resources: { ...made.resources, ...changed }, cores };
+  const projectId = Config.Env?.find((one) => one.startsWith(PROJECT))?.slice(PROJECT.length);
+  return { ...made, projectId, resources: { ...made.resources, ...changed }, cores };
 }
+
+/** The variable that names its project; containers of older versions have it, too. */
+const PROJECT = 'BERTH_PROJECT_ID=';
 
 type Limited = Pick<Docker.ContainerInspectInfo, 'Config' | 'HostConfig'>;
 

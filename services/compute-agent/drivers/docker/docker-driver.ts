@@ -230,7 +230,14 @@ class DockerDriver implements Driver {
   async list(): Promise<readonly RunningWorkload[]> {
     await this.look();
     const own = [...this.#entries].filter(([, { isRunning }]) => isRunning);
-    const workloads = own.map(([id, { facts }]) => ({ id, resources: facts.resources }));
+    const workloads = own.map(
+      ([
+        id,
+        {
+          facts: { projectId, resources },
+        },
+      ]) => ({ id, projectId, resources }),
+    );
     return [...workloads, ...(await this.#external.list())];
   }
 

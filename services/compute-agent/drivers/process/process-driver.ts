@@ -44,6 +44,7 @@ export interface ProcessHost extends MachineHost {
 
 interface RunningProcess {
   readonly id: ProcessId;
+  readonly projectId: string | undefined;
   readonly resources: Resources;
   /** PCI addresses of its devices. */
   readonly devices: readonly string[];
@@ -148,6 +149,7 @@ class ProcessDriver implements Driver {
     if (facts.cores !== undefined && facts.cores.length > 0) this.#assignments.restore(uuid, facts.cores);
     this.#entries.set(uuid, {
       id,
+      projectId: facts.instance?.projectId,
       resources: facts.resources,
       devices: facts.devices ?? [],
       isAdopted: true,
@@ -226,7 +228,7 @@ class ProcessDriver implements Driver {
 
   /** Runs it in the instance's folder, which a stop has kept, and on its claimed resources. */
   async #run(instance: InstanceToBuild, command: readonly string[], signal: AbortSignal): Promise<void> {
-    const { uuid, resources } = instance;
+    const { uuid, projectId, resources } = instance;
     const folder = this.#folder(uuid);
     const place = placeOf(instance, this.#tree, this.cores, this.#takenDevices());
     const { devices } = place;
@@ -240,7 +242,7 @@ class ProcessDriver implements Driver {
       const limits = limitCommand(resources, cores, memoryNodes, userId);
       const job = { folder, userId, limits, command, env: environmentOf(instance, folder, place) };
       const { id, ended } = await launch({ ...job, startMs: this.config.processStartMs }, this.around.clock, signal);
-      const entry = { id, resources, devices, isAdopted: false, isEnding: false };
+      const entry = { id, projectId, resources, devices, isAdopted: false, isEnding: false };
       this.#entries.set(uuid, entry);
       void ended.then((why) => this.#ended(uuid, entry, why));
     } finally {
@@ -255,7 +257,7 @@ class ProcessDriver implements Driver {
 
   async list(): Promise<readonly RunningWorkload[]> {
     await this.look();
-    const own = Array.from(this.#entries, ([id, { resources }]) => ({ id, resources }));
+    const own = Array.from(this.#entries, ([id, { projectId, resources }]) => ({ id, projectId, resources }));
     if (!this.#external) return own;
     const groups = new Set(Array.from(this.#entries.values(), ({ id }) => id.pid));
     const others = (await findProcesses(this.#external)).filter(
