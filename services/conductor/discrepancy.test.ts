@@ -1,6 +1,7 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Consumer } from '#libs/domain/consumer';
 import type { Instance } from '#libs/domain/instance';
+import { NO_ADMISSION } from '#libs/domain/queueing/admission';
 import type { Command } from '#libs/placement/port/placement-store';
 import type { Running } from '#libs/runtime/service';
 import { anInstance } from '#libs/testing/instances/instance';
@@ -247,6 +248,43 @@ describe('an instance that runs without a claim', () => {
     ]);
     expect(attempts).toMatchObject([{ host: 'h1', number: 3, outcome: 'active' }]);
     expect(await world.claims()).toEqual([`${uuid} h1`]);
+  });
+
+  it('is adopted with the time limit, reservation and priority that were sealed, and ends in time', async () => {
+    world.placement.goOn(world.clock.now());
+    const uuid = world.random.uuid();
+    const terms = { endsAtMs: world.clock.now() + 30_000, reservation: 'night', priority: 7, isProtected: true };
+    const allocationRequest = world.allocationRequest(uuid, 'h1', terms);
+    world.running.set(uuid, new Set(['h1']));
+    await world.sendDiscrepancy(
+      world.discrepancy('h1', { unclaimed: [world.runningInstance(uuid, 'h1', { allocationRequest })] }),
+    );
+    await world.clock.advance(100);
+    const { endsAtMs, requestSpec, admission, state } = await world.only();
+    expect([state, endsAtMs, requestSpecCodec.decode(requestSpec).reservation]).toEqual([
+      'active',
+      terms.endsAtMs,
+      'night',
+    ]);
+    expect(admission).toMatchObject({ priority: 7, isProtected: true });
+    await world.clock.advance(45_000);
+    const { state: ended, fault } = await world.only();
+    expect([ended, fault?.message, world.runs()]).toEqual(['deleted', 'its time limit is over', []]);
+  });
+
+  it('has its time limit again when its record went back to before it was ACTIVE', async () => {
+    const uuid = world.random.uuid();
+    const allocationRequest = world.allocationRequest(uuid, 'h1', { endsAtMs: world.clock.now() + 50_000 });
+    const admission = { ...NO_ADMISSION, timeLimitMs: 40_000 };
+    const state = { state: 'scheduling', host: undefined, attempts: [], dueAtMs: undefined } as const;
+    const record = anInstance({ uuid, requestId: world.random.uuid(), ...state, claimToken: undefined, admission });
+    await world.instances.create(record.requestId, [record]);
+    world.placement.goOn(world.clock.now());
+    const unclaimed = [world.runningInstance(uuid, 'h1', { attempt: 1, allocationRequest })];
+    await world.sendDiscrepancy(world.discrepancy('h1', { unclaimed }));
+    await world.clock.advance(100);
+    const { state: is, endsAtMs = 0, dueAtMs } = await world.only();
+    expect([is, endsAtMs > world.clock.now(), dueAtMs]).toEqual(['active', true, endsAtMs]);
   });
 
   it.each([

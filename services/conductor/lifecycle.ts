@@ -77,6 +77,12 @@ function endByLimitMs({ state, endsAtMs }: Pick<Instance, 'state' | 'endsAtMs'>)
 
 const LIMITED: readonly InstanceState[] = ['active', 'unknown', 'stopped', 'shelved_offloaded', 'verify_resize'];
 
+/** The time at which its time limit ends it, counted from now when it is ACTIVE for the first time. */
+export function endByTimeLimit({ endsAtMs, admission }: Instance, nowMs: number): number | undefined {
+  if (endsAtMs !== undefined || !admission?.timeLimitMs) return endsAtMs;
+  return nowMs + admission.timeLimitMs;
+}
+
 /**
  * Stores new records of a request with their events: all or, when the request is known, none.
  *
@@ -90,7 +96,8 @@ export async function createRecords(
 ) {
   const bad = records.find(({ state }) => !FIRST_STATES.includes(state));
   if (bad) throw badTransition(bad.uuid, 'none', bad.state);
-  const result = await c.instances.create(requestId, records, terms);
+  const due = records.map((one) => ({ ...one, dueAtMs: one.dueAtMs ?? endByLimitMs(one) }));
+  const result = await c.instances.create(requestId, due, terms);
   if (result.created) for (const record of result.instances) void c.events.publish([record]);
   return result;
 }

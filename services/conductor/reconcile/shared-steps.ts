@@ -134,6 +134,9 @@ export function destroyAndReport(record: Displaced): Extract<Step, { kind: 'dest
 export function atRest({ endsAtMs, admission }: Instance, observed: Observation, nowMs: number): Step {
   const isOver = observed.kind === 'nothing' && endsAtMs !== undefined && endsAtMs <= nowMs;
   if (!isOver) return none('at rest');
-  const message = `its time limit of ${Math.round((admission?.timeLimitMs ?? 0) / 1_000)} s is over`;
+  const { timeLimitMs = 0 } = admission ?? {};
+  // An adopted record knows the end, not the limit.
+  const limit = timeLimitMs > 0 ? `its time limit of ${Math.round(timeLimitMs / 1_000)} s` : 'its time limit';
+  const message = `${limit} is over`;
   return { kind: 'record_deleting', fault: { reason: 'time_limit', message } };
 }

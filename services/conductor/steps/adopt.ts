@@ -1,8 +1,10 @@
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Attempt, Instance } from '#libs/domain/instance';
+import { type Admission, NO_ADMISSION } from '#libs/domain/queueing/admission';
 import { requestSpec } from '#libs/domain/request-spec';
+import type { AllocationRequest } from '#libs/placement/sealed/allocation-request';
 import type { Conductor } from '../conductor';
-import { createRecords, evacuated, leftActive, NO_BYTES, writeRecord } from '../lifecycle';
+import { createRecords, endByTimeLimit, evacuated, leftActive, NO_BYTES, writeRecord } from '../lifecycle';
 import { readLostWrites } from '../lost-writes';
 import type { ReconcileInput, RunningAt } from '../observation';
 import { after } from './after';
@@ -28,6 +30,7 @@ export async function adopt(c: Conductor, look: ReconcileInput, seen: RunningAt)
   // An operation asked for on its host is still to be done.
   const asked = older?.state === 'stopping' || older?.state === 'starting' ? older : undefined;
   const isShown = instance.allocationRequest.length > 0;
+  const request = sealedFor(c, instance.allocationRequest, uuid, host);
   const active = {
     state: asked?.state ?? (instance.powerState === 'shutdown' ? 'stopped' : 'active'),
     host,
@@ -41,6 +44,8 @@ export async function adopt(c: Conductor, look: ReconcileInput, seen: RunningAt)
     activeAt: isClaimed ? at : undefined,
     waiting: undefined,
     dueAtMs: asked?.dueAtMs,
+    // By what was sealed with its claim, which reservations count on: its first ACTIVE may be forgotten.
+    endsAtMs: older?.endsAtMs ?? request?.endsAtMs ?? (older && endByTimeLimit(older, nowMs)),
     formerState: undefined,
     // An audit gives back the claims of a forgotten move.
     ...(older && !keepsMove(older, host) ? { migration: undefined } : {}),
@@ -48,7 +53,6 @@ export async function adopt(c: Conductor, look: ReconcileInput, seen: RunningAt)
   if (older) return after(look, await writeRecord(c, older, active), look.observed);
   if (!voucher) return undefined;
   const { isSealed = false, projectId, userId, resources } = voucher;
-  const request = sealedFor(c, instance.allocationRequest, uuid, host);
   const claimed = request && isSealed && !isClaimed ? await claimSealed(c, request, voucher.capacities) : undefined;
   if (claimed?.kind === 'above_total') {
     await noteDoubt(c, look, 'unknown_instance', `${claimed.why}: adopt or destroy it (berth audit)`);
@@ -70,7 +74,10 @@ export async function adopt(c: Conductor, look: ReconcileInput, seen: RunningAt)
     projectId,
     userId,
     fault: undefined,
-    requestSpec: requestSpecCodec.encode(requestSpec(resources, { projectId, userId })),
+    requestSpec: requestSpecCodec.encode(
+      requestSpec(resources, { projectId, userId, reservation: request?.reservation }),
+    ),
+    admission: sealedAdmission(request),
     version: 1,
     // It is from before the loss, and when it ends its record is kept as long as its seal proves that it was lost.
     createdAtMs: request ? Math.min(request.sealedAtMs ?? upToMs, nowMs) : nowMs,
@@ -78,6 +85,14 @@ export async function adopt(c: Conductor, look: ReconcileInput, seen: RunningAt)
   };
   const { instances } = await createRecords(c, uuid, [record]);
   return { ...look, record: instances[0] };
+}
+
+/** The part of its admission that was sealed with its claim. */
+function sealedAdmission({
+  priority = 0,
+  isProtected = false,
+}: Partial<AllocationRequest> = {}): Admission | undefined {
+  return priority !== 0 || isProtected ? { ...NO_ADMISSION, priority, isProtected } : undefined;
 }
 
 /** A move that has not arrived by its record is over: the instance is elsewhere, or is back. */

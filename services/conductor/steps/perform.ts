@@ -6,6 +6,7 @@ import type { Conductor } from '../conductor';
 import {
   attemptOn,
   concludeAttempt,
+  endByTimeLimit,
   evacuated,
   MAX_ATTEMPTS_KEPT,
   NO_BYTES,
@@ -272,7 +273,7 @@ async function recordBuilt(
     attempts: concludeAttempt(record, 'active', '', nowMs),
     alternates: NO_BYTES,
     fault: undefined,
-    endsAtMs: endOf(record, nowMs),
+    endsAtMs: endByTimeLimit(record, nowMs),
     formerState: undefined,
     // Agents of an older version have no epoch: what they say has no order.
     activeAt: at?.epoch ? at : undefined,
@@ -298,12 +299,6 @@ function asBefore(c: Conductor, { formerState = 'unknown' }: Instance, fault: Fa
   const state = formerState === 'active' ? 'unknown' : formerState;
   const dueAtMs = isChanging(state) ? c.clock.now() + c.config.powerTimeoutMs : undefined;
   return { state, fault, dueAtMs, formerState: undefined };
-}
-
-/** When its time limit ends it: from when it is ACTIVE for the first time. */
-function endOf({ endsAtMs, admission }: Instance, nowMs: number): number | undefined {
-  if (endsAtMs !== undefined || !admission?.timeLimitMs) return endsAtMs;
-  return nowMs + admission.timeLimitMs;
 }
 
 /** A doubt: not an event for clients, whose instance is as active as before. */

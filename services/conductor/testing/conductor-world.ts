@@ -309,8 +309,9 @@ export class ConductorWorld {
   }
 
   /** By which a scheduler let an instance run on a host. */
-  allocationRequest(instanceUuid: string, host: string): Uint8Array {
-    return this.#selection(instanceUuid, host).allocationRequest;
+  allocationRequest(instanceUuid: string, host: string, terms: Partial<AllocationRequest> = {}): Uint8Array {
+    const request = { ...this.#requestOn(instanceUuid, host, this.preferred), group: this.group, ...terms };
+    return this.#seal(request)({ ...request, capacities: this.sealedCapacities });
   }
 
   /** Takes hosts as down that did not report for long, or as up again. */

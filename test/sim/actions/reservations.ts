@@ -119,7 +119,7 @@ export function useReservation(world: World, random: Random): void {
       if (!isReserved) return;
       for (const request of others) send(world, request);
       fleet.later(LAST.beginsInMs + 300, () => {
-        const late = checker.reservations.late(LAST.name, ENDED_MS, (uuid) => checker.forgiven.has(uuid));
+        const late = checker.reservations.late(LAST.name, ENDED_MS);
         if (late) checker.fail('reservations are kept', late);
         for (const request of own) {
           checker.reservations.ownUnits.push(...request.uuidsIn(world));

@@ -82,17 +82,13 @@ export class ReservationWatch {
     return `a claim is refused for a reservation on ${this.#nameOf(providerUuid)}, which has none`;
   }
 
-  /** An instance that was to end some time before a window, and is in its place; `isForgiven` for those whose record may be lost. */
-  late(name: string, sinceMs: number, isForgiven: (uuid: string) => boolean): string | undefined {
+  /** An instance that was to end some time before a window, and is in its place, be it adopted after a loss. */
+  late(name: string, sinceMs: number): string | undefined {
     const { reservations, consumers } = this.#rows;
     const row = reservations.get(name);
     if (!row) return undefined;
-    const isLate = ({ uuid: of, endsAtMs = Infinity, allocations }: Consumer) => {
-      return (
-        !isForgiven(of) &&
-        endsAtMs <= row.fromMs - sinceMs &&
-        Object.keys(allocations).some((uuid) => roomOf(row, uuid))
-      );
+    const isLate = ({ endsAtMs = Infinity, allocations }: Consumer) => {
+      return endsAtMs <= row.fromMs - sinceMs && Object.keys(allocations).some((uuid) => roomOf(row, uuid));
     };
     const one = [...consumers.values()].find(isLate);
     return one && `${one.uuid} was to end by ${one.endsAtMs}, and is there in the window of '${name}'`;

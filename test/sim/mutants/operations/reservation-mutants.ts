@@ -1,6 +1,7 @@
 import * as reservation from '#libs/domain/queueing/reservation';
 import * as reservedRoom from '#libs/placement/commands/claims/reserved-room';
 import { Transaction } from '#libs/placement/commands/transaction';
+import * as lifecycle from '../../../../services/conductor/lifecycle';
 import * as keeping from '../../../../services/scheduler/reservation/keep-reservations';
 import { type Mutant, mutant, withFocus } from '../mutant';
 
@@ -49,5 +50,15 @@ export const RESERVATION_MUTANTS: readonly Mutant[] = [
       return async () => {};
     }),
     ...FOCUS,
+  ),
+  withFocus(
+    mutant('adopted-for-good', 'the time limit of an adopted record', lifecycle, 'createRecords', (original) => {
+      return (c, requestId, records, terms) => {
+        const lasting = records.map((one) => (one.endsAtMs ? { ...one, endsAtMs: undefined } : one));
+        return original(c, requestId, lasting, terms);
+      };
+    }),
+    ...FOCUS,
+    'store is wiped',
   ),
 ];
