@@ -1,3 +1,5 @@
+import type { Bus } from '#libs/bus/port';
+import { queueName } from '#libs/contracts/queues';
 import { BerthError } from '#libs/domain/errors';
 import type { Running } from '#libs/runtime/service';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
@@ -12,6 +14,7 @@ const SELECT_TIMEOUT_MS = 5_000;
 let world: ConductorWorld;
 let conductor: Running;
 let isSilent = false;
+let casts: jest.SpiedFunction<Bus['cast']>;
 
 beforeEach(async () => {
   world = new ConductorWorld();
@@ -20,6 +23,11 @@ beforeEach(async () => {
   conductor = await world.conductor(
     (deps: ConductorDeps) => {
       const call = deps.bus.call.bind(deps.bus);
+      const consume = deps.bus.consume.bind(deps.bus);
+      casts = jest.spyOn(deps.bus, 'cast');
+      jest.spyOn(deps.bus, 'consume').mockImplementation((queue, handle, options) => {
+        return consume(queue, (message) => handle(Object.create(message, { redelivered: { value: true } })), options);
+      });
       jest.spyOn(deps.bus, 'call').mockImplementation(async (...args) => {
         if (isSilent) throw new BerthError('deadline_exceeded', 'no_answer', 'schedulers are silent');
         return call(...args);
@@ -68,4 +76,33 @@ it('tries again by the sweep as soon as schedulers may have answered', async () 
   isSilent = false;
   await world.clock.advance(2 * SELECT_TIMEOUT_MS);
   expect(await world.only()).toMatchObject({ state: 'active' });
+});
+
+describe('copies of a message, each with a forged count of deliveries', () => {
+  const ordered = () => casts.mock.calls.filter(([queue]) => queueName(queue) === 'agent.h1').length;
+
+  beforeEach(() => world.behaviour.set('h1', 'is dead'));
+
+  it('order a build again once', async () => {
+    const requestId = await world.request();
+    await world.clock.advance(0);
+    const before = ordered();
+    for (let copies = 0; copies < 5; copies++) {
+      await world.request(1, requestId);
+      await world.clock.advance(0);
+    }
+    expect(ordered() - before).toBe(1);
+  });
+
+  it('order a destruction again once', async () => {
+    const { uuid } = await world.only();
+    await world.terminate(uuid);
+    await world.clock.advance(0);
+    const before = ordered();
+    for (let copies = 0; copies < 5; copies++) {
+      await world.terminate(uuid);
+      await world.clock.advance(0);
+    }
+    expect(ordered() - before).toBe(1);
+  });
 });

@@ -2,6 +2,7 @@ import type { ConductorContext } from './context';
 import type { Hearing } from './losses/hearing';
 import type { KnownShares } from './pending/known-shares';
 import type { PendingQueue } from './pending/pending-queue';
+import type { OrderedFor } from './triggers/admission/ordered-for';
 import type { QuotaJudge } from './triggers/admission/within-quota';
 
 /** A running conductor, with its knowledge of more than one instance. */
@@ -13,4 +14,5 @@ export interface Conductor extends ConductorContext {
   readonly quotas: QuotaJudge;
   /** Hosts that were heard since the store went back. */
   readonly hearing: Hearing;
+  readonly orderedFor: OrderedFor;
 }

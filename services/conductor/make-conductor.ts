@@ -6,6 +6,7 @@ import { Hearing } from './losses/hearing';
 import { conductorMetrics } from './metrics';
 import { KnownShares } from './pending/known-shares';
 import { PendingQueue } from './pending/pending-queue';
+import { orderedFor } from './triggers/admission/ordered-for';
 import { QuotaJudge } from './triggers/admission/within-quota';
 import { retryOptions } from './triggers/settle-message';
 
@@ -18,6 +19,7 @@ export function makeConductor(deps: ConductorDeps, stopping: AbortSignal): Condu
     shares: new KnownShares(),
     quotas: new QuotaJudge(),
     hearing: new Hearing(),
+    orderedFor: orderedFor(),
     measured: conductorMetrics(deps.metrics),
     refusals: senderLog(deps.log, deps.clock),
     stopping,

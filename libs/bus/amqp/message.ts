@@ -4,7 +4,7 @@ import { type Identity, isRestricted, userOf } from '../../contracts/identity';
 import type { BerthError } from '../../domain/errors';
 import type { RuntimeDeps } from '../../runtime/service';
 import { Delivery } from '../handling/delivery';
-import { cellOfMessage, isPrivateQueueOf, originOf } from './origin';
+import { cellOfMessage, isOfService, isPrivateQueueOf, originOf } from './origin';
 
 /** Deliveries before the adapter republished the message. Internal to the adapter; callers never see it. */
 export const DELIVERIES_HEADER = 'berth-deliveries';
@@ -20,8 +20,9 @@ export function deliveryOf(message: ConsumeMessage, around: RuntimeDeps, defect?
   const { content, fields, properties } = message;
   const headers: Record<string, unknown> = properties.headers ?? {};
   const expirationMs = Number(properties.expiration ?? Number.NaN);
-  const deliveriesBefore = deliveriesBeforeOf(headers, fields.redelivered);
-  const postponed = headers[POSTPONED_HEADER];
+  const own = isOfService(message) ? headers : {};
+  const deliveriesBefore = deliveriesBeforeOf({ ...own, 'x-delivery-count': headers['x-delivery-count'] }, fields);
+  const postponed = own[POSTPONED_HEADER];
   const identity = originOf(message);
   return new Delivery(
     {
@@ -48,11 +49,11 @@ export function deliveryOf(message: ConsumeMessage, around: RuntimeDeps, defect?
 
 /**
  * Quorum queues count deliveries, other queues only flag redelivery; a republished message carries its own count.
- * Anyone may set either header: a negative count, or `NaN`, would hide deliveries.
+ * Anyone may set either header: a negative count, or `NaN`, would hide deliveries, and one without a redelivery would have work done again.
  */
-function deliveriesBeforeOf(headers: Record<string, unknown>, isRedelivered: boolean): number {
+function deliveriesBeforeOf(headers: Record<string, unknown>, { redelivered }: ConsumeMessage['fields']): number {
   const { 'x-delivery-count': counted, [DELIVERIES_HEADER]: published } = headers;
-  return Math.max(countOf(counted), isRedelivered ? 1 : 0) + countOf(published);
+  return (redelivered ? Math.max(countOf(counted), 1) : 0) + countOf(published);
 }
 
 function countOf(header: unknown): number {

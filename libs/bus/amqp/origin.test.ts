@@ -47,10 +47,19 @@ it.each([
 
 it.each([
   ['less than never', { 'berth-deliveries': -1_000, 'x-delivery-count': -1_000 }],
+  ['more often', { 'berth-deliveries': 5, 'berth-postponed': true }],
   ['no number of times', { 'berth-deliveries': Number.NaN, 'x-delivery-count': Number.NaN }],
 ])('believes nobody who says that a message was given out %s', (_, headers) => {
   const around = { clock: fakeClock(), random: { uuid: () => UUID, next: () => 0 } };
   const message = messageOf('berth.requests', 'rpc.scheduler.project.a', { userId: 'project.a', headers });
   message.fields.redelivered = true;
   expect(deliveryOf(message, around as never)).toMatchObject({ deliveries: 2, isGivenBack: true });
+});
+
+it('believes no tenant that a message was given out before', () => {
+  const around = { clock: fakeClock(), random: { uuid: () => UUID, next: () => 0 } };
+  const headers = { 'berth-deliveries': 5, 'x-delivery-count': 5, 'berth-postponed': 1 };
+  const message = messageOf('berth.requests', 'build.requests.project.a', { userId: 'project.a', headers });
+  const delivery = deliveryOf(message, around as never);
+  expect(delivery).toMatchObject({ deliveries: 1, redelivered: false, postponedAtMs: undefined });
 });

@@ -62,6 +62,12 @@ function senderOf({ fields, properties }: ConsumeMessage): Identity {
   }
 }
 
+/** True when a service published it, though perhaps for somebody else: its headers about deliveries are Berth's. */
+export function isOfService({ fields, properties }: ConsumeMessage): boolean {
+  const user: unknown = properties.userId;
+  return typeof user !== 'string' || user === '' || identityOf(user, cellOfMessage(fields)).kind === 'service';
+}
+
 /** The cell of the queue that a message was sent to, from its entrance or the queue's name. */
 export function cellOfMessage({
   exchange,

@@ -16,8 +16,8 @@ import type { Conductor } from '../conductor';
 import { createRecords } from '../lifecycle';
 import { readLostWrites } from '../lost-writes';
 import { lookAt, type Observation } from '../observation';
-import { reconcileLoop } from '../reconcile-loop';
 import { claimedHostOf } from '../steps/select-destinations';
+import { goOnOnce } from './admission/go-on-once';
 import { requirePriority } from './admission/priority-allowed';
 import { refuseRequest } from './settle-message';
 
@@ -40,7 +40,7 @@ async function build(c: Conductor, message: IncomingMessage, isRepeated: boolean
   await answerAccepted(c.bus, message, request.requestId, instances);
   const observed = observationOf(isNew, isRepeated);
   const selected = request.destinations && (await claimedByTop(c, request.destinations, instances));
-  await reconcileLoop(
+  await goOnOnce(
     c,
     instances.map((instance) => lookAt(instance, selected?.get(instance.uuid) ?? observed)),
   );

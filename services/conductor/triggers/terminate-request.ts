@@ -6,7 +6,7 @@ import type { Instance } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
 import { lookAt } from '../observation';
-import { reconcileLoop } from '../reconcile-loop';
+import { goOnOnce } from './admission/go-on-once';
 import { refuseRequest } from './settle-message';
 
 /** A client wants an instance gone, in whatever state it is. Refusals go to the client. */
@@ -16,7 +16,7 @@ export async function onTerminateRequest(c: Conductor, message: IncomingMessage)
     if (isRetryable(record)) throw record;
     return refuseRequest(c, message, record);
   }
-  await reconcileLoop(c, [lookAt(record, { kind: 'terminate_requested' })]);
+  await goOnOnce(c, [lookAt(record, { kind: 'terminate_requested' })]);
   return ACK;
 }
 
