@@ -56,7 +56,7 @@ export type PowerState = 'running' | 'shutdown';
  *   building, each of these ──▶ rebuilding ──▶ building, then as it was; or back, when no other host takes it
  *   each of these ──▶ preempting ──▶ pending
  *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
- *   active, unknown, starting ──▶ pending: it is lost, and its gang restores it
+ *   active, unknown, stopping, stopped, starting, revert_resize ──▶ pending: it is lost, and its gang restores it
  *   active, stopped ──▶ resize ──▶ verify_resize ──▶ as it was (resize, cold migration)
  *   active ──▶ migrating ──▶ active                         (live migration)
  *   resize, verify_resize, migrating ──▶ revert_resize ──▶ as it was, or stopped when it could not be started
@@ -111,9 +111,10 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
     'error',
     'deleting',
   ],
-  stopping: ['stopping', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
+  stopping: ['stopping', 'pending', 'stopped', 'rebuilding', 'preempting', 'undoing', 'error', 'deleting'],
   stopped: [
     'stopped',
+    'pending',
     'starting',
     'active',
     'rebuilding',
@@ -144,6 +145,7 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   verify_resize: ['verify_resize', 'revert_resize', 'rebuilding', 'active', 'stopped', 'undoing', 'error', 'deleting'],
   revert_resize: [
     'revert_resize',
+    'pending',
     'resize',
     'migrating',
     'verify_resize',
@@ -262,7 +264,7 @@ export interface InstanceRow {
   /** When its time limit ends it, counted from the first time it was ACTIVE. */
   readonly endsAtMs?: number | undefined;
   /**
-   * Its state before an evacuation, unshelving or move of a stopped instance, which it returns to (Nova's
+   * Its state before an evacuation, restoration, unshelving or move of a stopped instance, which it returns to (Nova's
    * `old_vm_state`). Undefined for moves of running instances.
    */
   readonly formerState?: InstanceState | undefined;

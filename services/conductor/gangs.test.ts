@@ -1,3 +1,4 @@
+import type { BuildInstance } from '#libs/contracts/compute';
 import type { GangMembers } from '#libs/contracts/member-kinds';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Instance, OnLoss } from '#libs/domain/instance';
@@ -166,6 +167,45 @@ describe('with a policy for losses', () => {
     );
     await world.clock.advance(1_000);
     expect(world.harmed).toEqual([]);
+  });
+
+  it('builds a lost member that was stopped again, stopped', async () => {
+    const all = await activeGang({ h1: 1, h2: 1, h3: 1 }, 2, { minCount: 2, onLoss: 'restore' });
+    const onH1 = all.find(({ host }) => host === 'h1')?.uuid ?? '';
+    await world.operate(onH1, 'stop');
+    await world.clock.advance(100);
+    world.stopped.delete(`${onH1} h1`);
+    await loses('h1');
+    const lost = (await world.all()).find(({ uuid }) => uuid === onH1);
+    expect([lost?.state, lost?.formerState]).toEqual(['pending', 'stopped']);
+    await world.clock.advance(5_000);
+    const restored = (await world.all()).find(({ uuid }) => uuid === onH1);
+    expect(restored).toMatchObject({ state: 'stopped', formerState: undefined, fault: undefined });
+    expect(world.orders.at(-1)?.powerState).toBe('shutdown');
+    expect(await world.claims()).toEqual(world.runs());
+  });
+
+  it('builds a member again whose source has lost it on its move', async () => {
+    const all = await activeGang({ h1: 1, h2: 1, h3: 1 }, 2, { minCount: 2, onLoss: 'restore' });
+    const moved = all.find(({ host }) => host === 'h1') as Instance;
+    await world.operate(moved.uuid, 'migrate');
+    await world.clock.advance(1_000);
+    expect((await world.all()).find(({ uuid }) => uuid === moved.uuid)).toMatchObject({
+      state: 'verify_resize',
+      host: 'h3',
+    });
+    world.behaviour.set('h1', 'is silent');
+    for (const host of ['h3', 'h1']) {
+      const order = world.orders.at(-1) as BuildInstance;
+      expect(order).toMatchObject({ instanceUuid: moved.uuid, host });
+      world.running.get(moved.uuid)?.delete(host);
+      await world.report(order, 'lost');
+      await world.clock.advance(1_000);
+    }
+    await world.clock.advance(10_000);
+    const restored = (await world.all()).find(({ uuid }) => uuid === moved.uuid);
+    expect(restored).toMatchObject({ state: 'active', migration: undefined });
+    expect(await world.claims()).toEqual(world.runs());
   });
 
   it('doubts one report that lacks a member, and restores nothing', async () => {

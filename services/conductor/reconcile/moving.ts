@@ -1,4 +1,5 @@
 import { attemptNumber, type Moving } from '#libs/domain/instance';
+import { INSTANCE_LOST } from '#libs/domain/queueing/gang';
 import { type Build, isLaterWhereItBelongs, isOfPresentBuild, isOfPresentPlace, isWhereItBelongs } from '../evidence';
 import type { Fault, Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
@@ -16,6 +17,7 @@ import {
   orderSince,
   type Reported,
   recordError,
+  recordRestoring,
   wait,
 } from './shared-steps';
 
@@ -314,7 +316,8 @@ function returned(record: Moving, { outcome, at, why, attempt }: Reported): Step
       return { kind: 'record_returned', at, attempt, isStopped: !isInPlace(record) || isKeptStopped(record), why };
     default: {
       const message = `${migration.source.host}, from which it was to be moved, does not have it any more: ${why}`;
-      return recordError({ reason: 'instance_lost', message }, undefined, []);
+      const fault = { reason: INSTANCE_LOST, message };
+      return record.gang?.onLoss === 'restore' ? recordRestoring(fault) : recordError(fault, undefined, []);
     }
   }
 }
@@ -351,7 +354,8 @@ function missingAtSource(
 }
 
 function lostIsBack(step: Step): Step {
-  return step.kind === 'record_error' ? { kind: 'record_reverting', fault: step.fault } : step;
+  const isLost = step.kind === 'record_error' || step.kind === 'record_restoring';
+  return isLost ? { kind: 'record_reverting', fault: step.fault } : step;
 }
 
 function goBack(reason: string, message: string): Step {

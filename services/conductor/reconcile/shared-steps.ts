@@ -41,18 +41,16 @@ export function recordError(fault: Fault, claimToken: number | undefined, passed
   return { kind: 'record_error', fault, claimToken, passedOver } as const;
 }
 
-/**
- * It ran and is gone: it keeps nothing, and is built again only where its gang says so. Not what was stopped, or is on a move: that it
- * is to run is not what its client asked for last.
- */
+/** It was there and is gone: it keeps nothing, and is built again only where its gang says so, as what it was (as Nova's evacuate). */
 export function recordLost(record: Instance, why: string) {
-  const { host, claimToken, state, gang, migration } = record;
+  const { host, claimToken, gang } = record;
   const fault = { reason: INSTANCE_LOST, message: `it stopped running on ${host}: ${why}` };
-  const isRestored = gang?.onLoss === 'restore' && RUNNING_STATES.includes(state) && migration === undefined;
-  return isRestored ? ({ kind: 'record_restoring', fault } as const) : recordError(fault, claimToken, []);
+  return gang?.onLoss === 'restore' ? recordRestoring(fault) : recordError(fault, claimToken, []);
 }
 
-const RUNNING_STATES: readonly Instance['state'][] = ['active', 'unknown', 'starting'];
+export function recordRestoring(fault: Fault): Extract<Step, { kind: 'record_restoring' }> {
+  return { kind: 'record_restoring', fault };
+}
 
 /**
  * Judges one more report without an instance: a doubt, which the very next report settles. After a gap it begins anew.

@@ -1,11 +1,13 @@
 import type { Attempt, Instance } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
-import { leftActive, NO_BYTES, writeRecord } from '../lifecycle';
+import { concludeAttempt, leftActive, NO_BYTES, writeRecord } from '../lifecycle';
 import type { Fault, NoHost, ReconcileInput } from '../observation';
 import { type FullPlaces, placesOfProject } from '../pending/pending-queue';
+import { isKeptStopped } from '../reconcile/moves';
 import type { Step } from '../step';
 import { after } from './after';
 import { readClaim, release } from './claims';
+import { releaseMigration } from './moves/migration-claims';
 
 /**
  * Records that an instance waits, for what, and whose place it takes. One that comes new is refused when as many wait as
@@ -100,8 +102,9 @@ export async function recordRequeued(
 const MAX_RESTORING_MS = 86_400_000;
 
 /**
- * Its host has lost it: records that it waits for a host, with the others that its gang lost, and releases the claim that it had there.
- * The record keeps the token, so that this claim is not taken for the next. A copy that its host shows later was given up.
+ * Its host has lost it: records that it waits for a host, with the others that its gang lost, and releases the claim that it had there,
+ * and that of a move. The record keeps the token, so that this claim is not taken for the next. A copy that its host shows later was
+ * given up. What was stopped is built stopped.
  */
 export async function recordRestoring(
   c: Conductor,
@@ -117,7 +120,9 @@ export async function recordRestoring(
     host: undefined,
     allocationRequest: NO_BYTES,
     alternates: NO_BYTES,
-    attempts: leftActive(record.attempts, 'evacuated'),
+    attempts: leftActive(concludeAttempt(record, 'evacuated', fault.message, nowMs), 'evacuated'),
+    migration: undefined,
+    formerState: wasStopped(record) ? 'stopped' : undefined,
     activeAt: undefined,
     missingIn: undefined,
     waiting,
@@ -125,10 +130,16 @@ export async function recordRestoring(
   });
   if (result.kind === 'written') {
     if (record.claimToken !== undefined) await release(c, record, record.claimToken);
+    await releaseMigration(c, record);
     const fields = { event: 'gang_member_restored', instance_uuid: record.uuid, request_id: record.requestId };
     c.log.warn({ ...fields, host: record.host, reason: fault.message }, 'rebuilding a lost gang member');
   }
   return after(look, result, undefined);
+}
+
+/** Its client stopped it, or asked for that. */
+function wasStopped(record: Instance): boolean {
+  return record.state === 'stopped' || record.state === 'stopping' || isKeptStopped(record);
 }
 
 function asPreempted(attempt: Attempt, reason: string, nowMs: number): Attempt {

@@ -1,7 +1,9 @@
-import type { Instance } from '#libs/domain/instance';
+import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { INSTANCE_LOST, isEnded, membersByKind } from '#libs/domain/queueing/gang';
 
-const RUNNING: readonly Instance['state'][] = ['active', 'unknown', 'starting'];
+const LOST_FROM: readonly Instance['state'][] = [...BUILT_STATES, 'revert_resize'];
+
+const STOPPED: readonly Instance['state'][] = ['stopped', 'stopping'];
 
 const left = (member: Instance) => !isEnded(member);
 /** True for a member that had not ended when its gang failed. */
@@ -12,6 +14,8 @@ export class GangWatch {
   /** Members by request. */
   readonly #members = new Map<string, Map<string, Instance>>();
   readonly #wereActive = new Set<string>();
+  /** Members that were stopped when they were lost, until they are back. */
+  readonly #stoppedLost = new Set<string>();
 
   /** The violation in a record that is written now, if any. */
   onRecord(instance: Instance): string | undefined {
@@ -22,9 +26,12 @@ export class GangWatch {
     this.#members.set(requestId, members.set(uuid, instance));
     if (state === 'active') this.#wereActive.add(uuid);
     const isLost = state === 'error' && fault?.reason === INSTANCE_LOST;
-    if (isLost && gang.onLoss === 'restore' && before && RUNNING.includes(before.state)) {
+    if (isLost && gang.onLoss === 'restore' && before && LOST_FROM.includes(before.state)) {
       return `${uuid} was ${before.state}, is lost, and is not built again`;
     }
+    if (state === 'pending' && before && STOPPED.includes(before.state)) this.#stoppedLost.add(uuid);
+    if (STOPPED.includes(state)) this.#stoppedLost.delete(uuid);
+    if (state === 'active' && this.#stoppedLost.has(uuid)) return `${uuid} was stopped, is restored, and is ACTIVE`;
     if (fault?.reason !== 'gang_failed' || before?.fault?.reason === 'gang_failed') return undefined;
     const kinds = membersByKind([...members.values()]);
     if (kinds.some((ofKind) => this.#failedOf(ofKind) > sparesOf(ofKind) || this.#isBelow(ofKind, leftBefore)))

@@ -4,9 +4,13 @@ import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
 import { agentOf } from '../../settings';
 import { pick, type World } from '../common';
+import { operate } from '../operations';
 import { send, tenant } from './requests';
 
-/** A gang with a policy for losses. Once it runs, one or two of its members exit, or a host of theirs dies for a while. */
+/**
+ * A gang with a policy for losses. Once it runs, one or two of its members are lost, some of them stopped or on a move: they exit, or
+ * their host dies for a while, or gets a new machine.
+ */
 export function buildGangThatLoses(random: Random): (world: World) => void {
   const uuids = Array.from({ length: 2 + randomInt(random, 3) }, () => random.uuid());
   const who = tenant(random);
@@ -23,19 +27,36 @@ export function buildGangThatLoses(random: Random): (world: World) => void {
   const lost = uuids.slice(-1 - randomInt(random, 2));
   const afterMs = 3_000 + random.next() * 4_000;
   const betweenMs = random.next() ** 3 * 2_000;
-  const dies = random.next() < 0.4;
+  const how = pick(random, LOSSES);
+  const before = lost.map(() => pick(random, [undefined, 'stop', 'migrate'] as const));
+  const beforeMs = 200 + random.next() * 1_500;
   return (world) => {
     const { fleet } = world;
     send(world, request);
-    for (const [n, uuid] of lost.entries()) fleet.later(afterMs + n * betweenMs, () => lose(world, uuid, dies));
+    for (const [n, uuid] of lost.entries()) {
+      const atMs = afterMs + n * betweenMs;
+      fleet.later(atMs - beforeMs, () => begin(world, uuid, before[n]));
+      fleet.later(atMs, () => lose(world, uuid, how));
+    }
   };
 }
 
-function lose({ fleet }: World, uuid: string, dies: boolean): void {
-  const machine = [...fleet.machines.values()].find(({ running }) => running.has(uuid));
+const LOSSES = ['exits', 'exits', 'dies', 'is replaced'] as const;
+
+function begin(world: World, uuid: string, operation: 'stop' | 'migrate' | undefined): void {
+  const latest = world.checker.known.get(uuid)?.latest;
+  if (operation && latest?.state === 'active') operate(world, latest, operation, operation === 'migrate');
+}
+
+function lose({ fleet, checker }: World, uuid: string, how: (typeof LOSSES)[number]): void {
+  const machine = [...fleet.machines.values()].find(({ running, stopped }) => running.has(uuid) || stopped.has(uuid));
   if (machine === undefined) return;
-  if (dies) fleet.kill(agentOf(machine.name), DEAD_FOR_MS);
-  else machine.exit(uuid);
+  if (how === 'exits') return machine.exit(uuid);
+  fleet.kill(agentOf(machine.name), how === 'dies' ? DEAD_FOR_MS : 1_000);
+  if (how === 'dies') return;
+  fleet.note(machine.name, 'gets a new machine');
+  for (const other of machine.running.keys()) checker.comesBack(other, machine.name);
+  machine.replace();
 }
 
 /** Longer than it takes until a host counts as dead. */

@@ -1,6 +1,7 @@
 import * as gang from '#libs/domain/queueing/gang';
 import * as serverGroup from '#libs/domain/server-group';
 import * as evidence from '../../../../services/conductor/evidence';
+import * as lifecycle from '../../../../services/conductor/lifecycle';
 import * as reconciling from '../../../../services/conductor/reconcile';
 import * as reconcilingGang from '../../../../services/conductor/reconcile/gang';
 import * as sharedSteps from '../../../../services/conductor/reconcile/shared-steps';
@@ -56,6 +57,30 @@ export const GANG_MUTANTS: readonly Mutant[] = [
   withFocus(
     mutant('lost-not-restored', 'building a lost member of a gang again', sharedSteps, 'recordLost', (original) => {
       return (record, why) => original({ ...record, gang: undefined }, why);
+    }),
+    'gang loses members',
+  ),
+  withFocus(
+    mutant(
+      'stopped-not-restored',
+      'building a lost member again that was stopped',
+      sharedSteps,
+      'recordLost',
+      (original) => {
+        return (record, why) => {
+          const isStopped = record.state === 'stopped' || record.state === 'stopping';
+          return original(isStopped ? { ...record, gang: undefined } : record, why);
+        };
+      },
+    ),
+    'gang loses members',
+  ),
+  withFocus(
+    mutant('restored-runs', 'that a lost member is restored as it was', lifecycle, 'writeRecord', (original) => {
+      return (c, record, change, fence) => {
+        const asRunning = change.state === 'pending' ? { ...change, formerState: undefined } : change;
+        return original(c, record, asRunning, fence);
+      };
     }),
     'gang loses members',
   ),
