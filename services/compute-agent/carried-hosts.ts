@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
-import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { HostIdentity, OpenDriver } from './drivers/driver';
 import { HostLease, type LossReason } from './holding/host-lease';
 import { createHost, type Host, type HostParts } from './host/host';
@@ -10,6 +9,7 @@ import { type Journal, noJournal, openJournal } from './host/journal';
 import { recallEnded, recoverInstances } from './host/recover';
 import { type AgentConfig, leaseMsOf } from './options';
 import type { CarriedHost } from './orders/order-queue';
+import type { KnownNode } from './pool/open-node';
 import type { LostReports } from './reports/report-lost';
 import type { HostReporter } from './reports/reporter';
 
@@ -23,8 +23,8 @@ export interface ManagedHost extends CarriedHost {
   journal: Journal;
   /** For a pool's node: stops its retries. */
   closing: AbortController;
-  /** For a pool's node: the last record of this run, and when its former driver is closed. */
-  known: NodeRecord | undefined;
+  /** For a pool's node: this run's last state of it, and when its former driver is closed. */
+  known: KnownNode | undefined;
   closed: Promise<void>;
   reports: HostReporter | undefined;
 }

@@ -29,6 +29,12 @@ export interface OpenNode {
   readonly openDriver: () => Promise<Driver>;
 }
 
+/** A node as this run had it under an epoch; the record changes until its driver is closed. */
+export interface KnownNode {
+  readonly node: Pick<RememberedNode, 'record'>;
+  readonly epoch: number;
+}
+
 /** A node that this run was granted, and the records of it. */
 export interface GrantedNode {
   readonly description: NodeDescription;
@@ -36,9 +42,9 @@ export interface GrantedNode {
   /** The record in the store. */
   readonly stored: NodeRecord | undefined;
   /**
-   * This run's own record, in case the store was wiped: it is written again before anything is reported of the node.
+   * This run's own record, in case the store lost it: it is written again before anything is reported of the node.
    */
-  readonly own: NodeRecord | undefined;
+  readonly own: KnownNode | undefined;
 }
 
 export interface OpenNodeParts extends NodeStoreParts {
@@ -52,7 +58,7 @@ const MAX_FIRST_SYNC_MS = 1_000;
 /** Polls of an absent controller for a node without a record. */
 const FIRST_LOOKS = 3;
 
-/** Opens a granted node from the stored record, this run's own, or else as a new node. */
+/** Opens a granted node from the stored record or this run's own, or else as a new node. */
 export async function openNode(
   parts: OpenNodeParts,
   lease: HostLease,
@@ -61,12 +67,12 @@ export async function openNode(
   const { config, clock, log, random, proof, onHealth } = parts;
   const { resourceClass } = description;
   const { epoch } = lease;
-  const first = stored ?? own ?? (await firstRecord(parts, lease, description, controller));
+  const first = lastRecord(stored, own, epoch) ?? (await firstRecord(parts, lease, description, controller));
   const node = new RememberedNode(first, nodeWriter(parts, lease), () => clock.now());
   const { pool } = config;
   const { traits = first.traits } = description;
   const isOther = first.pool !== pool || first.resourceClass !== resourceClass || first.traits.join() !== traits.join();
-  if (!stored || isOther) await node.change({ pool, resourceClass, traits });
+  if (first !== stored || isOther) await node.change({ pool, resourceClass, traits });
   await noteMachine(node, description);
   const { resources } = description;
   const { nodeOffers: offers } = config;
@@ -99,6 +105,16 @@ export async function openNode(
       });
     },
   };
+}
+
+/**
+ * The stored record, unless this run has a newer one by the same epoch: nobody else managed the node in between, so the
+ * store lost a write, or has yet to take it. By the older record a node that is built would report what ended on it.
+ */
+function lastRecord(stored: NodeRecord | undefined, own: KnownNode | undefined, epoch: number): NodeRecord | undefined {
+  if (stored === undefined || own === undefined) return stored ?? own?.node.record;
+  const isNewer = own.epoch === epoch && own.node.record.updatedAtMs > stored.updatedAtMs;
+  return isNewer ? own.node.record : stored;
 }
 
 /** Notes the machine, if unknown so far, and why it can't be used as listed. */

@@ -84,11 +84,8 @@ export function shareNodes(parts: SharedNodesParts): SharedNodes {
       throw thrown;
     });
     const { host } = opened;
-    host.driver.onCapacityChange?.(() => {
-      one.known = opened.node.record;
-      host.reportNow();
-    });
-    one.known = opened.node.record;
+    host.driver.onCapacityChange?.(() => host.reportNow());
+    one.known = { node: opened.node, epoch };
     if (isOver()) {
       close(one);
       throw notSurelyHeld(lease.host, epoch);

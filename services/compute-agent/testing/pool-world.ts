@@ -201,9 +201,13 @@ export class PoolWorld {
     return castTyped({ bus: this.bus, queue: agentQueue(agent).name }, operateNodeCodec, order);
   }
 
-  /** The node's stored record. */
+  /** The node's stored record; a test may set an earlier one. */
   get node(): NodeView | undefined {
     return this.#nodes.get(NODE);
+  }
+
+  set node(record: NodeView | undefined) {
+    if (record) this.#nodes.set(NODE, record);
   }
 
   /** A node's controller, as an agent reaches it. */

@@ -156,7 +156,8 @@ export const RING_MUTANTS: readonly Mutant[] = [
   inWorld(
     'ring',
     mutant('wiped-store-untold', 'telling a wiped store of a node', opening, 'openNode', (original) => {
-      return (parts, lease, granted) => original(parts, lease, { ...granted, stored: granted.stored ?? granted.own });
+      return (parts, lease, granted) =>
+        original(parts, lease, { ...granted, stored: granted.stored ?? granted.own?.node.record });
     }),
     'store is wiped',
     'build',
