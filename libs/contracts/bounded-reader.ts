@@ -1,5 +1,5 @@
-import { Reader } from 'protobufjs/minimal';
 import { invalidArgument } from '../domain/errors';
+import { type ExactReader, exactReader } from './exact-numbers';
 
 /** A part takes a tag and a length. */
 const MIN_PART_BYTES = 2;
@@ -15,8 +15,8 @@ const MIN_PART_BYTES = 2;
  *
  * @throws BerthError `invalid_argument / too_many` from the decoder that reads on.
  */
-export function boundedReader(body: Uint8Array, maxParts: number, type: string): Reader {
-  const reader = Reader.create(body);
+export function boundedReader(body: Uint8Array, maxParts: number, type: string): ExactReader {
+  const reader = exactReader(body);
   if (body.length <= maxParts * MIN_PART_BYTES) return reader;
   const size = reader.size.bind(reader);
   const stringVerify = reader.stringVerify.bind(reader);

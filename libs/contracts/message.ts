@@ -5,6 +5,7 @@ import { boundedReader } from './bounded-reader';
 import { missing } from './checks';
 import type { Codec } from './codec';
 import { compileFromWire, compileToWire } from './compile-message';
+import { exactWriter, UnfitNumber, unfitIn, unfitOf } from './exact-numbers';
 import { asItIs, type Conversion, type MayBeLeftOut, type Renamed, type StaysEncoded } from './field';
 import { ruled, rulesOf, SET } from './field-rules';
 import { type MessageRule, maxPartsOf, ruleMessage } from './message-rules';
@@ -27,7 +28,7 @@ export type PlainOf<F> = F extends (...args: never) => infer T
 
 /** The generated class of a message. */
 interface WireClass<P, W> {
-  encode(properties: P): Writer;
+  encode(properties: P, writer: Writer): Writer;
   decode(reader: Reader): W;
 }
 
@@ -78,10 +79,10 @@ export function message<P, W, const F extends Table<W>>(
   const read = compileFromWire<W, Plain<F>>(fields);
   const toWire = (compileToWire(fields) ?? asItIs) as (value: Plain<F>) => P;
   const bytesOf = bytesByClass(wire, fields);
-  const parse = parserOf(type, wire, fields);
+  const parse = parserOf(type, wire, fields, path);
   return ruled(SET, {
     type,
-    encode: (value: Plain<F>) => bytesOf(toWire(value), value),
+    encode: (value: Plain<F>) => bytesOf(toWire(value), value, path),
     decode(body: Uint8Array) {
       const found = parse(body);
       const value = path === undefined ? read.top(found) : read.at(found, path);
@@ -138,32 +139,54 @@ function encodedField(fields: object): Named | undefined {
 }
 
 /** Bytes of a message from its fields; what stays encoded is appended. */
-function bytesByClass<P, W>(wire: WireClass<P, W>, fields: object): (properties: P, value: object) => Uint8Array {
+function bytesByClass<P, W>(wire: WireClass<P, W>, fields: object) {
   const [name = '', { fieldNumber = 0 } = {}] = encodedField(fields) ?? [];
-  if (name === '') return (properties) => wire.encode(properties).finish();
-  return (properties, value) => {
-    const encoded = (value as Record<string, Uint8Array>)[name] as Uint8Array;
-    return appendField(wire.encode(properties), fieldNumber, encoded).finish();
+  const encode = (properties: P) => wire.encode(properties, exactWriter());
+  return (properties: P, value: object, path = ''): Uint8Array => {
+    try {
+      if (name === '') return encode(properties).finish();
+      const encoded = (value as Record<string, Uint8Array>)[name] as Uint8Array;
+      return appendField(encode(properties), fieldNumber, encoded).finish();
+    } catch (thrown) {
+      if (!(thrown instanceof UnfitNumber)) throw thrown;
+      throw thrown.at(joinedPath(path, unfitOf(properties as object, encode)));
+    }
   };
 }
 
+function joinedPath(path: string, steps: string): string {
+  return path === '' ? steps.slice(1) : path + steps;
+}
+
 /** Reads a body with the generated code, but for what stays encoded, which is cut out. */
-function parserOf<P, W>(type: string, wire: WireClass<P, W>, fields: object): (body: Uint8Array) => W {
+function parserOf<P, W>(type: string, wire: WireClass<P, W>, fields: object, path = ''): (body: Uint8Array) => W {
   const [name = '', { fieldNumber = 0 } = {}] = encodedField(fields) ?? [];
   const maxParts = maxPartsOf(type);
   const whole = (body: Uint8Array) => wire.decode(boundedReader(body, maxParts, type));
+  const marked = (body: Uint8Array) => {
+    const reader = boundedReader(body, maxParts, type);
+    reader.isMarking = true;
+    return wire.decode(reader) as object;
+  };
   const parse = (body: Uint8Array): W => {
     if (name === '') return whole(body);
     const { field, rest } = cutField(body, fieldNumber);
     return Object.assign(whole(rest) as object, { [name]: field }) as W;
   };
+  const refusalOf = (cause: unknown, body: Uint8Array) => {
+    try {
+      if (cause instanceof UnfitNumber) return cause.at(joinedPath(path, unfitIn(marked(body))));
+    } catch {
+      // It is no message behind that, either.
+    }
+    const problem = `the body is no ${type}: encode it from the schema`;
+    return new BerthError('invalid_argument', 'malformed_message', problem, { details: { type }, cause });
+  };
   return (body) => {
     try {
       return parse(body);
     } catch (cause) {
-      if (cause instanceof BerthError) throw cause;
-      const problem = `the body is no ${type}: encode it from the schema`;
-      throw new BerthError('invalid_argument', 'malformed_message', problem, { details: { type }, cause });
+      throw cause instanceof BerthError ? cause : refusalOf(cause, body);
     }
   };
 }
