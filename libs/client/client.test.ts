@@ -190,6 +190,26 @@ it('gives events in order, each version once, until it is closed', async () => {
   expect(heard).toEqual(['scheduling', 'building', 'active']);
 });
 
+it('keeps no more bytes of events than it may for a reader who does not read', async () => {
+  const { client, tell } = await open();
+  let told = Promise.resolve();
+  const tellMany = async () => {
+    for (let version = 1; version <= 500; version++) await tell('building', UUID, version);
+  };
+  const heard: number[] = [];
+  const listening = (async () => {
+    for await (const { version } of client.events({
+      maxWaitingBytes: 10_000,
+      onListening: () => void (told = tellMany()),
+    })) {
+      heard.push(version);
+      await told;
+    }
+  })();
+  expect(await errorOf(listening)).toMatchObject({ reason: 'listener_too_slow' });
+  expect(heard.length).toBeLessThan(100);
+});
+
 it('ends every wait when it is closed', async () => {
   const { client, service } = await open();
   await service.consume(BUILD_REQUESTS, async (_message: IncomingMessage) => ACK);

@@ -10,6 +10,8 @@ import { eventJson } from './views';
 
 /** Interval of token checks and of keep-alives. */
 const CHECK_MS = 15_000;
+/** Some thousand events, of which the largest request has as many; decoded they take four times as much. */
+const MAX_WAITING_BYTES = 2_097_152;
 
 export interface StreamDeps {
   readonly clock: Clock;
@@ -47,7 +49,7 @@ export async function streamEvents(
   };
   cancelCheck = clock.after(CHECK_MS, () => void check());
   try {
-    for await (const event of client.events({ ...filter, onListening }, ends)) {
+    for await (const event of client.events({ ...filter, onListening, maxWaitingBytes: MAX_WAITING_BYTES }, ends)) {
       const isTaken = raw.write(
         `event: instance\nid: ${event.instanceUuid}/${event.version}\ndata: ${JSON.stringify(eventJson(event))}\n\n`,
       );
