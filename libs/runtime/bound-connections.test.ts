@@ -1,15 +1,19 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyServerOptions, fastify } from 'fastify';
 import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits } from './bound-connections';
 
 let app: FastifyInstance;
 let served: number;
 const sockets: Socket[] = [];
 
-async function serve(limits: Partial<ConnectionLimits>, answer: () => unknown = () => 'ok'): Promise<void> {
+async function serve(
+  limits: Partial<ConnectionLimits>,
+  answer: () => unknown = () => 'ok',
+  options: FastifyServerOptions = {},
+): Promise<void> {
   served = 0;
-  app = fastify({ forceCloseConnections: true });
+  app = fastify({ forceCloseConnections: true, ...options });
   boundConnections(app, { ...CONNECTION_LIMITS, ...limits });
   app.get('/', async () => {
     served++;
@@ -18,9 +22,10 @@ async function serve(limits: Partial<ConnectionLimits>, answer: () => unknown = 
   await app.listen({ host: '127.0.0.1', port: 0 });
 }
 
-async function opened(): Promise<Socket> {
+async function opened(localAddress = '127.0.0.1'): Promise<Socket> {
   const accepted = once(app.server, 'connection');
-  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  const { port } = app.server.address() as AddressInfo;
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
   socket.on('error', () => {});
   sockets.push(socket);
   await Promise.all([once(socket, 'connect'), accepted]);
@@ -75,6 +80,37 @@ it('refuses another connection when all have a request at work', async () => {
   const second = await opened();
   await once(second.resume(), 'close');
   expect(first.destroyed).toBe(false);
+});
+
+it('closes one of the address that has most of them', async () => {
+  await serve({ connections: 3 });
+  const [other, first, second] = [await opened('127.0.0.2'), await opened(), await opened()];
+  const third = await opened('127.0.0.3');
+  await once(first.resume(), 'close');
+  for (const kept of [other, second, third]) {
+    kept.write(GET);
+    expect(String((await once(kept, 'data'))[0])).toContain('200 OK');
+  }
+});
+
+it('lets another address in when one has all connections at work', async () => {
+  await serve({ connections: 3 }, () => new Promise(() => {}));
+  const first = await opened();
+  for (const socket of [first, await opened(), await opened()]) {
+    const began = once(app.server, 'request');
+    socket.write(GET);
+    await began;
+  }
+  const other = await opened('127.0.0.2');
+  await once(first.resume(), 'close');
+  expect(other.destroyed).toBe(false);
+});
+
+it('counts connections that have not done their TLS handshake', async () => {
+  await serve({ connections: 2 }, undefined, { https: {} } as FastifyServerOptions);
+  const [first] = [await opened(), await opened(), await opened()];
+  await once(first.resume(), 'close');
+  expect(served).toBe(0);
 });
 
 it('closes a connection whose answer nobody reads', async () => {
