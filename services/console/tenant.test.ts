@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const pages = ['', 'fleet', 'host', 'instance', 'builds', 'capacity', 'guarantees', 'nonsense'];
+const pages = ['', 'fleet', 'host', 'instance', 'builds', 'capacity', 'guarantees', 'reservations', 'nonsense'];
 const ROUTES: readonly (readonly [method: string, path: string])[] = [
   ['GET', '/api/session'],
   ...pages.flatMap((page) =>

@@ -1,4 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
+import { systemClock } from '#libs/runtime/system';
 import { accessibilityProblems, COLOUR_RULES, drawnMap, openPage, startChromium } from './chromium';
 import { build, type LivingFleet, startLivingFleet } from './living-fleet';
 
@@ -34,6 +35,7 @@ const PAGES: readonly (readonly [what: string, path: () => string, heading: stri
   ['an explanation to come', () => '/explain', 'Request'],
   ['capacity', () => '/capacity', 'What still fits'],
   ['guarantees', () => '/guarantees', 'What may be lost'],
+  ['reservations', () => '/reservations', 'What is reserved'],
   ['an explanation', () => '/explain?resources=VCPU:99', 'No host can ever fit'],
 ];
 
@@ -96,6 +98,29 @@ it('shows what may be lost, and how many more of a flavor fit under that', async
   await page.getByText(/more of of-a-guarantee fit/).waitFor();
   await fleet.client.deleteGuarantee('any-host');
   await page.getByText('No loss is guaranteed').waitFor();
+  await page.context().close();
+});
+
+it('shows what is reserved, when, where, and what can not be kept', async () => {
+  const fromMs = systemClock().now() + 3_600_000;
+  const spec = { projectId: 'shop', userId: 'ann', resources: { VCPU: 1 }, forceHosts: ['host-8'] };
+  const terms = { name: 'night', fromMs, untilMs: fromMs + 7_200_000, count: 2, spec };
+  await fleet.client.createReservation(terms);
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto('/reservations');
+  const row = page.getByRole('row').filter({ hasText: 'night' });
+  await row.filter({ hasText: '2 on host-8' }).filter({ hasText: '0 of 2' }).getByText('held').waitFor();
+  expect(await row.innerText()).toMatch(/shop.*2 h.*1 VCPU/s);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await fleet.client.setHostEnabled('host-8', false, 'new fans');
+  await row.getByText('at risk').waitFor();
+  await page.getByRole('heading', { name: 'What can’t be kept' }).waitFor();
+  await page.getByText('night: 2 of 2 units have no host.').waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await fleet.client.setHostEnabled('host-8', true, '');
+  await row.getByText('held').waitFor();
+  await fleet.client.deleteReservation('night');
+  await page.getByText('Nothing is reserved').waitFor();
   await page.context().close();
 });
 

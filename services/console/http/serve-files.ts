@@ -18,6 +18,7 @@ const PAGES = [
   '/builds',
   '/capacity',
   '/guarantees',
+  '/reservations',
   '/health',
   '/nova',
 ];

@@ -1,12 +1,13 @@
 import { invalidArgument } from '#libs/domain/errors';
 import { readBuildsPage } from '../views/builds-page';
 import { readCapacityPage } from '../views/capacity-page';
-import { readGuaranteesPage } from '../views/guarantees-page';
 import { readHealthPage } from '../views/health-page';
 import { readHostPage } from '../views/host-page';
 import { readInstancePage } from '../views/instance-page';
 import { instanceQuery, readInstancesPage } from '../views/instances-page';
 import { readNovaPage } from '../views/nova-page';
+import { readGuaranteesPage } from '../views/promises/guarantees-page';
+import { readReservationsPage } from '../views/promises/reservations-page';
 import { rangeOf } from './build-counts';
 import type { Live } from './live';
 import { publishFleet } from './publish-fleet';
@@ -24,6 +25,7 @@ const INSTANCES_MS = 2_000;
 const HEALTH_MS = 2_000;
 const NOVA_MS = 3_000;
 const GUARANTEES_MS = 3_000;
+const RESERVATIONS_MS = 3_000;
 
 /** The page of a stream's query. @throws BerthError `invalid_argument / bad_page`. */
 export function openPage(live: Live, query: URLSearchParams): Page {
@@ -76,6 +78,13 @@ function pageOf(live: Live, query: URLSearchParams): Page {
         (changed) => live.every(GUARANTEES_MS, changed),
       );
     }
+    case 'reservations':
+      return telling(
+        live,
+        RESERVATIONS_MS,
+        () => readReservationsPage(live),
+        (changed) => live.every(RESERVATIONS_MS, changed),
+      );
     case 'nova': {
       const request = query.get('request') ?? '';
       return telling(
@@ -97,7 +106,7 @@ function pageOf(live: Live, query: URLSearchParams): Page {
     default:
       throw invalidArgument(
         'bad_page',
-        `page must be fleet, host, instances, instance, builds, capacity, guarantees, nova or health, not '${page}'`,
+        `page must be fleet, host, instances, instance, builds, capacity, guarantees, reservations, nova or health, not '${page}'`,
         'page',
       );
   }

@@ -11,6 +11,7 @@ import { HostPage } from './host/host-page';
 import { InstancePage } from './instance/instance-page';
 import { InstancesPage } from './instances/instances-page';
 import { NovaPage } from './nova/nova-page';
+import { ReservationsPage } from './reservations/reservations-page';
 import { SignIn } from './sign-in';
 import { type ApiError, readSession, signOut } from './state/api';
 import { usePlace } from './state/router';
@@ -75,6 +76,8 @@ function Page() {
       return <CapacityPage />;
     case 'guarantees':
       return <GuaranteesPage />;
+    case 'reservations':
+      return <ReservationsPage />;
     case 'nova':
       return <NovaPage />;
     case 'health':

@@ -15,6 +15,7 @@ const PAGES = [
   ['/builds', 'Builds'],
   ['/capacity', 'Capacity'],
   ['/guarantees', 'Guarantees'],
+  ['/reservations', 'Reservations'],
   ['/explain', 'Explain'],
   ['/health', 'Health'],
 ] as const;

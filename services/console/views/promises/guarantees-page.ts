@@ -1,8 +1,8 @@
 import { brokenLossText, guaranteeScope, guaranteeState, headroomLines } from '#libs/contracts/guarantee-words';
 import type { GuaranteeStatus } from '#libs/contracts/guarantees';
 import { lossText } from '#libs/domain/grouping/guarantee';
-import type { GuaranteeRow, GuaranteesPage } from '../api/guarantees';
-import type { Live } from '../live/live';
+import type { GuaranteeRow, GuaranteesPage } from '../../api/guarantees';
+import type { Live } from '../../live/live';
 
 /**
  * Reads what the page of guarantees shows.
