@@ -6,7 +6,7 @@ import type { Running, RuntimeDeps } from '../runtime/service';
 import { dispatch, type RpcApi, type RpcOutcome } from './dispatch';
 import { type OsloRequest, type ReplyAddress, readRequest, writeReply } from './envelope';
 import { RemoteError, serializeFailure } from './remote-error';
-import { ReplyChannel } from './reply-channel';
+import { ReplyChannel, type Route } from './reply-channel';
 import { SeenIds } from './seen-ids';
 import { declareTarget, type OsloTarget } from './target';
 
@@ -185,29 +185,33 @@ export class RpcServer implements Running {
     const everyMs = Math.max(MIN_HEARTBEAT_MS, timeoutS * 500);
     let cancel: () => void = () => {};
     const beat = () => {
-      void this.#send(answers, { isLast: false }, 0);
+      void this.#replies.send(routeTo(answers), this.#written(answers, {}, false), 0);
       cancel = clock.after(everyMs, beat);
     };
     cancel = clock.after(everyMs, beat);
     return () => cancel();
   }
 
-  async #reply(answers: ReplyAddress, said: { readonly result?: unknown; readonly failure?: string }): Promise<void> {
-    if (await this.#send(answers, { ...said, isLast: true })) return;
-    const fields = { event: 'oslo_unanswered', queue: answers.queue, messageId: answers.messageId };
-    this.around.log.warn(fields, 'the caller is gone, its answer dropped');
+  #reply(answers: ReplyAddress, said: Said): Promise<void> {
+    const { queue, messageId } = answers;
+    return this.#replies.answer(routeTo(answers), this.#written(answers, said, true), () => {
+      const fields = { event: 'oslo_unanswered', queue, messageId };
+      this.around.log.warn(fields, 'the caller is gone, its answer dropped');
+    });
   }
 
-  #send({ queue, messageId }: ReplyAddress, said: Said, forMs?: number): Promise<boolean> {
-    const { result, failure, isLast } = said;
+  #written({ messageId }: ReplyAddress, { result, failure }: Said, isLast: boolean): Buffer {
     const uniqueId = this.around.random.uuid().replaceAll('-', '');
-    const content = writeReply({ messageId, uniqueId, result, failure, isLast });
-    return this.#replies.send({ exchange: '', routingKey: queue }, content, forMs);
+    return writeReply({ messageId, uniqueId, result, failure, isLast });
   }
 }
 
 interface Said {
   readonly result?: unknown;
   readonly failure?: string;
-  readonly isLast: boolean;
+}
+
+/** The default exchange leads to queues by their names. */
+function routeTo({ queue }: ReplyAddress): Route {
+  return { exchange: '', routingKey: queue };
 }

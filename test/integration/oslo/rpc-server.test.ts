@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from 'amqplib';
 import type { RpcMethod } from '#libs/oslo/dispatch';
+import { readReply, writeRequest } from '#libs/oslo/envelope';
 import { RemoteError } from '#libs/oslo/remote-error';
 import { RpcServer } from '#libs/oslo/rpc-server';
 import type { OsloTarget } from '#libs/oslo/target';
@@ -10,6 +11,8 @@ import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { gate, Inbox } from '#libs/testing/bus/inbox';
 import { sharedServer } from '../../shared-servers';
+
+const PREFETCH = 16;
 
 const clock = systemClock();
 let target: Pick<OsloTarget, 'exchange' | 'topic'>;
@@ -38,7 +41,7 @@ async function serve(methods: Readonly<Record<string, RpcMethod>>, own: Partial<
     url: sharedServer('rabbitmq'),
     target: { ...target, host: 'one', queueKind: 'transient', mode: 'serve', ...own } as const,
     processName: 'test',
-    prefetch: 16,
+    prefetch: PREFETCH,
     maxBodyBytes: 10_000,
     reconnectDelayMs: 100,
     onConsuming: () => consuming.open(),
@@ -142,4 +145,23 @@ it('takes what another server had in hand when it died', async () => {
   await taken.opened;
   await other.close();
   expect(await Promise.all(answers)).toEqual([1, 2]);
+});
+
+it('goes on with others while the queues of callers are gone, and answers one that comes back', async () => {
+  await serve({ echo: async (args) => result(args) });
+  const queue = randomUUID();
+  const ask = (messageId: string, to: string) => {
+    const request = { method: 'echo', version: '4.5', namespace: undefined, args: {}, uniqueId: randomUUID() };
+    return client.publish(writeRequest({ ...request, replyTo: { queue: to, messageId, monitorTimeoutS: undefined } }));
+  };
+  await ask('late', queue);
+  for (let calls = 0; calls < 10 * PREFETCH; calls++) await ask('lost', randomUUID());
+  expect(await client.call('echo', { n: 1 })).toEqual({ n: 1 });
+  const back = await connect(sharedServer('rabbitmq'));
+  const channel = await back.createChannel();
+  const heard = new Inbox<string>();
+  await channel.assertQueue(queue, { exclusive: true });
+  await channel.consume(queue, (message) => heard.put(message ? readReply(message.content).messageId : ''));
+  expect(await heard.has(1)).toEqual(['late']);
+  await back.close();
 });
