@@ -169,8 +169,9 @@ export class Machine {
         stopped.set(uuid, workload);
         this.onEvent({ kind: 'stopped', machine, uuid });
       },
-      start: async (uuid) => {
+      start: async (uuid, fence) => {
         await sleep(clock, random.next() * POWER_MS);
+        fence?.();
         const workload = stopped.get(uuid);
         if (random.next() < FAILURE_SHARE)
           throw new BerthError('internal', 'driver_failed', 'this start was made to fail');
@@ -201,9 +202,10 @@ export class Machine {
           if (handover.toString() === instance.uuid) return driver.build(instance, signal);
           throw new BerthError('internal', 'nothing_handed_over', `what ${instance.uuid} needs did not arrive`);
         },
-        resize: async (instance) => {
+        resize: async (instance, fence) => {
           const { uuid, resources } = instance;
           await sleep(clock, random.next() * POWER_MS);
+          fence?.();
           const before = running.get(uuid) ?? stopped.get(uuid);
           if (before === undefined) throw new BerthError('failed_precondition', 'not_startable', `${uuid} is not kept`);
           if (random.next() < FAILURE_SHARE) {

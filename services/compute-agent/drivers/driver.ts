@@ -4,6 +4,7 @@ import type { PowerState } from '#libs/domain/instance';
 import type { Inventories, Resources } from '#libs/domain/inventory';
 import type { BootDevice, NodeOperation } from '#libs/domain/nodes/node';
 import type { RequestSpec } from '#libs/domain/request-spec';
+import type { Fence } from './fenced';
 
 /**
  * Builds and destroys instances on one host (Nova's virt driver). It decides nothing: claims, attempts, retries and
@@ -33,7 +34,7 @@ export interface Driver {
    *
    * @throws BerthError why it could not be started; it is stopped then.
    */
-  start(uuid: string): Promise<void>;
+  start(uuid: string, fence?: Fence): Promise<void>;
 
   /** Moves instances; without it every move is refused (`moves_unsupported`). */
   readonly moves?: DriverMoves;
@@ -95,7 +96,7 @@ export interface DriverMoves {
    *
    * @throws BerthError why it failed; the instance is kept then.
    */
-  resize(instance: InstanceToBuild): Promise<void>;
+  resize(instance: InstanceToBuild, fence?: Fence): Promise<void>;
 }
 
 /** The capacity of a host: its root provider, and the nested ones. */

@@ -50,7 +50,8 @@ export function fakeMoves(instances: FakeInstances, moves: FakeMoves, clock: Clo
       data.set(instance.uuid, Buffer.from(handover).toString());
     },
 
-    async resize({ uuid, resources, powerState }) {
+    async resize({ uuid, resources, powerState }, fence) {
+      fence?.();
       running.delete(uuid);
       stopped.delete(uuid);
       (powerState === 'shutdown' ? stopped : running).set(uuid, resources);

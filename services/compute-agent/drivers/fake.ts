@@ -78,8 +78,9 @@ export function fakeDriver(host: FakeHost, clock: Clock, random: Random): FakeDr
       if (resources && running.delete(uuid)) stopped.set(uuid, resources);
     },
 
-    async start(uuid) {
+    async start(uuid, fence) {
       if (running.has(uuid)) return;
+      fence?.();
       running.set(uuid, stopped.get(uuid) ?? {});
       stopped.delete(uuid);
       given.delete(uuid);

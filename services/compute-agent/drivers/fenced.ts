@@ -9,6 +9,12 @@ export function isFenced(thrown: unknown): boolean {
   return reason === 'epoch_superseded' || reason === 'epoch_unknown';
 }
 
+/**
+ * Throws `notSurelyHeld` once another run may hold the host. A driver calls it last before an instance starts: an agent that
+ * stood still meanwhile would start what has been evacuated.
+ */
+export type Fence = () => void;
+
 /** The error of work on a host that another run may hold. */
 export function notSurelyHeld(host: string, epoch: number): BerthError {
   const message = `host ${host} is not surely held under epoch ${epoch} any more`;

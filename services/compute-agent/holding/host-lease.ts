@@ -1,5 +1,6 @@
 import type { Clock } from '#libs/domain/clock';
 import type { HostPosition } from '#libs/domain/host-position';
+import { type Fence, notSurelyHeld } from '../drivers/fenced';
 
 /** Why a host was lost: the store does not know the epoch, or another run has a later one. */
 export type LossReason = 'epoch_unknown' | 'epoch_superseded';
@@ -64,6 +65,14 @@ export class HostLease {
   /** True when nobody else can have held the host since that epoch was granted. */
   isCertainBy(epoch: number): boolean {
     return this.#epoch === epoch && this.isCertain;
+  }
+
+  /** Throws once another run may have held the host since now. */
+  fence(): Fence {
+    const epoch = this.#epoch;
+    return () => {
+      if (!this.isCertainBy(epoch)) throw notSurelyHeld(this.host, epoch);
+    };
   }
 
   /** True when the store has said that another service host holds the host, and that lease has not expired. */

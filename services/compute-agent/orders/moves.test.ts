@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { BerthError } from '#libs/domain/errors';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import type { DriverMoves } from '../drivers/driver';
 import { AgentWorld } from '../testing/agent-world';
@@ -68,6 +69,34 @@ it('goes on with what was handed over when it comes back, by the new attempt, an
   await world.settle();
   expect(await world.driver?.list()).toHaveLength(1);
   expect(await arrive({ attempt: 3, claimToken: 9, arrival: IN_PLACE })).toBe('3 active');
+});
+
+it('does not go on once another run may hold its host, and goes on when the host is surely held again', async () => {
+  await startWithOne({ REPORT_INTERVAL_MS: '1000' });
+  await handOver();
+  const start = world.driver?.start.bind(world.driver);
+  let goOn = () => {};
+  const standingStill = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  Object.assign(world.driver ?? {}, {
+    start: async (...args: Parameters<NonNullable<typeof start>>) => {
+      await standingStill;
+      await start?.(...args);
+    },
+  });
+  await world.build({ instanceUuid, attempt: 3, claimToken: 9, arrival: IN_PLACE });
+  world.onStats = async () => {
+    throw new BerthError('unavailable', 'store_away', 'the store is away');
+  };
+  await world.clock.advance(10_000);
+  goOn();
+  await world.settle();
+  expect([await world.driver?.list(), world.outcomes()]).toEqual([[], ['1 active']]);
+  world.onStats = async () => {};
+  await world.clock.advance(10_000);
+  expect(world.outcomes()).toEqual(['1 active', '3 active']);
+  expect(await world.driver?.list()).toHaveLength(1);
 });
 
 it('does not go on by an order of an earlier epoch, and says so: its host may have been evacuated since', async () => {

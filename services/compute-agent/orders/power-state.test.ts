@@ -171,6 +171,35 @@ function exitWhenStarted(then?: 'and run again'): void {
   });
 }
 
+it('starts nothing once another run may hold its host, and starts it when the host is surely held again', async () => {
+  await startWithOne({ REPORT_INTERVAL_MS: '1000' });
+  await set('shutdown');
+  const { driver } = world;
+  const start = driver?.start.bind(driver);
+  let goOn = () => {};
+  const standingStill = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  Object.assign(driver ?? {}, {
+    start: async (...args: Parameters<NonNullable<typeof start>>) => {
+      await standingStill;
+      await start?.(...args);
+    },
+  });
+  await world.setPowerState({ instanceUuid, powerState: 'running' });
+  world.onStats = async () => {
+    throw new BerthError('unavailable', 'store_away', 'the store is away');
+  };
+  await world.clock.advance(10_000);
+  goOn();
+  await world.settle();
+  expect([await driver?.list(), said()]).toEqual([[], ['shutdown']]);
+  world.onStats = async () => {};
+  await world.clock.advance(10_000);
+  expect(said()).toEqual(['shutdown', 'running']);
+  expect(await driver?.list()).toHaveLength(1);
+});
+
 it('reports as lost what stops by itself just after it was started, before that is on record', async () => {
   await startWithOne();
   await set('shutdown');

@@ -3,6 +3,7 @@ import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import { EARLIER_EPOCH } from '#libs/contracts/compute';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
+import { isFenced } from '../drivers/fenced';
 import { isOfEarlierEpoch } from '../holding/host-lease';
 import { builtState, instanceToBuild, trackedInstance } from '../host/build-order';
 import { type Host, refreshExternalUsage } from '../host/host';
@@ -81,6 +82,7 @@ function isSame({ resources, allocations }: BuildOrder, tracked: TrackedInstance
 async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Promise<Settlement> {
   const { driver, facts, log, exits, lease } = host;
   const wanted = builtState(order);
+  const fence = lease.fence();
   // An earlier run may have left a resize unfinished.
   const isResized = !isSame(order, before) || before.heldBefore !== undefined || before.yetToResize !== undefined;
   const runsOn = before.state === 'running' && wanted === 'running' && !isResized;
@@ -96,11 +98,11 @@ async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Pro
   const change = async () => {
     if (isResized) {
       if (!driver.moves) throw movesUnsupported();
-      await driver.moves.resize(instanceToBuild(order, facts.providerUuid, driver.capacity()));
+      await driver.moves.resize(instanceToBuild(order, facts.providerUuid, driver.capacity()), fence);
     } else if (wanted === 'stopped') {
       await driver.stop(order.instanceUuid);
     } else if (!runsOn) {
-      await driver.start(order.instanceUuid);
+      await driver.start(order.instanceUuid, fence);
     }
   };
   try {
@@ -109,6 +111,8 @@ async function goOn(host: Host, order: BuildOrder, before: TrackedInstance): Pro
       await keepInstance(host, { ...next, state: wanted, poweredAt: lease.nextPosition() });
     });
   } catch (thrown) {
+    // It is kept, stopped, until the host is surely held.
+    if (isFenced(thrown)) return REQUEUE;
     const error = BerthError.from(thrown);
     log.warn({ event: 'start_failed', ...attemptFields(host, order), error }, 'instance not started');
     await driver.stop(order.instanceUuid);

@@ -2,7 +2,7 @@ import { ACK, REQUEUE, type Settlement } from '#libs/bus/port';
 import type { SetPowerState } from '#libs/contracts/power';
 import { BerthError } from '#libs/domain/errors';
 import { movesUnsupported } from '../drivers/driver';
-import { isFenced } from '../drivers/fenced';
+import { type Fence, isFenced } from '../drivers/fenced';
 import { instanceToBuild } from '../host/build-order';
 import { type Host, retryUntilDrainEnd } from '../host/host';
 import { judgePowerState } from '../host/judge-power-state';
@@ -54,13 +54,14 @@ async function stop(host: Host, order: SetPowerState, tracked: TrackedInstance):
 }
 
 async function start(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
-  const { driver, facts, exits } = host;
+  const { driver, facts, exits, lease } = host;
+  const fence = lease.fence();
   return exits.holdBack(tracked.uuid, async () => {
     try {
       // Its claimed providers must still exist.
       claimedByName(facts.providerUuid, driver.capacity(), order);
-      if (tracked.yetToResize) await runResized(host, tracked, tracked.yetToResize);
-      else await driver.start(tracked.uuid);
+      if (tracked.yetToResize) await runResized(host, tracked, { ...tracked.yetToResize, fence });
+      else await driver.start(tracked.uuid, fence);
     } catch (thrown) {
       // Another run holds the host, or may: this run must not report its state.
       if (isFenced(thrown)) return REQUEUE;
@@ -78,12 +79,12 @@ async function start(host: Host, order: SetPowerState, tracked: TrackedInstance)
 async function runResized(
   { driver, facts }: Host,
   tracked: TrackedInstance,
-  by: NonNullable<TrackedInstance['yetToResize']>,
+  { fence, ...by }: NonNullable<TrackedInstance['yetToResize']> & { readonly fence: Fence },
 ): Promise<void> {
   if (!driver.moves) throw movesUnsupported();
   const { uuid: instanceUuid, allocations = {} } = tracked;
   const instance = { ...tracked, ...by, instanceUuid, allocations, powerState: 'running' } as const;
-  await driver.moves.resize(instanceToBuild(instance, facts.providerUuid, driver.capacity()));
+  await driver.moves.resize(instanceToBuild(instance, facts.providerUuid, driver.capacity()), fence);
 }
 
 async function settled(

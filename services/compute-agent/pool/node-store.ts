@@ -7,7 +7,6 @@ import type { NodeRecord } from '#libs/domain/nodes/node';
 import { retryWithBackoff } from '#libs/runtime/backoff';
 import type { RuntimeDeps } from '#libs/runtime/service';
 import type { WriteNode } from '../drivers/baremetal/remembered-node';
-import { notSurelyHeld } from '../drivers/fenced';
 import { type HostLease, isLoss } from '../holding/host-lease';
 import { type AgentConfig, callOptions } from '../options';
 
@@ -59,9 +58,10 @@ export async function readPool(parts: NodeStoreParts): Promise<NodeRecord[]> {
 export function nodeWriter(parts: NodeStoreParts, lease: HostLease): WriteNode {
   const { bus, config, log } = parts;
   const { epoch, host } = lease;
+  const fence = lease.fence();
   return (node) => {
     const write = async () => {
-      if (!lease.isCertainBy(epoch)) throw notSurelyHeld(host, epoch);
+      fence();
       const request = { serviceHost: config.host, epoch, node };
       try {
         await callMethod({ bus, queue: STATS }, writeNodeMethod, request, callOptions(config));

@@ -12,6 +12,7 @@ import {
   liveMigrationUnsupported,
   type RunningWorkload,
 } from '../driver';
+import type { Fence } from '../fenced';
 import { type CoreAssignments, type CoreSets, createCoreAssignments } from '../process/cores';
 import { capacityWith, type MachineHost, type MachineTree, machineTree, withNamed } from '../process/machine-tree';
 import { placeOf } from '../process/placing';
@@ -163,10 +164,10 @@ class DockerDriver implements Driver {
     if (entry) entry.isRunning = false;
   }
 
-  async start(uuid: string): Promise<void> {
+  async start(uuid: string, fence?: Fence): Promise<void> {
     if (this.#entries.get(uuid)?.isRunning) return;
     try {
-      await this.#run(uuid, NEVER);
+      await this.#run(uuid, NEVER, fence);
     } catch (thrown) {
       await this.stop(uuid);
       throw thrown;
@@ -184,7 +185,7 @@ class DockerDriver implements Driver {
       return new Uint8Array();
     },
     arrive: (instance, _handover, signal) => this.build(instance, signal),
-    resize: (instance) => this.#resize(instance),
+    resize: (instance, fence) => this.#resize(instance, fence),
   };
 
   /** A container that could not be stopped keeps running, and its end is an exit again. */
@@ -202,7 +203,7 @@ class DockerDriver implements Driver {
    * In place where the engine supports it: cores, NUMA nodes and memory. Else by another container with the same
    * content.
    */
-  async #resize(instance: InstanceToBuild): Promise<void> {
+  async #resize(instance: InstanceToBuild, fence?: Fence): Promise<void> {
     const { uuid } = instance;
     const present = await this.#containers.inspect(uuid);
     const before = this.#entries.get(uuid);
@@ -224,7 +225,7 @@ class DockerDriver implements Driver {
       this.#assignments.restore(uuid, facts.cores);
       throw thrown;
     }
-    await (instance.powerState === 'shutdown' ? this.stop(uuid) : this.start(uuid));
+    await (instance.powerState === 'shutdown' ? this.stop(uuid) : this.start(uuid, fence));
   }
 
   async list(): Promise<readonly RunningWorkload[]> {
@@ -260,7 +261,8 @@ class DockerDriver implements Driver {
   }
 
   /** Starts a container and watches it: one that ends at once counts as not started. */
-  async #run(uuid: string, signal: AbortSignal): Promise<void> {
+  async #run(uuid: string, signal: AbortSignal, fence?: Fence): Promise<void> {
+    fence?.();
     await this.#containers.start(uuid, signal);
     await sleep(this.around.clock, this.config.dockerStartMs, signal);
     if (signal.aborted) throw cancelled();

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { chown } from 'node:fs/promises';
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import type { Fence } from '../fenced';
 import { type InstanceFolder, openOutput, outputTail, readPid } from './instance-folder';
 import { commandLineOf, type ProcessId } from './proc';
 
@@ -15,6 +16,8 @@ export interface Launch {
   readonly userId: number | undefined;
   /** Time in milliseconds that it must live to count as started. */
   readonly startMs: number;
+  /** Called last before it starts. */
+  readonly fence?: Fence | undefined;
 }
 
 /** A process that has started. */
@@ -47,6 +50,7 @@ export async function launch(job: Launch, clock: Clock, signal: AbortSignal): Pr
   const { folder, limits, command, userId } = job;
   if (userId !== undefined) await chown(folder.work, userId, userId);
   const output = await openOutput(folder);
+  job.fence?.();
   const child = spawn('/bin/sh', ['-c', WRITE_PID_AND_EXEC, 'sh', folder.pidFile, ...limits, ...command], {
     cwd: folder.work,
     env: job.env,

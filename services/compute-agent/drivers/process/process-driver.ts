@@ -13,6 +13,7 @@ import {
   liveMigrationUnsupported,
   type RunningWorkload,
 } from '../driver';
+import type { Fence } from '../fenced';
 import { commandFor } from './command-policy';
 import { type CoreAssignments, type CoreSets, coreSets, createCoreAssignments } from './cores';
 import { endProcess } from './end-process';
@@ -51,6 +52,12 @@ interface RunningProcess {
   /** True when an earlier run started it: it is no child of this process, so its end is polled. */
   readonly isAdopted: boolean;
   isEnding: boolean;
+}
+
+/** A build ends by its signal; a start, once another run may hold the host. */
+interface RunTerms {
+  readonly signal?: AbortSignal;
+  readonly fence?: Fence | undefined;
 }
 
 /** Time limit within which a new process writes its pid. */
@@ -171,7 +178,7 @@ class ProcessDriver implements Driver {
     // An earlier run may have left it half built.
     await this.destroy(instance.uuid);
     try {
-      await this.#run(instance, command, signal);
+      await this.#run(instance, command, { signal });
     } catch (thrown) {
       await this.destroy(instance.uuid);
       throw thrown;
@@ -186,12 +193,12 @@ class ProcessDriver implements Driver {
     this.#entries.delete(uuid);
   }
 
-  async start(uuid: string): Promise<void> {
+  async start(uuid: string, fence?: Fence): Promise<void> {
     if (this.#entries.has(uuid)) return;
     const instance = (await readFacts(this.#folder(uuid)))?.instance;
     if (instance === undefined) throw notStartable(uuid);
     try {
-      await this.#run({ ...instance, powerState: 'running' }, await this.#commandOf(instance), NEVER);
+      await this.#run({ ...instance, powerState: 'running' }, await this.#commandOf(instance), { fence });
     } catch (thrown) {
       await this.stop(uuid);
       throw thrown;
@@ -206,10 +213,10 @@ class ProcessDriver implements Driver {
       return new Uint8Array();
     },
     arrive: (instance, _handover, signal) => this.build(instance, signal),
-    resize: async (instance) => {
+    resize: async (instance, fence) => {
       const command = await this.#commandOf(instance);
       await this.stop(instance.uuid);
-      await this.#run(instance, command, NEVER);
+      await this.#run(instance, command, { fence });
     },
   };
 
@@ -227,7 +234,7 @@ class ProcessDriver implements Driver {
   }
 
   /** Runs it in the instance's folder, which a stop has kept, and on its claimed resources. */
-  async #run(instance: InstanceToBuild, command: readonly string[], signal: AbortSignal): Promise<void> {
+  async #run(instance: InstanceToBuild, command: readonly string[], terms: RunTerms): Promise<void> {
     const { uuid, projectId, resources } = instance;
     const folder = this.#folder(uuid);
     const place = placeOf(instance, this.#tree, this.cores, this.#takenDevices());
@@ -240,7 +247,8 @@ class ProcessDriver implements Driver {
       const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
       const memoryNodes = this.#canBindMemory ? place.memoryNodes : [];
       const limits = limitCommand(resources, cores, memoryNodes, userId);
-      const job = { folder, userId, limits, command, env: environmentOf(instance, folder, place) };
+      const { signal = NEVER, fence } = terms;
+      const job = { folder, userId, limits, command, env: environmentOf(instance, folder, place), fence };
       const { id, ended } = await launch({ ...job, startMs: this.config.processStartMs }, this.around.clock, signal);
       const entry = { id, projectId, resources, devices, isAdopted: false, isEnding: false };
       this.#entries.set(uuid, entry);
