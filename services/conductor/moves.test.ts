@@ -489,6 +489,17 @@ describe('what has moved live and is stopped on a host that is silent', () => {
   });
 });
 
+it('says that a move is being finished when it refuses what comes before its source is done', async () => {
+  const uuid = await anActive();
+  await operate(uuid, 'migrate');
+  world.heedsDestroy = false;
+  await operate(uuid, 'confirm');
+  for (const operation of ['migrate', 'live_migrate', 'shelve'] as const)
+    expect(await operate(uuid, operation)).toBe('move_not_finished');
+  expect(await operate(uuid, 'revert')).toBe('instance_state');
+  expect(await operate(uuid, 'confirm')).toBe('active');
+});
+
 it('refuses what does not fit the state, and a second move while one is on its way', async () => {
   const uuid = await anActive();
   expect(await operate(uuid, 'confirm')).toBe('instance_state');

@@ -212,6 +212,8 @@ interface Answer {
 
 const TAKEN: Answer = { refused: undefined, mayPass: true };
 
+const PASSING: readonly string[] = ['instance_changed', 'move_not_finished'];
+
 async function ask(
   client: DrainClient,
   uuid: string,
@@ -224,8 +226,8 @@ async function ask(
     return TAKEN;
   } catch (thrown) {
     const { reason, message } = BerthError.from(thrown);
-    // Someone else changed it meanwhile: it is read again. A group with too few others available is awaited.
-    const isOther = reason === 'instance_changed' || (next.kind === 'confirm' && reason === 'instance_state');
+    // Someone else changed it meanwhile, or a move of it is being finished: it is read again. A group with too few others available is awaited.
+    const isOther = PASSING.includes(reason) || (next.kind === 'confirm' && reason === 'instance_state');
     return { refused: `${reason}: ${message}`, mayPass: isOther || isOverBudget(thrown) };
   }
 }

@@ -13,7 +13,7 @@ import { reconcile } from '../reconcile';
 import { reconcileLoop } from '../reconcile-loop';
 import { callScheduler } from '../steps/call-scheduler';
 import { claimedHostOf, migrated } from '../steps/select-destinations';
-import { wantedMove } from './wanted-move';
+import { moveNotFinished, wantedMove } from './wanted-move';
 
 /**
  * An operator wants several instances migrated: a scheduler claims a destination for each, all in one commit or none, or says where they
@@ -61,7 +61,7 @@ export async function moveInstances(
     const kind = record.state === 'stopped' ? 'migrate' : operation;
     const wanted = { ...(await wantedMove(c, kind, { targetHost }, record)), plan };
     const isMovable = reconcile(record, { kind: 'unread' }, { kind: 'move_requested', wanted }, c.clock.now());
-    if (isMovable.kind !== 'record_move') throw notMovable(record);
+    if (isMovable.kind !== 'record_move') throw moveNotFinished(record, kind) ?? notMovable(record);
     return { record, wanted };
   }
 }

@@ -17,7 +17,7 @@ import { declareDead } from '../steps/fence-host';
 import { matesOf } from '../steps/moves/affinity-mates';
 import { readEnds } from '../steps/moves/moves';
 import { withinBudget } from '../steps/within-budget';
-import { wantedMove } from './wanted-move';
+import { moveNotFinished, wantedMove } from './wanted-move';
 
 /**
  * A client wants an instance stopped, started or resized, or an operator one moved, or built elsewhere whose host is dead.
@@ -28,7 +28,8 @@ import { wantedMove } from './wanted-move';
  *
  * @throws BerthError `not_found / no_such_instance`; `permission_denied / wrong_project`, `/ services_only`;
  *   `unavailable / store_lost_writes` until all hosts were heard; `failed_precondition / host_down` as `throughMove`; `failed_precondition / host_alive` when what is to be evacuated has a host that is not dead; `failed_precondition /
- *   instance_changed` when the record is another version; `failed_precondition / instance_state` when it is in no state for it;
+ *   instance_changed` when the record is another version; `failed_precondition / instance_state` when it is in no state for it,
+ *   `/ move_not_finished` while a confirmed move is being finished;
  *   `resource_exhausted / disruption_budget`; `not_found / no_such_host`, `no_such_flavor`; `invalid_argument` as `wantedMove`.
  */
 export async function operateInstance(
@@ -173,14 +174,15 @@ function changed({ uuid, state, version }: Instance, seen: number): BerthError {
   return new BerthError('failed_precondition', 'instance_changed', message);
 }
 
-function wrongState({ uuid, state }: Instance, operation: InstanceOperation): BerthError {
-  return new BerthError(
-    'failed_precondition',
-    'instance_state',
-    `instance ${uuid} is ${state}: it can not ${operation}${hintOf(state, operation)}`,
-  );
+function wrongState(record: Instance, operation: InstanceOperation): BerthError {
+  const { uuid, state } = record;
+  const notFinished = operation === 'revert' ? undefined : moveNotFinished(record, operation);
+  if (notFinished) return notFinished;
+  const message = `instance ${uuid} is ${state}: it can not ${operation}${hintOf(record, operation)}`;
+  return new BerthError('failed_precondition', 'instance_state', message);
 }
 
-function hintOf(state: InstanceState, operation: InstanceOperation): string {
+function hintOf({ state, migration }: Instance, operation: InstanceOperation): string {
+  if (operation === 'revert' && migration?.phase === 'confirming') return '; its move is confirmed';
   return state === 'stopped' && operation === 'live_migrate' ? '; migrate it, and it stays stopped' : '';
 }

@@ -65,3 +65,11 @@ async function requireTarget(c: Conductor, host: string, record: Instance): Prom
 function notFor(field: string, whose: string): BerthError {
   return invalidArgument('not_for_this', `${field} is ${whose}: leave it out`, field);
 }
+
+/** The refusal of an operation on an instance whose confirmed move still has something to destroy; undefined for any other. */
+export function moveNotFinished({ uuid, host, migration }: Instance, operation: string): BerthError | undefined {
+  if (migration?.phase !== 'confirming') return undefined;
+  const source = migration.source.host;
+  const message = `instance ${uuid} runs on ${host}, and its move from ${source} is being finished: until ${source} has destroyed what it kept, it can not ${operation}; try again in a moment`;
+  return new BerthError('failed_precondition', 'move_not_finished', message, { details: { instance_uuid: uuid } });
+}
