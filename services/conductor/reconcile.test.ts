@@ -286,6 +286,16 @@ it('moves by no claim that is older than its own: the scheduler has not heard th
   }
 });
 
+it('builds by no claim that is older than its own', () => {
+  // One that is SCHEDULING had none yet.
+  const late = cases.filter(({ record, observed, state }) => {
+    const isClaimed = observed.kind === 'claimed' && state !== 'scheduling';
+    return isClaimed && observed.target.claimToken <= (record?.claimToken ?? 0);
+  });
+  expect(new Set(late.map(({ state }) => state))).toContain('rebuilding');
+  expect(late.filter((one) => stepOf(one).kind === 'dispatch_build')).toEqual([]);
+});
+
 it('takes what was stopped before its move back as stopped, and whatever ran as running if its source could start it', () => {
   const returning = cases.filter(({ phase, attempt }) => phase === 'returning' && attempt === 'open');
   const back = returning.flatMap((one) => {

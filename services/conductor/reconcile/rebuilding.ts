@@ -22,8 +22,13 @@ export function rebuilding(record: Displaced, observed: Observation, nowMs: numb
     case 'accepted':
     case 'interrupted':
       return { kind: 'select_destinations' };
-    case 'claimed':
-      return { kind: 'dispatch_build', target: observed.target };
+    case 'claimed': {
+      // A late answer to an earlier try: its claim may be another's capacity by now. The record's own is on the dead host.
+      const { claimToken } = observed.target;
+      const own = record.claimToken ?? 0;
+      if (claimToken < own) return { kind: 'release', claimToken };
+      return claimToken === own ? wait(record) : { kind: 'dispatch_build', target: observed.target };
+    }
     case 'no_host':
       return { kind: 'record_not_rebuilt', fault: observed.fault };
     case 'terminate_requested':
