@@ -107,6 +107,18 @@ it('publishes nothing that Berth would refuse as malformed', async () => {
   expect(await bus.depth(BUILD_REQUESTS.name)).toBe(0);
 });
 
+it('does not say that nothing was done when a try before had no answer', async () => {
+  const { client, service, clock } = await open(3_000);
+  let tries = 0;
+  const failing = answer(listInstancesMethod, async () => {
+    if (tries++ === 0) throw new BerthError('deadline_exceeded', 'connection_lost', 'the answer is lost');
+    throw new BerthError('unavailable', 'not_connected', 'the broker is unavailable; nothing was done');
+  });
+  await service.serve(RPC_CONDUCTOR, failing);
+  expect(await ended(errorOf(client.instances()), clock)).toMatchObject({ reason: 'connection_lost' });
+  expect(tries).toBeGreaterThan(1);
+});
+
 it('sends a request again, with the same id, while nobody serves it, and no longer than it was told to', async () => {
   const { client, list, clock } = await open(10_000);
   const found = client.instances();

@@ -816,18 +816,26 @@ export class Client {
     return this.#watch;
   }
 
-  /** Retries with growing pauses while that may help. */
-  #persistently<T>(send: () => Promise<T>): Promise<T> {
+  /** Retries with growing pauses while that may help. A try without an answer may have been done: then it never says that nothing was. */
+  async #persistently<T>(send: () => Promise<T>): Promise<T> {
     const { clock, random, retryForMs } = this.parts;
     const untilMs = clock.elapsed() + retryForMs;
-    return retryWithBackoff(send, {
-      ...BACKOFF,
-      clock,
-      random,
-      signal: this.#closing.signal,
-      isRetryable: (thrown) => clock.elapsed() < untilMs && mayComeBack(BerthError.from(thrown)),
-      onFailure: () => {},
-    });
+    let unanswered: BerthError | undefined;
+    try {
+      return await retryWithBackoff(send, {
+        ...BACKOFF,
+        clock,
+        random,
+        signal: this.#closing.signal,
+        isRetryable: (thrown) => clock.elapsed() < untilMs && mayComeBack(BerthError.from(thrown)),
+        onFailure(thrown) {
+          const error = BerthError.from(thrown);
+          if (error.code === 'deadline_exceeded') unanswered = error;
+        },
+      });
+    } catch (thrown) {
+      throw BerthError.from(thrown).code === 'unavailable' ? (unanswered ?? thrown) : thrown;
+    }
   }
 }
 

@@ -268,6 +268,8 @@ export interface InstanceRow {
    * `old_vm_state`). Undefined for moves of running instances.
    */
   readonly formerState?: InstanceState | undefined;
+  /** The last call of a client that is on record: a copy of it is answered, not refused. Undefined where it named no version. */
+  readonly lastCall?: string | undefined;
   /** Set at the top of a fleet only: the cell of the instance. */
   readonly cell?: CellOfInstance | undefined;
   readonly version: number;

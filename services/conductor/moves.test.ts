@@ -100,6 +100,22 @@ describe('a cold migration', () => {
     expect(world.harmed).toEqual([]);
   });
 
+  it.each(['confirm', 'revert'] as const)(
+    'answers copies of its calls with what came of them, up to a %s',
+    async (decision) => {
+      const uuid = await anActive();
+      const { version: asked } = await world.only();
+      expect(await operate(uuid, 'migrate', {}, asked)).toBe('resize');
+      expect(await operate(uuid, 'migrate', {}, asked)).toBe('verify_resize');
+      expect(await operate(uuid, 'migrate', { targetHost: 'h3' }, asked)).toBe('instance_changed');
+      const { version: decided } = await world.only();
+      await operate(uuid, decision, {}, decided);
+      expect(await operate(uuid, decision, {}, decided)).toBe('active');
+      expect(await operate(uuid, 'migrate', {}, asked)).toBe('instance_changed');
+      expect(await world.only()).toMatchObject({ host: decision === 'confirm' ? 'h2' : 'h1', migration: undefined });
+    },
+  );
+
   it('is reverted: its destination destroys it first, then its source runs it by its old claim', async () => {
     const uuid = await anActive();
     await operate(uuid, 'migrate');

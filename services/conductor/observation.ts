@@ -206,14 +206,16 @@ export interface ReconcileInput {
   readonly record: Instance | undefined;
   readonly holds: Holds;
   readonly observed: Observation;
+  /** The call of a client that wishes it, until it is on record; '' for one that is never recognised again. */
+  readonly callId?: string | undefined;
 }
 
 /** The claim is read only when the next step depends on it. */
 export const UNREAD: Holds = { kind: 'unread' };
 
 /** A look at a record that is there, by one who has not read its claim. */
-export function lookAt(record: Instance, observed: Observation): ReconcileInput {
-  return { uuid: record.uuid, record, holds: UNREAD, observed };
+export function lookAt(record: Instance, observed: Observation, callId?: string): ReconcileInput {
+  return { uuid: record.uuid, record, holds: UNREAD, observed, callId };
 }
 
 /** The wish to evacuate it from the host that its record has. */

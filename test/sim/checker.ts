@@ -13,6 +13,7 @@ import { type Provider, SHARING_TRAIT } from '#libs/domain/provider';
 import { type Doubt, doubtShare } from '#libs/instances/doubts';
 import type { Change, Rows } from '#libs/placement/port/placement-store';
 import type { Asking } from '#libs/simulation/store-server';
+import { RepeatedCalls } from './actions/tenants/repeated-calls';
 import type { Fleet } from './fleet';
 import type { Machine, MachineEvent } from './machine';
 import { CLOCK_TOLERANCE_MS, CONDUCTOR, LIE_AGGREGATE, nameOf, RACK_NAMES, RACKS, TENANTS } from './settings';
@@ -125,6 +126,7 @@ export class Checker {
   readonly operated = new Map<string, InstanceOperation>();
   /** The last call for an instance, answered or not. */
   readonly operating = new Map<string, object>();
+  readonly calls = new RepeatedCalls();
   /** Operations that someone with the right to them requested, as `state uuid`. */
   readonly mayOperate = new Set<string>();
   /** Requests of clients, and how to repeat them. */

@@ -26,6 +26,7 @@ export function toRecord(instance: Instance, specWord = toBase64(instance.reques
     waiting: instance.waiting,
     endsAtMs: instance.endsAtMs,
     formerState: instance.formerState,
+    lastCall: instance.lastCall,
     migration: instance.migration,
     cell: instance.cell,
   };
@@ -66,6 +67,7 @@ export function fromRecord(record: string): Instance {
     waiting: body.waiting,
     endsAtMs: body.endsAtMs,
     formerState: body.formerState,
+    ...(body.lastCall ? { lastCall: body.lastCall } : {}),
     ...(body.migration ? { migration: body.migration } : {}),
     ...(body.cell ? { cell: body.cell } : {}),
     dueAtMs: dueAtMs === NONE ? undefined : Number(dueAtMs),

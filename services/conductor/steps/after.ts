@@ -9,5 +9,5 @@ export function after(
 ): ReconcileInput | undefined {
   // After a lost fence the same is tried again: the executor raises it anew, or finds that the host is back.
   if (result.kind !== 'written') return { ...look, record: result.record };
-  return observed && { ...look, record: result.record, observed };
+  return observed && { ...look, record: result.record, observed, callId: undefined };
 }

@@ -68,8 +68,17 @@ export async function perform(
       return (await isFenced(c, step.host)) ? { ...look, observed: { kind: 'host_fenced' } } : undefined;
     default:
       if (record === undefined) return undefined;
-      return isMoveStep(step) ? performMove(c, look, record, step) : performOnRecord(c, look, record, step);
+      return performOn(c, look, withCall(record, look), step);
   }
+}
+
+function performOn(c: Conductor, look: ReconcileInput, record: Instance, step: MoveStep | RecordStep) {
+  return isMoveStep(step) ? performMove(c, look, record, step) : performOnRecord(c, look, record, step);
+}
+
+/** The first write of a wish puts its call on record with it. */
+function withCall(record: Instance, { callId }: ReconcileInput): Instance {
+  return callId === undefined ? record : { ...record, lastCall: callId || undefined };
 }
 
 /** Steps on a record that is there. */

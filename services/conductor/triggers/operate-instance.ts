@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Identity, requireService } from '#libs/contracts/identity';
 import { instanceView } from '#libs/contracts/instance-view';
 import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/operations';
@@ -24,7 +25,8 @@ import { moveNotFinished, wantedMove } from './wanted-move';
  * Answered when the wish is on record; a wish that is on record already, or has been done, is answered the same.
  *
  * The version that the client has seen tells a copy of the call that comes late from a new one: else a stop that was held up
- * would stop again what has been started since. (A precondition on the version, as Kubernetes' `resourceVersion`.)
+ * would stop again what has been started since. (A precondition on the version, as Kubernetes' `resourceVersion`.) A copy of the last call
+ * on record is answered with what came of it: its client may have lost the answer, and must not be told that it was refused.
  *
  * @throws BerthError `not_found / no_such_instance`; `permission_denied / wrong_project`, `/ services_only`;
  *   `unavailable / store_lost_writes` until all hosts were heard; `failed_precondition / host_down` as `throughMove`; `failed_precondition / host_alive` when what is to be evacuated has a host that is not dead; `failed_precondition /
@@ -43,7 +45,9 @@ export async function operateInstance(
     throw invalidArgument('not_for_this', 'a cell knows of no others: send target_cell to the top', 'target_cell');
   }
   const record = await ownRecord(c, instanceUuid, sender);
-  if (isDone(record, operation)) return goOn(c, record, sender);
+  const callId = callIdOf(request);
+  const isOnRecord = (one: Instance) => isDone(one, operation) || (callId !== '' && one.lastCall === callId);
+  if (isOnRecord(record)) return goOn(c, record, sender);
   if (version !== 0 && version !== record.version) throw changed(record, version);
   const observed = await throughMove(c, record, operation, await wishOf(c, request, record));
   const step = reconcile(record, { kind: 'unread' }, observed, c.clock.now());
@@ -53,15 +57,27 @@ export async function operateInstance(
   // An affinity group leaves a dead host as one.
   const mates = observed.kind === 'evacuate_requested' ? await matesOf(c, record) : [];
   const begin = () =>
-    reconcileLoop(c, [lookAt(record, observed), ...mates.map((mate) => lookAt(mate, evacuationOf(mate)))]);
+    reconcileLoop(c, [lookAt(record, observed, callId), ...mates.map((mate) => lookAt(mate, evacuationOf(mate)))]);
   // A cold migration interrupts; owners resize as they like.
   const withoutStep = await (operation === 'migrate' ? withinBudget(c, [record], begin) : begin());
   const after = await ownRecord(c, instanceUuid, sender);
   // Somebody else's write came between, after which there was nothing to do: the wish is not on record.
   const overtaken = withoutStep.find((look) => look.observed === observed)?.record;
-  if (overtaken && !isDone(overtaken, operation)) throw changed(after, record.version);
+  if (overtaken && !isOnRecord(overtaken)) throw changed(after, record.version);
   return answerOf(c, after, sender);
 }
+
+/**
+ * Recognises a call when its client, whose answer was lost, sends it again: by all that it says, with the version that the client
+ * has seen. A call that names no version is never a copy: the same may be wanted again.
+ */
+function callIdOf(request: OperateInstanceRequest): string {
+  if (request.version === 0) return '';
+  const bytes = operateInstanceMethod.request.encode(request);
+  return createHash('sha256').update(bytes).digest('base64url').slice(0, CALL_ID_LENGTH);
+}
+
+const CALL_ID_LENGTH = 22;
 
 /**
  * Goes on with a wish on record that has no host yet: the call before may have failed because no scheduler answered. A host is not ordered

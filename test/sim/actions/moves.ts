@@ -26,6 +26,7 @@ export function move(random: Random): Perform {
   const begin = (world: World, instance: Instance) => {
     const { fleet, checker } = world;
     const { uuid, projectId, version } = instance;
+    const caller = operation === 'resize' ? projectId : 'operator';
     if (isRough) {
       for (const who of ['conductor-1', 'conductor-2', agentOf(instance.host ?? 'h1')]) {
         fleet.member(who).bus.duplicateNext(copiesAfterMs);
@@ -34,14 +35,13 @@ export function move(random: Random): Perform {
     dies(world);
     operate(world, instance, operation, operation !== 'resize', options);
     // A late copy names the version of the first call.
-    fleet.time.at(
-      fleet.time.nowMs + copiesAfterMs,
-      () => void call(world, projectId, uuid, operation, version, options),
-    );
+    fleet.later(copiesAfterMs, () => void call(world, caller, uuid, operation, version, options));
     if (decision === undefined) return;
-    fleet.time.at(fleet.time.nowMs + decidedAfterMs, () => {
+    fleet.later(decidedAfterMs, () => {
       const latest = checker.known.get(uuid)?.latest;
-      if (latest) operate(world, latest, decision);
+      if (latest === undefined) return;
+      operate(world, latest, decision);
+      fleet.later(copiesAfterMs, () => void call(world, projectId, uuid, decision, latest.version));
     });
   };
   return (world) => {

@@ -4,6 +4,7 @@ import type { InstanceView } from '#libs/contracts/instance';
 import type { InstanceOperation, OperateInstanceRequest } from '#libs/contracts/operations';
 import { operateInstanceMethod } from '#libs/contracts/operations';
 import { BUILD_REQUESTS, RPC_CONDUCTOR } from '#libs/contracts/queues';
+import { BerthError } from '#libs/domain/errors';
 import { BUILT_STATES, type Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import { agentOf, HOSTS } from '../settings';
@@ -207,7 +208,9 @@ export function operate(
   void answered.then((after) => {
     // A state that did not change may still be changed by a concurrent call.
     const isWritten = after !== undefined && after.version > version;
-    if (isWritten && checker.operating.get(uuid) === began) checker.operated.set(uuid, operation);
+    if (!isWritten || checker.operating.get(uuid) !== began) return;
+    checker.operated.set(uuid, operation);
+    if (!checker.forgiven.has(uuid)) checker.calls.answered({ uuid, operation, version });
   });
 }
 
@@ -215,6 +218,7 @@ export function operate(
 export function noteAsked(checker: World['checker'], uuid: string, operation: InstanceOperation): object {
   const began = {};
   checker.mayOperate.add(`${BY_WAY_OF[operation]} ${uuid}`);
+  checker.calls.asked(uuid);
   // An evacuated instance keeps its power state.
   if (operation === 'evacuate') return began;
   checker.operated.delete(uuid);
@@ -234,7 +238,7 @@ export function terminateNow({ fleet, checker }: World, instanceUuid: string, is
 
 /** Undefined when it was refused, or no answer came. */
 export async function call(
-  { fleet }: World,
+  { fleet, checker }: World,
   who: string,
   instanceUuid: string,
   operation: InstanceOperation,
@@ -247,6 +251,10 @@ export async function call(
   });
   return called.then(
     ({ instance }) => instance,
-    () => undefined,
+    (thrown: unknown) => {
+      const wrong = checker.calls.refused({ uuid: instanceUuid, operation, version }, BerthError.from(thrown).reason);
+      if (wrong && !checker.forgiven.has(instanceUuid)) checker.fail('what was asked is done', wrong);
+      return undefined;
+    },
   );
 }

@@ -1,3 +1,4 @@
+import * as lifecycle from '../../../../services/conductor/lifecycle';
 import * as moveClaim from '../../../../services/scheduler/decision/move-claim';
 import { type Mutant, mutant, withFocus } from '../mutant';
 import { withRule } from '../reconcile-mutants';
@@ -9,6 +10,16 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
   withFocus(
     withRule('returns-at-once', 'destroying it at its destination before it goes back', ({ record }, step) =>
       record?.migration?.phase === 'leaving' && step.kind === 'destroy' ? { kind: 'record_returning' } : undefined,
+    ),
+    'move',
+  ),
+  withFocus(
+    mutant(
+      'calls-are-not-noted',
+      'the last call on record, by which a copy of it is answered',
+      lifecycle,
+      'writeRecord',
+      (original) => (c, record, change, fence) => original(c, { ...record, lastCall: undefined }, change, fence),
     ),
     'move',
   ),
