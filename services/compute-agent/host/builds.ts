@@ -120,7 +120,7 @@ export function createBuilds(parts: BuildsParts): Builds {
     drain() {
       isDraining = true;
       handBackWhere(({ isInLine }) => isInLine);
-      drainEnd.addEventListener('abort', () => handBackWhere(() => true), { once: true });
+      if (inProgress.size > 0) drainEnd.addEventListener('abort', () => handBackWhere(() => true), { once: true });
     },
   };
 }
