@@ -221,6 +221,10 @@ const OPERATED: Readonly<Record<InstanceOperation, readonly InstanceState[]>> = 
 const PAGE = 500;
 const EVERY_INSTANCE = { instanceUuid: '', requestId: '', projectId: '', state: undefined, host: '' };
 const NO_CHANGE = { version: 0, description: undefined, setExtraSpecs: {}, unsetExtraSpecs: [] };
+const quotaOf = (projectId: string | undefined) => ({
+  projectId: projectId ?? '',
+  isDefault: projectId === undefined,
+});
 const NO_LIMITS = { version: 0, limits: {}, borrowLimits: {}, cohort: undefined };
 const BACKOFF = { firstMs: 50, maxMs: 3_000 };
 
@@ -426,7 +430,7 @@ export class Client {
 
   /** One instance. @throws BerthError `not_found / no_such_instance`. */
   async instance(instanceUuid: string): Promise<InstanceView> {
-    const [found] = await this.instances({ instanceUuid }, 1);
+    const found = (await this.instances({ instanceUuid }, 1)).find(({ uuid }) => uuid === instanceUuid);
     if (found === undefined) throw noSuchInstance(instanceUuid);
     return found;
   }
@@ -668,15 +672,15 @@ export class Client {
     return { halfLifeMs, shares };
   }
 
-  /** Sets limits of a project, '' for the default; omitted ones stay. For operators. */
-  async setQuota(projectId: string, change: QuotaChange): Promise<ProjectQuotaView> {
-    const request = { ...NO_LIMITS, ...change, projectId, isDefault: projectId === '' };
+  /** Sets limits of a project, undefined for the default; omitted ones stay. For operators. */
+  async setQuota(projectId: string | undefined, change: QuotaChange): Promise<ProjectQuotaView> {
+    const request = { ...NO_LIMITS, ...change, ...quotaOf(projectId) };
     return (await this.#call(RPC_SCHEDULER, setQuotaMethod, request)).quota;
   }
 
-  /** Removes limits of a project, '' for the default; without classes the whole quota. For operators. */
-  async unsetQuota(projectId: string, classes: readonly string[] = []): Promise<ProjectQuotaView> {
-    const request = { projectId, isDefault: projectId === '', version: 0, classes };
+  /** Removes limits of a project, undefined for the default; without classes the whole quota. For operators. */
+  async unsetQuota(projectId: string | undefined, classes: readonly string[] = []): Promise<ProjectQuotaView> {
+    const request = { ...quotaOf(projectId), version: 0, classes };
     return (await this.#call(RPC_SCHEDULER, unsetQuotaMethod, request)).quota;
   }
 
@@ -782,8 +786,9 @@ export class Client {
 
   /** The request; a named flavor is replaced by its present content. */
   async spelledOut(spec: SpecFields): Promise<SpecFields> {
-    if (spec.flavor?.version !== 0) return spec;
-    const [flavor] = await this.flavors(spec.flavor.name);
+    const { flavor: named } = spec;
+    if (named?.version !== 0) return spec;
+    const flavor = (await this.flavors(named.name)).find((one) => one.name === named.name);
     if (flavor === undefined) return spec;
     const { name, version, resources, extraSpecs } = flavor;
     return { ...spec, flavor: { name, version }, resources, extraSpecs };

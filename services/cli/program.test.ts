@@ -34,6 +34,17 @@ describe('help', () => {
   });
 });
 
+it.each([
+  [['terminate', ''], '<instance> is empty'],
+  [['host', 'drain', 'h1', ' '], '<host> is empty'],
+  [['host', 'show', ''], '<host> is empty'],
+  [['quota', 'unset', '--project', ''], '--project is empty'],
+  [['instance', 'list', '--host='], '--host is empty'],
+])('takes %j, as a shell writes a variable that is not set, for nothing', async (words, problem) => {
+  const { code, err } = await berth(words);
+  expect([code, err]).toEqual([2, expect.stringContaining(problem)]);
+});
+
 describe('what is typed wrong', () => {
   it.each([
     ['biuld', "unknown command 'biuld' (Did you mean build?)"],

@@ -5,6 +5,7 @@ import type { Context } from './context';
 import { withContext } from './contexts/contexts-file';
 import { takeGlobalFlags } from './contexts/global-flags';
 import { reportFailure } from './failure';
+import { refuseEmpty } from './refuse-empty';
 
 /**
  * Runs `berth` with these arguments (without the name of the program) and returns its exit code. Never throws:
@@ -53,7 +54,13 @@ async function createProgram(context: Context, args: readonly string[]): Promise
     }
   }
   configure(program, context);
+  // The scripts of completion hand on the word that is begun, which may be empty.
+  if (!isOfPrograms(named)) program.hook('preAction', (_, command) => refuseEmpty(command));
   return program.configureHelp({ ...program.configureHelp(), subcommandTerm: (command) => command.name() });
+}
+
+function isOfPrograms(named: string | undefined): boolean {
+  return CATALOGUE.some(({ commands }) => commands.some(({ name, isHidden = false }) => isHidden && name === named));
 }
 
 /** Commander's text, without `(default: [])` and `(default: false)`. */

@@ -25,7 +25,7 @@ const SHORT_UUID = 8;
  */
 export function oneMeant<T extends Nameable>(kind: string, text: string, all: readonly T[]): T | undefined {
   const begun = text.toLowerCase();
-  const found = all.filter(({ uuid, name }) => name === text || uuid.startsWith(begun));
+  const found = all.filter(({ uuid, name }) => text !== '' && (name === text || uuid.startsWith(begun)));
   if (found.length < 2) return found[0];
   const exact = found.filter(({ uuid }) => uuid === begun);
   if (exact.length === 1) return exact[0];

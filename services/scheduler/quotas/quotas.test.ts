@@ -69,7 +69,7 @@ async function hold(projectId: string, vcpu: number): Promise<void> {
 it('sets, shows and takes away limits of projects and the default', async () => {
   const { operator } = cell;
   await hold('demo', 2);
-  await operator.setQuota('', { limits: { VCPU: 20, instances: 5 } });
+  await operator.setQuota(undefined, { limits: { VCPU: 20, instances: 5 } });
   const set = await operator.setQuota('demo', { limits: { VCPU: 4 }, cohort: 'lab', borrowLimits: { VCPU: 2 } });
   expect(set).toMatchObject({ limits: { VCPU: 4 }, cohort: 'lab', used: { VCPU: 2, instances: 1 } });
   expect(await operator.setQuota('demo', { limits: { DISK_GB: 9 } })).toMatchObject({
@@ -80,7 +80,7 @@ it('sets, shows and takes away limits of projects and the default', async () => 
   expect(await operator.defaultLimits()).toEqual({ VCPU: 20, instances: 5 });
   expect(await operator.unsetQuota('demo', ['VCPU'])).toMatchObject({ limits: { DISK_GB: 9 }, borrowLimits: {} });
   expect(await operator.unsetQuota('demo')).toMatchObject({ version: 0, limits: {}, cohort: '' });
-  await operator.unsetQuota('');
+  await operator.unsetQuota(undefined);
   expect(await operator.defaultLimits()).toEqual({});
 });
 

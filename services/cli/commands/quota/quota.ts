@@ -140,10 +140,10 @@ export function addSubject<Args extends unknown[]>(command: Command<Args>) {
     .option('--default', 'the default, for projects without a limit', false);
 }
 
-/** @throws BerthError `invalid_argument / usage` unless exactly one of the two is given. */
-export function subjectOf(project: string | undefined, isDefault: boolean): string {
+/** A project, undefined for the default. @throws BerthError `invalid_argument / usage` unless exactly one of the two is given. */
+export function subjectOf(project: string | undefined, isDefault: boolean): string | undefined {
   if ((project === undefined) !== isDefault) throw usageError('say whose quota', 'add --project ID, or --default');
-  return project ?? '';
+  return project;
 }
 
 function printChanged({ terminal }: Context, quota: ProjectQuotaView): void {

@@ -78,7 +78,7 @@ export function quotaCommand(context: Context): CommandUnknownOpts {
     .argument('<class=n...>', 'limits on resource classes or on instances; -1 is none');
   addRehearsalFlags(command).action((limits, flags) =>
     run(context, command, () => {
-      const projectId = subjectOf(flags.project, flags.default);
+      const projectId = subjectOf(flags.project, flags.default) ?? '';
       const change = { limits: Object.fromEntries(limits.map(limitOfClass)) };
       const title = projectId === '' ? 'Set the default quota' : `Set the quota of ${projectId}`;
       return { operation: { kind: 'quota', projectId, change }, title };

@@ -62,14 +62,14 @@ export async function setQuota({ client, params, body }: BuildCall): Promise<Ans
   } = body as QuotaBody;
   const change = { version, limits, borrowLimits, lendLimits };
   const ofCohort = cohort === undefined ? {} : { cohort: cohort ?? '' };
-  const quota = await (await client()).setQuota(params.project_id ?? '', { ...change, ...ofCohort });
+  const quota = await (await client()).setQuota(params.project_id, { ...change, ...ofCohort });
   return { status: 200, body: quotaJson(quota) };
 }
 
 /** DELETE of these: the limits of some classes, or the whole quota; the default's hold again. */
 export async function unsetQuota({ client, params, query }: BuildCall): Promise<Answer> {
   const classes = query.last('classes')?.split(',') ?? [];
-  return { status: 200, body: quotaJson(await (await client()).unsetQuota(params.project_id ?? '', classes)) };
+  return { status: 200, body: quotaJson(await (await client()).unsetQuota(params.project_id, classes)) };
 }
 
 function quotaJson({
