@@ -2,7 +2,7 @@ import { checkEncoded } from './body-bounds';
 
 const refusal = (text: string, maxBodyValues = 4) => {
   try {
-    checkEncoded(Buffer.from(text), { maxBodyValues });
+    checkEncoded(Buffer.from(text), { maxBodyValues, maxBodyDepth: 2 });
     return undefined;
   } catch (thrown) {
     return thrown;
@@ -23,5 +23,16 @@ it.each(['[1,2,3,4,5]', '{"a":1,"a":1,"a":1,"a":1,"a":1}', String.raw`["\\",2,3,
     expect(refusal(text)).toMatchObject(TOO_MANY);
     // The rest of it need not be JSON.
     expect(refusal(`${text.slice(0, -1)} no JSON`)).toMatchObject(TOO_MANY);
+  },
+);
+
+it.each(['[[[', '{"a":[{}]}', '[[[]],[[]]]', '["[[[["]', '[[]]]]'])('lets %s through, which is not deep', (text) => {
+  expect(refusal(text)).toBeUndefined();
+});
+
+it.each(['['.repeat(2_000_000), '[[[[]]]]', '{"a":{"b":{"c":{', String.raw`[{"\"]":["]",[`])(
+  'refuses what is deep before it is parsed (%#)',
+  (text) => {
+    expect(refusal(text)).toMatchObject(TOO_MANY);
   },
 );
