@@ -155,6 +155,8 @@ export class Checker {
   storeBegan = 0;
   /** Time of the last attempt, or give-up, of an evacuation by rebuild policy. */
   triedByPolicyAtMs = 0;
+  /** Time of the last evacuation by rebuild policy that found a host. */
+  leftByPolicyAtMs = 0;
   /** Time of the last renewed claim for a built instance. */
   claimedAgainAtMs = 0;
   readonly #takeOvers: TakeOvers;
@@ -442,6 +444,7 @@ export class Checker {
     const unfit = misfits(instance).join(', ');
     if (unfit !== '') this.fail('a record has what its state has', `${uuid} is ${state} and has ${unfit}`);
     if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
+    if (before && isByPolicy(before) && state === 'building') this.leftByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
     // A move that goes back may find nothing at its source.
     const isHeldAgain = before?.state === state && (BUILT_STATES.includes(state) || state === 'revert_resize');
@@ -508,6 +511,15 @@ export class Checker {
     known.states.set(version, state);
     known.latest = instance;
     this.known.set(uuid, known);
+  }
+
+  /**
+   * True if a machine has a copy of before another machine's agent took its host over, which runs the later attempt: both machines have
+   * the host's name. On the machine that was built on last the journal names that attempt.
+   */
+  #isOlderCopy(uuid: string, host: string, attempt: number): boolean {
+    const builtBy = this.fleet.machines.get(host)?.disk.get(uuid)?.attempt ?? attempt;
+    return this.#takeOvers.has(uuid, host) && builtBy < attempt;
   }
 
   /**
@@ -1051,7 +1063,9 @@ export class Checker {
         `${uuid} is destroyed on ${host} to go back to ${migration.source.host}, which had lost it before`,
       );
     }
-    const wasActiveHere = latest.attempts.some((attempt) => attempt.host === host && attempt.outcome === 'active');
+    const wasActiveHere = latest.attempts.some(
+      (one) => one.host === host && one.outcome === 'active' && !this.#isOlderCopy(uuid, host, one.number),
+    );
     const isElsewhere = latest.host !== undefined && latest.host !== host && BUILT_STATES.includes(latest.state);
     if (wasActiveHere && !isElsewhere) {
       this.fail(

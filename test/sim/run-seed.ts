@@ -19,6 +19,8 @@ const QUIET_MS = 46_000;
 const MISSED_MS = 13_000;
 /** Longer than the timeout of a scheduler's answer. */
 const TRY_MS = 1_500;
+/** So often something evacuated may find a host while the fleet is watched at rest. */
+const MOST_LEFT = 3;
 /** From the begin or end of a window until a scheduler has written it. */
 const WINDOW_NOTED_MS = 3_000;
 
@@ -48,8 +50,14 @@ async function runFleet({ seed, actionCount, kept, focus }: RunOptions): Promise
   const latestMs = fleet.time.nowMs + MISSED_MS;
   await runUntilOver(() => Math.min(checker.claimedAgainAtMs + MISSED_MS, latestMs));
   await runUntilOver(() => windowsOverAtMs({ fleet, checker }));
-  const before = await measureKept(fleet);
+  let before = await measureKept(fleet);
   await runUntil(fleet.time.nowMs + STILL_MS);
+  // A host that has failed builds is trusted again after a while, and takes what its policy evacuates: all is still afterwards.
+  for (let n = 0; n < MOST_LEFT && checker.leftByPolicyAtMs + MISSED_MS > fleet.time.nowMs; n++) {
+    await runUntil(checker.leftByPolicyAtMs + MISSED_MS);
+    before = await measureKept(fleet);
+    await runUntil(fleet.time.nowMs + STILL_MS);
+  }
   // An instance of a dead host that no other host takes is tried again and again: the fleet is at rest in between.
   await runUntilOver(() => checker.triedByPolicyAtMs + TRY_MS);
   if (checker.violation === undefined) {
