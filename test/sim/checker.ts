@@ -5,7 +5,7 @@ import { instanceEventCodec } from '#libs/contracts/instance';
 import type { InstanceOperation } from '#libs/contracts/operations';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Allocations, Consumer } from '#libs/domain/consumer';
-import type { Host } from '#libs/domain/host';
+import { type Host, mayRunForgotten } from '#libs/domain/host';
 import { BUILT_STATES, type Instance, powerStateToBuild } from '#libs/domain/instance';
 import { addResources, capacityOf, type Resources } from '#libs/domain/inventory';
 import { instanceOfConsumer, MIGRATION_CONSUMER } from '#libs/domain/moves/migration';
@@ -16,7 +16,7 @@ import type { Asking } from '#libs/simulation/store-server';
 import { RepeatedCalls } from './actions/tenants/repeated-calls';
 import type { Fleet } from './fleet';
 import type { Machine, MachineEvent } from './machine';
-import { CLOCK_TOLERANCE_MS, CONDUCTOR, LIE_AGGREGATE, nameOf, RACK_NAMES, RACKS, TENANTS } from './settings';
+import { agentOf, CLOCK_TOLERANCE_MS, CONDUCTOR, LIE_AGGREGATE, nameOf, RACK_NAMES, RACKS, TENANTS } from './settings';
 import { TakeOvers } from './take-overs';
 import { BudgetWatch } from './watches/budget-watch';
 import { ConfirmWatch } from './watches/confirm-watch';
@@ -153,6 +153,7 @@ export class Checker {
   readonly decisions = new Map<string, Decisions>();
   /** Times that the store went back; writes of an earlier number may be lost. */
   storeBegan = 0;
+  #wentBackAtMs = 0;
   /** Time of the last attempt, or give-up, of an evacuation by rebuild policy. */
   triedByPolicyAtMs = 0;
   /** Time of the last evacuation by rebuild policy that found a host. */
@@ -210,6 +211,7 @@ export class Checker {
       isAlone: (uuid) => this.#isAlone(uuid),
       hasBorrowed: (projectId, sinceMs) => this.quotas.hasBorrowed(projectId, sinceMs),
       isOvercommitted: (host, sinceMs) => this.#isOvercommitted(host, sinceMs),
+      mayBeForgotten: (uuid) => this.forgiven.has(uuid) && this.#isAnyUnheard(),
     });
     this.survivors = new SurvivorWatch({
       machines: fleet.machines,
@@ -219,6 +221,7 @@ export class Checker {
       isInDoubt: (uuid, host) => this.isInDoubt(uuid, host),
       isTakenOver: (uuid, host) => this.#takeOvers.has(uuid, host),
       isDeclaredDead: (host) => this.hosts.get(host)?.deadAtMs !== undefined,
+      isForgotten: (host) => !this.hosts.has(host) && !fleet.presentAgents().includes(agentOf(host)),
     });
     fleet.onMachineEvent = (event) => this.#onMachineEvent(event);
     fleet.onDefect = (name, error) => this.fail('no defect', `${name}: ${error.message} ${String(error.cause)}`);
@@ -249,6 +252,7 @@ export class Checker {
   async storeGoesBackTo(atMs: number): Promise<void> {
     await this.fleet.server.goBackTo(atMs);
     this.survivors.storeWentBack();
+    this.#wentBackAtMs = this.fleet.time.nowMs;
     for (const uuid of this.known.keys()) this.forgiven.add(uuid);
     for (const { uuids } of this.requests) for (const uuid of uuids) this.forgiven.add(uuid);
     this.foreign.clear();
@@ -319,6 +323,11 @@ export class Checker {
     // Its record was lost, and its seal is too old when the host is back.
     if (this.forgiven.has(uuid)) return true;
     return this.#takeOvers.has(uuid, host) || this.#cameBack.has(`${uuid} on ${host}`);
+  }
+
+  /** True while a host neither said what runs there since the store went back, nor was declared dead. */
+  #isAnyUnheard(): boolean {
+    return [...this.hosts.values()].some((host) => mayRunForgotten(host, this.#wentBackAtMs));
   }
 
   /** A host's root provider, as written last. */

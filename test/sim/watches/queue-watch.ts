@@ -29,6 +29,8 @@ interface FleetFacts {
   readonly hasBorrowed: (projectId: string, sinceMs: number) => boolean;
   /** True if the host was above capacity at some time since. */
   readonly isOvercommitted: (host: string, sinceMs: number) => boolean;
+  /** True if a store that went back may have forgotten where it runs. */
+  readonly mayBeForgotten: (uuid: string) => boolean;
 }
 
 /** Watches the queue, preemption and time limits. */
@@ -108,7 +110,9 @@ export class QueueWatch {
         isHigher &&
         isAlone &&
         servedAtMs - sinceMs > KNOWN_AFTER_MS &&
-        !this.#isJustRefused(other.uuid, uuid)
+        !this.#isJustRefused(other.uuid, uuid) &&
+        // It waits for the word of all hosts; what was asked for since does not.
+        !this.about.mayBeForgotten(other.uuid)
       ) {
         return `${uuid}, of priority ${priority}, is served before ${other.uuid}, of ${other.admission?.priority}`;
       }

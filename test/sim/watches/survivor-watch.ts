@@ -16,6 +16,8 @@ export interface SurvivorViews {
   readonly isTakenOver: (uuid: string, host: string) => boolean;
   /** True when an operator declared the host dead, and it has not reported since. */
   readonly isDeclaredDead: (host: string) => boolean;
+  /** True when the store knows no such host, whose agent is gone for good. */
+  readonly isForgotten: (host: string) => boolean;
 }
 
 /**
@@ -76,9 +78,7 @@ export class SurvivorWatch {
       const ranAtLoss = this.#survivors.get(`${uuid} on ${name}`);
       return name !== host && running.has(uuid) && ranAtLoss !== undefined && ranAtLoss <= sinceLoss;
     });
-    if (other === undefined || this.#isExcused(uuid, other.name) || this.views.isDeclaredDead(other.name)) {
-      return undefined;
-    }
+    if (other === undefined || this.#isExcused(uuid, other.name) || this.#isUnheardOf(other.name)) return undefined;
     return `${uuid} runs on ${other.name} since before the store went back, and is built on ${host}`;
   }
 
@@ -103,6 +103,11 @@ export class SurvivorWatch {
     const isThere = latest.state === 'active' || isAttemptOpen(latest);
     const isPresentAttempt = machine.disk.get(uuid)?.attempt === latest.attempts.at(-1)?.number;
     return isThere && isPresentAttempt && !this.#isExcused(uuid, machine.name);
+  }
+
+  /** An operator has said that nothing runs there; or a wiped store lost the host, and nobody is left to say that something does. */
+  #isUnheardOf(host: string): boolean {
+    return this.views.isDeclaredDead(host) || this.views.isForgotten(host);
   }
 
   #isExcused(uuid: string, host: string): boolean {
