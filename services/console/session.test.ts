@@ -86,7 +86,10 @@ describe('a stranger', () => {
     const ann = new Browse(own.url);
     const { headers } = await ann.ask('POST', '/api/session', { token: 'token-of-the-admin' });
     // A proxy serves HTTPS, and the console's setting says so.
-    for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/; Secure/);
+    for (const cookie of headers.getSetCookie()) expect(cookie).toMatch(/^__Host-.*; Path=\/.*; Secure/);
+    // Set for the whole domain, by another host of it.
+    const tossed = { headers: { cookie: 'berth_token=token-of-the-admin' } };
+    expect((await fetch(`${own.url}/api/session`, tossed)).status).toBe(401);
     const guess = (n: number) => new Browse(own.url).ask('POST', '/api/session', { token: `guess-${n}` });
     const answers = [];
     for (let n = 0; n < 22; n++) answers.push(await guess(n));

@@ -12,7 +12,7 @@ import { registerActions } from './serve-actions';
 import { registerFiles } from './serve-files';
 import { registerQuestions } from './serve-questions';
 import { registerStream } from './serve-stream';
-import { isSecure, registerSession, tokenOf } from './session';
+import { cookieName, isSecure, registerSession, tokenOf } from './session';
 
 /** Exceeds any request for an explanation. */
 const MAX_BODY_BYTES = 65_536;
@@ -69,10 +69,10 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance & { cl
   });
   await app.register(cookie);
   await app.register(csrf, {
-    cookieKey: 'berth_csrf',
+    cookieKey: cookieName(config, 'berth_csrf'),
     cookieOpts: { path: '/', httpOnly: true, sameSite: 'strict', secure: isSecure(config) },
     // Bound to the session: a token is worthless in another. The binding value is itself a secret.
-    getUserInfo: (request) => tokenOf(request, config.auth),
+    getUserInfo: (request) => tokenOf(request, config),
     csrfOpts: { hmacKey: 'berth-console' },
     getToken: (request) => String(request.headers['x-csrf-token'] ?? ''),
   });

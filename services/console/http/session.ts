@@ -6,7 +6,6 @@ import { BerthError } from '#libs/domain/errors';
 import type { Session } from '../api/session';
 import type { ConsoleConfig } from '../options';
 
-const COOKIE = 'berth_token';
 /** The user without authentication. */
 const NOAUTH_TOKEN = 'admin';
 /** Exceeds Keystone's tokens, and fits into a browser's cookie. */
@@ -43,10 +42,10 @@ export async function registerSession(app: FastifyInstance, { authenticate, conf
     return principal;
   };
   const access: Access = {
-    reader: (request) => principalOf(tokenOf(request, config.auth), request),
+    reader: (request) => principalOf(tokenOf(request, config), request),
     mayAct: (principal) => hasAny(principal, config.actRoles),
     async actor(request) {
-      const principal = await principalOf(tokenOf(request, config.auth), request);
+      const principal = await principalOf(tokenOf(request, config), request);
       if (!hasAny(principal, config.actRoles)) throw readOnly(principal, config);
       return principal;
     },
@@ -62,7 +61,7 @@ export async function registerSession(app: FastifyInstance, { authenticate, conf
 
   app.get('/api/session', async (request, reply) => {
     const principal = await access.reader(request);
-    return sessionOf(principal, reply.generateCsrf({ userInfo: tokenOf(request, config.auth) }));
+    return sessionOf(principal, reply.generateCsrf({ userInfo: tokenOf(request, config) }));
   });
   app.post('/api/session', async (request, reply) => {
     const { token } = (request.body ?? {}) as { token?: unknown };
@@ -74,11 +73,11 @@ export async function registerSession(app: FastifyInstance, { authenticate, conf
       );
     }
     const principal = await principalOf(token, request);
-    reply.setCookie(COOKIE, token, cookie);
+    reply.setCookie(cookieName(config, 'berth_token'), token, cookie);
     return sessionOf(principal, reply.generateCsrf({ userInfo: token }));
   });
   app.delete('/api/session', async (_request, reply) => {
-    reply.clearCookie(COOKIE, cookie);
+    reply.clearCookie(cookieName(config, 'berth_token'), cookie);
     return reply.code(204).send();
   });
   return access;
@@ -89,11 +88,16 @@ export function isSecure({ tlsCertFile, secureCookies }: ConsoleConfig): boolean
   return tlsCertFile !== '' || secureCookies;
 }
 
+/** By the prefix browsers take a cookie from the console itself only: no other host of its domain can sign somebody in as another. */
+export function cookieName(config: ConsoleConfig, name: 'berth_token' | 'berth_csrf'): string {
+  return isSecure(config) ? `__Host-${name}` : name;
+}
+
 /** From its header, else from its cookie. */
-export function tokenOf(request: FastifyRequest, auth: AuthConfig['auth']): string {
+export function tokenOf(request: FastifyRequest, config: ConsoleConfig & AuthConfig): string {
   const header = request.headers['x-auth-token'];
   if (typeof header === 'string' && header !== '') return header;
-  return request.cookies[COOKIE] ?? (auth === 'noauth' ? NOAUTH_TOKEN : '');
+  return request.cookies[cookieName(config, 'berth_token')] ?? (config.auth === 'noauth' ? NOAUTH_TOKEN : '');
 }
 
 function hasAny({ roles, isSystemScoped }: Principal, wanted: readonly string[]): boolean {
