@@ -29,6 +29,7 @@ beforeAll(async () => {
     BERTH_PLACEMENT_PORT: '0',
     BERTH_PLACEMENT_MAX_EVENT_STREAMS_PER_PROJECT: '1',
     BERTH_PLACEMENT_MAX_BUILD_CALLS_PER_PROJECT: '2',
+    BERTH_SCHEDULER_FAIR_SHARE_HALF_LIFE_MS: '600000',
   };
   const context = { env, clock: systemClock(), random: systemRandom, interrupted: new AbortController().signal };
   const shape = { VCPU: 8, MEMORY_MB: 16_384 };
@@ -245,6 +246,35 @@ it('shows a tenant its quota, which operators set, and refuses by it', async () 
     default_limits: { instances: 1_000 },
   });
   expect((await ask('DELETE', '/berth/default-quota', admin)).status).toBe(200);
+});
+
+it("tells a tenant its project's fair share with its parts, and operators those of all", async () => {
+  const uuids = [await build('frugal'), await build('lavish', { ...small, resources: { VCPU: 4, MEMORY_MB: 512 } })];
+  expect((await settled('frugal', uuids[0] ?? '')).state).toBe('ACTIVE');
+  expect((await settled('lavish', uuids[1] ?? '')).state).toBe('ACTIVE');
+  const limits = { limits: { weight: 2 } };
+  expect((await ask('PUT', '/berth/quotas/lavish', admin, limits)).status).toBe(200);
+  interface Share {
+    readonly project_id: string;
+    readonly number: number;
+    readonly now: number;
+    readonly lately: number;
+    readonly weight: number;
+  }
+  const sharesOf = async (headers: Record<string, string>, query = '') => {
+    const { answer } = await ask('GET', `/berth/fair-shares${query}`, headers);
+    expect(answer).toMatchObject({ half_life_ms: 600_000, next_marker: null });
+    return (answer as unknown as { readonly shares: readonly Share[] }).shares;
+  };
+  const [own, ...others] = await sharesOf(member('frugal'));
+  expect([own, others]).toMatchObject([{ project_id: 'frugal', now_class: 'VCPU', weight: 1 }, []]);
+  expect(own?.now).toBeCloseTo(1 / 24);
+  const all = await sharesOf(admin);
+  expect(all.map(({ project_id }) => project_id)).toEqual(expect.arrayContaining(['frugal', 'lavish']));
+  const [lavish] = await sharesOf(admin, '?project_id=lavish');
+  expect(lavish?.weight).toBe(2);
+  for (const { number, now, lately, weight } of all) expect(number).toBeCloseTo((now + lately) / weight);
+  expect((await ask('GET', '/berth/fair-shares?project_id=lavish', member('frugal'))).code).toBe('berth.wrong_project');
 });
 
 it('sets, shows and ends guarantees for operators, and tells no tenant of them', async () => {
