@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEAD_LETTERS } from '#libs/bus/port';
+import { BerthError } from '#libs/domain/errors';
+import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { Running } from '#libs/runtime/service';
 import { trackedInstance } from './host/build-order';
@@ -50,6 +52,38 @@ describe('the journal', () => {
     await world.build();
     await world.results.has(3);
     expect(world.outcomes()).toEqual(['2 active', '2 active', '1 refused insufficient_vcpu']);
+  });
+
+  it.each([
+    ['cold', 'is stopped by then', 'shutdown'],
+    ['cold', 'is not stopped yet', 'shutdown'],
+    ['live', 'is stopped by then', 'shutdown'],
+    ['live', 'is not stopped yet', undefined],
+  ] as const)('keeps what an agent that died was handing over %s, where it %s', async (kind, isStopped, powerState) => {
+    const instanceUuid = randomUUID();
+    const file = join(stateDir, 'h1', 'journal', `${instanceUuid}.json`);
+    const settings = { STATE_DIR: stateDir };
+    let journalledThen = '';
+    world.onOpenDriver = ({ moves }) => {
+      const handOver = async () => {
+        journalledThen = readFileSync(file, 'utf8');
+        throw new BerthError('internal', 'died', 'the agent dies now');
+      };
+      Object.assign(moves ?? {}, { handOver });
+    };
+    const first = await world.startAll(settings);
+    await world.build({ instanceUuid });
+    await world.results.has(1);
+    const migrationUuid = migrationUuidOf(instanceUuid);
+    await world.setPowerState({ instanceUuid, powerState: 'shutdown', migrationUuid, live: kind === 'live' });
+    await world.powerReports.has(1);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ state: 'running' });
+    await close(first);
+    writeFileSync(file, journalledThen);
+    await world.start(settings, isStopped === 'is stopped by then' ? [] : [instanceUuid]);
+    const { instances = [] } = world.stats.items.at(-1) ?? {};
+    expect(instances.map((one) => [one.instanceUuid, one.powerState])).toEqual([[instanceUuid, powerState]]);
+    expect(world.outcomes()).toEqual(['1 active']);
   });
 
   it('knows after a restart that an operator disabled the host, though the store has forgotten it', async () => {

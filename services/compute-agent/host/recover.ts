@@ -37,7 +37,11 @@ export async function recoverInstances(host: Host, remembered: readonly TrackedI
   for (const instance of wereRunning) {
     if (ledger.get(instance.uuid) === undefined) continue;
     if (running.has(instance.uuid)) {
+      ledger.put({ ...instance, handedOver: false });
       log.info({ event: 'instance_adopted', ...fieldsOf(instance) }, 'adopted a running instance after a restart');
+    } else if (instance.handedOver) {
+      ledger.put({ ...instance, state: 'stopped' });
+      log.info({ event: 'instance_handed_over', ...fieldsOf(instance) }, 'the run before had handed it over');
     } else {
       ledger.remove(instance.uuid);
       lost.push(instance);

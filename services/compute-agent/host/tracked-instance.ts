@@ -42,7 +42,10 @@ export interface TrackedInstance {
   readonly state: 'building' | 'running' | 'stopping' | 'stopped' | 'destroying';
   /** When it was stopped or started last: an order that rests on an earlier position is late. */
   readonly poweredAt?: HostPosition | undefined;
-  /** True when it was stopped to be moved, and is kept until the move is confirmed or reverted. */
+  /**
+   * True when it was stopped to be moved, and is kept until the move is confirmed or reverted; in the journal of one that runs, when it may
+   * be stopped at any moment, at the end of a live migration.
+   */
   readonly handedOver?: boolean;
   /** True when it already counts as this attempt's, and has yet to continue here. */
   readonly isArriving?: boolean;

@@ -8,7 +8,7 @@ import type { Host } from '../host/host';
 import type { TrackedInstance } from '../host/tracked-instance';
 import { attemptFields } from '../reports/report-build';
 import { reportPower } from '../reports/report-power';
-import { keepInstance } from './keep-instance';
+import { journalInstance, keepInstance } from './keep-instance';
 
 /**
  * Stops an instance for a move, and reports the handover for its destination. The stopped instance is kept until its
@@ -20,13 +20,16 @@ export async function handOver(host: Host, order: SetPowerState, tracked: Tracke
   let handover: Uint8Array;
   // An instance that exited meanwhile has left the ledger, and is reported as lost.
   const isLost = () => ledger.get(tracked.uuid) === undefined;
+  if (!(await journalHandover(host, tracked, isLive))) return REQUEUE;
   try {
     if (!driver.moves) throw movesUnsupported();
     handover = await driver.moves.handOver(tracked.uuid, isLive, drainEnd);
     if (handover.length > MAX_HANDOVER_BYTES) throw tooMuch(handover.length);
   } catch (thrown) {
+    if (isLost()) return drainEnd.aborted ? REQUEUE : ACK;
+    // It is as it was before.
+    await journalInstance(host, tracked);
     if (drainEnd.aborted) return REQUEUE;
-    if (isLost()) return ACK;
     const error = BerthError.from(thrown);
     log.warn({ event: 'hand_over_failed', ...attemptFields(host, order), error }, 'instance not handed over');
     return reportPower(host, order, tracked, { failure: error });
@@ -36,6 +39,15 @@ export async function handOver(host: Host, order: SetPowerState, tracked: Tracke
   const isKnown = await keepInstance(host, next);
   log.debug({ event: 'instance_handed_over', ...attemptFields(host, order) }, 'instance is handed over');
   return isKnown ? reportPower(host, order, next, { handover }) : REQUEUE;
+}
+
+/**
+ * Journals what is about to be stopped: an agent that dies meanwhile must not take it for lost. A cold handover is a stop, which the next
+ * run completes; what is handed over live runs until its end, and the next run lets it run on if it does.
+ */
+async function journalHandover(host: Host, tracked: TrackedInstance, isLive: boolean): Promise<boolean> {
+  if (tracked.state !== 'running' || !host.driver.moves) return true;
+  return journalInstance(host, isLive ? { ...tracked, handedOver: true } : { ...tracked, state: 'stopping' });
 }
 
 function tooMuch(bytes: number): BerthError {

@@ -7,9 +7,14 @@ import { attemptFields } from '../reports/report-build';
  * draining ended before.
  */
 export function keepInstance(host: Host, instance: TrackedInstance): Promise<boolean> {
+  host.ledger.put(instance);
+  return journalInstance(host, instance);
+}
+
+/** Likewise, into the journal alone: for the next run of the agent, should this one die. */
+export function journalInstance(host: Host, instance: TrackedInstance): Promise<boolean> {
   const { uuid: instanceUuid, attempt, requestId } = instance;
   const fields = attemptFields(host, { instanceUuid, attempt, requestId });
-  host.ledger.put(instance);
   return retryUntilDrainEnd(
     host,
     () => host.journal.put(instance),
