@@ -1,5 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { systemClock } from '#libs/runtime/system';
+import { saveFleet } from '../../services/cli/commands/rehearse/read-fleet';
+import { runLine } from '../../services/cli/testing/run-line';
 import { accessibilityProblems, COLOUR_RULES, drawnMap, openPage, startChromium } from './chromium';
 import { build, type LivingFleet, startLivingFleet } from './living-fleet';
 
@@ -36,6 +41,7 @@ const PAGES: readonly (readonly [what: string, path: () => string, heading: stri
   ['capacity', () => '/capacity', 'What still fits'],
   ['guarantees', () => '/guarantees', 'What may be lost'],
   ['reservations', () => '/reservations', 'What is reserved'],
+  ['rehearsals', () => '/rehearsals', 'Rehearsals'],
   ['an explanation', () => '/explain?resources=VCPU:99', 'No host can ever fit'],
 ];
 
@@ -121,6 +127,29 @@ it('shows what is reserved, when, where, and what can not be kept', async () => 
   await row.getByText('held').waitFor();
   await fleet.client.deleteReservation('night');
   await page.getByText('Nothing is reserved').waitFor();
+  await page.context().close();
+});
+
+it('shows the report of a rehearsal, before and after side by side, and names a file that is none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-console-'));
+  const file = join(folder, 'fleet.json.gz');
+  await saveFleet(await fleet.snapshot(), file);
+  const { out } = await runLine(`rehearse drain host-1 --from ${file} --seeds 2 --jobs 1 --build-time 5 --json`);
+  const { page, problems } = await openPage(browser, fleet.url);
+  await page.goto('/rehearsals');
+  await page.getByText('No report is open').waitFor();
+  const open = (name: string, text: string) =>
+    page.getByLabel('Report').setInputFiles({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+  await open('notes.json', '{"title":"notes"}');
+  await page.getByText('notes.json is no report of berth rehearse --json.').waitFor();
+  await open('report.json', out);
+  await page.getByRole('heading', { name: 'Drain host-1' }).waitFor();
+  await page.getByText('Rehearsed 2 times on 8 hosts').waitFor();
+  const row = page.getByRole('table').filter({ hasText: 'Before' }).getByRole('row').filter({ hasText: 'VCPU' });
+  expect(await row.innerText()).toMatch(/\/ 128[^]*\/ 112/);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(problems).toEqual([]);
+  await rm(folder, { recursive: true });
   await page.context().close();
 });
 

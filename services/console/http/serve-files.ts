@@ -19,6 +19,7 @@ const PAGES = [
   '/capacity',
   '/guarantees',
   '/reservations',
+  '/rehearsals',
   '/health',
   '/nova',
 ];

@@ -11,6 +11,7 @@ import { HostPage } from './host/host-page';
 import { InstancePage } from './instance/instance-page';
 import { InstancesPage } from './instances/instances-page';
 import { NovaPage } from './nova/nova-page';
+import { RehearsalsPage } from './rehearsals/rehearsals-page';
 import { ReservationsPage } from './reservations/reservations-page';
 import { SignIn } from './sign-in';
 import { type ApiError, readSession, signOut } from './state/api';
@@ -76,6 +77,8 @@ function Page() {
       return <CapacityPage />;
     case 'guarantees':
       return <GuaranteesPage />;
+    case 'rehearsals':
+      return <RehearsalsPage />;
     case 'reservations':
       return <ReservationsPage />;
     case 'nova':

@@ -16,6 +16,7 @@ const PAGES = [
   ['/capacity', 'Capacity'],
   ['/guarantees', 'Guarantees'],
   ['/reservations', 'Reservations'],
+  ['/rehearsals', 'Rehearsals'],
   ['/explain', 'Explain'],
   ['/health', 'Health'],
 ] as const;
