@@ -51,6 +51,8 @@ it('finds what is DELETED by its UUID only', async () => {
   const gone = clientWith(instance(WEB, 'web', 'deleted'), instance(DB, 'web'));
   expect(await meantInstance(gone, 'web')).toBe(DB);
   expect(await meantInstance(gone, '6f1f36c4')).toBe(WEB);
+  const begins = clientWith(instance(WEB, 'web', 'deleted'), instance(DB, '6'));
+  expect(await meantInstance(begins, '6')).toBe(DB);
 });
 
 it('finds no instance, no request', async () => {

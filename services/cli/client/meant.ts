@@ -51,7 +51,9 @@ export async function meantInstance(client: Client, text: string, readAll = read
     if (found !== undefined) return found.uuid;
   }
   const instances = await readAll(text);
-  const open = instances.filter(({ state, uuid }) => state !== 'deleted' || uuid.startsWith(begun));
+  // A few letters of a UUID that is gone must not stand in the way of a name.
+  const mayBeGone = begun.length >= SHORT_UUID;
+  const open = instances.filter(({ state, uuid }) => state !== 'deleted' || (mayBeGone && uuid.startsWith(begun)));
   const found = oneMeant('instance', text, open.map(asNameable));
   if (found !== undefined) return found.uuid;
   throw new BerthError(
