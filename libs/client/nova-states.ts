@@ -1,10 +1,9 @@
 import type { InstanceEvent, InstanceView, ListInstancesRequest } from '../contracts/instance';
 import { invalidArgument } from '../domain/errors';
-import { type InstanceState, INSTANCE_STATES as STATES } from '../domain/instance';
+import { type InstanceState, nameOfState, INSTANCE_STATES as STATES, type StateName } from '../domain/instance';
 import type { Client } from './client';
 
-/** A state in Nova's spelling, which people read and type: `ACTIVE`, `VERIFY_RESIZE`. */
-export type StateName = Uppercase<InstanceState>;
+export type { StateName };
 export const STATE_NAMES = STATES.map(nameOfState);
 
 /** A state as programs may write it: in either case. */
@@ -13,10 +12,6 @@ type WrittenState = StateName | InstanceState;
 type Spelled<T extends { readonly state: InstanceState }> = Omit<T, 'state'> & { readonly state: StateName };
 export type SpelledEvent = Spelled<InstanceEvent>;
 export type SpelledInstance = Spelled<InstanceView>;
-
-export function nameOfState(state: InstanceState): StateName {
-  return state.toUpperCase() as StateName;
-}
 
 /** The state of this name, in either case. @throws BerthError `invalid_argument / unknown_state`. */
 export function stateOfName(text: string): InstanceState {

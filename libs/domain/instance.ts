@@ -30,6 +30,13 @@ export type InstanceState =
   | 'deleting'
   | 'deleted';
 
+/** A state in Nova's spelling, which people read and type: `ACTIVE`, `VERIFY_RESIZE`. */
+export type StateName = Uppercase<InstanceState>;
+
+export function nameOfState(state: InstanceState): StateName {
+  return state.toUpperCase() as StateName;
+}
+
 /** The power state, in Nova's words: running, or kept on its host without running. */
 export type PowerState = 'running' | 'shutdown';
 

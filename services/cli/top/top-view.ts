@@ -1,7 +1,7 @@
-import { nameOfState } from '#libs/client/nova-states';
 import type { HostSummary } from '#libs/contracts/hosts';
 import type { InstanceEvent } from '#libs/contracts/instance';
 import type { Clock } from '#libs/domain/clock';
+import { nameOfState } from '#libs/domain/instance';
 import { attemptSummary } from '../views/attempt-summary';
 import { gaugeOf } from '../views/fill';
 import { ageOf, countBy, formatNumber } from '../views/format';

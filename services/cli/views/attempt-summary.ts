@@ -1,6 +1,6 @@
-import { nameOfState } from '#libs/client/nova-states';
 import type { BerthError } from '#libs/domain/errors';
 import type { Attempt, InstanceState } from '#libs/domain/instance';
+import { nameOfState } from '#libs/domain/instance';
 import type { Terminal } from './terminal';
 
 /** An instance's failed attempts and its fault, in a line: `host-3 failed (boot_failed), no_valid_host: ...`. */

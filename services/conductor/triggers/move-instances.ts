@@ -3,7 +3,7 @@ import { claimMovesMethod } from '#libs/contracts/moves';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Destination } from '#libs/contracts/selection';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
-import type { Instance } from '#libs/domain/instance';
+import { type Instance, nameOfState } from '#libs/domain/instance';
 import { migrationUuidOf } from '#libs/domain/moves/migration';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../conductor';
@@ -98,11 +98,11 @@ async function recordClaimed(c: Conductor, planned: readonly (AskedMove & { read
   const overtaken = await reconcileLoop(c, looks);
   const [first] = overtaken;
   if (first === undefined) return;
-  const message = `instance ${first.uuid} has changed meanwhile: it is ${first.record?.state}; what is claimed for it is given back`;
+  const message = `instance ${first.uuid} has changed meanwhile: it is ${first.record ? nameOfState(first.record.state) : 'gone'}; what is claimed for it is given back`;
   throw new BerthError('aborted', 'instance_changed', message, { details: { instance_uuid: first.uuid } });
 }
 
 function notMovable({ uuid, state, host = '' }: Instance): BerthError {
-  const message = `instance ${uuid} on ${host} is ${state}: it can not be moved now`;
+  const message = `instance ${uuid} on ${host} is ${nameOfState(state)}: it cannot be moved now`;
   return new BerthError('failed_precondition', 'instance_state', message, { details: { instance_uuid: uuid } });
 }

@@ -5,7 +5,7 @@ import type { InstanceOperation, OperateInstanceRequest, OperateInstanceResponse
 import { isForOperators, operateInstanceMethod } from '#libs/contracts/operations';
 import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
-import { type Instance, type InstanceState, isBuiltElsewhere } from '#libs/domain/instance';
+import { type Instance, type InstanceState, isBuiltElsewhere, nameOfState } from '#libs/domain/instance';
 import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
 import { shownTo } from '../lists/list-instances';
@@ -186,7 +186,7 @@ async function ownRecord(c: Conductor, uuid: string, sender: Identity): Promise<
 }
 
 function changed({ uuid, state, version }: Instance, seen: number): BerthError {
-  const message = `instance ${uuid} is ${state}, version ${version}, not ${seen} as it was seen; look at it again`;
+  const message = `instance ${uuid} is ${nameOfState(state)}, version ${version}, not ${seen} as it was seen; look at it again`;
   return new BerthError('failed_precondition', 'instance_changed', message);
 }
 
@@ -194,7 +194,7 @@ function wrongState(record: Instance, operation: InstanceOperation): BerthError 
   const { uuid, state } = record;
   const notFinished = operation === 'revert' ? undefined : moveNotFinished(record, operation);
   if (notFinished) return notFinished;
-  const message = `instance ${uuid} is ${state}: it can not ${operation}${hintOf(record, operation)}`;
+  const message = `instance ${uuid} is ${nameOfState(state)}: it cannot ${operation}${hintOf(record, operation)}`;
   return new BerthError('failed_precondition', 'instance_state', message);
 }
 

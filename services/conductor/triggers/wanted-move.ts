@@ -70,6 +70,6 @@ function notFor(field: string, whose: string): BerthError {
 export function moveNotFinished({ uuid, host, migration }: Instance, operation: string): BerthError | undefined {
   if (migration?.phase !== 'confirming') return undefined;
   const source = migration.source.host;
-  const message = `instance ${uuid} runs on ${host}, and its move from ${source} is being finished: until ${source} has destroyed what it kept, it can not ${operation}; try again in a moment`;
+  const message = `instance ${uuid} runs on ${host}, and its move from ${source} is being finished: until ${source} has destroyed what it kept, it cannot ${operation}; try again in a moment`;
   return new BerthError('failed_precondition', 'move_not_finished', message, { details: { instance_uuid: uuid } });
 }

@@ -1,8 +1,8 @@
-import { nameOfState, STATE_NAMES } from '#libs/client/nova-states';
+import { STATE_NAMES } from '#libs/client/nova-states';
 import type { WaitingView } from '#libs/contracts/admission';
 import type { InstanceEvent, InstanceView } from '#libs/contracts/instance';
 import type { Flavor } from '#libs/domain/flavor';
-import type { Attempt } from '#libs/domain/instance';
+import { type Attempt, nameOfState } from '#libs/domain/instance';
 import { anyText, CLASS_NAME, integer, keyed, list, orNull, type Schema, text, whole } from '../schemas/parts';
 
 /* Instances, events and flavors as JSON. */

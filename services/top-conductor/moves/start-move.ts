@@ -2,7 +2,7 @@ import { instanceView } from '#libs/contracts/instance-view';
 import type { OperateInstanceRequest, OperateInstanceResponse } from '#libs/contracts/operations';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
-import type { InstanceRow } from '#libs/domain/instance';
+import { type InstanceRow, nameOfState } from '#libs/domain/instance';
 import { isOfOneCell, isOverZones } from '#libs/domain/server-group';
 import type { TopConductor } from '../context';
 import { changeRecord } from '../records';
@@ -52,7 +52,7 @@ function requireMovable({ uuid, state, cell, requestSpec }: InstanceRow, to: str
   };
   if (cell?.name === to) refuse('same_cell', `is in cell ${to} already`);
   if (!MOVABLE.includes(state))
-    refuse('instance_state', `is ${state}: what is ACTIVE or STOPPED is moved to another cell`);
+    refuse('instance_state', `is ${nameOfState(state)}: what is ACTIVE or STOPPED is moved to another cell`);
   if (cell?.left && !cell.left.isGone) refuse('instance_state', `has not left cell ${cell.left.name} yet`);
   const { group, sameHost } = requestSpecCodec.decode(requestSpec);
   if (group?.policy !== undefined && isOfOneCell(group))

@@ -1,5 +1,5 @@
 import type { Client } from '#libs/client/client';
-import { nameOfState } from '#libs/client/nova-states';
+import { nameOfState } from '#libs/domain/instance';
 
 /** A completion of a word, and its description. */
 export type Candidate = readonly [value: string, description: string];

@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Client, MoveOptions } from '#libs/client/client';
-import { nameOfState } from '#libs/client/nova-states';
 import type { InstanceOperation } from '#libs/contracts/operations';
+import { nameOfState } from '#libs/domain/instance';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { meantInstance, NAMED } from '../../client/meant';
 import { useClient } from '../../client/with-client';

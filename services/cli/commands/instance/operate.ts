@@ -1,6 +1,6 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
-import { nameOfState } from '#libs/client/nova-states';
 import type { InstanceOperation } from '#libs/contracts/operations';
+import { nameOfState } from '#libs/domain/instance';
 import { EXIT } from '#libs/runtime/exit-codes';
 import { toEach } from '../../answers/to-each';
 import { meantInstances, NAMED } from '../../client/meant';

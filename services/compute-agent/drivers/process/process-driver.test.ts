@@ -87,7 +87,9 @@ describe('stopping', () => {
     expect(isRunning(pidOf(instance.uuid))).toBe(true);
     expect(pidOf(instance.uuid)).not.toBe(pid);
     expect(readFileSync(join(root, instance.uuid, 'work', 'ran'), 'utf8')).toBe('ran\nran\n');
-    expect(await next.list()).toMatchObject([{ id: instance.uuid, projectId: instance.projectId, resources: instance.resources }]);
+    expect(await next.list()).toMatchObject([
+      { id: instance.uuid, projectId: instance.projectId, resources: instance.resources },
+    ]);
   });
 
   it('kills what does not heed SIGTERM, and is no exit', async () => {
@@ -124,7 +126,9 @@ describe('building', () => {
     expect(stat[5]).toBe(String(pid));
     expect(outputOf(instance.uuid)).toContain(`BERTH_INSTANCE_UUID=${instance.uuid}`);
     expect(outputOf(instance.uuid)).not.toContain('NODE');
-    expect(await driver.list()).toMatchObject([{ id: instance.uuid, projectId: instance.projectId, resources: instance.resources }]);
+    expect(await driver.list()).toMatchObject([
+      { id: instance.uuid, projectId: instance.projectId, resources: instance.resources },
+    ]);
   });
 
   it('holds the process to its resources', async () => {
