@@ -228,6 +228,15 @@ const quotaOf = (projectId: string | undefined) => ({
 const NO_LIMITS = { version: 0, limits: {}, borrowLimits: {}, cohort: undefined };
 const BACKOFF = { firstMs: 50, maxMs: 3_000 };
 
+/** A taint of a device. */
+export interface DeviceTaint {
+  readonly key: string;
+  /** Without one the taint is taken off. */
+  readonly value?: string | undefined;
+  /** True to move away who has the device and does not tolerate the taint. */
+  readonly noExecute?: boolean | undefined;
+}
+
 /**
  * A client of Berth: requests builds, waits for them, lists, explains, and listens to events. Every request is
  * idempotent and is resent, with growing pauses, while the broker or Berth is away.
@@ -473,17 +482,17 @@ export class Client {
   }
 
   /**
-   * Taints a device of a host for new claims, or without a value takes that taint off; returns all of its taints. For operators.
+   * Taints a device of a host for new claims, and with `noExecute` for who has it, too; without a value takes that taint off. Returns
+   * all of its taints. For operators.
    *
    * @throws BerthError `not_found / no_such_host`, `/ no_such_device`; `resource_exhausted / too_many_taints`.
    */
   async setDeviceTaint(
     host: string,
     device: string,
-    key: string,
-    value = '',
+    { key, value = '', noExecute = false }: DeviceTaint,
   ): Promise<Readonly<Record<string, string>>> {
-    return (await this.#call(RPC_SCHEDULER, setDeviceTaintMethod, { host, device, key, value })).taints;
+    return (await this.#call(RPC_SCHEDULER, setDeviceTaintMethod, { host, device, key, value, noExecute })).taints;
   }
 
   /** Ends the quarantine of a host with repeated failures: resets its consecutive failures. For operators. */

@@ -18,12 +18,15 @@ it('a device reads as it was written, with its types', () => {
   );
   expect(device.decode(device.encode(one))).toEqual(one);
   expect(device.decode(new Uint8Array())).toEqual(aDevice());
+  const failed = aDevice({}, { taints: { failed: 'ecc', slow: 'yes' }, evicts: { failed: 0 } });
+  expect(device.decode(device.encode(failed))).toEqual(failed);
 });
 
 it('requests of devices read as they were written', () => {
   const alternative = { count: 2, selectors: ['true'], tolerations: { worn: '*' }, capacity: { memory: 5 } };
+  const brief = { tolerations: { worn: '*' }, tolerationSeconds: { worn: 30 } };
   const spec = aRequestSpec({
-    deviceRequests: [aDeviceRequest('gpu', alternative, { count: 'all' }), aDeviceRequest('nic')],
+    deviceRequests: [aDeviceRequest('gpu', alternative, { count: 'all' }), aDeviceRequest('nic', brief)],
     deviceConstraints: [{ requests: ['gpu', 'nic'], matchAttribute: 'numa' }],
   });
   expect(requestSpec.decode(requestSpec.encode(spec))).toEqual(spec);
@@ -56,6 +59,11 @@ it.each<[string, string, Partial<RequestSpec>]>([
     'duplicate_device_request',
     'device_requests[0].first_available[1].name',
     { deviceRequests: [aDeviceRequest('a', { name: '' }, { name: '' })] },
+  ],
+  [
+    'unknown_value',
+    'device_requests[0].first_available[0].toleration_seconds',
+    { deviceRequests: [aDeviceRequest('a', { tolerationSeconds: { worn: 1 } })] },
   ],
   [
     'too_many',

@@ -118,10 +118,16 @@ export const device = mapped(
     capacity: named(capacity, MAX_DEVICE_ATTRIBUTES / 2),
     consumers: count,
     taints: named(shortText, MAX_DEVICE_TAINTS),
+    noExecute: list(qualifiedName, MAX_DEVICE_TAINTS),
     consumes: amounts,
   }),
-  (one): Device => ({ ...one, consumers: Math.max(1, one.consumers) }),
-  (one) => one,
+  ({ noExecute, ...one }): Device => {
+    const evicting = noExecute.filter((key) => Object.hasOwn(one.taints, key));
+    // The store says since when.
+    const evicts = evicting.length > 0 && { evicts: Object.fromEntries(evicting.map((key) => [key, 0])) };
+    return { ...one, consumers: Math.max(1, one.consumers), ...evicts };
+  },
+  ({ evicts = {}, ...one }) => ({ ...one, noExecute: Object.keys(evicts) }),
 );
 
 const alternative = mapped(
@@ -131,10 +137,16 @@ const alternative = mapped(
     all: flag,
     selectors: list(textOf(MAX_SELECTOR_BYTES), MAX_DEVICE_ALTERNATIVES),
     tolerations: named(shortText, MAX_DEVICE_ATTRIBUTES),
+    tolerationSeconds: named(amountFrom(1), MAX_DEVICE_ATTRIBUTES),
     capacity: named(amountFrom(1), MAX_DEVICE_ATTRIBUTES / 2),
   }),
-  ({ all, count: said, ...rest }): DeviceAlternative => ({ ...rest, count: all ? 'all' : Math.max(1, said) }),
-  ({ count: wanted, ...rest }) => ({ ...rest, all: wanted === 'all', count: wanted === 'all' ? 0 : wanted }),
+  ({ all, count: said, tolerationSeconds, ...rest }): DeviceAlternative => {
+    const limited = Object.keys(tolerationSeconds).length > 0 && { tolerationSeconds };
+    return { ...rest, count: all ? 'all' : Math.max(1, said), ...limited };
+  },
+  ({ count: wanted, tolerationSeconds = {}, ...rest }) => {
+    return { ...rest, tolerationSeconds, all: wanted === 'all', count: wanted === 'all' ? 0 : wanted };
+  },
 );
 
 const request = message(
@@ -147,6 +159,12 @@ function checkRequest({ firstAvailable }: DeviceRequest, path: string): void {
   const names = firstAvailable.map(({ name }) => name);
   const twice = names.findIndex((name, n) => names.indexOf(name) !== n);
   if (twice >= 0) throw duplicate(`${path}.first_available[${twice}].name`, names[twice] ?? '');
+  for (const [n, { tolerations, tolerationSeconds = {} }] of firstAvailable.entries()) {
+    const unknown = Object.keys(tolerationSeconds).find((key) => !Object.hasOwn(tolerations, key));
+    if (unknown === undefined) continue;
+    const field = `${path}.first_available[${n}].toleration_seconds`;
+    throw invalidArgument('unknown_value', `there is no toleration of '${unknown}'`, field);
+  }
 }
 
 export const deviceRequests = list(request, MAX_DEVICE_REQUESTS);

@@ -70,7 +70,7 @@ export type ClearHostFailuresResponse = PlainOf<typeof clearHostFailuresMethod.r
 export const setDeviceTaintMethod = {
   request: message(
     wire.SetDeviceTaintRequest,
-    { host: hostName, device: requiredName, key: taintKey, value: taintValue },
+    { host: hostName, device: requiredName, key: taintKey, value: taintValue, noExecute: flag },
     { rule: ofServices(FEW) },
   ),
   response: message(wire.SetDeviceTaintResponse, { taints: deviceTaints }),

@@ -133,7 +133,7 @@ export const CATALOGUE: readonly { readonly heading: string; readonly commands: 
       },
       {
         name: 'device',
-        description: 'Taint devices of hosts, so that only requests which tolerate that get them.',
+        description: 'Taint devices of hosts, so that only requests which tolerate that get them, or keep them.',
         load: async (context) => (await import('#services/cli/commands/host/device')).deviceCommand(context),
       },
       {

@@ -59,6 +59,7 @@ export async function checkAtRest(fleet: Fleet, checker: Checker): Promise<void>
   checkMirrors(fleet, checker, rows);
   checkHosts(fleet, checker, rows, instances);
   checkReservations(fleet, checker, rows);
+  checkDevices(fleet, checker, instances);
   for (const projectId of checker.quotas.miscounted(await placement.projectUsages())) {
     checker.fail('quotas are kept', `the store counts something else than ${projectId} holds`);
   }
@@ -362,6 +363,19 @@ function checkReservations(fleet: Fleet, checker: Checker, rows: readonly Rows[]
     if (isDeepStrictEqual(shown.toSorted(), stored.toSorted())) continue;
     checker.fail('mirrors equal the store', `${member} has the reservations ${shown.join(', ')}`);
   }
+}
+
+/** Audits are four seconds apart; who keeps the lease may have died. */
+const LEFT_MS = 20_000;
+
+/** Instances that are to leave a device were moved, or no host took them. */
+function checkDevices(fleet: Fleet, checker: Checker, instances: readonly Instance[]): void {
+  const stays = instances.find((one) => {
+    const isAtRest = (one.state === 'active' || one.state === 'stopped') && one.migration === undefined;
+    return isAtRest && one.fault === undefined && checker.devices.shouldHaveLeft(one, fleet.time.nowMs - LEFT_MS);
+  });
+  if (stays)
+    checker.fail('devices are what was asked', `${stays.uuid} is to leave its device, and nobody has moved it`);
 }
 
 /** Drained hosts keep only the instances that their drains named, and deleted hosts leave nothing behind. */

@@ -94,6 +94,9 @@ const JUST_MS = 2_000;
 const BUILD_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_BUILD_TIMEOUT_MS);
 const DESTROY_TIMEOUT_MS = Number(CONDUCTOR.BERTH_CONDUCTOR_DESTROY_TIMEOUT_MS);
 
+const MOVING: readonly Instance['state'][] = ['resize', 'migrating'];
+/** From when a taint is gone until no conductor moves anybody for it. */
+const EVICTED_LATELY_MS = 6_000;
 const GIVEN_UP: readonly string[] = [
   'failed',
   'refused',
@@ -147,7 +150,7 @@ export class Checker {
   readonly operatedHosts = new HostWatch();
   readonly survivors: SurvivorWatch;
   readonly #zones = new ZoneWatch();
-  readonly #devices = new DeviceWatch();
+  readonly devices = new DeviceWatch();
   readonly reservations = new ReservationWatch();
   /** Writes of placement API clients, by provider. */
   readonly decisions = new Map<string, Decisions>();
@@ -278,7 +281,7 @@ export class Checker {
       }
     });
     this.reservations.load(all);
-    this.#devices.storeWentBack([...this.#consumers.values()]);
+    this.devices.storeWentBack([...this.#consumers.values()], [...this.#providers.values()], this.fleet.time.nowMs);
     this.#checkGroups(true);
   }
 
@@ -452,7 +455,10 @@ export class Checker {
     const before = this.known.get(uuid)?.latest;
     const unfit = misfits(instance).join(', ');
     if (unfit !== '') this.fail('a record has what its state has', `${uuid} is ${state} and has ${unfit}`);
-    if (isByPolicy(instance) || (before && isByPolicy(before))) this.triedByPolicyAtMs = this.fleet.time.nowMs;
+    const leavesDevice =
+      MOVING.includes(state) && this.devices.isEvicted(instance, this.fleet.time.nowMs, EVICTED_LATELY_MS);
+    if (leavesDevice || isByPolicy(instance) || (before && isByPolicy(before)))
+      this.triedByPolicyAtMs = this.fleet.time.nowMs;
     if (before && isByPolicy(before) && state === 'building') this.leftByPolicyAtMs = this.fleet.time.nowMs;
     if (state === 'deleted' && before) this.#checkDeleted(before);
     // A move that goes back may find nothing at its source.
@@ -469,7 +475,14 @@ export class Checker {
     // A build on a new host ends STOPPED if the instance was stopped before.
     const isAsItWas = state === 'stopping' && before?.state === 'building' && powerStateToBuild(before) === 'shutdown';
     const isAlong = state === 'rebuilding' && this.#hasMateThatLeaves(instance);
-    if (isOperated && !this.mayOperate.has(`${state} ${uuid}`) && !isByPolicy(instance) && !isAlong && !isAsItWas) {
+    if (
+      isOperated &&
+      !this.mayOperate.has(`${state} ${uuid}`) &&
+      !isByPolicy(instance) &&
+      !leavesDevice &&
+      !isAlong &&
+      !isAsItWas
+    ) {
       this.fail('nobody acts for another', `${uuid} is ${state}, but neither its project nor an operator asked for it`);
     }
     if (state === 'error' && instance.fault?.message.includes(FORGED)) {
@@ -751,7 +764,7 @@ export class Checker {
     const reserved = this.reservations.take(change, isClaim, this.fleet.time.nowMs);
     if (reserved) this.fail('reservations are kept', reserved);
     this.#zones.take(change, this.fleet.time.nowMs);
-    const twice = this.#devices.take(change, this.fleet.time.nowMs);
+    const twice = this.devices.take(change, this.fleet.time.nowMs);
     if (twice && !what.includes('by force')) this.fail('devices are what was asked', twice);
     if (!what.includes('by force')) this.#checkZones(change);
     this.#checkWhose(by, change);
@@ -824,7 +837,7 @@ export class Checker {
       const host = [...this.hosts.values()].find(({ providerUuid }) => rootsOf(consumer).has(providerUuid));
       const wrong = host && this.#zones.wrongOf(consumer, host.name, record);
       if (wrong) this.fail('zones and tenants are kept', wrong);
-      const device = this.#devices.wrongOf(consumer, record);
+      const device = this.devices.wrongOf(consumer, record);
       if (device) this.fail('devices are what was asked', device);
     }
   }

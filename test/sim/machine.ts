@@ -59,7 +59,8 @@ export class Machine {
   /** The last journal entry of every instance it ever had: a malicious agent keeps them. */
   readonly remembered = new Map<string, TrackedInstance>();
   readonly #takenOut = new Set<string>();
-  readonly #worn = new Set<DeviceName>();
+  /** Devices with a taint, and whether it moves away who has them. */
+  readonly #worn = new Map<DeviceName, boolean>();
   /** Share of its builds that fail. */
   failureShare = FAILURE_SHARE;
   #gpuAt = 'numa0';
@@ -102,14 +103,15 @@ export class Machine {
       capacity: {},
       consumers: 1,
       taints: this.#worn.has(name) ? { [WORN]: 'yes' } : {},
+      ...(this.#worn.get(name) ? { evicts: { [WORN]: 0 } } : {}),
       consumes: { [SLICE]: size },
     };
     return { name, parent: 'card', inventories: deviceInventories(device), traits: [], device };
   }
 
-  /** Has a taint from now on, or none. */
-  wear(device: DeviceName, isWorn: boolean): void {
-    if (isWorn) this.#worn.add(device);
+  /** A device has a taint from now on, or none; `evicts`: who has it is moved away. */
+  wear(device: DeviceName, isWorn: boolean, evicts = false): void {
+    if (isWorn) this.#worn.set(device, evicts);
     else this.#worn.delete(device);
   }
 

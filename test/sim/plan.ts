@@ -58,7 +58,7 @@ import {
   windowBeginsSoon,
 } from './actions/reservations';
 import { buildUnderBudget } from './actions/tenants/budgeted-group';
-import { buildWithDevice, deviceWears } from './actions/tenants/devices';
+import { buildWithDevice, deviceIsLeft, deviceWears } from './actions/tenants/devices';
 import { buildGangInRack } from './actions/tenants/gang-in-rack';
 import { buildGangOfKinds } from './actions/tenants/gang-of-kinds';
 import { buildGangThatLoses } from './actions/tenants/gang-that-loses';
@@ -172,6 +172,7 @@ const KINDS = {
   'host is barred': kind(0.2, 6, barsHost),
   'build with a device': kind(0.4, 10, buildWithDevice),
   'device wears': kind(0.3, 5, deviceWears),
+  'device is left': kind(0.2, 4, deviceIsLeft),
   'drain a host': kind(0.3, 7, drain),
   'undrain a host': kind(0.3, 3, undrain),
   'delete a host': kind(0.3, 4, deleteHost),

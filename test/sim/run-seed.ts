@@ -1,6 +1,7 @@
 import { seededRandom, seedOf } from '#libs/domain/random';
 import { buryDeadHosts } from './actions/deletions';
 import { RESERVING, useReservation } from './actions/reservations';
+import { leaveDevices } from './actions/tenants/devices';
 import { checkAtRest } from './at-rest';
 import { Checker } from './checker';
 import { Fleet, OTHERS, SERVICES } from './fleet';
@@ -41,6 +42,7 @@ async function runFleet({ seed, actionCount, kept, focus }: RunOptions): Promise
   await runUntil(START_MS + HORIZON_MS);
   fleet.heal();
   buryDeadHosts({ fleet, checker });
+  if (plan.some(({ kind }) => kind === 'device is left')) leaveDevices({ fleet, checker });
   if (plan.some(({ kind }) => RESERVING.includes(kind))) {
     useReservation({ fleet, checker }, seededRandom(seedOf(`${seed} last reservation`)));
   }

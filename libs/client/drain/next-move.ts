@@ -1,5 +1,6 @@
 import type { InstanceView } from '../../contracts/instance';
 import type { InstanceState } from '../../domain/instance';
+import { NOWHERE_FAULTS } from '../../domain/moves/migration';
 
 /** The next step to move an instance off its host. */
 export type NextMove =
@@ -12,9 +13,6 @@ export type NextMove =
   /** Another operation is under way: read it again. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'stays'; readonly reason: string };
-
-/** Faults of a live migration that a cold one would share: no host can take the instance. */
-const NOWHERE: readonly string[] = ['no_valid_host', 'quota_exceeded', 'moves_unsupported'];
 
 /**
  * The next step for an instance on a draining host, decided from its present state alone, so that an interrupted drain
@@ -39,7 +37,7 @@ export function nextMove(
   // A stopped instance moves cold, and stays stopped.
   if (tried.length === 0) return { kind: 'move', operation: state === 'stopped' ? 'migrate' : 'live_migrate' };
   const why = fault === undefined ? 'it came back' : `${fault.reason}: ${fault.message}`;
-  const mayGoCold = !tried.includes('migrate') && fault !== undefined && !NOWHERE.includes(fault.reason);
+  const mayGoCold = !tried.includes('migrate') && fault !== undefined && !NOWHERE_FAULTS.includes(fault.reason);
   return mayGoCold ? { kind: 'move', operation: 'migrate' } : stays(why);
 }
 

@@ -18,6 +18,8 @@ export interface DeviceAlternative {
   readonly selectors: readonly string[];
   /** By the key of a taint: its value, a condition with the operators of extra specs, or `*` for any value. */
   readonly tolerations: Readonly<Record<string, string>>;
+  /** By the key of a toleration: for how long after the taint it holds, where that moves instances away; for good when missing. */
+  readonly tolerationSeconds?: Readonly<Record<string, number>>;
   /** Amounts of capacities that each device must have; of a shared device they are what is taken. */
   readonly capacity: Readonly<Record<string, number>>;
 }

@@ -14,6 +14,8 @@ export interface Device {
   readonly consumers: number;
   /** Values by key: only requests that tolerate each of them get the device. */
   readonly taints: Readonly<Record<string, string>>;
+  /** Taints by which instances that have it and do not tolerate them are moved away (NoExecute): since when, by key. */
+  readonly evicts?: Readonly<Record<string, number>>;
   /** Amounts that a claim of it takes of its parent provider: a partition, of the counters that partitions share. */
   readonly consumes: Resources;
 }

@@ -103,3 +103,6 @@ export function migrationUuidOf(instanceUuid: string): string {
 
 /** Position of the version in a uuid's text. */
 const VERSION_AT = 14;
+
+/** Faults of a live migration that a cold one would share: no host can take the instance. */
+export const NOWHERE_FAULTS: readonly string[] = ['no_valid_host', 'quota_exceeded', 'moves_unsupported'];

@@ -1,3 +1,4 @@
+import type { Device } from '../../domain/devices/device';
 import { type FailedFor, type Host, MAX_FAILED_FOR } from '../../domain/host';
 import { DISABLED_TRAIT } from '../../domain/provider';
 import { nestedProviderName } from '../port/nested-provider';
@@ -40,7 +41,7 @@ export async function setHostEnabled(
  */
 export async function taintDevice(
   tx: Transaction,
-  { host: hostName, device: deviceName, key, value, most, atMs }: Timed<TaintDevice>,
+  { host: hostName, device: deviceName, key, value, noExecute = false, most, atMs }: Timed<TaintDevice>,
 ): Decided {
   const host = await tx.get('host', hostName);
   if (!host) return { kind: 'not_found', subject: 'host', key: hostName };
@@ -51,15 +52,22 @@ export async function taintDevice(
     return { kind: 'not_found', subject: 'provider', key: name };
   }
   const { [key]: before, ...others } = provider.tainted ?? {};
-  if ((before ?? '') === value) return { kind: 'unchanged' };
+  const { [key]: sinceMs, ...evictingElse } = provider.evicting ?? {};
+  if ((before ?? '') === value && (sinceMs !== undefined) === noExecute) return { kind: 'unchanged' };
   const isNew = value !== '' && !Object.hasOwn(provider.device.taints, key);
   if (isNew && Object.keys(provider.device.taints).length >= most) return { kind: 'full', subject: 'taint', most };
   const tainted = value === '' ? others : { ...others, [key]: value };
-  const { [key]: _taken, ...left } = provider.device.taints;
-  const device = withTaints({ ...provider.device, taints: left }, tainted);
-  tx.put('provider', provider.uuid, { ...provider, device, tainted, updatedAtMs: atMs });
+  const evicting = noExecute && value !== '' ? { ...evictingElse, [key]: sinceMs ?? atMs } : evictingElse;
+  const device = withTaints(withoutTaint(provider.device, key), { tainted, evicting });
+  tx.put('provider', provider.uuid, { ...provider, device, tainted, evicting, updatedAtMs: atMs });
   tx.write({ kind: 'show', key: provider.uuid });
   return undefined;
+}
+
+function withoutTaint({ evicts = {}, ...device }: Device, key: string): Device {
+  const { [key]: _taint, ...taints } = device.taints;
+  const { [key]: _since, ...left } = evicts;
+  return { ...device, taints, ...(Object.keys(left).length > 0 ? { evicts: left } : {}) };
 }
 
 /** The traits of a host's root provider: those of one that is disabled say so. */

@@ -126,6 +126,8 @@ export interface StoredProvider extends Omit<Provider, 'generation'> {
   };
   /** Operators' taints of a device, by key. */
   readonly tainted?: Readonly<Record<string, string>>;
+  /** Since when those of them stand that move away who has it, by key. */
+  readonly evicting?: Readonly<Record<string, number>>;
   /** Operators' values that differ from the agent's, by class. */
   readonly decided?: Readonly<Record<string, DecidedInventory>>;
 }
@@ -197,10 +199,11 @@ function asProvider(_key: string, stored: Stored<Tables['provider']>, generation
 }
 
 /** The agent's part of a stored provider; undefined when no agent reported it. */
-export function asReported({ row: { uuid, reported } }: Stored<StoredProvider>): ReportedProvider | undefined {
+export function asReported({ row: { uuid, reported, device } }: Stored<StoredProvider>): ReportedProvider | undefined {
   if (reported === undefined) return undefined;
   const external = Object.entries(reported.inventories).map(([name, [, , used]]) => [name, used] as const);
-  return { uuid, traits: reported.traits, externalUsage: Object.fromEntries(external.filter(([, used]) => used > 0)) };
+  const externalUsage = Object.fromEntries(external.filter(([, used]) => used > 0));
+  return { uuid, traits: reported.traits, externalUsage, ...(device ? { device } : {}) };
 }
 
 /** A stored usage as readers of the store see it. */

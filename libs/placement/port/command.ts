@@ -191,7 +191,7 @@ export type CatalogueCommand =
     }
   | { readonly kind: 'rename_class'; readonly name: string; readonly newName: string };
 
-/** An operator taints a device of a host for new claims, or takes such a taint off. Reports of its agent keep it. */
+/** An operator taints a device of a host, or takes such a taint off. Reports of its agent keep it. */
 export interface TaintDevice {
   readonly kind: 'taint_device';
   readonly host: string;
@@ -200,6 +200,8 @@ export interface TaintDevice {
   readonly key: string;
   /** '' takes the taint off. */
   readonly value: string;
+  /** True to move away who has the device, too. */
+  readonly noExecute?: boolean;
   /** Limit of the taints of the device, those of its agent among them. */
   readonly most: number;
 }

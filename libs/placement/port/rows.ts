@@ -1,4 +1,5 @@
 import type { Consumer } from '../../domain/consumer';
+import type { Device } from '../../domain/devices/device';
 import type { Aggregate } from '../../domain/grouping/aggregate';
 import type { Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
@@ -22,6 +23,8 @@ export interface ReportedProvider {
   readonly traits: readonly string[];
   /** The part of `reserved` that workloads outside Berth use. */
   readonly externalUsage: Resources;
+  /** The device that the provider is, with operators' taints. */
+  readonly device?: Device;
 }
 
 /** A custom resource class or trait. The standard ones are not in the store. */

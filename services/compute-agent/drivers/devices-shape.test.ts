@@ -6,7 +6,7 @@ const parse = (text: string) => parseDevices('BERTH_AGENT_DEVICES', text);
 
 it('reads devices with attributes of each type, capacities, taints and what they consume, host by host', () => {
   const text =
-    'gpu0 model=H100 gpu.example.com/driver=v535.1.0 numa=-1 nvlink=true label="12 x" capacity:memory=80Gi/1Gi consumers:4 taint:worn=2; card/part0 consumes:CUSTOM_SLICE=2 | ';
+    'gpu0 model=H100 gpu.example.com/driver=v535.1.0 numa=-1 nvlink=true label="12 x" capacity:memory=80Gi/1Gi consumers:4 taint:worn=2 taint:broken=ecc:NoExecute; card/part0 consumes:CUSTOM_SLICE=2 | ';
   const attributes = { model: 'H100', 'gpu.example.com/driver': 'v535.1.0', numa: -1, nvlink: true, label: '12 x' };
   const capacity = { memory: { amount: 80 * 2 ** 30, step: 2 ** 30 } };
   expect(parse(text)).toEqual([
@@ -16,7 +16,12 @@ it('reads devices with attributes of each type, capacities, taints and what they
         parent: '',
         traits: [],
         inventories: { CUSTOM_DEVICE: inventory(4, { maxUnit: 1 }), CUSTOM_DEVICE_MEMORY: inventory(80) },
-        device: aDevice(attributes, { capacity, consumers: 4, taints: { worn: '2' } }),
+        device: aDevice(attributes, {
+          capacity,
+          consumers: 4,
+          taints: { worn: '2', broken: 'ecc' },
+          evicts: { broken: 0 },
+        }),
       },
       {
         name: 'part0',

@@ -22,7 +22,7 @@ import { checkTree, placeIn } from './nested-shape';
  * | `NAME=VALUE` | an attribute: a bool, an int, a version (`v1.2.3`) or a string; in quotes always a string |
  * | `capacity:NAME=80Gi/1Gi` | an amount, and the step in which it is shared out |
  * | `consumers:4` | how many instances may have it at once |
- * | `taint:KEY=VALUE` | a taint |
+ * | `taint:KEY=VALUE` | a taint; with `:NoExecute` behind it who has the device is moved away, too |
  * | `consumes:CLASS=N` | what it takes of its parent's inventory |
  *
  * @throws BerthError `invalid_argument / bad_config` with the setting's name.
@@ -68,6 +68,7 @@ interface Parts {
   readonly taints: Record<string, string>;
   readonly consumes: Record<string, number>;
   consumers: number;
+  evicts?: Record<string, number>;
 }
 
 function readWord(setting: string, word: string, parts: Parts): void {
@@ -88,9 +89,17 @@ function readWord(setting: string, word: string, parts: Parts): void {
   }
   if (!isQualifiedName(name)) throw badShape(setting, word, 'named by letters, digits, _ and -, or domain/name');
   if (kind === 'capacity') parts.capacity[name] = capacityOf(setting, word, value);
-  else if (kind === 'taint') parts.taints[name] = unquoted(value);
+  else if (kind === 'taint') addTaint(parts, name, value);
   else parts.attributes[name] = attributeOf(value);
 }
+
+function addTaint(parts: Parts, key: string, said: string): void {
+  const value = said.replace(NO_EXECUTE, '');
+  parts.taints[key] = unquoted(value);
+  if (value !== said) parts.evicts = { ...parts.evicts, [key]: 0 };
+}
+
+const NO_EXECUTE = /:NoExecute$/;
 
 function capacityOf(setting: string, word: string, value: string): DeviceCapacity {
   const [amount, step] = value.split('/').map(parseQuantity);

@@ -35,6 +35,7 @@ import { type ListFairSharesResponse, listFairSharesMethod, listQuotasMethod } f
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import { type Move, type Selection, selectDestinationsMethod } from '#libs/contracts/selection';
 import type { RunningInstance } from '#libs/contracts/stats';
+import { DEVICE_CLASS, type Device } from '#libs/domain/devices/device';
 import { BerthError } from '#libs/domain/errors';
 import { type HostPosition, isAfter } from '#libs/domain/host-position';
 import type { Instance, OnLoss } from '#libs/domain/instance';
@@ -52,6 +53,7 @@ import { memoryInstanceStore } from '#libs/instances/memory/instance-store';
 import { memoryLeaseStore } from '#libs/instances/memory/lease-store';
 import { MAX_OUTBOX } from '#libs/instances/store';
 import { MemoryPlacementStore } from '#libs/placement/memory/placement-store';
+import { nestedProviderUuid } from '#libs/placement/port/nested-provider';
 import type { ConsumerWrite } from '#libs/placement/port/placement-store';
 import { type AllocationRequest, open, sealer } from '#libs/placement/sealed/allocation-request';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
@@ -62,6 +64,7 @@ import { createMetrics } from '#libs/runtime/metrics';
 import type { Running } from '#libs/runtime/service';
 import { fakeClock } from '#libs/testing/fake-clock';
 import { anEncodedSpec } from '#libs/testing/instances/request-spec';
+import { nestedDevices } from '#libs/testing/placement/hosts/devices';
 import type { ConductorDeps } from '../context';
 import { isGivenUp } from '../evidence';
 import { conductorOptions } from '../options';
@@ -95,6 +98,8 @@ export class ConductorWorld {
   /** Best first: what the scheduler answers, as long as there is room. */
   hosts: readonly string[] = [];
   readonly behaviour = new Map<string, Behaviour>();
+  /** By host: its device, which each instance there has as `device:gpu`. */
+  readonly devices = new Map<string, Device>();
   /** Preferred resources of instances: the hosts opened later have them for one instance each. */
   preferred: Resources = {};
   /** Running instances, each with its hosts. */
@@ -353,6 +358,12 @@ export class ConductorWorld {
     return [...this.running].flatMap(([uuid, hosts]) => [...hosts].map((host) => `${uuid} ${host}`)).sort();
   }
 
+  /** One more host. */
+  async add(host: string, vcpus: number): Promise<void> {
+    this.hosts = [...this.hosts, host];
+    await this.#addHost(host, vcpus, this.clock.now());
+  }
+
   async #addHost(host: string, vcpus: number, atMs: number): Promise<void> {
     await this.#report(host, vcpus, atMs);
     await this.serveOrders(host);
@@ -370,7 +381,9 @@ export class ConductorWorld {
     const preferred = Object.entries(this.preferred).map(([name, amount]) => [name, inventory(amount)] as const);
     const inventories = { VCPU: inventory(vcpus), ...Object.fromEntries(preferred) };
     const sequence = ++this.#reportCount;
-    await this.placement.reportHost({ atMs, epoch: 0, ...identity, ...nothing, sequence, inventories });
+    const device = this.devices.get(host);
+    const nested = device ? nestedDevices(host, providerOf(host), { gpu: device }) : [];
+    await this.placement.reportHost({ atMs, epoch: 0, ...identity, ...nothing, sequence, inventories, nested });
   }
 
   #serviceHostOf(host: string): string {
@@ -667,7 +680,11 @@ export class ConductorWorld {
   #requestOn(consumerUuid: string, host: string, preferred: Resources = {}): AllocationRequest {
     const projectId = this.#projects.get(consumerUuid) ?? 'project-1';
     const who = { projectId, userId: 'user-1', group: undefined, mappings: {} };
-    return { consumerUuid, host, allocations: { [providerOf(host)]: { VCPU: 1, ...preferred } }, ...who };
+    const allocations = { [providerOf(host)]: { VCPU: 1, ...preferred } };
+    if (!this.devices.has(host)) return { consumerUuid, host, allocations, ...who };
+    const gpu = nestedProviderUuid(providerOf(host), 'gpu');
+    const withDevice = { ...allocations, [gpu]: { [DEVICE_CLASS]: 1 } };
+    return { consumerUuid, host, allocations: withDevice, ...who, mappings: { 'device:gpu': [gpu] } };
   }
 
   async #claimFirst(instanceUuid: string, hosts: readonly string[]) {

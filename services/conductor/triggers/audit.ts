@@ -9,6 +9,7 @@ import { endForgottenEpochs } from '../losses/forgotten-epochs';
 import { lookAt, type Observation, type ReconcileInput, UNREAD } from '../observation';
 import { reconcileLoop } from '../reconcile-loop';
 import { auditGroups, type Place, placesOf } from './audit-groups';
+import { type DeviceHolder, deviceHolders, moveOffTainted } from './devices/device-taints';
 import { destroyBeforeForgetting, forgetEnded } from './forget-ended';
 
 /** The lease that the conductor which audits holds. */
@@ -16,7 +17,7 @@ export const AUDIT_LEASE = 'audit';
 /**
  * Looks at every claim with its record, and at every active record with its claim and its host, when neither has changed
  * for the grace period, and at what waits for a host that has been down for as long: a build goes to the next host before its
- * deadline, a move goes back, what was to be destroyed there is owed. Groups whose hard policy is broken are shown. Then it forgets records of what was deleted or ended in error long ago. One conductor at a time runs
+ * deadline, a move goes back, what was to be destroyed there is owed. Groups whose hard policy is broken are shown; what is to leave its device is moved. Then it forgets records of what was deleted or ended in error long ago. One conductor at a time runs
  * it, by lease; two at once would do no harm. Consumers of the placement API's clients are left alone.
  */
 export async function audit(c: Conductor, holder: string): Promise<void> {
@@ -29,7 +30,9 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   const count = { claims: 0, active: 0 };
   const places: Place[] = [];
 
+  const onDevices: DeviceHolder[] = [];
   await c.placement.scanConsumers(async (consumers) => {
+    onDevices.push(...deviceHolders(consumers));
     const claims = consumers.filter((consumer) => consumer.owner === 'conductor' && isSettled(consumer));
     const records = await c.instances.get(claims.map(instanceOfConsumer));
     const byUuid = new Map(records.map((record) => [record.uuid, record]));
@@ -46,6 +49,7 @@ export async function audit(c: Conductor, holder: string): Promise<void> {
   });
 
   await auditGroups(c, places);
+  await moveOffTainted(c, onDevices);
   await c.instances.scan(async (records) => {
     const active = records.filter((record) => isActive(record) && isSettled(record));
     const working = records.filter((record) => WAITS_FOR_HOST.includes(record.state) && isSettled(record));

@@ -1,8 +1,9 @@
 import type { Allocations } from '#libs/domain/consumer';
+import { untolerated } from '#libs/domain/devices/taints';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { ProviderForest } from '#libs/placement/port/placement-view';
 import type { CompiledAlternative, CompiledDevices, CompiledRequest } from './devices-asked';
-import { type DeviceTaken, devicesIn, FreeAmounts, type HostDevice, takenOf, untolerated } from './host-devices';
+import { type DeviceTaken, devicesIn, FreeAmounts, type HostDevice, takenOf } from './host-devices';
 
 /** Devices for all requests of an instance on one host. */
 export interface DeviceChoice {

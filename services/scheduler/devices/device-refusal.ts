@@ -1,6 +1,7 @@
+import { untolerated } from '#libs/domain/devices/taints';
 import { type DeviceForest, suitableFor } from './choose-devices';
 import type { CompiledAlternative, CompiledRequest } from './devices-asked';
-import { devicesIn, FreeAmounts, type HostDevice, takenOf, untolerated } from './host-devices';
+import { devicesIn, FreeAmounts, type HostDevice, takenOf } from './host-devices';
 import type { Selector } from './selector';
 
 /**

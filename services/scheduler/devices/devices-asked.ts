@@ -19,7 +19,8 @@ export interface CompiledRequest {
   readonly alternatives: readonly CompiledAlternative[];
 }
 
-export interface CompiledAlternative extends Pick<DeviceAlternative, 'count' | 'tolerations' | 'capacity'> {
+export interface CompiledAlternative
+  extends Pick<DeviceAlternative, 'count' | 'tolerations' | 'tolerationSeconds' | 'capacity'> {
   /** Under which its devices stand in mappings. */
   readonly suffix: string;
   readonly conditions: readonly Selector[];
@@ -46,6 +47,7 @@ function compiledRequest(request: DeviceRequest): CompiledRequest {
     suffix: deviceSuffix(request, alternative),
     count: alternative.count,
     tolerations: alternative.tolerations,
+    ...(alternative.tolerationSeconds ? { tolerationSeconds: alternative.tolerationSeconds } : {}),
     capacity: alternative.capacity,
     conditions: alternative.selectors.flatMap(parseSelectors),
   }));

@@ -1,5 +1,4 @@
 import { capacityClass, DEVICE_CLASS, type Device, isShared, stepsOf } from '#libs/domain/devices/device';
-import { matchesSpec } from '#libs/domain/extra-specs/matches-spec';
 import { capacityOf, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { ProviderForest } from '#libs/placement/port/placement-view';
@@ -52,16 +51,6 @@ export function takenOf(
     if (steps > 0) own[capacityClass(name)] = steps;
   }
   return { own, ofParent: device.consumes };
-}
-
-/** A device's taints that an alternative does not tolerate. */
-export function untolerated({ taints }: Device, { tolerations }: Pick<CompiledAlternative, 'tolerations'>): string[] {
-  return Object.entries(taints)
-    .filter(([key, value]) => {
-      const wanted = Object.hasOwn(tolerations, key) ? tolerations[key] : undefined;
-      return wanted === undefined || (wanted !== '*' && !matchesSpec(value, wanted));
-    })
-    .map(([key, value]) => `${key}=${value}`);
 }
 
 /** Free amounts of a host's providers, from which picks take. */

@@ -16,7 +16,7 @@ export interface HostChangeDeps {
 }
 
 /**
- * An operator's taint of a device, for new claims: who has it keeps it.
+ * An operator's taint of a device: for new claims, and where it says so for who has it (a conductor moves them away).
  *
  * @throws BerthError `not_found / no_such_host`, `/ no_such_device`; `resource_exhausted / too_many_taints`; `unavailable`.
  */

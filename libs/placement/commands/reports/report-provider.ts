@@ -17,7 +17,7 @@ export function putReported(
   { provider, atMs }: { readonly provider: StoredProvider | undefined; readonly atMs: number },
 ): void {
   const { uuid, name, parentUuid, host } = place;
-  const device = place.device && withTaints(place.device, provider?.tainted);
+  const device = place.device && withTaints(datedTaints(place.device, provider?.device, atMs), provider);
   const isUnchanged = provider !== undefined && hasAlready(provider, merged);
   const isInPlace = provider?.host === host && provider?.parentUuid === parentUuid;
   const isSame = isUnchanged && isInPlace && isDeepStrictEqual(provider.device, device);
@@ -33,8 +33,22 @@ export function putReported(
 }
 
 /** A device with the taints that operators gave it, over its agent's. */
-export function withTaints(device: Device, tainted: StoredProvider['tainted'] = {}): Device {
-  return Object.keys(tainted).length === 0 ? device : { ...device, taints: { ...device.taints, ...tainted } };
+export function withTaints(
+  device: Device,
+  { tainted = {}, evicting = {} }: Pick<StoredProvider, 'tainted' | 'evicting'> = {},
+): Device {
+  if (Object.keys(tainted).length === 0) return device;
+  const { evicts: own = {}, ...rest } = device;
+  const agents = Object.entries(own).filter(([key]) => !Object.hasOwn(tainted, key));
+  const evicts = { ...Object.fromEntries(agents), ...evicting };
+  return { ...rest, taints: { ...device.taints, ...tainted }, ...(Object.keys(evicts).length > 0 ? { evicts } : {}) };
+}
+
+/** A reported device whose taints stand since they were reported first. */
+function datedTaints(device: Device, before: Device | undefined, atMs: number): Device {
+  if (!device.evicts) return device;
+  const dated = Object.keys(device.evicts).map((key) => [key, before?.evicts?.[key] ?? atMs] as const);
+  return { ...device, evicts: Object.fromEntries(dated) };
 }
 
 /** The agent's inventories of a provider that are in use and that its report leaves out. */

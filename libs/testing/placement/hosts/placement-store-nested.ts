@@ -1,3 +1,4 @@
+import type { Device } from '../../../domain/devices/device';
 import { inventory } from '../../../domain/inventory';
 import { nestedProviderName, nestedProviderUuid } from '../../../placement/port/nested-provider';
 import type { NestedReport, PlacementStore } from '../../../placement/port/placement-store';
@@ -81,6 +82,31 @@ export function describeNested(open: () => PlacementStore, another: () => Promis
       expect(await commit(store, taint('fan'))).toMatchObject({ kind: 'not_found', subject: 'provider' });
       const elsewhere = { ...taint('fan'), host: 'nobody' };
       expect(await commit(store, elsewhere)).toMatchObject({ kind: 'not_found', subject: 'host' });
+    });
+
+    it('say since when a taint moves who has a device away, of its agent and of operators', async () => {
+      const worn = { taints: { worn: 'fan' }, evicts: { worn: 0 } };
+      const gpu = (rest: Partial<Device>) => nestedDevices(HOST, ROOT, { gpu: aDevice({ model: 'A100' }, rest) });
+      const evicts = async () => (await provider(GPU))?.device?.evicts;
+      await mustSay(gpu({ taints: { worn: 'fan' } }));
+      expect(await evicts()).toBeUndefined();
+      await mustSay(gpu(worn));
+      const first = await evicts();
+      expect(first?.['worn']).toBeGreaterThan(0);
+      await mustSay(gpu({ ...worn, attributes: {} }));
+      expect(await evicts()).toEqual(first);
+      const taint = { kind: 'taint_device', host: HOST, device: 'gpu', key: 'worn', most: 2 } as const;
+      await mustCommit(store, { ...taint, value: 'known' });
+      expect(await evicts()).toBeUndefined();
+      await mustCommit(store, { ...taint, value: 'known', noExecute: true });
+      const second = await evicts();
+      expect(second?.['worn']).toBeGreaterThan(0);
+      expect(await commit(store, { ...taint, value: 'known', noExecute: true })).toEqual({ kind: 'unchanged' });
+      await mustSay(gpu({}));
+      expect([(await provider(GPU))?.device?.taints, await evicts()]).toEqual([{ worn: 'known' }, second]);
+      expect((await store.reported([GPU]))[0]?.device?.evicts).toEqual(second);
+      await mustCommit(store, { ...taint, value: '' });
+      expect(await evicts()).toBeUndefined();
     });
 
     it('take no more taints than a limit, of operators who taint at the same time either', async () => {

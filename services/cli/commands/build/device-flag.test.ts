@@ -12,6 +12,10 @@ it('reads a request for devices; all that follows select= is the expression', ()
       selectors: ['device.attributes["model"] in ["a", "b"]'],
     },
   });
+  expect(parseDeviceFlag('tolerate=worn:*:300s').alternative).toMatchObject({
+    tolerations: { worn: '*' },
+    tolerationSeconds: { worn: 300 },
+  });
   expect(parseDeviceFlag('count=all').alternative.count).toBe('all');
   expect(parseDeviceFlag('select=true')).toMatchObject({ request: 'device', alternative: { selectors: ['true'] } });
 });

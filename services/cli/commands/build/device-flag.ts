@@ -25,16 +25,21 @@ export function parseDeviceFlag(text: string): DeviceFlag {
   let count: DeviceAlternative['count'] = 1;
   const capacity: Record<string, number> = {};
   const tolerations: Record<string, string> = {};
+  const tolerationSeconds: Record<string, number> = {};
   for (const word of words) {
     const [key, value] = splitAt(word, '=');
     if (key === 'name') request = requestName(value);
     else if (key === 'count') count = value === 'all' ? 'all' : amount(value);
     else if (key === 'capacity') Object.assign(capacity, capacityIn(value));
-    else if (key === 'tolerate') Object.assign(tolerations, tolerationIn(value));
-    else
+    else if (key === 'tolerate') {
+      const toleration = tolerationIn(value);
+      tolerations[toleration.key] = toleration.value;
+      if (toleration.seconds > 0) tolerationSeconds[toleration.key] = toleration.seconds;
+    } else
       throw new InvalidArgumentError(`'${word}' is none of name=, count=, capacity=, tolerate=, select= (the last).`);
   }
-  return { request, alternative: { count, selectors, capacity, tolerations } };
+  const limited = Object.keys(tolerationSeconds).length > 0 && { tolerationSeconds };
+  return { request, alternative: { count, selectors, capacity, tolerations, ...limited } };
 }
 
 /** The requests of all `--device`: those of one name are alternatives, in their order. */
@@ -67,10 +72,12 @@ function capacityIn(text: string): Record<string, number> {
   return { [name]: quantity };
 }
 
-function tolerationIn(text: string): Record<string, string> {
-  const [key, value] = splitAt(text, ':');
+/** `worn:*`; with `worn:*:300s` it is moved away so long after a taint that does that. */
+function tolerationIn(text: string): { readonly key: string; readonly value: string; readonly seconds: number } {
+  const [key, said] = splitAt(text, ':');
+  const [, value = '', seconds = '0'] = /^(.+?)(?::([1-9]\d{0,8})s)?$/.exec(said) ?? [];
   if (!isQualifiedName(key) || value === '') throw new InvalidArgumentError(`'${text}' must be KEY:VALUE, or KEY:*.`);
-  return { [key]: value };
+  return { key, value, seconds: Number(seconds) };
 }
 
 function splitAt(text: string, mark: string): readonly [string, string] {

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
+import type { DeviceTaint } from '#libs/client/client';
 import { isQualifiedName } from '#libs/domain/devices/device';
 import { changes, noun } from '../../answers/declared';
 
@@ -7,15 +8,15 @@ import { changes, noun } from '../../answers/declared';
 export const deviceCommand = noun('device', [
   changes({
     name: 'taint',
-    does: 'Taint a device of a host for new claims, or take the taint off; who has it keeps it.',
+    does: 'Taint a device of a host for new claims, or take the taint off. Who has it keeps it, or with :NoExecute is moved away.',
     takes: (command: Command) =>
       command
         .argument('<host>', 'host')
         .argument('<device>', 'the name that its agent gives it, gpu0')
-        .argument('<taint>', 'KEY=VALUE, or KEY- to take it off', parseTaint),
+        .argument('<taint>', 'KEY=VALUE, KEY=VALUE:NoExecute, or KEY- to take it off', parseTaint),
     async call(client, _flags, ...named) {
-      const [host, device, { key, value }] = named;
-      return { host, device, taints: await client.setDeviceTaint(host, device, key, value) };
+      const [host, device, taint] = named;
+      return { host, device, taints: await client.setDeviceTaint(host, device, taint) };
     },
     print({ terminal }, { host, device, taints }) {
       const all = Object.entries(taints).map(([key, value]) => `${key}=${value}`);
@@ -23,14 +24,18 @@ export const deviceCommand = noun('device', [
     },
     examples: [
       ['berth device taint host-7 gpu0 worn=fan', 'only requests that tolerate worn get it (--device tolerate=worn:*)'],
+      [
+        'berth device taint host-7 gpu0 broken=ecc:NoExecute',
+        'who has it and does not tolerate that is moved away, too',
+      ],
       ['berth device taint host-7 gpu0 worn-', 'off again'],
     ],
   }),
 ]);
 
-/** The parser of `KEY=VALUE` and `KEY-`, whose value is ''. */
-function parseTaint(text: string): { readonly key: string; readonly value: string } {
-  const [, key = '', value] = /^([^=]+?)(?:-|=(.+))$/.exec(text) ?? [];
-  if (isQualifiedName(key)) return { key, value: value ?? '' };
-  throw new InvalidArgumentError('It must be KEY=VALUE, or KEY- to take the taint off.');
+/** The parser of `KEY=VALUE`, `KEY=VALUE:NoExecute` and `KEY-`, whose value is ''. */
+function parseTaint(text: string): DeviceTaint {
+  const [, key = '', value = '', effect] = /^([^=]+?)(?:-|=(.+?)(?::(NoSchedule|NoExecute))?)$/.exec(text) ?? [];
+  if (isQualifiedName(key)) return { key, value, noExecute: effect === 'NoExecute' };
+  throw new InvalidArgumentError('It must be KEY=VALUE, KEY=VALUE:NoExecute, or KEY- to take the taint off.');
 }
