@@ -78,7 +78,7 @@ const PROCESSOR_LANE: readonly Step[] = [
   sim('late builds, once failed', '--seed', '56', '--focus', 'build that preempts,kill,pause'),
   sim('parted groups, once failed', '--seed', '84', '--focus', `replace machine,${FORGOTTEN_BY_THE_DEAD}`),
   sim('reverts in place, once failed', '--seed', '500054', '--focus', 'build that waits,machine shrinks'),
-  sim('returns, once failed', '--seed', '7,37', '--focus', 'return is evacuated'),
+  sim('returns, once failed', '--seed', '2,7,37', '--focus', 'return is evacuated'),
   sim('forgotten requests, once failed', '--seed', '26,68', '--focus', 'source loses its copy,store goes back'),
   ...seeds('ring', isWhole ? 60 : 20, 6),
   ...seeds('cells', isWhole ? 40 : 10, 4),

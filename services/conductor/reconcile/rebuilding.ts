@@ -23,11 +23,13 @@ export function rebuilding(record: Displaced, observed: Observation, nowMs: numb
     case 'interrupted':
       return { kind: 'select_destinations' };
     case 'claimed': {
-      // A late answer to an earlier try: its claim may be another's capacity by now. The record's own is on the dead host.
-      const { claimToken } = observed.target;
+      // A late answer to an earlier try: its claim may be another's capacity by now. The record's own is on the dead host, or on the
+      // destination of a move that a store forgot: then it is held, and no other claim will be found.
+      const { claimToken, host } = observed.target;
       const own = record.claimToken ?? 0;
       if (claimToken < own) return { kind: 'release', claimToken };
-      return claimToken === own ? wait(record) : { kind: 'dispatch_build', target: observed.target };
+      const isOnDeadHost = claimToken === own && host === record.host;
+      return isOnDeadHost ? wait(record) : { kind: 'dispatch_build', target: observed.target };
     }
     case 'no_host':
       return { kind: 'record_not_rebuilt', fault: observed.fault };
