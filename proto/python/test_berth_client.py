@@ -42,6 +42,17 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(Refused):
             self.client.build_and_wait({"VCPU": 1}, count=1, min_count=2, timeout=30)
 
+    def test_refuses_numbers_that_fields_can_not_hold(self):
+        for field, options in (
+            ("count", {"count": 2**32 + 1, "instance_uuids": [str(uuid.uuid4())]}),
+            ("priority", {"admission": {"priority": 2**31}}),
+            ("resources", {"resources": {"VCPU": 2**63}}),
+        ):
+            with self.assertRaises(BerthError) as refused:
+                self.client.build(**{"resources": {"VCPU": 1}, **options})
+            self.assertEqual(refused.exception.reason, "bad_number")
+            self.assertIn(field, str(refused.exception))
+
     def test_waits_for_capacity_when_told_to(self):
         build = self.client.build({"VCPU": 100_000}, admission={"wait_for_capacity_ms": 60_000, "priority": 0})
         (one,) = build.instance_uuids

@@ -106,10 +106,15 @@ class Client:
         """
         uuids = list(instance_uuids) if instance_uuids else [str(uuid.uuid4()) for _ in range(count)]
         build = Build(request_id or str(uuid.uuid4()), uuids)
-        request = conductor.BuildRequest(
+        request = _message(
+            conductor.BuildRequest,
             request_id=build.request_id,
-            request_spec=scheduler.RequestSpec(
-                project_id=project_id or self.project or "default", user_id=user_id, resources=resources or {}, **spec
+            request_spec=_message(
+                scheduler.RequestSpec,
+                project_id=project_id or self.project or "default",
+                user_id=user_id,
+                resources=resources or {},
+                **spec,
             ),
             count=count,
             name=name,
@@ -117,7 +122,7 @@ class Client:
             published_at_ms=published_at_ms or time.time_ns() // 1_000_000,
             min_count=min_count,
             on_loss=f"ON_LOSS_{on_loss.upper()}" if on_loss else None,
-            admission=None if admission is None else conductor.Admission(**admission),
+            admission=None if admission is None else _message(conductor.Admission, **admission),
         )
         self._publish(request, build.request_id)
         self._note_asked(build)
@@ -160,8 +165,9 @@ class Client:
         seen = self.instance(instance_uuid)
         to = None
         if resize_to is not None:
-            to = scheduler.RequestSpec(project_id=seen.project_id, user_id=seen.user_id, **resize_to)
-        request = conductor.OperateInstanceRequest(
+            to = _message(scheduler.RequestSpec, project_id=seen.project_id, user_id=seen.user_id, **resize_to)
+        request = _message(
+            conductor.OperateInstanceRequest,
             instance_uuid=instance_uuid,
             operation=f"INSTANCE_OPERATION_{operation.upper()}",
             # The version seen now, so that a late copy of the call changes nothing.
@@ -313,6 +319,19 @@ class Client:
                 if not error.retryable and (must_exist or error.code != "NOT_FOUND"):
                     raise
         return [instance for instance in there if instance.state in states and instance.version >= version]
+
+
+def _message(kind, **fields):
+    """A message; a number that its field can't hold is refused by the field's name."""
+    try:
+        return kind(**fields)
+    except ValueError as error:
+        for name, value in fields.items():
+            try:
+                kind(**{name: value})
+            except ValueError:
+                raise BerthError("INVALID_ARGUMENT", "bad_number", f"{name}: {error}") from error
+        raise
 
 
 def _until(timeout):
