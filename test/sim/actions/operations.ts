@@ -197,7 +197,7 @@ const BY_WAY_OF: Readonly<Record<InstanceOperation, Instance['state']>> = {
 /** Operates on the version that is seen now; a call that is answered is on record. */
 export function operate(
   world: World,
-  { uuid, projectId, version }: Instance,
+  { uuid, projectId, version, lastCall }: Instance,
   operation: InstanceOperation,
   isByOperator = false,
   options: MoveOptions = {},
@@ -205,12 +205,16 @@ export function operate(
   const { checker } = world;
   const began = noteAsked(checker, uuid, operation);
   const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version, options);
-  void answered.then((after) => {
+  const isLast = () => checker.operating.get(uuid) === began;
+  void answered.then(async (after) => {
     // A state that did not change may still be changed by a concurrent call.
     const isWritten = after !== undefined && after.version > version;
-    if (!isWritten || checker.operating.get(uuid) !== began) return;
+    if (!isWritten || !isLast()) return;
     checker.operated.set(uuid, operation);
-    if (!checker.forgiven.has(uuid)) checker.calls.answered({ uuid, operation, version });
+    const [record] = await world.fleet.server.stores.instances.get([uuid]);
+    // Where a report brought about the same a moment before, the wish was fulfilled, and no call is on record.
+    const isOnRecord = record !== undefined && record.lastCall !== lastCall;
+    if (isOnRecord && isLast() && !checker.forgiven.has(uuid)) checker.calls.answered({ uuid, operation, version });
   });
 }
 

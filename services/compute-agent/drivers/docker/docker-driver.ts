@@ -231,14 +231,10 @@ class DockerDriver implements Driver {
   async list(): Promise<readonly RunningWorkload[]> {
     await this.look();
     const own = [...this.#entries].filter(([, { isRunning }]) => isRunning);
-    const workloads = own.map(
-      ([
-        id,
-        {
-          facts: { projectId, resources },
-        },
-      ]) => ({ id, projectId, resources }),
-    );
+    const workloads = own.map(([id, { facts }]) => {
+      const { projectId, resources } = facts;
+      return { id, projectId, resources };
+    });
     return [...workloads, ...(await this.#external.list())];
   }
 

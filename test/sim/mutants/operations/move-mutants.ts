@@ -15,11 +15,14 @@ export const MOVE_MUTANTS: readonly Mutant[] = [
   ),
   withFocus(
     mutant(
-      'calls-are-not-noted',
+      'calls-are-not-known-again',
       'the last call on record, by which a copy of it is answered',
       lifecycle,
-      'writeRecord',
-      (original) => (c, record, change, fence) => original(c, { ...record, lastCall: undefined }, change, fence),
+      'readRecord',
+      (original) => async (c, uuid) => {
+        const record = await original(c, uuid);
+        return record && { ...record, lastCall: undefined };
+      },
     ),
     'move',
   ),
