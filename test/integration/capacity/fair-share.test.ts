@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Client } from '#libs/client/client';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aRequestSpec } from '#libs/testing/instances/request-spec';
@@ -46,10 +47,13 @@ it('puts those of a project that used less before those that came earlier, and g
   await eventually('four wait', async () => (await inState('pending', [...heavy, ...light])) === 4);
   await eventually('light stands first', async () => {
     const views = await Promise.all([...light, ...heavy].map((uuid) => client.instance(uuid)));
-    return views.every(({ waiting }, n) => waiting?.place === n + 1 && waiting.standing !== undefined);
+    // Conductors may put two requests of one project on record in either order.
+    const places = views.map(({ waiting }) => (waiting?.standing ? waiting.place : 0));
+    const placesFrom = (first: number) => new Set(places.slice(first, first + 2));
+    return isDeepStrictEqual([placesFrom(0), placesFrom(2)], [new Set([1, 2]), new Set([3, 4])]);
   });
   const { out } = await runLine(`instance show ${heavy[0]}`, cell.commandEnv);
-  expect(out).toMatch(/stands by\s+\d\.\d{3} = .*now 1\.000 \+ lately 0\.\d{3}.* weight 1, half-life 12s/);
+  expect(out).toMatch(/stands by\s+\d\.\d{3} = .*now 1\.000 \+ lately [01]\.\d{3}.* weight 1, half-life 12s/);
   for (const uuid of running.slice(0, 2)) await client.terminate(uuid);
   await eventually('light has both places', async () => (await inState('active', light)) === 2);
   expect(await inState('pending', heavy)).toBe(2);
