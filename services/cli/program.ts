@@ -51,16 +51,12 @@ async function createProgram(context: Context, args: readonly string[]): Promise
     for (const entry of commands) {
       const command = entry.name === named ? await entry.load(context) : new Command(entry.name);
       program.addCommand(command.description(entry.description), { hidden: entry.isHidden ?? false });
+      // Scripts of completion hand on the word that is begun, which may be empty.
+      if (!entry.isHidden) command.hook('preAction', (_, acting) => refuseEmpty(acting));
     }
   }
   configure(program, context);
-  // The scripts of completion hand on the word that is begun, which may be empty.
-  if (!isOfPrograms(named)) program.hook('preAction', (_, command) => refuseEmpty(command));
   return program.configureHelp({ ...program.configureHelp(), subcommandTerm: (command) => command.name() });
-}
-
-function isOfPrograms(named: string | undefined): boolean {
-  return CATALOGUE.some(({ commands }) => commands.some(({ name, isHidden = false }) => isHidden && name === named));
 }
 
 /** Commander's text, without `(default: [])` and `(default: false)`. */

@@ -11,9 +11,9 @@ const FREE_TEXT = '<text>';
  * @throws BerthError `invalid_argument / usage`.
  */
 export function refuseEmpty(command: CommandUnknownOpts): void {
-  for (const [i, { variadic }] of command.registeredArguments.entries()) {
-    const words = variadic ? command.args.slice(i) : [command.args[i]];
-    if (words.some(isEmpty)) throw empty(`<${command.registeredArguments[i]?.name()}>`);
+  for (const [i, argument] of command.registeredArguments.entries()) {
+    const words = argument.variadic ? command.args.slice(i) : [command.args[i]];
+    if (words.some(isEmpty)) throw empty(`<${argument.name()}>`);
   }
   for (const option of command.options) {
     const name = option.attributeName();

@@ -1,8 +1,8 @@
+import type { LRUCache } from 'lru-cache';
 import type { ConductorContext } from './context';
 import type { Hearing } from './losses/hearing';
 import type { KnownShares } from './pending/known-shares';
 import type { PendingQueue } from './pending/pending-queue';
-import type { OrderedFor } from './triggers/admission/ordered-for';
 import type { QuotaJudge } from './triggers/admission/within-quota';
 
 /** A running conductor, with its knowledge of more than one instance. */
@@ -14,5 +14,6 @@ export interface Conductor extends ConductorContext {
   readonly quotas: QuotaJudge;
   /** Hosts that were heard since the store went back. */
   readonly hearing: Hearing;
-  readonly orderedFor: OrderedFor;
+  /** Time of the last order for a client's message, by instance and version of its record. */
+  readonly orderedFor: LRUCache<string, number>;
 }

@@ -87,7 +87,7 @@ describe('stopping', () => {
     expect(isRunning(pidOf(instance.uuid))).toBe(true);
     expect(pidOf(instance.uuid)).not.toBe(pid);
     expect(readFileSync(join(root, instance.uuid, 'work', 'ran'), 'utf8')).toBe('ran\nran\n');
-    expect(await next.list()).toMatchObject([
+    expect(await next.list()).toEqual([
       { id: instance.uuid, projectId: instance.projectId, resources: instance.resources },
     ]);
   });
@@ -126,7 +126,7 @@ describe('building', () => {
     expect(stat[5]).toBe(String(pid));
     expect(outputOf(instance.uuid)).toContain(`BERTH_INSTANCE_UUID=${instance.uuid}`);
     expect(outputOf(instance.uuid)).not.toContain('NODE');
-    expect(await driver.list()).toMatchObject([
+    expect(await driver.list()).toEqual([
       { id: instance.uuid, projectId: instance.projectId, resources: instance.resources },
     ]);
   });
