@@ -155,8 +155,8 @@ function checked(value: number, range: Range): number {
 }
 
 /** Fractions are cut, as ever. */
-function fits(value: number, [least, most]: Range): boolean {
-  return value > least - 1 && value < most + 1;
+function fits(value: number, range: Range): boolean {
+  return value > range[0] - 1 && value < range[1] + 1;
 }
 
 /** The path of the first number in a value, parts of which are tried in a message that has nothing else. */
