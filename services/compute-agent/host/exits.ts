@@ -5,20 +5,20 @@ export interface Exits {
   /** Sets the only listener. */
   onExit(listener: (uuid: string, why: string) => void): void;
   /**
-   * Runs an action that starts an instance and records that it runs. An exit meanwhile is held back: a listener would
-   * find no running instance on record, and ignore it. It is delivered afterwards, unless the instance runs: then it
-   * belonged to an earlier run of the instance.
+   * Runs an action that starts or stops an instance and records its new state. An exit meanwhile is held back: a
+   * listener would judge it by the former state. It is delivered afterwards, unless the instance runs: then it belonged
+   * to an earlier run of the instance.
    */
-  holdBack<T>(uuid: string, start: () => Promise<T>): Promise<T>;
+  holdBack<T>(uuid: string, action: () => Promise<T>): Promise<T>;
 }
 
 /** @param retry  repeats an action until it succeeds, or resolves to false */
 export function createExits(driver: Driver, retry: (action: () => Promise<void>) => Promise<boolean>): Exits {
   /** By instance: the cause of its exit, if it exited. */
-  const starting = new Map<string, string | undefined>();
+  const held = new Map<string, string | undefined>();
   let listener: (uuid: string, why: string) => void = () => {};
   driver.onExit((uuid, why) => {
-    if (starting.has(uuid)) starting.set(uuid, why);
+    if (held.has(uuid)) held.set(uuid, why);
     else listener(uuid, why);
   });
 
@@ -32,13 +32,13 @@ export function createExits(driver: Driver, retry: (action: () => Promise<void>)
     onExit(next) {
       listener = next;
     },
-    async holdBack(uuid, start) {
-      starting.set(uuid, undefined);
+    async holdBack(uuid, action) {
+      held.set(uuid, undefined);
       try {
-        return await start();
+        return await action();
       } finally {
-        const why = starting.get(uuid);
-        starting.delete(uuid);
+        const why = held.get(uuid);
+        held.delete(uuid);
         if (why !== undefined) void hearUnlessRunning(uuid, why);
       }
     },

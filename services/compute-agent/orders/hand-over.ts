@@ -15,10 +15,16 @@ import { journalInstance, keepInstance } from './keep-instance';
  * move is confirmed or reverted. If the driver can't hand it over, it stays as it was.
  */
 export async function handOver(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
+  if (order.live) return handOverNow(host, order, tracked);
+  // An exit amid a cold handover is its stop; it is a loss only if the handover fails.
+  return host.exits.holdBack(tracked.uuid, () => handOverNow(host, order, tracked));
+}
+
+async function handOverNow(host: Host, order: SetPowerState, tracked: TrackedInstance): Promise<Settlement> {
   const { driver, ledger, log, lease, drainEnd } = host;
   const isLive = order.live === true;
   let handover: Uint8Array;
-  // An instance that exited meanwhile has left the ledger, and is reported as lost.
+  // An instance that exited during a live handover has left the ledger, and is reported as lost.
   const isLost = () => ledger.get(tracked.uuid) === undefined;
   if (!(await journalHandover(host, tracked, isLive))) return REQUEUE;
   try {

@@ -53,6 +53,39 @@ it('leaves what can not be handed over as it was, and says why', async () => {
   expect(await world.driver?.list()).toHaveLength(1);
 });
 
+/** Cuts into the driver's handover. */
+function duringHandOver(act: (driver: NonNullable<typeof world.driver>) => void): void {
+  const { driver } = world;
+  if (!driver?.moves) throw new Error('this driver moves nothing');
+  const handOverNow = driver.moves.handOver.bind(driver.moves);
+  Object.assign(driver.moves, {
+    handOver: (...args: Parameters<DriverMoves['handOver']>) => {
+      act(driver);
+      return handOverNow(...args);
+    },
+  });
+}
+
+it('keeps what exits by itself while it is stopped for a cold move, and hands it over', async () => {
+  await startWithOne();
+  duringHandOver((driver) => driver.exit(instanceUuid, 'shut down by its user'));
+  expect(await handOver()).toMatchObject({ powerState: 'shutdown', reason: '' });
+  await world.settle();
+  expect(world.outcomes()).toEqual(['1 active']);
+  expect(world.driver?.data.get(instanceUuid)).toBe('what it has written');
+});
+
+it('reports what exits during a cold move that fails as lost', async () => {
+  await startWithOne();
+  duringHandOver((driver) => {
+    driver.exit(instanceUuid, 'exit code 1');
+    throw new BerthError('internal', 'driver_failed', 'this move was made to fail');
+  });
+  await handOver();
+  await world.results.has(2);
+  expect(world.outcomes()).toEqual(['1 active', '1 lost exited']);
+});
+
 it('builds what arrives of what was handed over', async () => {
   await world.startAll(INVENTORY);
   const handover = Buffer.from('from elsewhere');

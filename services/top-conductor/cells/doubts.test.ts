@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { BUILD_REQUESTS } from '#libs/contracts/queues';
 import type { InstanceRow } from '#libs/domain/instance';
 import { chosen, refusedBy, TopWorld } from '../testing/top-world';
@@ -75,6 +76,22 @@ it('what was terminated and the cell does not have is DELETED, and ended again s
   await world.a.says(instance, { version: 2, state: 'deleted' });
   await world.clock.advance(0);
   expect((await world.only()).state).toBe('deleted');
+});
+
+it('what its cell took from an earlier request, and found after its end, is ended there', async () => {
+  const instance = await activeInA();
+  const taken = { ...instance, requestId: randomUUID() };
+  world.a.records.clear();
+  await world.clock.advance(60_000);
+  await world.terminate(instance.uuid);
+  await world.clock.advance(5_000);
+  expect((await world.only()).state).toBe('deleted');
+  world.a.obeys = true;
+  const toldBefore = world.a.terminated.length;
+  await world.a.says(taken, { version: 1 });
+  await world.clock.advance(5_000);
+  expect(world.a.terminated.length).toBeGreaterThan(toldBefore);
+  expect(world.a.records.get(instance.uuid)?.state).toBe('deleted');
 });
 
 it('what was terminated before its cell was told of it is DELETED when the cell does not have it', async () => {

@@ -162,9 +162,14 @@ async function refused(t: TopConductor, name: string, { requestId, error }: { re
 
 /** Asks a cell about one instance; returns true if the cell has it, or had it. @throws BerthError `unavailable`. */
 export async function askOne(t: TopConductor, name: string, instanceUuid: string): Promise<boolean> {
+  const view = await mirrorOne(t, name, instanceUuid);
+  return view !== undefined && view.state !== 'deleted';
+}
+
+async function mirrorOne(t: TopConductor, name: string, instanceUuid: string): Promise<InstanceView | undefined> {
   const view = await viewIn(t, name, instanceUuid);
   if (view) await mirror(t, name, view, 'list');
-  return view !== undefined && view.state !== 'deleted';
+  return view;
 }
 
 /** A cell's record of an instance, ended or not. @throws BerthError `unavailable`. */
@@ -172,7 +177,10 @@ export async function viewIn(t: TopConductor, name: string, instanceUuid: string
   return (await listPage(t, name, { ...EVERY, instanceUuid, marker: '', limit: 1 }))[0];
 }
 
-/** Asks a cell about the instances of a request. Returns the unknown ones. @throws BerthError `unavailable`. */
+/**
+ * Asks a cell about the instances of a request. Returns the unknown ones: those that it does not find by their uuid
+ * either, because it may have taken them from another request, handed over before. @throws BerthError `unavailable`.
+ */
 export async function askCell(
   t: TopConductor,
   name: string,
@@ -183,7 +191,10 @@ export async function askCell(
   const request = { ...EVERY, requestId: requestIn(first), marker: '', limit: MAX_PAGE };
   const views = await listPage(t, name, request);
   await Promise.all(views.map((view) => mirror(t, name, view, 'list')));
-  return records.filter(({ uuid }) => !views.some((view) => view.uuid === uuid));
+  const others = records.filter(({ uuid }) => !views.some((view) => view.uuid === uuid));
+  const unknown: InstanceRow[] = [];
+  for (const record of others) if ((await mirrorOne(t, name, record.uuid)) === undefined) unknown.push(record);
+  return unknown;
 }
 
 /**
