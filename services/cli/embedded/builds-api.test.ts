@@ -371,6 +371,15 @@ it('streams the events of a project, of which only one stream may be open', asyn
   stream.close();
 });
 
+it('says first that nothing is sent again to who listens again', async () => {
+  const stream = listen({ ...member('again'), 'last-event-id': 'a3d0f2f1-5d11-4fc8-9f6e-8a1b5f3b2c11/3' });
+  await stream.opened;
+  await build('again');
+  await stream.first((one) => one['state'] === 'ACTIVE');
+  expect(stream.heard[0]).toMatchObject({ message: expect.stringContaining('list instances') });
+  stream.close();
+});
+
 it('bounds what one project asks at once, and answers others', async () => {
   const uuid = await build('greedy');
   const waits = [1, 2].map(() =>

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { BerthError } from '#libs/domain/errors';
+import { EventStream, KEEP_ALIVE_MS } from '#libs/runtime/event-stream';
 import type { Live } from '../live/live';
 import { openPage } from '../live/open-page';
 import type { ConsoleConfig } from '../options';
-import { EventStream } from './event-stream';
 import { refusalOf } from './problem';
 import type { Access } from './session';
 
-/** Interval of token checks and of keep-alives. */
-const CHECK_MS = 15_000;
+/** Limit of the bytes that wait for a slow browser; above it events are sent less often. */
+const MAX_WAITING_BYTES = 1_048_576;
 
 /** `GET /api/stream`: the data of one page, as long as it is open. */
 export function registerStream(
@@ -34,10 +34,13 @@ export function registerStream(
     }
     const page = openPage(live, queryOf(request));
     reply.hijack();
-    for (const [name, value] of Object.entries(reply.getHeaders()))
-      if (value !== undefined) reply.raw.setHeader(name, value);
-    const stream = new EventStream(reply.raw);
-    const stopPage = page(stream);
+    const stream = new EventStream(reply.raw, reply.getHeaders());
+    const stopPage = page({
+      send: (event, json) => void stream.send(event, json),
+      get isBehind() {
+        return stream.waitingBytes > MAX_WAITING_BYTES;
+      },
+    });
     let cancelCheck = () => {};
     const close = () => {
       open.delete(close);
@@ -48,15 +51,15 @@ export function registerStream(
     const check = async () => {
       try {
         await access.reader(request);
-        stream.comment();
-        cancelCheck = live.clock.after(CHECK_MS, () => void check());
+        stream.keepAlive();
+        cancelCheck = live.clock.after(KEEP_ALIVE_MS, () => void check());
       } catch (thrown) {
         const { status, problem } = refusalOf(thrown);
         stream.send(status === 401 || status === 403 ? 'signed_out' : 'problem', JSON.stringify(problem));
         close();
       }
     };
-    cancelCheck = live.clock.after(CHECK_MS, () => void check());
+    cancelCheck = live.clock.after(KEEP_ALIVE_MS, () => void check());
     open.set(close, userId);
     reply.raw.on('close', close);
   });

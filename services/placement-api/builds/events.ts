@@ -1,15 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticate } from '#libs/auth/auth';
+import { headerOf } from '#libs/auth/header';
 import type { Client } from '#libs/client/client';
 import { stateOfName } from '#libs/client/nova-states';
 import type { Clock } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import { EventStream, KEEP_ALIVE_MS } from '#libs/runtime/event-stream';
 import type { Query } from '../http/query';
 import { type Caller, projectOf } from './caller';
 import { eventJson } from './views';
 
-/** Interval of token checks and of keep-alives. */
-const CHECK_MS = 15_000;
 /** Some thousand events, of which the largest request has as many; decoded they take four times as much. */
 const MAX_WAITING_BYTES = 2_097_152;
 
@@ -18,9 +18,14 @@ export interface StreamDeps {
   readonly authenticate: Authenticate;
 }
 
+/** The header by which an EventSource says, when it listens again, which event it heard last. */
+export const LAST_EVENT_ID = 'last-event-id';
+/** The first event of a stream that goes on after a lost one: nothing keeps events, and a listing has where each instance is now. */
+const MISSED = { message: 'events since the last one are not sent again: list instances now' };
+
 /**
- * GET /berth/events: server-sent events, one for each version of an instance, from now on, until the client goes, its
- * token is no longer good, or `signal` aborts. A client that lost its stream lists what it waits for and listens again.
+ * GET /berth/events: server-sent events, one for each version of an instance, from now on, until the client goes or reads
+ * nothing, its token is no longer good, or `signal` aborts. A client that lost its stream listens again, then lists what it waits for.
  */
 export async function streamEvents(
   { clock, authenticate }: StreamDeps,
@@ -38,54 +43,32 @@ export async function streamEvents(
   const { raw } = reply;
   raw.on('close', () => gone.abort());
   const ends = AbortSignal.any([signal, gone.signal]);
-  const onListening = () => begin(reply);
+  let stream: EventStream | undefined;
+  const onListening = () => {
+    reply.hijack();
+    stream = new EventStream(raw, reply.getHeaders());
+    if (headerOf(request.headers, LAST_EVENT_ID) !== undefined) stream.send('missed', JSON.stringify(MISSED));
+  };
   let cancelCheck = () => {};
   const check = async () => {
     await authenticate(request.headers).then(
-      () => raw.write(':\n\n'),
+      () => stream?.keepAlive(),
       () => gone.abort(),
     );
-    if (!ends.aborted) cancelCheck = clock.after(CHECK_MS, () => void check());
+    if (!ends.aborted) cancelCheck = clock.after(KEEP_ALIVE_MS, () => void check());
   };
-  cancelCheck = clock.after(CHECK_MS, () => void check());
+  cancelCheck = clock.after(KEEP_ALIVE_MS, () => void check());
   try {
     for await (const event of client.events({ ...filter, onListening, maxWaitingBytes: MAX_WAITING_BYTES }, ends)) {
-      const isTaken = raw.write(
-        `event: instance\nid: ${event.instanceUuid}/${event.version}\ndata: ${JSON.stringify(eventJson(event))}\n\n`,
-      );
-      if (!isTaken) await drained(raw, ends);
+      const id = `${event.instanceUuid}/${event.version}`;
+      if (stream?.send('instance', JSON.stringify(eventJson(event)), id) === false) await stream.drained(ends);
     }
   } catch (thrown) {
-    if (!raw.headersSent) throw thrown;
+    if (!stream) throw thrown;
     const { reason, message } = BerthError.from(thrown);
-    raw.write(`event: problem\ndata: ${JSON.stringify({ reason, message })}\n\n`);
+    stream.send('problem', JSON.stringify({ reason, message }));
   } finally {
     cancelCheck();
-    if (raw.headersSent) raw.end();
+    stream?.end();
   }
-}
-
-function begin(reply: FastifyReply): void {
-  reply.hijack();
-  reply.raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-  });
-  reply.raw.write('retry: 1000\n\n');
-}
-
-/** Resolves when a slow client has read on, or is gone. */
-function drained(raw: FastifyReply['raw'], signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      raw.off('drain', done);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    raw.once('drain', done);
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
 }

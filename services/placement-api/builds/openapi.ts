@@ -1,4 +1,5 @@
 import { exactly, type Schema, text } from '../schemas/parts';
+import { LAST_EVENT_ID } from './events';
 import { IDEMPOTENCY_HEADER } from './idempotency';
 import { BUILD_ROUTES, type BuildRoute, EVENTS_PATH, eventsQuery } from './routes';
 import { eventSchema } from './views';
@@ -27,10 +28,14 @@ export function buildPaths(): Readonly<Record<string, Readonly<Record<string, Op
       operationId: 'getBerthEvents',
       summary: 'Hear what happens to instances, from now on, as server-sent events',
       'x-right': 'read',
-      parameters: queryParametersOf(eventsQuery),
+      parameters: [
+        ...queryParametersOf(eventsQuery),
+        { name: LAST_EVENT_ID, in: 'header', required: false, schema: text },
+      ],
       responses: {
         200: {
-          description: 'Events named instance, whose data is this as JSON; one named problem before an early end.',
+          description:
+            'Events named instance, whose data is this as JSON. Nothing is sent again: a request with Last-Event-ID is answered with one named missed first, after which a listing has what was missed. One named problem before an early end. The connection of a client that does not read what waits for it within a minute is closed.',
           content: { 'text/event-stream': { schema: eventSchema } },
         },
         ...refusalsOf([400, 401, 403, 429, 503]),
