@@ -1,5 +1,6 @@
 import { isIPv6, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { FairTurns } from './fair-turns';
 
 export interface ConnectionLimits {
   /** Connections at once. */
@@ -32,12 +33,14 @@ interface Address {
  * Bounds what strangers make a server hold. Without it a few connections that send hundreds of requests for a public document,
  * and read no answer, fill the memory. A connection with too many requests is closed. One too many closes another, of the address that has
  * the most: the one that has been without a request longest, or else, if the newcomer's address has fewer by two, the oldest. So
- * connections are shared among addresses, and those of one address, such as a proxy's, displace each other only.
+ * connections are shared among addresses, and those of one address, such as a proxy's, displace each other only. Requests are begun
+ * in turns of addresses, by what trusted proxies say, and of connections.
  *
  * Call it on the root instance before any other hook.
  */
 export function boundConnections(app: FastifyInstance, limits: ConnectionLimits = CONNECTION_LIMITS): void {
   const open = new OpenConnections(limits.connections);
+  const turns = new FairTurns();
   const { server } = app;
   server.timeout = limits.silentMs;
   server.on('connection', (socket: Socket) => open.admit(socket));
@@ -53,7 +56,10 @@ export function boundConnections(app: FastifyInstance, limits: ConnectionLimits 
     }
     open.begin(connection);
     reply.raw.once('close', () => open.end(connection));
-    done();
+    turns.take(shareOf(request.ip), connection, () => {
+      if (connection.socket.destroyed) reply.hijack();
+      else done();
+    });
   });
 }
 
