@@ -9,6 +9,7 @@ import {
   requireUuid,
   requireVisibleName,
 } from '../domain/names';
+import { quoted } from '../domain/naming/bounded-text';
 import { ruled, rulesOf } from './field-rules';
 import {
   MAX_NAME_BYTES,
@@ -120,7 +121,7 @@ export const operatorsName = ruled({ required: true, format: 'flavor_name' }, (v
 export const hostName = ruled({ required: true, format: 'host_name' }, (value: string, field: string): string => {
   if (isHostName(value)) return value;
   if (value === '') throw missing(field);
-  throw invalidArgument('malformed_host', `${field} must be a host name, not '${shown(value)}'`, field);
+  throw invalidArgument('malformed_host', `${field} must be a host name, not '${quoted(value)}'`, field);
 });
 
 /** A host name, or '' for none. */
@@ -234,11 +235,11 @@ function names(
 
 /** A name of another form than the field's. */
 export function badName(field: string, value: string, form: string): BerthError {
-  return invalidArgument('malformed_name', `${field} must be ${form}, not '${shown(value)}'`, field);
+  return invalidArgument('malformed_name', `${field} must be ${form}, not '${quoted(value)}'`, field);
 }
 
 export function unknownValue(field: string, value: string, known: readonly string[]): BerthError {
-  const message = `${field} must be one of ${known.join(', ')}, not '${shown(value)}'`;
+  const message = `${field} must be one of ${known.join(', ')}, not '${quoted(value)}'`;
   return invalidArgument('unknown_value', message, field);
 }
 
@@ -248,8 +249,4 @@ export function tooMany(field: string, max: number): BerthError {
 
 export function tooLong(field: string, max: number): BerthError {
   return invalidArgument('too_long', `${field} may have at most ${max} bytes`, field);
-}
-
-function shown(value: string): string {
-  return value.length > 64 ? `${value.slice(0, 64)}…` : value;
 }

@@ -1,3 +1,5 @@
+import { boundedText, MAX_ERROR_TEXT } from './naming/bounded-text';
+
 /** A closed set; each code tells the caller what to do next. */
 export type ErrorCode =
   | 'invalid_argument' // the request is wrong whatever the state; do not send it again
@@ -20,7 +22,7 @@ export interface ErrorOptions {
 
 /**
  * The one exception of Berth. `reason` is a stable symbol (`wrong_host`, `queue_full`) that programs may compare;
- * the message is for people and says what to do next.
+ * the message is for people and says what to do next. Both it and the details may repeat a client's words, and are bounded.
  */
 export class BerthError extends Error {
   readonly details: Readonly<Record<string, string>>;
@@ -31,9 +33,9 @@ export class BerthError extends Error {
     message: string,
     options: ErrorOptions = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(boundedText(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'BerthError';
-    this.details = options.details ?? {};
+    this.details = boundedTexts(options.details ?? {});
   }
 
   /** The form for programs; JSON leaves out an error's message by itself. */
@@ -48,6 +50,12 @@ export class BerthError extends Error {
     const message = thrown instanceof Error ? thrown.message : String(thrown);
     return new BerthError('internal', 'unexpected', message, { cause: thrown });
   }
+}
+
+function boundedTexts(details: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const isShort = Object.values(details).every(({ length }) => length <= MAX_ERROR_TEXT);
+  if (isShort) return details;
+  return Object.fromEntries(Object.entries(details).map(([name, text]) => [name, boundedText(text)]));
 }
 
 /** A request that is wrong in itself. `field` is the path of the offending field, if there is one. */

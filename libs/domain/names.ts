@@ -1,4 +1,5 @@
 import { invalidArgument } from './errors';
+import { quoted } from './naming/bounded-text';
 
 /*
  * Patterns of names, as the wire's schema and JSON schemas state them: each means the same to RE2, ECMAScript and Python.
@@ -71,7 +72,7 @@ export function isFlavorName(text: string): boolean {
  */
 export function requireVisibleName(text: string, field: string): string {
   if (text === '' || VISIBLE_NAME.test(text)) return text;
-  const shown = JSON.stringify(text.slice(0, 64));
+  const shown = JSON.stringify(quoted(text));
   const message = `${field} must have no space at its ends and no control character, not ${shown}`;
   throw invalidArgument('malformed_name', message, field);
 }
@@ -85,7 +86,7 @@ const VISIBLE_NAME = new RegExp(VISIBLE_NAME_PATTERN);
 /** The uuid in lower case. @throws BerthError `invalid_argument / malformed_uuid` with the field. */
 export function requireUuid(text: string, field: string): string {
   const uuid = text.toLowerCase();
-  if (!isUuid(uuid)) throw invalidArgument('malformed_uuid', `${field} must be a UUID, not '${text}'`, field);
+  if (!isUuid(uuid)) throw invalidArgument('malformed_uuid', `${field} must be a UUID, not '${quoted(text)}'`, field);
   return uuid;
 }
 

@@ -1,3 +1,5 @@
+import { boundedText } from '../domain/naming/bounded-text';
+
 /** An exception of Python's that the caller raises at its end, if it allows exceptions of the module. */
 export class RemoteError extends Error {
   /** `NoValidHost` */
@@ -8,7 +10,7 @@ export class RemoteError extends Error {
   readonly kwargs: Readonly<Record<string, unknown>>;
 
   constructor(className: string, module: string, message: string, kwargs: Readonly<Record<string, unknown>> = {}) {
-    super(message);
+    super(boundedText(message));
     this.name = className;
     this.className = className;
     this.module = module;

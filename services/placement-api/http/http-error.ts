@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { AuthError } from '#libs/auth/auth-error';
 import { BerthError } from '#libs/domain/errors';
+import { boundedText } from '#libs/domain/naming/bounded-text';
 import { type Microversion, SINCE, VERSION_RANGE } from './microversion';
 
 /** Placement's stable error symbols, which clients compare (its `errors.py`). Sent since microversion 1.23. */
@@ -129,7 +130,7 @@ function titleOf({ status }: HttpError): string {
 function detailOf({ status, message }: HttpError, { method, accept, mediaType = 'None' }: Refused): string {
   const told: Readonly<Record<string, string>> = { method, accept, mediaType };
   const explanation = EXPLANATIONS[status].replace(/\{(\w+)\}/, (_, name: string) => told[name] ?? '');
-  return `${explanation}\n\n ${message.replaceAll('\n', ' ')}  `;
+  return boundedText(`${explanation}\n\n ${message.replaceAll('\n', ' ')}  `);
 }
 
 function escaped(text: string): string {
