@@ -2,6 +2,7 @@ import { environment, systemClock } from '#libs/runtime/system';
 import { RUN_BUILT } from '#libs/testing/servers/child';
 import { onMaintainedNode } from './maintained-node';
 import { filesToTryAgain, isFailed, withSecondTry } from './second-try';
+import { runSimulation } from './simulations';
 import { runCheck, runJest, type Step, type StepResult } from './steps';
 
 const DAY_MS = 86_400_000;
@@ -54,18 +55,22 @@ const settings = Object.fromEntries(
 );
 const env = { ...settings, [RUN_BUILT]: 'on' };
 
-/** Static checks, and tests that need a processor only. */
+/** Workers of jest; by itself it takes one on two processors. */
+const ON_TWO = '--maxWorkers=2';
+/** The server lane waits most of the time, and should not wait for a processor: the other lane gives way to it. */
+const GIVES_WAY = 5;
+
+/** Static checks, and tests that need a processor only. `npm run build`, which comes first, has checked the types of all but pages. */
 const PROCESSOR_LANE: readonly Step[] = [
   check('proto lint', 'buf', 'lint', 'proto'),
   check('proto breaking', 'buf', 'breaking', 'proto', '--against', 'proto/released.binpb'),
   check('lint', 'oxlint', '--type-aware', 'libs', 'services', 'test'),
   check('format', 'biome', 'check', '.'),
-  check('types', 'tsc', '--noEmit', '-p', '.'),
   check('types of pages', 'tsc', '--noEmit', '-p', 'services/console/web'),
-  jest('structure'),
-  jest('unit'),
-  jest('contract'),
-  jest('simulation'),
+  jest('structure', ON_TWO),
+  jest('unit', ON_TWO),
+  jest('contract', ON_TWO),
+  jest('simulation', ON_TWO),
   ...seeds('fleet', isWhole ? 200 : 60, 20),
   sim('seeds of drains', '--seeds', isWhole ? '40' : '10', '--focus', DRAINS),
   sim('drains, once failed', '--seed', FAILED_DRAINS.join(','), '--focus', DRAINS),
@@ -88,28 +93,29 @@ const PROCESSOR_LANE: readonly Step[] = [
   sim('small scope', '--small'),
 ];
 
-/** Tests of real servers, which wait more than they compute. Faults run one after the other: they stop whole machines. */
+/** Tests of real servers, which wait more than they compute. Whatever a fault stops is of its own file. */
 const SERVER_LANE: readonly Step[] = [
   jest('browser', '--runInBand'),
-  jest('integration', '--maxWorkers=2', ...ofToday),
-  jest('fault', '--runInBand', ...ofToday),
+  jest('integration', ON_TWO, ...ofToday),
+  jest('fault', ON_TWO, ...ofToday),
   ...(isWhole ? [jest('fleet', '--runInBand')] : []),
 ];
 
 function check(name: string, bin: string, ...args: readonly string[]): Step {
-  return { name, run: () => runCheck(name, bin, args, env) };
+  return { name, run: (niceness) => runCheck(name, bin, args, { env, niceness }) };
 }
 
 function sim(name: string, ...args: readonly string[]): Step {
-  return check(name, 'node', 'dist/test/sim/run.js', ...args);
+  return { name, run: (niceness) => runSimulation(name, args, niceness) };
 }
 
 function jest(project: string, ...args: readonly string[]): Step {
-  return { name: project, run: () => runProject(project, args) };
+  return { name: project, run: (niceness) => runProject(project, args, niceness) };
 }
 
-function runProject(project: string, args: readonly string[]): Promise<StepResult> {
-  return runJest(project, ['--selectProjects', project, ...args], env, (file) => print(`     ${file}`));
+function runProject(project: string, args: readonly string[], niceness: number): Promise<StepResult> {
+  const onFile = (file: string) => print(`     ${file}`);
+  return runJest(project, ['--selectProjects', project, ...args], { env, niceness }, onFile);
 }
 
 function seeds(world: keyof typeof FAILED_SEEDS, fixedCount: number, countByDate: number): readonly Step[] {
@@ -123,10 +129,10 @@ function seeds(world: keyof typeof FAILED_SEEDS, fixedCount: number, countByDate
 }
 
 /** Runs each step of a lane after the other, also after a failure. */
-async function runLane(steps: readonly Step[]): Promise<readonly StepResult[]> {
+async function runLane(steps: readonly Step[], niceness: number): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
   for (const step of steps) {
-    const result = await step.run();
+    const result = await step.run(niceness);
     results.push(result);
     print(line(result));
     if (result.failed > 0 || result.skipped > 0) print(`\n${result.output}`);
@@ -143,7 +149,7 @@ async function tryAgain(results: readonly StepResult[]): Promise<readonly StepRe
   const tried: StepResult[] = [];
   for (const first of results) {
     const paths = first.files.filter((file) => files.includes(file)).map(({ path }) => path);
-    const again = paths.length > 0 ? await runProject(first.name, ['--runInBand', ...paths]) : undefined;
+    const again = paths.length > 0 ? await runProject(first.name, ['--runInBand', ...paths], 0) : undefined;
     tried.push(again === undefined ? first : withSecondTry(first, again));
   }
   return tried;
@@ -157,7 +163,8 @@ async function main(): Promise<number> {
   const code = await onMaintainedNode(print);
   if (code !== undefined) return code;
   const startedMs = performance.now();
-  const firsts = (await Promise.all([PROCESSOR_LANE, SERVER_LANE].map(runLane))).flat();
+  const lanes = [runLane(PROCESSOR_LANE, GIVES_WAY), runLane(SERVER_LANE, 0)];
+  const firsts = (await Promise.all(lanes)).flat();
   const results = await tryAgain(firsts);
   const sum = (key: 'passed' | 'failed' | 'skipped') => results.reduce((all, r) => all + r[key], 0);
   print(`\n${HEAD}\n${results.map(line).join('\n')}`);

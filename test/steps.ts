@@ -8,7 +8,8 @@ import { environment } from '#libs/runtime/system';
 /** A part of a test run: a check, or all tests of a kind. */
 export interface Step {
   readonly name: string;
-  run(): Promise<StepResult>;
+  /** @param niceness  of its processes: 0, or more so that they give way to others */
+  run(niceness: number): Promise<StepResult>;
 }
 
 /** The result of one step of the test run. A static check counts as one test. */
@@ -32,13 +33,31 @@ export interface TestFile {
   readonly failure: string;
 }
 
-/** Settings for the programs of a step, beside those of this process. */
-type Settings = Readonly<Record<string, string>>;
+/** Settings and niceness of the programs of a step. */
+export interface Running {
+  /** Settings, beside those of this process. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly niceness: number;
+}
 
 /** A check that passes or fails as a whole, by its exit code. */
-export async function runCheck(name: string, bin: string, args: readonly string[], env: Settings): Promise<StepResult> {
-  const { exitCode, output, seconds } = await run(bin, args, env);
-  const passed = exitCode === 0 ? 1 : 0;
+export async function runCheck(
+  name: string,
+  bin: string,
+  args: readonly string[],
+  running: Running,
+): Promise<StepResult> {
+  const { exitCode, output, seconds } = await run(bin, args, running);
+  return checked(name, exitCode === 0, { output, seconds });
+}
+
+/** The result of a check, which counts as one test. */
+export function checked(
+  name: string,
+  isPassed: boolean,
+  { output, seconds }: Pick<StepResult, 'output' | 'seconds'>,
+): StepResult {
+  const passed = isPassed ? 1 : 0;
   return { name, passed, failed: 1 - passed, skipped: 0, seconds, output, files: [] };
 }
 
@@ -55,7 +74,7 @@ const LEFT_OPEN_GRACE_MS = 20_000;
 export async function runJest(
   name: string,
   args: readonly string[],
-  env: Settings,
+  running: Running,
   onFile: (line: string) => void,
 ): Promise<StepResult> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-jest-'));
@@ -65,7 +84,7 @@ export async function runJest(
     const { exitCode, output, seconds } = await run(
       'jest',
       [...args, '--json', '--outputFile', file],
-      env,
+      running,
       (line, jest) => {
         if (/^(PASS|FAIL) /.test(line)) onFile(line);
         if (!line.includes(LEFT_OPEN)) return;
@@ -128,15 +147,16 @@ function testFile({ name, startTime, endTime, status, message, assertionResults 
   };
 }
 
-/** Runs Node, or a tool of node_modules/.bin, in the repository's root and collects its output. */
+/** Runs a tool of node_modules/.bin in the repository's root and collects its output. */
 async function run(
   bin: string,
   args: readonly string[],
-  env: Settings,
+  { env, niceness }: Running,
   onLine: (line: string, child: ChildProcess) => void = () => {},
 ) {
   const startedMs = performance.now();
-  const child = spawn(bin === 'node' ? process.execPath : join('node_modules', '.bin', bin), args, {
+  const [command, ...words] = withNiceness(niceness, [join('node_modules', '.bin', bin), ...args]);
+  const child = spawn(command, words, {
     env: { ...environment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -157,4 +177,9 @@ async function run(
     child.on('close', (code) => resolve(code ?? 1));
   });
   return { exitCode, output: chunks.join(''), seconds: (performance.now() - startedMs) / 1000 };
+}
+
+/** A command line that runs another one with a niceness, which its children inherit. */
+export function withNiceness(niceness: number, line: readonly [string, ...string[]]): readonly [string, ...string[]] {
+  return niceness === 0 ? line : ['nice', '-n', String(niceness), ...line];
 }

@@ -1,4 +1,6 @@
+import type { Explored } from '#libs/simulation/explore';
 import type { Caught } from '../run-mutants';
+import type { Bound, Fault } from '../small-scope/one-instance';
 import type { RunOptions, Violation } from '../world/run';
 
 /** Runs one seed. */
@@ -19,8 +21,15 @@ export interface HuntJob {
   readonly actionCount: number;
 }
 
+/** Goes through every state of one instance with a fault. */
+export interface ScopeJob {
+  readonly kind: 'scope';
+  readonly fault: Fault;
+  readonly bound: Bound;
+}
+
 /** A job of a thread. */
-export type Job = SeedJob | HuntJob;
+export type Job = SeedJob | HuntJob | ScopeJob;
 
 /** The outcome of a seed. */
 export interface SeedOutcome {
@@ -31,8 +40,14 @@ export interface SeedOutcome {
   readonly digest: string | undefined;
 }
 
+/** A search through all states with one fault, and its duration. */
+export interface Search extends Explored {
+  readonly seconds: number;
+}
+
 /** The outcome of each kind of job. */
 export interface Outcome {
   readonly seed: SeedOutcome;
   readonly hunt: Caught;
+  readonly scope: Search;
 }

@@ -1,8 +1,10 @@
 import { parentPort } from 'node:worker_threads';
+import { explore } from '#libs/simulation/explore';
 import { mutantOf } from '../mutants/registry';
 import { catchMutant } from '../run-mutants';
+import { OneInstance } from '../small-scope/one-instance';
 import { runSeed } from '../world/worlds';
-import type { HuntJob, Job, Outcome, SeedJob } from './job';
+import type { HuntJob, Job, Outcome, ScopeJob, SeedJob } from './job';
 
 const perform: { readonly [K in Job['kind']]: (job: never) => Promise<Outcome[K]> } = {
   seed: async ({ options, mutant, isDigested }: SeedJob) => {
@@ -12,6 +14,11 @@ const perform: { readonly [K in Job['kind']]: (job: never) => Promise<Outcome[K]
     return { options, violation, stepCount, digest: isDigested ? history.digest() : undefined };
   },
   hunt: ({ mutant, actionCount, isByTrace }: HuntJob) => catchMutant(mutantOf(mutant), actionCount, isByTrace),
+  scope: async ({ fault, bound }: ScopeJob) => {
+    const startedMs = performance.now();
+    const explored = await explore(() => OneInstance.begin(fault, bound));
+    return { ...explored, seconds: (performance.now() - startedMs) / 1_000 };
+  },
 };
 
 // An exception ends the thread, and the run with it.
