@@ -12,6 +12,8 @@ const interrupting = new AbortController();
 // Only the first Ctrl-C is caught, so a second one ends a hanging command. Services add their own listeners.
 process.once('SIGINT', () => interrupting.abort());
 process.once('SIGTERM', () => interrupting.abort());
+// A parent with an IPC channel (`berth up`, a console) has died.
+process.once('disconnect', () => interrupting.abort());
 // A pipe that is closed early (`berth events | head`) is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 

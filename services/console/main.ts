@@ -7,7 +7,9 @@ import { openPlacementStore } from '#libs/placement/open';
 import { placementOptions } from '#libs/placement/options';
 import { addressOptions } from '#libs/runtime/options';
 import type { ServiceProcess } from '#libs/runtime/run-service';
+import { environment } from '#libs/runtime/system';
 import { consoleOptions } from './options';
+import { berthProcesses } from './rehearsals/berth-process';
 import { startConsole } from './start';
 
 const tables = {
@@ -29,6 +31,13 @@ export const webConsole: ServiceProcess<typeof tables> = {
     const mirror = await opening.open('mirror', Mirror.open(placement, opening));
     const bus = await opening.open('bus', openBus(config.bus, opening));
     const own = { ...config.auth, ...config.console };
-    return startConsole({ ...opening, clock: placement.clock, bus, mirror, instances, placement, config: own });
+    const { storeUrl, cell } = config.placement;
+    const berth = berthProcesses({
+      program: [...process.execArgv, process.argv[1] ?? ''],
+      // By the environment, which does not show in lists of processes.
+      env: { ...environment(), BERTH_STORE_URL: storeUrl, BERTH_CELL: cell },
+      memoryMb: own.rehearsalMemoryMb,
+    });
+    return startConsole({ ...opening, clock: placement.clock, bus, mirror, instances, placement, config: own, berth });
   },
 };

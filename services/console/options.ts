@@ -99,6 +99,22 @@ export const consoleOptions = {
     unit: 'hosts',
     help: 'Hosts that one console drains at once; further ones are refused.',
   }),
+  maxRehearsals: intOption({
+    env: 'BERTH_CONSOLE_MAX_REHEARSALS',
+    default: 2,
+    min: 0,
+    max: 32,
+    unit: 'processes',
+    help: 'Rehearsals that one console runs at once, one for each user; 0 for none: they take a processor each.',
+  }),
+  rehearsalMemoryMb: intOption({
+    env: 'BERTH_CONSOLE_REHEARSAL_MEMORY_MB',
+    default: 640,
+    min: 128,
+    max: 65_536,
+    unit: 'MiB',
+    help: "Limit of a rehearsal's heap, beside the console's own memory; 10,000 hosts take about 1 GiB.",
+  }),
 } as const;
 
 export type ConsoleConfig = ConfigOf<typeof consoleOptions>;

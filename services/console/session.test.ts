@@ -68,7 +68,7 @@ describe('a session', () => {
     expect(answer.headers.getSetCookie().filter((cookie) => cookie.startsWith('berth_token'))).toEqual([]);
   });
 
-  it.each(['/api/stream?page=fleet', '/api/search?q=h', '/api/choices', '/api/dead-letters'])(
+  it.each(['/api/stream?page=fleet', '/api/search?q=h', '/api/choices', '/api/dead-letters', '/api/rehearsals/x'])(
     'is needed for %s',
     async (path) => {
       expect(await new Browse(world.url).ask('GET', path)).toMatchObject({ status: 401 });

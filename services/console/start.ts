@@ -8,6 +8,7 @@ import { OperatorActions } from './actions/operator-actions';
 import { createApp } from './http/app';
 import type { ConsoleDeps } from './http/app-parts';
 import { Live } from './live/live';
+import { Rehearsals } from './rehearsals/rehearsals';
 
 interface RunningConsole extends Running {
   /** Its address: `http://127.0.0.1:8780`. */
@@ -31,12 +32,15 @@ export async function startConsole(deps: ConsoleDeps): Promise<RunningConsole> {
   const client = new Client(bus, { ...deps, timeoutMs: CALL_TIMEOUT_MS, retryForMs: 0 });
   const actions = await OperatorActions.open(deps);
   const drains = new Drains({ client, clock: deps.clock, maxDrains: config.maxDrains });
-  const live = new Live({ ...deps, client, drains, actions });
-  const app = await createApp({ ...deps, authenticate: auth.authenticate, live, client, drains, actions });
+  const rehearsals = new Rehearsals({ ...deps, berth: deps.berth, maxRehearsals: config.maxRehearsals });
+  const parts = { ...deps, client, drains, actions, rehearsals };
+  const live = new Live(parts);
+  const app = await createApp({ ...parts, authenticate: auth.authenticate, live });
   const close = async () => {
     app.closeStreams();
     await app.close();
     await drains.close();
+    await rehearsals.close();
     await live.close();
     await actions.close();
     await auth.close();

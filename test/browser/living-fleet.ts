@@ -1,5 +1,6 @@
 import { seededRandom } from '#libs/domain/random';
 import { systemClock, systemRandom } from '#libs/runtime/system';
+import { programOf } from '#libs/testing/servers/child';
 import { type EmbeddedFleet, startEmbedded } from '../../services/cli/embedded/fleet';
 
 /** A fleet with a console: schedulers, conductors, an agent with hosts, in this process. */
@@ -37,7 +38,7 @@ export async function startLivingFleet(hosts = 8, env: Readonly<Record<string, s
     description: '',
     extraSpecs: {},
   });
-  return { ...fleet, url: await fleet.openConsole() };
+  return { ...fleet, url: await fleet.openConsole(programOf('services/cli/main.ts')) };
 }
 
 /** Builds instances of a flavor; their uuids, all ACTIVE. */

@@ -138,6 +138,7 @@ it('shows the report of a rehearsal, before and after side by side, and names a 
   const { page, problems } = await openPage(browser, fleet.url);
   await page.goto('/rehearsals');
   await page.getByText('No report is open').waitFor();
+  await page.getByText('Open a report of a file').click();
   const open = (name: string, text: string) =>
     page.getByLabel('Report').setInputFiles({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
   await open('notes.json', '{"title":"notes"}');
@@ -147,9 +148,68 @@ it('shows the report of a rehearsal, before and after side by side, and names a 
   await page.getByText('Rehearsed 2 times on 8 hosts').waitFor();
   const row = page.getByRole('table').filter({ hasText: 'Before' }).getByRole('row').filter({ hasText: 'VCPU' });
   expect(await row.innerText()).toMatch(/\/ 128[^]*\/ 112/);
+  const plot = page.getByRole('group', { name: /^Arrivals of instances/ });
+  await plot.press('ArrowLeft');
+  await plot.getByText(/^arrived \d/).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(problems).toEqual([]);
   await rm(folder, { recursive: true });
+  await page.context().close();
+});
+
+it('shows the loss of each host in turn, from a file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-console-'));
+  const file = join(folder, 'fleet.json.gz');
+  await saveFleet(await fleet.snapshot(), file);
+  const line = `rehearse lose --each host --evacuate --from ${file} --seeds 1 --jobs 1 --build-time 5 --json`;
+  const { out } = await runLine(line);
+  const { page, problems } = await openPage(browser, fleet.url);
+  await page.goto('/rehearsals');
+  await page.getByText('Open a report of a file').click();
+  const buffer = Buffer.from(out);
+  await page.getByLabel('Report').setInputFiles({ name: 'report.json', mimeType: 'application/json', buffer });
+  await page.getByRole('heading', { name: 'Lose each of 8 domains, one at a time' }).waitFor();
+  const rows = page.getByRole('table').filter({ hasText: 'Lost' }).getByRole('row');
+  await rows.filter({ hasText: 'host-8' }).waitFor();
+  expect(await rows.count()).toBe(9);
+  expect(await page.locator('.figure').filter({ hasText: 'Could be lost' }).innerText()).toContain('8 of 8');
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(problems).toEqual([]);
+  await rm(folder, { recursive: true });
+  await page.context().close();
+});
+
+it('rehearses a drain in a process of its own, and cancels another', async () => {
+  const before = (await fleet.client.instances({})).map(({ uuid, host }) => [uuid, host]);
+  const { page, problems } = await openPage(browser, fleet.url);
+  await page.goto('/rehearsals');
+  await page.getByText('None yet.').waitFor();
+  await page.getByLabel('Operation').selectOption('drain');
+  await page.getByRole('button', { name: 'Rehearse', exact: true }).click();
+  await page.getByRole('alert').getByText('bad_rehearsal').waitFor();
+  await page.getByRole('textbox', { name: /^Hosts/ }).fill('host-1, host-2');
+  await page.getByText('Chances, traffic and weights').click();
+  await page.getByLabel('Repetitions').fill('3');
+  await page.getByRole('button', { name: 'Rehearse', exact: true }).click();
+  const runs = page.getByRole('table', { name: 'Rehearsals of this console' });
+  const run = runs.getByRole('row').filter({ hasText: 'berth rehearse drain --seeds=3 -- host-1 host-2' });
+  await run.waitFor();
+  // It starts a process, after all others of a busy machine.
+  await page.getByRole('heading', { name: 'Drain host-1, host-2' }).waitFor({ timeout: 90_000 });
+  await page.getByText('Rehearsed 3 times on 8 hosts').waitFor();
+  await page.getByRole('heading', { name: 'Before and after' }).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.getByRole('textbox', { name: /^Hosts/ }).fill('host-3');
+  await page.getByLabel('Repetitions').fill('100');
+  await page.getByRole('button', { name: 'Rehearse', exact: true }).click();
+  const another = runs.getByRole('row').filter({ hasText: '-- host-3' });
+  await another.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).last().click();
+  await another.getByText('cancelled').waitFor();
+  await run.getByRole('link').click();
+  await page.getByRole('heading', { name: 'Drain host-1, host-2' }).waitFor();
+  expect((await fleet.client.instances({})).map(({ uuid, host }) => [uuid, host])).toEqual(before);
+  expect(problems.filter((problem) => !problem.includes('400'))).toEqual([]);
   await page.context().close();
 });
 

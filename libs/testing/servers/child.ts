@@ -42,7 +42,7 @@ export function startChild(
   env: Readonly<Record<string, string>> = {},
   root = ROOT,
 ): Child {
-  const child = spawn(process.execPath, [...program(file, root), ...args], {
+  const child = spawn(process.execPath, [...programOf(file, root), ...args], {
     cwd: root,
     env: {
       // oxlint-disable-next-line no-restricted-properties -- a child needs PATH, and nothing else of this process
@@ -94,11 +94,12 @@ export function startChild(
 /** Writes a shell command that runs a program of this repository (path from its root), with variables of its own. */
 export function writeCommand(command: string, file: string, variables: Readonly<Record<string, string>> = {}): void {
   const settings = Object.entries({ ...CACHE, ...variables }).map(([name, value]) => `${name}='${value}'`);
-  const words = [...settings, 'exec', `'${process.execPath}'`, ...program(file, ROOT), '"$@"'];
+  const words = [...settings, 'exec', `'${process.execPath}'`, ...programOf(file), '"$@"'];
   writeFileSync(command, `#!/bin/sh\n${words.join(' ')}\n`, { mode: 0o755 });
 }
 
-function program(file: string, root: string): readonly string[] {
+/** Node's arguments for a TypeScript file of this repository, or of another version of it: as source, or as built. */
+export function programOf(file: string, root = ROOT): readonly string[] {
   if (root === ROOT && isBuilt()) return [join(root, 'dist', file.replace(/\.ts$/, '.js'))];
   return [...asSources(root), join(root, file)];
 }

@@ -33,11 +33,12 @@ import { startComputeAgent } from '../../compute-agent/start';
 import { conductorOptions } from '../../conductor/options';
 import { startConductor } from '../../conductor/start';
 import { consoleOptions } from '../../console/options';
+import { berthProcesses } from '../../console/rehearsals/berth-process';
 import { startConsole } from '../../console/start';
 import { CALLS } from '../../placement-api/builds/lazy-client';
 import { placementApiOptions } from '../../placement-api/options';
 import { startPlacementApi } from '../../placement-api/start';
-import { type FleetSnapshot, takeSnapshot } from '../../rehearsal/fork/fleet-snapshot';
+import { encodeSnapshot, type FleetSnapshot, takeSnapshot } from '../../rehearsal/fork/fleet-snapshot';
 import { schedulerOptions } from '../../scheduler/options';
 import { startScheduler } from '../../scheduler/start';
 import type { Context } from '../context';
@@ -87,8 +88,10 @@ export interface EmbeddedFleet {
   /**
    * Serves the console for this fleet with the environment's settings; resolves to its address. It closes with the
    * fleet.
+   *
+   * @param program  `berth` for Node, by which the console starts rehearsals; by default what runs now
    */
-  openConsole(): Promise<string>;
+  openConsole(program?: readonly string[]): Promise<string>;
   /** Serves the placement API and the API to build likewise; resolves to their address. */
   openApi(): Promise<string>;
   /** The broker of its queues. */
@@ -126,7 +129,7 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
   if (unknown.length > 0) throw badConfig(unknown);
   const { broker = new MemoryBroker(clock, silentLog) } = settings;
   const parts = new Parts(context, broker);
-  const { placement, stores } = parts;
+  const { placement } = parts;
   try {
     onStep('starting schedulers and conductors');
     const schedulers: Running[] = [];
@@ -147,10 +150,10 @@ export async function startEmbedded(context: FleetContext, settings: FleetSettin
       placement,
       ...hardware,
       broker,
-      snapshot: () => takeSnapshot(stores, parts.cell, () => clock.now()),
+      snapshot: () => parts.snapshot(),
       stopSchedulers: () => parts.closeNow(schedulers.splice(0)),
       close: () => parts.close(),
-      openConsole: () => openConsole(parts),
+      openConsole: (program) => openConsole(parts, program),
       openApi: () => openApi(parts),
       async audit() {
         const nodes = async () => (rack ? nodesAtWork(await client.nodes(), rack) : []);
@@ -222,6 +225,10 @@ class Parts {
     return started;
   }
 
+  snapshot(): Promise<FleetSnapshot> {
+    return takeSnapshot(this.stores, this.cell, () => this.context.clock.now());
+  }
+
   async closeNow(things: readonly Closable[]): Promise<void> {
     for (const thing of things) {
       this.#opened.splice(this.#opened.indexOf(thing), 1);
@@ -291,13 +298,24 @@ async function startAgents(parts: Parts, settings: FleetSettings, onStep: NonNul
   return { agents, drivers, machines, rack };
 }
 
-async function openConsole(parts: Parts): Promise<string> {
+async function openConsole(
+  parts: Parts,
+  program: readonly string[] = [...process.execArgv, process.argv[1] ?? ''],
+): Promise<string> {
   const { placement, stores } = parts;
   const mirror = await parts.mirror();
   const config = readConfig({ ...authOptions, ...consoleOptions }, parts.context.env);
   const bus = await parts.open(parts.connect());
   const { instances } = stores;
-  const { url } = await parts.open(startConsole({ ...parts.around(), bus, mirror, instances, placement, config }));
+  const berth = berthProcesses({
+    program,
+    env: parts.context.env,
+    memoryMb: config.rehearsalMemoryMb,
+    // No other process reads stores in memory.
+    fleet: async () => encodeSnapshot(await parts.snapshot()),
+  });
+  const around = parts.around();
+  const { url } = await parts.open(startConsole({ ...around, bus, mirror, instances, placement, config, berth }));
   return url;
 }
 

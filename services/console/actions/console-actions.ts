@@ -6,6 +6,8 @@ import type { Clock } from '#libs/domain/clock';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { isUuid } from '#libs/domain/names';
 import { MAX_BULK } from '../api/instances';
+import { rehearsalLine, shownLine, type Words } from '../rehearsals/command-line';
+import type { Rehearsals } from '../rehearsals/rehearsals';
 import type { Drains } from './drains';
 import type { OperatorActions } from './operator-actions';
 
@@ -15,6 +17,7 @@ export interface ActionParts {
   readonly clock: Clock;
   readonly drains: Drains;
   readonly actions: OperatorActions;
+  readonly rehearsals: Rehearsals;
 }
 
 /** An operator's action, with its target and its arguments. */
@@ -26,8 +29,6 @@ export interface ConsoleAction {
   /** @throws the error of the service that executes it. */
   readonly work: () => Promise<unknown>;
 }
-
-type Words = Readonly<Record<string, string>>;
 
 /** Limit of the dead letters searched for the requested one. */
 export const MOST_DEAD_LETTERS = 500;
@@ -124,6 +125,18 @@ export function dead({ bus, clock }: ActionParts, words: Words): ConsoleAction {
     details: given({ reason }),
     work: workOf({ requeue }, action),
   };
+}
+
+/** Starts a rehearsal, or cancels the one with `id`. @throws BerthError `invalid_argument / bad_action`, `/ bad_rehearsal`. */
+export function rehearsalAction({ rehearsals }: ActionParts, words: Words, userId: string): ConsoleAction {
+  const { action = '', id = '' } = words;
+  if (action !== 'start') {
+    const cancel = async () => rehearsals.cancel(id);
+    return { action: `rehearsal_${action}`, target: id, details: {}, work: workOf({ cancel }, action) };
+  }
+  const line = rehearsalLine(words);
+  const details = { line: shownLine(line) };
+  return { action: 'rehearsal_start', target: line.name, details, work: async () => rehearsals.start(userId, line) };
 }
 
 function workOf(works: Readonly<Record<string, () => Promise<unknown>>>, action: string): () => Promise<unknown> {

@@ -36,6 +36,8 @@ export interface Choices {
   readonly aggregates: readonly string[];
   readonly projects: readonly string[];
   readonly traits: readonly string[];
+  /** Metadata of aggregates with hosts: `rack=r12`. */
+  readonly metadata: readonly string[];
 }
 
 /** `POST /api/instances/actions`: the outcome of an action on several instances. */

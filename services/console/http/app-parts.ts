@@ -6,6 +6,7 @@ import type { Running, RuntimeDeps } from '#libs/runtime/service';
 import type { ActionParts } from '../actions/console-actions';
 import type { Live, LiveParts } from '../live/live';
 import type { ConsoleConfig } from '../options';
+import type { StartBerth } from '../rehearsals/berth-process';
 import type { SessionDeps } from './session';
 
 export interface ConsoleDeps extends RuntimeDeps {
@@ -14,6 +15,8 @@ export interface ConsoleDeps extends RuntimeDeps {
   readonly instances: InstanceStore;
   readonly placement: LiveParts['placement'];
   readonly config: ConsoleConfig & AuthConfig;
+  /** Starts rehearsals; without it none can be started. */
+  readonly berth?: StartBerth;
 }
 
 export interface AppParts extends ConsoleDeps, SessionDeps, Omit<ActionParts, 'clock' | 'bus'> {

@@ -10,6 +10,7 @@ import {
   dead,
   hostAction,
   instanceAction,
+  rehearsalAction,
 } from '../actions/console-actions';
 import type { BulkOutcome } from '../api/instances';
 import type { Access } from './session';
@@ -37,6 +38,7 @@ export function registerActions(app: FastifyInstance, parts: ActionParts, access
   serve('/api/hosts/:target/actions', (host, body, { userId }) => hostAction(parts, host, body, userId));
   serve('/api/instances/:target/actions', (uuid, body) => instanceAction(parts, uuid, body));
   serve('/api/dead-letters/actions', (_target, body) => dead(parts, body));
+  serve('/api/rehearsals/actions', (_target, body, { userId }) => rehearsalAction(parts, body, userId));
   app.post('/api/instances/actions', { preHandler: app.csrfProtection.bind(app) }, async (request) => {
     const principal = await access.reader(request);
     const actions = bulkActions(parts, bodyOf(request));

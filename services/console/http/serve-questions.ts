@@ -28,6 +28,11 @@ export function registerQuestions(app: FastifyInstance, parts: AppParts, access:
     });
     return letters;
   });
+  app.get('/api/rehearsals/:id', async (request, reply) => {
+    await access.reader(request);
+    const { id = '' } = request.params as { id?: string };
+    return reply.header('cache-control', 'no-store').type('application/json').send(parts.rehearsals.report(id));
+  });
 }
 
 function queryOf(request: FastifyRequest): URLSearchParams {

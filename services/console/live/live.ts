@@ -15,6 +15,7 @@ import type { Drains } from '../actions/drains';
 import type { OperatorActions } from '../actions/operator-actions';
 import type { Shell } from '../api/stream';
 import type { ConsoleConfig } from '../options';
+import type { Rehearsals } from '../rehearsals/rehearsals';
 import { BuildFigures } from './build-figures';
 import { FleetFeed } from './fleet-feed';
 import { History } from './history';
@@ -36,6 +37,7 @@ export interface LiveParts {
   readonly config: ConsoleConfig;
   readonly drains: Drains;
   readonly actions: OperatorActions;
+  readonly rehearsals: Rehearsals;
 }
 
 /** Interval of reading data that neither events nor the mirror cover. */

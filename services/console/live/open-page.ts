@@ -1,4 +1,5 @@
 import { invalidArgument } from '#libs/domain/errors';
+import type { RehearsalsPage } from '../api/rehearsals';
 import { readBuildsPage } from '../views/builds-page';
 import { readCapacityPage } from '../views/capacity-page';
 import { readHealthPage } from '../views/health-page';
@@ -26,6 +27,7 @@ const HEALTH_MS = 2_000;
 const NOVA_MS = 3_000;
 const GUARANTEES_MS = 3_000;
 const RESERVATIONS_MS = 3_000;
+const REHEARSALS_MS = 300;
 
 /** The page of a stream's query. @throws BerthError `invalid_argument / bad_page`. */
 export function openPage(live: Live, query: URLSearchParams): Page {
@@ -85,6 +87,11 @@ function pageOf(live: Live, query: URLSearchParams): Page {
         () => readReservationsPage(live),
         (changed) => live.every(RESERVATIONS_MS, changed),
       );
+    case 'rehearsals': {
+      const { rehearsals } = live.parts;
+      const read = () => ({ rehearsals: rehearsals.list(), maxRehearsals: rehearsals.max }) satisfies RehearsalsPage;
+      return telling(live, REHEARSALS_MS, read, (changed) => rehearsals.onChange(changed));
+    }
     case 'nova': {
       const request = query.get('request') ?? '';
       return telling(
@@ -106,7 +113,7 @@ function pageOf(live: Live, query: URLSearchParams): Page {
     default:
       throw invalidArgument(
         'bad_page',
-        `page must be fleet, host, instances, instance, builds, capacity, guarantees, reservations, nova or health, not '${page}'`,
+        `page must be fleet, host, instances, instance, builds, capacity, guarantees, reservations, rehearsals, nova or health, not '${page}'`,
         'page',
       );
   }

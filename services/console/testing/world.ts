@@ -12,6 +12,7 @@ import { silentLog } from '#libs/runtime/log';
 import { createMetrics } from '#libs/runtime/metrics';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { consoleOptions } from '../options';
+import type { StartBerth } from '../rehearsals/berth-process';
 import { startConsole } from '../start';
 
 /** A console in this process, on stores and a broker in memory; no scheduler and no conductor serve it. */
@@ -29,6 +30,7 @@ export async function openWorld(
   env: Readonly<Record<string, string>> = {},
   placement = new MemoryPlacementStore(),
   instances: InstanceStore = memoryInstanceStore(systemClock()),
+  berth: StartBerth | undefined = undefined,
 ): Promise<World> {
   const clock = systemClock();
   const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };
@@ -37,7 +39,15 @@ export async function openWorld(
   const [own, bus] = [await connect(), await connect()];
   const mirror = await Mirror.open(placement, { ...around, random: seededRandom(1) });
   const config = readConfig({ ...authOptions, ...consoleOptions }, { BERTH_CONSOLE_PORT: '0', ...env });
-  const running = await startConsole({ ...around, bus: own, mirror, instances, placement, config });
+  const running = await startConsole({
+    ...around,
+    ...(berth ? { berth } : {}),
+    bus: own,
+    mirror,
+    instances,
+    placement,
+    config,
+  });
   return {
     url: running.url,
     placement,

@@ -1,5 +1,8 @@
+import { type Aggregate, TENANT_KEY, valuesIn, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { Choices } from '../api/instances';
 import type { Live } from '../live/live';
+
+const natural = new Intl.Collator('en', { numeric: true });
 
 /** Limit of the names that a picker offers. */
 const MOST = 500;
@@ -21,6 +24,13 @@ export async function readChoices({ parts: { mirror, client }, fleet }: Live): P
       .projects()
       .filter((projectId) => projectId !== '')
       .slice(0, MOST),
+    metadata: [...new Set([...mirror.aggregates()].flatMap(pairsOf))].sort(natural.compare).slice(0, MOST),
     traits: inUse.map(({ name }) => name).slice(0, MOST),
   };
+}
+
+/** Domains that hosts share: metadata but zones, which have a picker of their own, and tenants. */
+function pairsOf({ metadata }: Aggregate): readonly string[] {
+  const names = Object.keys(metadata).filter((name) => name !== ZONE_KEY && !name.startsWith(TENANT_KEY));
+  return names.flatMap((name) => valuesIn(metadata[name]).map((value) => `${name}=${value}`));
 }

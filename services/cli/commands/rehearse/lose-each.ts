@@ -28,8 +28,9 @@ export async function loseEach(
   const { json, svg, failIf } = prepared.flags;
   if (svg !== undefined) throw invalidArgument('conflicting_flags', '--svg draws one operation: leave --each out');
   const losses: Loss[] = [];
-  for (const [domain, hosts] of domainsOf(prepared.snapshot, name)) {
-    const rehearsed = await prepared.rehearse({ kind: 'lose', hosts, evacuation });
+  const domains = [...domainsOf(prepared.snapshot, name)];
+  for (const [index, [domain, hosts]] of domains.entries()) {
+    const rehearsed = await prepared.rehearse({ kind: 'lose', hosts, evacuation }, { index, count: domains.length });
     if (rehearsed === undefined) return context.exit(EXIT.interrupted);
     const summary = summarize(rehearsed.outcomes);
     const cameAbout = failIf.filter((condition) => holds(condition, summary)).map(({ text }) => text);

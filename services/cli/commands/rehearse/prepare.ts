@@ -26,8 +26,14 @@ export interface PreparedRehearsals {
   readonly ageMs: number;
   readonly durations: Durations;
   readonly flags: RehearsalFlags;
-  /** Rehearses an operation with each seed; undefined when Ctrl-C came first. */
-  rehearse(operation: Operation): Promise<Rehearsals | undefined>;
+  /** Rehearses an operation with each seed, one of several if said; undefined when Ctrl-C came first. */
+  rehearse(operation: Operation, part?: Part): Promise<Rehearsals | undefined>;
+}
+
+/** The place of an operation among several. */
+interface Part {
+  readonly index: number;
+  readonly count: number;
 }
 
 export interface Rehearsals {
@@ -51,7 +57,7 @@ export async function prepareRehearsals(context: Context, command: CommandUnknow
     ageMs: clock.now() - snapshot.takenAtMs,
     durations: durationsOf(snapshot.instances, given),
     flags,
-    async rehearse(operation) {
+    async rehearse(operation, part = { index: 0, count: 1 }) {
       const work = { snapshot, fork: { settings: env, ...given }, options: { operation, ...common } };
       const startedMs = clock.elapsed();
       const outcomes: Outcome[] = [];
@@ -59,6 +65,7 @@ export async function prepareRehearsals(context: Context, command: CommandUnknow
         for await (const outcome of rehearse(work, seeds, jobs)) {
           outcomes.push(outcome);
           show(outcomes.length, count);
+          tellParent(part.index * count + outcomes.length, part.count * count);
           if (interrupted.aborted) break;
         }
       });
@@ -66,6 +73,11 @@ export async function prepareRehearsals(context: Context, command: CommandUnknow
       return { outcomes, realSeconds: (clock.elapsed() - startedMs) / 1_000 };
     },
   };
+}
+
+/** Tells a parent with an IPC channel (a console) how far it is. */
+function tellParent(done: number, all: number): void {
+  if (process.connected) process.send?.({ done, all });
 }
 
 /** So much of a record as `--traffic` says, up to its end. */

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { openInstanceStore } from '#libs/instances/open';
@@ -13,9 +14,11 @@ import type { Context } from '../../context';
 /** The largest snapshot that is unpacked: what a string holds. */
 const MAX_BYTES = 500_000_000;
 const ZIPPED = '.gz';
+/** The file that is standard input. */
+const STANDARD_INPUT = '-';
 
 /**
- * The fleet of a file that was saved, or of the store that the settings name, of which nothing is written.
+ * The fleet of a file that was saved (`-` for standard input), or of the store that the settings name, of which nothing is written.
  *
  * @throws BerthError `invalid_argument / unreadable_file`, `/ bad_snapshot`; `unavailable / store_away`
  */
@@ -34,7 +37,7 @@ export async function saveFleet(snapshot: FleetSnapshot, file: string): Promise<
 
 async function readSaved(file: string): Promise<FleetSnapshot> {
   try {
-    const bytes = await readFile(file);
+    const bytes = file === STANDARD_INPUT ? await buffer(process.stdin) : await readFile(file);
     return decodeSnapshot(
       (file.endsWith(ZIPPED) ? gunzipSync(bytes, { maxOutputLength: MAX_BYTES }) : bytes).toString(),
     );

@@ -29,7 +29,9 @@ export function hostsCommand(name: string, purpose: string) {
 export function addRehearsalFlags<C extends CommandUnknownOpts>(command: C): C {
   command
     .optionsGroup('Rehearsal:')
-    .addOption(new Option('--from <file>', 'a fleet that was saved by berth rehearse save, instead of the store'))
+    .addOption(
+      new Option('--from <file>', 'a fleet that berth rehearse save wrote, or - for stdin, instead of the store'),
+    )
     .addOption(number('--seeds <n>', 'number of rehearsals, each with its own random seed', 20))
     .addOption(repeatable('--kill <kind>', `meanwhile, kill one repeatedly: ${KILL_KINDS.join(', ')}`, killKind))
     .addOption(

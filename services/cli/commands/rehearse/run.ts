@@ -3,7 +3,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import { counted } from '#libs/runtime/counted';
 import { EXIT } from '#libs/runtime/exit-codes';
-import { type FleetSnapshot, findHosts, holds, type Operation, summarize } from '../../../rehearsal/main';
+import { type FleetSnapshot, findHosts, holds, type Operation, type Outcome, summarize } from '../../../rehearsal/main';
 import type { Context } from '../../context';
 import { drawTimelines } from './draw-timeline';
 import { prepareRehearsals } from './prepare';
@@ -55,9 +55,19 @@ export async function run(
   const hosts = snapshot.placement.tables['host']?.length ?? 0;
   const rehearsed = { title, ageMs, hosts, instances: snapshot.instances.length, durations, realSeconds };
   const cameAbout = failIf.filter((condition) => holds(condition, summary));
-  if (json) terminal.json({ ...rehearsed, operation, ...summary, cameAbout: cameAbout.map(({ text }) => text) });
-  else showSummary(terminal, rehearsed, summary);
+  if (json) {
+    const texts = cameAbout.map(({ text }) => text);
+    terminal.json({ ...rehearsed, operation, ...summary, cameAbout: texts, timelines: timelinesOf(outcomes) });
+  } else showSummary(terminal, rehearsed, summary);
   if (svg !== undefined) await writeFile(svg, drawTimelines(title, outcomes));
   if (!json) for (const { text } of cameAbout) terminal.print(`\ncame about: ${text}`);
   if (cameAbout.length > 0 || summary.broken.length > 0) context.exit(EXIT.failed);
+}
+
+/** Arrivals in seconds, of each rehearsal. */
+function timelinesOf(outcomes: readonly Outcome[]) {
+  return outcomes.map(({ seed, arrivalsMs, refused, broken }) => {
+    const arrivals = arrivalsMs.map((atMs) => atMs / 1_000);
+    return { seed, refused: refused.length, broken: broken.length, arrivals };
+  });
 }

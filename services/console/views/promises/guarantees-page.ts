@@ -1,7 +1,7 @@
 import { brokenLossText, guaranteeScope, guaranteeState, headroomLines } from '#libs/contracts/guarantee-words';
 import type { GuaranteeStatus } from '#libs/contracts/guarantees';
 import { lossText } from '#libs/domain/grouping/guarantee';
-import type { GuaranteeRow, GuaranteesPage } from '../../api/guarantees';
+import type { GuaranteeRow, GuaranteesPage } from '../../api/promises/guarantees';
 import type { Live } from '../../live/live';
 
 /**

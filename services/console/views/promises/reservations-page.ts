@@ -2,7 +2,7 @@ import type { ReservationStatus } from '#libs/contracts/reservations';
 import { resolveSpec } from '#libs/domain/extra-specs/resolve';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { RequestSpec } from '#libs/domain/request-spec';
-import type { ReservationRow, ReservationsPage } from '../../api/reservations';
+import type { ReservationRow, ReservationsPage } from '../../api/promises/reservations';
 import type { Live } from '../../live/live';
 
 /** Reads what the page of reservations shows. @throws BerthError `unavailable` */

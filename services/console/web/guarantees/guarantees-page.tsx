@@ -1,4 +1,4 @@
-import type { GuaranteeRow, GuaranteesPage as Page } from '../../api/guarantees';
+import type { GuaranteeRow, GuaranteesPage as Page } from '../../api/promises/guarantees';
 import { setQuery, usePlace } from '../state/router';
 import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';

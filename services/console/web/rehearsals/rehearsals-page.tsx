@@ -1,30 +1,90 @@
 import { useEffect, useState } from 'preact/hooks';
-import { listenTo } from '../state/stream';
+import type { RehearsalsPage as Page, RehearsalRow } from '../../api/rehearsals';
+import { type ApiError, read } from '../state/api';
+import { usePlace } from '../state/router';
+import { useMayAct } from '../state/session';
+import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';
-import { amount, amounts, className, number, plural, span } from '../ui/format';
-import { Bar, Empty, Figure, InstanceLink, Section } from '../ui/parts';
-import { Table, type TableColumn } from '../ui/table';
-import { type Distribution, type FleetUse, MAX_REPORT_BYTES, type Refused, type Report, readReport } from './report';
+import { Empty, Loading, Section } from '../ui/parts';
+import { MAX_REPORT_BYTES, type Report, readReport } from './report';
+import { ReportView } from './report-view';
+import { RunForm } from './run-form';
+import { RunList } from './run-list';
 
-/** A report of a rehearsal, from a file that the browser reads: nothing is sent anywhere. */
+/** Rehearsals that this console runs, with a form for more; and the report of one, or of a file. */
 export function RehearsalsPage() {
   useTitle('Rehearsals');
-  useEffect(() => listenTo('page=', {}), []);
-  const [report, setReport] = useState<Report | undefined>();
-  const [problem, setProblem] = useState('');
-  const open = async (file: File | undefined) => {
-    if (file === undefined) return;
-    const read = file.size > MAX_REPORT_BYTES ? undefined : readReport(await file.text());
-    setReport(read);
-    setProblem(read ? '' : `${file.name} is no report of berth rehearse --json.`);
-  };
+  const page = usePage<Page>('page=rehearsals');
+  const mayAct = useMayAct();
+  const { query } = usePlace();
+  const [file, setFile] = useState<Report | undefined>();
+  if (page === undefined) return <Loading what="the rehearsals" />;
+  const { rehearsals, maxRehearsals } = page;
+  const chosen = rehearsals.find(({ id }) => id === query.get('run')) ?? rehearsals[0];
+  const hasForm = mayAct && maxRehearsals > 0;
   return (
     <>
       <h1>Rehearsals</h1>
       <p class="faint lead">
-        What an operation would do to the fleet: <code>berth rehearse drain host-7 --json &gt; report.json</code> forks
-        the fleet, does the operation there many times, and changes nothing. Open its report here.
+        What an operation would do to the fleet. A rehearsal forks the fleet as it is now, does the operation there many
+        times, and changes nothing.
       </p>
+      <div class={hasForm ? 'columns columns-form' : ''}>
+        {hasForm && (
+          <Section title="Rehearse">
+            <RunForm onStart={() => setFile(undefined)} />
+          </Section>
+        )}
+        <div class="stack">
+          {maxRehearsals > 0 && (
+            <RunList
+              rehearsals={rehearsals}
+              chosen={file ? undefined : chosen?.id}
+              onChoose={() => setFile(undefined)}
+            />
+          )}
+          <ReportFile onOpen={setFile} />
+          {file ? <ReportView report={file} /> : <Chosen rehearsal={chosen} />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The report of the chosen rehearsal, once it is over. */
+function Chosen({ rehearsal }: { rehearsal: RehearsalRow | undefined }) {
+  const { id = '', state } = rehearsal ?? {};
+  const [read_, setRead] = useState<{ readonly id: string; readonly report?: Report; readonly problem?: string }>();
+  useEffect(() => {
+    if (state !== 'done') return undefined;
+    const abort = new AbortController();
+    read<unknown>(`/api/rehearsals/${encodeURIComponent(id)}`, abort.signal).then(
+      (answer) => {
+        const report = readReport(JSON.stringify(answer));
+        setRead(report ? { id, report } : { id, problem: 'It is no report that this page can show.' });
+      },
+      (thrown: unknown) => abort.signal.aborted || setRead({ id, problem: (thrown as ApiError).problem.message }),
+    );
+    return () => abort.abort();
+  }, [id, state]);
+  if (rehearsal === undefined) return <Empty>No report is open.</Empty>;
+  if (state !== 'done') return null;
+  if (read_?.id !== id) return <Loading what="the report" />;
+  return read_.report ? <ReportView report={read_.report} /> : <p class="alert-text">{read_.problem}</p>;
+}
+
+/** Opens a report that a browser has: nothing is sent anywhere. */
+function ReportFile({ onOpen }: { onOpen: (report: Report | undefined) => void }) {
+  const [problem, setProblem] = useState('');
+  const open = async (file: File | undefined) => {
+    if (file === undefined) return;
+    const report = file.size > MAX_REPORT_BYTES ? undefined : readReport(await file.text());
+    onOpen(report);
+    setProblem(report ? '' : `${file.name} is no report of berth rehearse --json.`);
+  };
+  return (
+    <details class="report-file">
+      <summary>Open a report of a file</summary>
       <p>
         <label>
           Report{' '}
@@ -33,111 +93,14 @@ export function RehearsalsPage() {
             accept="application/json,.json"
             onChange={(change) => void open(change.currentTarget.files?.[0])}
           />
-        </label>
+        </label>{' '}
+        <span class="faint">
+          of <code>berth rehearse drain host-7 --json &gt; report.json</code>. It stays in this browser.
+        </span>
       </p>
       <p role="alert" class="alert-text">
         {problem}
       </p>
-      {report ? <Shown report={report} /> : <Empty>No report is open. It stays in this browser.</Empty>}
-    </>
+    </details>
   );
-}
-
-function Shown({ report }: { report: Report }) {
-  const { title, rehearsals, hosts, instances, ageMs, metrics, broken, cameAbout, refused } = report;
-  const figure = (name: string) => number(metrics[name]?.median ?? 0);
-  return (
-    <>
-      <h2>{title}</h2>
-      <p class="faint">
-        Rehearsed {plural(rehearsals, 'time')} on {plural(hosts, 'host')} with {plural(instances, 'instance')}, as they
-        were {span(ageMs)} before.
-      </p>
-      <dl class="figures">
-        <Figure label="Takes, median" value={span((metrics['seconds']?.median ?? 0) * 1_000)} />
-        <Figure label="Moved" value={figure('moved')} />
-        <Figure label="Refused" value={figure('refused')} tone={(metrics['refused']?.most ?? 0) > 0 ? 'bad' : ''} />
-        <Figure label="Broken" value={number(broken.length)} tone={broken.length > 0 ? 'bad' : ''} />
-      </dl>
-      {cameAbout.length > 0 && <p class="alert-text">Came about: {cameAbout.join(', ')}</p>}
-      <Section title="Over all rehearsals">
-        <div class="scroll" tabIndex={0}>
-          <Table columns={METRICS} rows={shownMetrics(metrics)} keyOf={([name]) => name} />
-        </div>
-      </Section>
-      <BeforeAndAfter report={report} />
-      {refused.length > 0 && (
-        <Section title="What could not be moved" aside={number(refused.length)}>
-          <div class="scroll" tabIndex={0}>
-            <Table
-              columns={refusedColumns(rehearsals)}
-              rows={refused.slice(0, MOST_SHOWN)}
-              keyOf={({ uuid }) => uuid}
-            />
-          </div>
-        </Section>
-      )}
-      {broken.length > 0 && (
-        <Section title="What was broken" aside={number(broken.length)}>
-          <ul>
-            {broken.map(({ what, seeds }) => (
-              <li key={what}>
-                {what} (seeds {seeds.slice(0, 8).join(', ')})
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
-    </>
-  );
-}
-
-const MOST_SHOWN = 200;
-const ALWAYS: readonly string[] = ['seconds', 'moved', 'refused', 'broken'];
-
-type MetricRow = readonly [name: string, values: Distribution];
-
-function shownMetrics(metrics: Report['metrics']): readonly MetricRow[] {
-  return Object.entries(metrics).filter(([name, { most }]) => ALWAYS.includes(name) || most > 0);
-}
-
-const METRICS: readonly TableColumn<MetricRow>[] = [
-  { head: 'Number', isName: true, cell: ([name]) => name },
-  { head: 'Least', isNumber: true, cell: ([, { least }]) => number(least) },
-  { head: 'Median', isNumber: true, cell: ([, { median }]) => number(median) },
-  { head: 'p95', isNumber: true, cell: ([, { p95 }]) => number(p95) },
-  { head: 'Most', isNumber: true, cell: ([, { most }]) => number(most) },
-];
-
-const refusedColumns = (rehearsals: number): readonly TableColumn<Refused>[] => [
-  { head: 'Instance', isName: true, cell: ({ uuid, name }) => <InstanceLink uuid={uuid} name={name} /> },
-  { head: 'Holds', cell: ({ resources }) => amounts(resources) },
-  { head: 'Rehearsals', isNumber: true, cell: ({ times }) => `${number(times)} of ${number(rehearsals)}` },
-  { head: 'Why', cell: ({ why }) => why },
-];
-
-/** The fleet in service before and after, side by side, in the rehearsal of the median time. */
-function BeforeAndAfter({ report: { before, after } }: { report: Report }) {
-  const classes = Object.keys(before.capacity).filter((name) => (before.capacity[name] ?? 0) > 0);
-  const columns: readonly TableColumn<string>[] = [
-    { head: 'In service', isName: true, cell: (name) => className(name) },
-    { head: 'Before', cell: (name) => <Use name={name} use={before} /> },
-    { head: 'After', cell: (name) => <Use name={name} use={after} /> },
-    {
-      head: 'Most free on one host, after',
-      isNumber: true,
-      cell: (name) => amount(name, after.largestFree[name] ?? 0),
-    },
-  ];
-  return (
-    <Section title="Before and after" aside={`${number(before.hosts)} → ${plural(after.hosts, 'host')}`}>
-      <div class="scroll" tabIndex={0}>
-        <Table columns={columns} rows={classes} keyOf={(name) => name} />
-      </div>
-    </Section>
-  );
-}
-
-function Use({ name, use }: { name: string; use: FleetUse }) {
-  return <Bar name={name} used={use.used[name] ?? 0} capacity={use.capacity[name] ?? 0} />;
 }

@@ -1,18 +1,46 @@
-/** The part of a report of `berth rehearse --json` that the page shows. */
-export interface Report {
+/** What a file of `berth rehearse --json` has: an operation, or the loss of each domain in turn. */
+export type Report =
+  | ({ readonly kind: 'operation' } & OperationReport)
+  | { readonly kind: 'losses'; readonly losses: readonly Loss[] };
+
+/** The loss of one domain, as one rack. */
+export interface Loss {
+  readonly domain: string;
+  readonly hosts: number;
+  readonly summary: Summary;
+  readonly cameAbout: readonly string[];
+}
+
+/** The part of an operation's report that the page shows. */
+export interface OperationReport extends Summary {
   readonly title: string;
-  readonly rehearsals: number;
   readonly hosts: number;
   readonly instances: number;
   readonly ageMs: number;
+  /** Conditions of `--fail-if` that came about. */
+  readonly cameAbout: readonly string[];
+  /** Of each rehearsal; reports of earlier releases have none. */
+  readonly timelines?: readonly Timeline[];
+}
+
+/** The outcomes of all rehearsals of one operation. */
+export interface Summary {
+  readonly rehearsals: number;
   readonly metrics: Readonly<Record<string, Distribution>>;
   readonly refused: readonly Refused[];
   readonly broken: readonly { readonly what: string; readonly seeds: readonly number[] }[];
   readonly before: FleetUse;
   readonly after: FleetUse;
+  /** In the rehearsal of the median time. */
   readonly timeline: readonly (readonly [seconds: number, arrived: number])[];
-  /** Conditions of `--fail-if` that came about. */
-  readonly cameAbout: readonly string[];
+}
+
+/** Arrivals of instances in one rehearsal, by seconds from its beginning. */
+export interface Timeline {
+  readonly seed: number;
+  readonly refused: number;
+  readonly broken: number;
+  readonly arrivals: readonly number[];
 }
 
 export interface Distribution {
@@ -43,13 +71,24 @@ export const MAX_REPORT_BYTES = 32 * 1024 * 1024;
 /** The report in a file; undefined when there is none in it. */
 export function readReport(text: string): Report | undefined {
   const value = parsed(text);
-  if (!isObject(value)) return undefined;
-  const { title, metrics, before, after, refused, broken, timeline, cameAbout } = value;
+  if (Array.isArray(value)) {
+    const isLosses = value.length > 0 && value.every(isLoss);
+    return isLosses ? { kind: 'losses', losses: value as readonly Loss[] } : undefined;
+  }
+  const isReport = isSummary(value) && typeof value['title'] === 'string' && Array.isArray(value['cameAbout']);
+  return isReport ? { kind: 'operation', ...(value as unknown as OperationReport) } : undefined;
+}
+
+function isLoss(value: unknown): boolean {
+  return isObject(value) && typeof value['domain'] === 'string' && isSummary(value['summary']);
+}
+
+function isSummary(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const { metrics, before, after, refused, broken, timeline } = value;
   const areUses = [before, after].every((use) => isObject(use) && isObject(use['capacity']) && isObject(use['used']));
-  const areLists = [refused, broken, timeline, cameAbout].every((list) => Array.isArray(list));
-  const areDistributions = isObject(metrics) && Object.values(metrics).every((one) => isObject(one));
-  const isReport = typeof title === 'string' && areUses && areLists && areDistributions;
-  return isReport ? (value as unknown as Report) : undefined;
+  const areLists = [refused, broken, timeline].every((list) => Array.isArray(list));
+  return areUses && areLists && isObject(metrics) && Object.values(metrics).every(isObject);
 }
 
 function parsed(text: string): unknown {

@@ -1,4 +1,4 @@
-import type { ReservationsPage as Page, ReservationRow } from '../../api/reservations';
+import type { ReservationsPage as Page, ReservationRow } from '../../api/promises/reservations';
 import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { amounts, dateOf, number, span } from '../ui/format';

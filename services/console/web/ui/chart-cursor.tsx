@@ -10,7 +10,7 @@ interface CursorValue {
 }
 
 /**
- * The plot of a chart, with a cursor for the pointer and for arrow keys: it tells the time and the values there.
+ * The plot of a chart, with a cursor for the pointer and for arrow keys: it tells the place, as a time, and the values there.
  *
  * @param count  the columns or points of the plot
  * @param placeOf  the place of one, as a share of the width
@@ -19,14 +19,14 @@ export function CursorPlot({
   label,
   count,
   placeOf,
-  timeAt,
+  headAt,
   valuesAt,
   children,
 }: {
   label: string;
   count: number;
   placeOf: (index: number) => number;
-  timeAt: (index: number) => number;
+  headAt: (index: number) => ComponentChildren;
   valuesAt: (index: number) => readonly CursorValue[];
   children: ComponentChildren;
 }) {
@@ -66,7 +66,7 @@ export function CursorPlot({
               placeOf(index) < 0.5 ? { left: `${placeOf(index) * 100}%` } : { right: `${(1 - placeOf(index)) * 100}%` }
             }
           >
-            <strong title={dateOf(timeAt(index))}>{timeOf(timeAt(index))}</strong>
+            <strong>{headAt(index)}</strong>
             {valuesAt(index).map(({ label: name, colour, text }) => (
               <Swatch key={name} colour={colour} text={`${name} ${text}`} />
             ))}
@@ -75,6 +75,11 @@ export function CursorPlot({
       </div>
     </div>
   );
+}
+
+/** A time of the day, with its date as the title. */
+export function TimeHead({ ms }: { ms: number }) {
+  return <span title={dateOf(ms)}>{timeOf(ms)}</span>;
 }
 
 /** A text beside the colour of its series. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { CursorPlot, Swatch } from './chart-cursor';
+import { CursorPlot, Swatch, TimeHead } from './chart-cursor';
 import { amount, number, span, timeOf } from './format';
 
 interface Series {
@@ -70,7 +70,7 @@ function LinePlot({
       label={label}
       count={points}
       placeOf={(i) => i / (points - 1)}
-      timeAt={(i) => lastMs - (points - 1 - i) * stepMs}
+      headAt={(i) => <TimeHead ms={lastMs - (points - 1 - i) * stepMs} />}
       valuesAt={(i) =>
         series.map(({ label: name, values, colour }) => {
           const value = values[i + values.length - points] ?? null;
@@ -156,7 +156,7 @@ export function ColumnChart({
         label={label}
         count={count}
         placeOf={(i) => (i + 0.4) / Math.max(1, count)}
-        timeAt={(i) => firstMs + i * stepMs}
+        headAt={(i) => <TimeHead ms={firstMs + i * stepMs} />}
         valuesAt={(i) =>
           series.map(({ label: name, values, colour }) => ({ label: name, colour, text: number(values[i] ?? 0) }))
         }
