@@ -34,7 +34,9 @@ const AT_REST: readonly InstanceState[] = [
 export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions, seed: number): Promise<Outcome> {
   const { operation, kills, limitMs, traffic = [] } = options;
   const fleet = new RehearsedFleet(seed, fork, { silent: silencedBy(operation), heard: heardIn(operation) });
-  const changes = watchRecords(fleet);
+  // Their orders were in the broker, so they wait for a deadline: no part of the operation.
+  const underWay = fork.snapshot.instances.filter(({ state }) => !AT_REST.includes(state)).map(({ uuid }) => uuid);
+  const changes = watchRecords(fleet, new Set(underWay));
   const client = await fleet.start();
   const startedMs = fleet.time.nowMs;
   const ending = new AbortController();
@@ -67,8 +69,7 @@ export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions,
   const isOver = async () => {
     if (endedMs === undefined) return false;
     if (fleet.time.nowMs - Math.max(endedMs, changes.lastMs) < (await quietMs())) return false;
-    const counts = await fleet.server.stores.instances.countStates();
-    return [...counts.keys()].every((state) => AT_REST.includes(state));
+    return isAtRest(fleet, underWay);
   };
   while (!(await isOver()) && fleet.time.nowMs < startedMs + limitMs)
     await fleet.time.runUntil(fleet.time.nowMs + STEP_MS);
@@ -92,6 +93,16 @@ export async function rehearseOnce(fork: ForkedFleet, options: RehearsalOptions,
     arrivalsMs: changes.arrivalsMs.map((atMs) => Math.round(atMs - startedMs)),
     stepCount: fleet.time.stepCount,
   };
+}
+
+/** True when nothing is on its way but what was when the fleet was read. */
+async function isAtRest({ server }: RehearsedFleet, underWay: readonly string[]): Promise<boolean> {
+  const { instances } = server.stores;
+  const counts = await instances.countStates();
+  const moving = [...counts].reduce((sum, [state, count]) => sum + (AT_REST.includes(state) ? 0 : count), 0);
+  if (moving === 0 || moving > underWay.length) return moving === 0;
+  const still = (await instances.get(underWay)).filter(({ state }) => !AT_REST.includes(state));
+  return still.length === moving;
 }
 
 interface AtEnd {
@@ -171,12 +182,12 @@ function quietness(
   };
 }
 
-/** Times of changes to records, and of the arrivals of instances. */
-function watchRecords({ server, time }: RehearsedFleet) {
+/** Times of changes to records, and of the arrivals of instances; those of `underWay` do not count. */
+function watchRecords({ server, time }: RehearsedFleet, underWay: ReadonlySet<string>) {
   const changes = { lastMs: 0, arrivalsMs: [] as number[] };
   server.onWrite = (_by, what) => {
-    const state = BECOMES.exec(what)?.[1];
-    if (state === undefined) return;
+    const [, uuid = '', state] = BECOMES.exec(what) ?? [];
+    if (state === undefined || underWay.has(uuid)) return;
     changes.lastMs = time.nowMs;
     if (state === 'active' || state === 'stopped') changes.arrivalsMs.push(time.nowMs);
   };
@@ -184,4 +195,4 @@ function watchRecords({ server, time }: RehearsedFleet) {
 }
 
 /** The wording of `simulatedStores` for an update. */
-const BECOMES = / becomes (\w+),/;
+const BECOMES = /(\S+) becomes (\w+),/;
