@@ -5,6 +5,7 @@ import {
   intOption,
   listOption,
   stringOption,
+  textsOption,
 } from '#libs/runtime/config';
 
 /** Settings of the console. Sign-in uses the placement API's authentication and its settings (`libs/auth`). */
@@ -90,6 +91,14 @@ export const consoleOptions = {
     pattern: /^(https?:\/\/[^\s?#]+)?$/,
     range: 'http://... or https://...',
     help: 'The operations endpoint of a scheduler for Nova in shadow, whose report the page of Nova shows; empty for none.',
+  }),
+  cellUrls: textsOption({
+    env: 'BERTH_CONSOLE_CELL_URLS',
+    default: [],
+    range: 'CELL=http://..., or https://..., separated by commas',
+    separator: /\s*,\s*/,
+    problem: (text) => (/^[^=\s]+=https?:\/\/[^\s?#/]+$/.test(text) ? undefined : 'must be CELL=URL, without a path'),
+    help: "Consoles of the cells, to which a top's console links their hosts.",
   }),
   maxDrains: intOption({
     env: 'BERTH_CONSOLE_MAX_DRAINS',

@@ -46,9 +46,10 @@ const PAGES: readonly (readonly [what: string, path: () => string, heading: stri
 ];
 
 const NARROW = { width: 390, height: 800 };
+const WIDTHS = [NARROW.width, 800, 1_280];
 
 it.each(PAGES)(
-  'shows the page of %s without an accessibility problem, in both themes, and in a narrow window',
+  'shows the page of %s without an accessibility problem, in both themes, and in narrow windows',
   async (_what, path, heading) => {
     const { page, problems } = await openPage(browser, fleet.url, { colorScheme: 'light' });
     await page.goto(path());
@@ -57,8 +58,10 @@ it.each(PAGES)(
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.locator('html[data-theme="dark"]').waitFor();
     expect(await accessibilityProblems(page, COLOUR_RULES)).toEqual([]);
-    await page.setViewportSize(NARROW);
-    expect(await widthOf(page)).toBe(NARROW.width);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ ...NARROW, width });
+      expect(await widthOf(page)).toBe(width);
+    }
     expect(problems).toEqual([]);
     await page.context().close();
   },
@@ -471,6 +474,38 @@ it('leads from each figure to what it counts', async () => {
   await page.getByRole('link', { name: 'host-8' }).waitFor();
   await page.context().close();
 });
+
+/** Numbers that count nothing that a page lists; the number in a section's head counts the rows below it. By the head of their column, or their label. */
+const NO_COUNTS = ['Place', 'Priority', 'Ratio', 'External', 'Reserved', 'Weight', 'Share', 'Time'];
+
+it.each(PAGES)('links each number on the page of %s to what it counts', async (_what, path, heading) => {
+  const { page } = await openPage(browser, fleet.url);
+  await page.goto(path());
+  await page.getByRole('heading', { name: heading }).waitFor();
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+  const unlinked = await page.locator('main td.num, main .vtable-row .num, main .figure dd').evaluateAll((cells) =>
+    cells.flatMap((one) => {
+      const cell = one as unknown as Cell;
+      const isLinked = cell.querySelector('a, select, time') !== null || !/\d/.test(cell.textContent);
+      if (isLinked) return [];
+      const at = [...cell.parentElement.children].indexOf(cell);
+      const table = cell.closest('table, .vtable');
+      const heads = [...(table?.querySelectorAll('thead th, .vtable-head > div') ?? [])];
+      const label = heads[at]?.textContent ?? cell.parentElement.querySelector('dt, h2')?.textContent ?? '';
+      return [`${label}: ${cell.textContent}`];
+    }),
+  );
+  expect(unlinked.filter((text) => !NO_COUNTS.some((label) => text.startsWith(label)))).toEqual([]);
+  await page.context().close();
+});
+
+interface Cell {
+  readonly textContent: string;
+  readonly parentElement: Cell & { readonly children: Iterable<Cell> };
+  querySelector(selector: string): Cell | null;
+  querySelectorAll(selector: string): Iterable<Cell>;
+  closest(selector: string): Cell | null;
+}
 
 it('tells the values of a chart at the pointer, and by arrow keys', async () => {
   const { page } = await openPage(browser, fleet.url);

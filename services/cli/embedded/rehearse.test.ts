@@ -43,8 +43,8 @@ it('does not wait for builds that were under way when the fleet was read', async
   await fleet.client.build({ spec: SPEC, count: 6 });
   let snapshot = await fleet.snapshot();
   while (snapshot.instances.every(({ state }) => state === 'active')) snapshot = await fleet.snapshot();
-  const drain = { kind: 'drain', hosts: ['host-1'], parallel: 4, timeoutMs: 60_000 } as const;
-  const { metrics } = await rehearsals(fleet, drain, { snapshot, seeds: [1, 2, 3] });
+  const operation = { kind: 'drain', hosts: ['host-1'], parallel: 4, timeoutMs: 60_000 } as const;
+  const { metrics } = await rehearsals(fleet, operation, { snapshot, seeds: [1, 2, 3] });
   // Their deadline is half an hour.
   expect(metrics.seconds.most).toBeLessThan(60);
   expect([metrics.unfinished.most, metrics.broken.most]).toEqual([0, 0]);

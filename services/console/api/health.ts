@@ -55,6 +55,8 @@ export interface StoreFacts {
 
 export interface CellRow {
   readonly name: string;
+  /** The address of its console; '' when that is not known. */
+  readonly url: string;
   readonly state: string;
   readonly problem: string;
   readonly hosts: number;

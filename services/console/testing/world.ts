@@ -30,7 +30,7 @@ export async function openWorld(
   env: Readonly<Record<string, string>> = {},
   placement = new MemoryPlacementStore(),
   instances: InstanceStore = memoryInstanceStore(systemClock()),
-  berth: StartBerth | undefined = undefined,
+  berth?: StartBerth,
 ): Promise<World> {
   const clock = systemClock();
   const around = { clock, random: systemRandom, log: silentLog, metrics: createMetrics({}) };

@@ -77,10 +77,14 @@ async function readStore(live: Live): Promise<StoreFacts> {
 }
 
 /** Only the schedulers of a top know cells. */
-async function readCells({ parts: { client }, clock }: Live): Promise<CellRow[]> {
+async function readCells({ parts: { client, config }, clock }: Live): Promise<CellRow[]> {
   const cells = await client.cells().catch(() => []);
+  const urls = new Map(
+    config.cellUrls.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+  );
   return cells.map(({ name, state, isReachable, unreachableReason, summary, summaryAgeMs }) => ({
     name,
+    url: urls.get(name) ?? '',
     state,
     problem: isReachable ? '' : unreachableReason || 'not reachable',
     hosts: summary?.hostCount ?? 0,

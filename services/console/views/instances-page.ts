@@ -12,7 +12,7 @@ const MOST_ROWS = 500;
 /**
  * The instances that a page asks for: `state` (several, joined by commas; without it all but deleted ones), `project`,
  * `host`, `zone`, `flavor`, `name` (a part of the name, or the beginning of the uuid), `reason` and `attempt` (of the
- * fault, of a failed attempt), `tried` (attempts at least), `since` (`10m`, `1h`, `7d`: changed within).
+ * fault, of a failed attempt), `tried` (attempts at least), `request` (its members), `since` (`10m`, `1h`, `7d`: changed within).
  */
 interface InstanceQuery {
   readonly states: readonly InstanceState[];
@@ -24,6 +24,7 @@ interface InstanceQuery {
   readonly reason: string;
   readonly attempt: string;
   readonly tried: number;
+  readonly request: string;
   /** 0 for any time. */
   readonly withinMs: number;
 }
@@ -51,6 +52,7 @@ export function instanceQuery(query: URLSearchParams): InstanceQuery {
     reason: text('reason'),
     attempt: text('attempt'),
     tried,
+    request: text('request'),
     withinMs: Number(count ?? 0) * (UNITS[unit] ?? 0),
   };
 }
@@ -84,7 +86,7 @@ async function readRecords({ parts: { instances } }: Live, { states, project, ho
 }
 
 function passes(live: Live, query: InstanceQuery, instance: Instance): boolean {
-  const { states, name, reason, attempt, tried, withinMs, flavor, zone } = query;
+  const { states, name, reason, attempt, tried, request, withinMs, flavor, zone } = query;
   const { state, attempts, fault, updatedAtMs } = instance;
   return (
     (states.length > 0 || state !== 'deleted') &&
@@ -93,6 +95,7 @@ function passes(live: Live, query: InstanceQuery, instance: Instance): boolean {
     (reason === '' || fault?.reason === reason) &&
     (attempt === '' || attempts.some((one) => (one.reason || one.outcome) === attempt)) &&
     attempts.length >= tried &&
+    (request === '' || instance.requestId === request) &&
     (flavor === '' || specOf(instance).flavor?.name === flavor) &&
     (zone === '' || zoneOf(live, instance) === zone)
   );

@@ -42,15 +42,15 @@ function Rates({ rates }: { rates: Page['rates'] }) {
         stepMs={stepMs}
         firstMs={firstMs}
         series={[
-          { label: 'ACTIVE', values: active, colour: 2 },
-          { label: 'ERROR', values: error, colour: 3 },
+          { label: 'ACTIVE', values: active, colour: 2, href: listedIn(rates.range, { state: 'active' }) },
+          { label: 'ERROR', values: error, colour: 3, href: listedIn(rates.range, { state: 'error' }) },
         ]}
       />
       <ColumnChart
         label={`Requested, every ${step}`}
         stepMs={stepMs}
         firstMs={firstMs}
-        series={[{ label: 'requested', values: requested, colour: 1 }]}
+        series={[{ label: 'requested', values: requested, colour: 1, href: listedIn(rates.range, {}) }]}
       />
       <p class="note">
         The console counts builds while it runs. <a href="/instances">Instances</a> lists earlier ones.

@@ -8,9 +8,15 @@ export function BuildFigures({ page: { rates, pending, inError, deadLetters } }:
   const within = WITHIN[rates.range];
   const [active, failed, retried] = [sum(rates.active), sum(rates.error), sum(rates.retried)];
   const ended = active + failed;
-  const shareOf = (count: number) =>
-    ended === 0 ? `no build ended in ${within}` : `${((count / ended) * 100).toFixed(1)}% of ${number(ended)} builds`;
   const listed = (values: Readonly<Record<string, string>>) => listedIn(rates.range, values);
+  const shareOf = (count: number) =>
+    ended === 0 ? (
+      `no build ended in ${within}`
+    ) : (
+      <>
+        {((count / ended) * 100).toFixed(1)}% of <a href={listed({ state: 'active,error' })}>{number(ended)} builds</a>
+      </>
+    );
   return (
     <dl class="figures">
       <Figure
@@ -54,6 +60,7 @@ function TimeToActive({ time: { count, p50Ms, p90Ms, p99Ms } }: { time: BuildsPa
       label="Time to ACTIVE"
       value={count === 0 ? '–' : span(p50Ms)}
       note={count === 0 ? 'no build yet' : `median; p90 ${span(p90Ms)}, p99 ${span(p99Ms)}`}
+      href="#recent-builds"
     />
   );
 }

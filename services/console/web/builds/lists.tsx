@@ -1,7 +1,7 @@
 import type { BuildsPage, PendingBuild, RecentBuild } from '../../api/builds';
 import { INSTANCE_COLUMN } from '../ui/columns';
 import { amounts, number, shareOfFleet, span, standingWords, stateName } from '../ui/format';
-import { Ago, HostLink, ProjectLink, Section, State } from '../ui/parts';
+import { Ago, Attempts, HostLink, ProjectLink, Section, State } from '../ui/parts';
 import { type Column, VirtualTable } from '../ui/virtual-table';
 
 /** Instances that wait for capacity, in the order of their turns. */
@@ -27,7 +27,7 @@ export function Pending({ pending }: { pending: BuildsPage['pending'] }) {
 /** The builds that ended last. */
 export function Recent({ recent }: { recent: readonly RecentBuild[] }) {
   return (
-    <Section title="Recent builds">
+    <Section title="Recent builds" id="recent-builds">
       <VirtualTable
         label="Recent builds"
         columns={RECENT_COLUMNS}
@@ -93,8 +93,20 @@ const RECENT_COLUMNS: readonly Column<RecentBuild>[] = [
     width: 'minmax(4rem, 0.6fr)',
     cell: ({ projectId }) => <ProjectLink id={projectId} />,
   },
-  { key: 'attempts', head: 'Attempts', width: '5rem', isNumber: true, cell: ({ attempts }) => attempts },
-  { key: 'took', head: 'Took', width: '5rem', isNumber: true, cell: ({ tookMs }) => span(tookMs) },
+  {
+    key: 'attempts',
+    head: 'Attempts',
+    width: '5rem',
+    isNumber: true,
+    cell: ({ uuid, attempts }) => <Attempts uuid={uuid} count={attempts} />,
+  },
+  {
+    key: 'took',
+    head: 'Took',
+    width: '5rem',
+    isNumber: true,
+    cell: ({ uuid, tookMs }) => <a href={`/instances/${uuid}#story`}>{span(tookMs)}</a>,
+  },
   {
     key: 'reason',
     head: 'Reason',

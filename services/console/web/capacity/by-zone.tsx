@@ -79,7 +79,15 @@ function ZoneClass({ name, index, row }: { name: string; index: number; row: Zon
           {amount(name, free ?? 0)}
         </a>{' '}
         free
-        {stranded ? <span class="stranded">, {amount(name, stranded)} stranded</span> : null}
+        {stranded ? (
+          <span class="stranded">
+            ,{' '}
+            <a href={link('/fleet', { filter: term('zone', row.zone), colour: name, view: 'list' })}>
+              {amount(name, stranded)}
+            </a>{' '}
+            stranded
+          </span>
+        ) : null}
       </small>
     </>
   );

@@ -4,7 +4,7 @@ import { ATTEMPTS } from '../host/lists';
 import type { FleetModel } from '../state/fleet-model';
 import { link } from '../state/router';
 import { className, number } from '../ui/format';
-import { Ago, Bar, HostLink, HostStates, Linked } from '../ui/parts';
+import { Ago, Bar, HostLink, HostStates } from '../ui/parts';
 import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
 
 /** The fleet as a table: the map in words. */
@@ -73,9 +73,7 @@ function columnsOf(classes: readonly string[], placeOf: (host: FleetHost) => num
       width: '5.5rem',
       isNumber: true,
       sortBy: ({ instances }) => instances,
-      cell: ({ name, instances }) => (
-        <Linked href={instances > 0 ? link('/instances', { host: name }) : undefined}>{number(instances)}</Linked>
-      ),
+      cell: ({ name, instances }) => <a href={link('/instances', { host: name })}>{number(instances)}</a>,
     },
     ...classes.slice(0, 4).map((name, i): Column<FleetHost> => {
       return {
@@ -83,8 +81,12 @@ function columnsOf(classes: readonly string[], placeOf: (host: FleetHost) => num
         head: className(name),
         width: 'minmax(11rem, 1.4fr)',
         sortBy: ({ used, capacity }) => (capacity[i] ? (used[i] ?? 0) / capacity[i] : -1),
-        cell: ({ used, capacity }) =>
-          capacity[i] ? <Bar name={name} used={used[i] ?? 0} capacity={capacity[i]} /> : <span class="faint">–</span>,
+        cell: ({ name: host, used, capacity }) =>
+          capacity[i] ? (
+            <Bar name={name} used={used[i] ?? 0} capacity={capacity[i]} href={link('/instances', { host })} />
+          ) : (
+            <span class="faint">–</span>
+          ),
       };
     }),
     {
@@ -93,11 +95,7 @@ function columnsOf(classes: readonly string[], placeOf: (host: FleetHost) => num
       width: '5.5rem',
       isNumber: true,
       sortBy: ({ failures }) => failures,
-      cell: ({ name, failures }) => (
-        <Linked href={failures > 0 ? `/hosts/${encodeURIComponent(name)}#${ATTEMPTS}` : undefined}>
-          {number(failures)}
-        </Linked>
-      ),
+      cell: ({ name, failures }) => <a href={`/hosts/${encodeURIComponent(name)}#${ATTEMPTS}`}>{number(failures)}</a>,
     },
     {
       key: 'report',

@@ -3,7 +3,7 @@ import { setQuery, usePlace } from '../state/router';
 import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { number } from '../ui/format';
-import { Empty, Figure, Loading, Section, State } from '../ui/parts';
+import { Empty, Figure, Linked, Loading, Section, State } from '../ui/parts';
 import { Table, type TableColumn } from '../ui/table';
 
 /** The losses that the fleet may suffer now, those that it may not, and how many more of a flavor fit. */
@@ -23,6 +23,7 @@ export function GuaranteesPage() {
           label="Hold"
           value={guarantees.length === 0 ? 'none set' : `${number(holding)} of ${number(guarantees.length)}`}
           tone={holding < guarantees.length ? 'bad' : ''}
+          href="#section-what-may-be-lost"
         />
       </dl>
       <Section title="What may be lost" aside={number(guarantees.length)}>
@@ -48,13 +49,25 @@ const COLUMNS: readonly TableColumn<GuaranteeRow>[] = [
   { head: 'Lose', cell: ({ lose }) => lose },
   { head: 'Of', cell: ({ scope }) => scope },
   { head: 'Policy', cell: ({ policy }) => policy },
-  { head: 'Instances', isNumber: true, cell: ({ instances }) => number(instances) },
-  { head: 'Holds for', isNumber: true, cell: ({ kept, losses }) => `${number(kept)} of ${number(losses)}` },
+  {
+    head: 'Instances',
+    isNumber: true,
+    cell: ({ instances }) => <a href="/instances?state=active">{number(instances)}</a>,
+  },
+  { head: 'Holds for', isNumber: true, cell: ({ kept, losses }) => <Kept kept={kept} losses={losses} /> },
   {
     head: 'State',
     cell: ({ state, holds, losses, kept }) => <State state={toneOf(holds, kept < losses)} label={state} />,
   },
 ];
+
+/** Losses that are taken in; the others are listed below. */
+function Kept({ kept, losses }: { kept: number; losses: number }) {
+  const text = `${number(kept)} of ${number(losses)}`;
+  return <Linked href={kept < losses ? `#${BROKEN}` : undefined}>{text}</Linked>;
+}
+
+const BROKEN = 'broken-losses';
 
 /** A state of the same tone. */
 function toneOf(holds: boolean, isBroken: boolean): string {
@@ -67,7 +80,7 @@ function Broken({ guarantees }: { guarantees: readonly GuaranteeRow[] }) {
   const broken = guarantees.flatMap(({ name, broken: its }) => its.map((loss) => ({ name, ...loss })));
   if (broken.length === 0) return null;
   return (
-    <Section title="What may not be lost" aside={number(broken.length)}>
+    <Section title="What may not be lost" id={BROKEN} aside={number(broken.length)}>
       <ul>
         {broken.map(({ name, text, instanceUuid }) => (
           <li key={`${name} ${text}`}>

@@ -36,7 +36,7 @@ export function HealthPage() {
         </p>
       </Section>
       <div class="columns">
-        <Section title="Agents" id="agents" aside={number(agentCount)}>
+        <Section title="Agents" id="agents" aside={<a href="/fleet?view=list">{number(agentCount)}</a>}>
           <VirtualTable
             label="Agents"
             columns={AGENT_COLUMNS}
@@ -97,7 +97,13 @@ function HealthFigures({ page: { processes, store } }: { page: Page }) {
       <Figure
         label="Hosts down"
         value={down === undefined ? undefined : number(down)}
-        note={shell && `of ${number(shell.hosts.all)}`}
+        note={
+          shell && (
+            <>
+              of <a href="/fleet?view=list">{number(shell.hosts.all)}</a>
+            </>
+          )
+        }
         tone={down ? 'bad' : ''}
         href="/fleet?show=down&view=list"
       />
@@ -176,28 +182,34 @@ const AGENT_COLUMNS: readonly Column<AgentRow>[] = [
   },
 ];
 
-/** Pages that list a queue's messages: the broker lists those of no other queue without taking them. */
-const LISTS: Readonly<Record<string, string>> = { 'dead-letters': '/builds#dead-letters' };
+/** Pages that list what a queue's messages are about, or who takes them: the broker lists only dead letters without taking them. */
+const LISTS: Readonly<Record<string, string>> = {
+  'dead-letters': '/builds#dead-letters',
+  'build.requests': '/instances?state=scheduling',
+  'build.results': '/instances?state=building',
+};
+const TAKERS = '#processes';
 
 const QUEUE_COLUMNS: readonly TableColumn<QueueRow>[] = [
   {
     head: 'Queue',
     isName: true,
-    cell: ({ name }) => <Linked href={LISTS[name]}>{name}</Linked>,
+    cell: ({ name }) => <a href={LISTS[name] ?? TAKERS}>{name}</a>,
   },
   {
     head: 'Waiting',
     isNumber: true,
     cell: ({ name, depth, limit }) => (
       <span title={limit > 0 ? `The queue refuses messages above ${number(limit)}.` : undefined}>
-        {depth < 0 ? 'no answer' : <Linked href={LISTS[name]}>{number(depth)}</Linked>}
+        {depth < 0 ? 'no answer' : <a href={LISTS[name] ?? TAKERS}>{number(depth)}</a>}
       </span>
     ),
   },
   {
     head: 'Full',
     isNumber: true,
-    cell: ({ depth, limit }) => (limit > 0 && depth >= 0 ? percent(depth / limit) : '–'),
+    cell: ({ name, depth, limit }) =>
+      limit > 0 && depth >= 0 ? <a href={LISTS[name] ?? TAKERS}>{percent(depth / limit)}</a> : '–',
   },
 ];
 
@@ -214,12 +226,17 @@ function StoreOf({ page: { store } }: { page: Page }) {
 }
 
 const CELL_COLUMNS: readonly TableColumn<CellRow>[] = [
-  { head: 'Cell', isName: true, cell: ({ name }) => name },
+  { head: 'Cell', isName: true, cell: ({ name, url }) => <Linked href={url || undefined}>{name}</Linked> },
   {
     head: 'State',
     cell: ({ state, problem }) => (problem === '' ? words(state) : <State state="down" label={problem} />),
   },
-  { head: 'Hosts', isNumber: true, cell: ({ hosts }) => number(hosts) },
-  { head: 'Take builds', isNumber: true, cell: ({ available }) => number(available) },
+  { head: 'Hosts', isNumber: true, cell: ({ url, hosts }) => <CellHosts url={url} count={hosts} /> },
+  { head: 'Take builds', isNumber: true, cell: ({ url, available }) => <CellHosts url={url} count={available} /> },
   { head: 'Last summary', cell: ({ heardAtMs }) => <Ago ms={heardAtMs} /> },
 ];
+
+/** Hosts of a cell, as a link to the list in its own console. */
+function CellHosts({ url, count }: { url: string; count: number }) {
+  return <Linked href={url === '' ? undefined : `${url}/fleet?view=list`}>{number(count)}</Linked>;
+}

@@ -30,7 +30,7 @@ export function HostPage({ name }: { name: string }) {
       {page.drain && <DrainProgress drain={page.drain} />}
       <div class="columns">
         <Section title="Resources">
-          <ProviderTree providers={page.providers} />
+          <ProviderTree host={page.host.name} providers={page.providers} />
         </Section>
         <div class="stack">
           <Section title="About">

@@ -61,7 +61,13 @@ export function HostAttempts({ attempts }: { attempts: readonly TriedAttempt[] }
 
 const ATTEMPT_COLUMNS: readonly Column<TriedAttempt>[] = [
   INSTANCE_COLUMN,
-  { key: 'number', head: 'Attempt', width: '5rem', isNumber: true, cell: ({ number: n }) => n },
+  {
+    key: 'number',
+    head: 'Attempt',
+    width: '5rem',
+    isNumber: true,
+    cell: ({ uuid, number: n }) => <a href={`/instances/${uuid}#story`}>{n}</a>,
+  },
   { key: 'outcome', head: 'Outcome', width: 'minmax(6rem, 0.7fr)', cell: ({ outcome }) => <State state={outcome} /> },
   {
     key: 'reason',

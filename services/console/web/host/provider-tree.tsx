@@ -1,8 +1,9 @@
 import type { InventoryRow, ProviderRow } from '../../api/host';
+import { link } from '../state/router';
 import { amount, className, number } from '../ui/format';
 
 /** A host's providers as a tree, each with bars of its inventories. */
-export function ProviderTree({ providers }: { providers: readonly ProviderRow[] }) {
+export function ProviderTree({ host, providers }: { host: string; providers: readonly ProviderRow[] }) {
   return (
     <ul class="providers">
       {providers.map((provider) => (
@@ -34,7 +35,7 @@ export function ProviderTree({ providers }: { providers: readonly ProviderRow[] 
                 </thead>
                 <tbody>
                   {provider.inventories.map((row) => (
-                    <Inventory key={row.resourceClass} row={row} />
+                    <Inventory key={row.resourceClass} row={row} href={link('/instances', { host })} />
                   ))}
                 </tbody>
               </table>
@@ -48,7 +49,7 @@ export function ProviderTree({ providers }: { providers: readonly ProviderRow[] 
 }
 
 /** Shares of the whole: allocated, external usage, reserved. */
-function Inventory({ row }: { row: InventoryRow }) {
+function Inventory({ row, href }: { row: InventoryRow; href: string }) {
   const { resourceClass, used, capacity, total, reserved, external, allocationRatio } = row;
   const say = (value: number) => amount(resourceClass, value);
   const whole = Math.max(total * allocationRatio, used + (reserved + external) * allocationRatio, 1e-9);
@@ -64,7 +65,7 @@ function Inventory({ row }: { row: InventoryRow }) {
         </span>
       </td>
       <td class="num">
-        {say(used)} <span class="faint">/ {say(capacity)}</span>
+        <a href={href}>{say(used)}</a> <span class="faint">/ {say(capacity)}</span>
       </td>
       <td class="num">{external === 0 ? <span class="faint">–</span> : say(external)}</td>
       <td class="num">{reserved === 0 ? <span class="faint">–</span> : say(reserved)}</td>

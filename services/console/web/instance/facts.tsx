@@ -40,7 +40,7 @@ export function InstanceFacts({ page }: { page: Page }) {
         : `${waiting.waitsFor.map(words).join(', ')}${waiting.place > 0 ? `, place ${waiting.place}` : ''}, until ${dateOf(waiting.untilMs)}`,
     ],
     ['Stands by', waiting?.standing ? standingWords(waiting.standing) : ''],
-    ['Gang', gang === undefined ? '' : gangInWords(gang)],
+    ['Gang', gang === undefined ? '' : <Gang key="gang" gang={gang} requestId={page.requestId} />],
     ['Ends by itself', page.endsAtMs === 0 ? '' : `in ${span(Math.max(0, page.endsAtMs - serverNow()))}`],
     ['Project', <ProjectLink key="project" id={page.projectId} />],
     ['User', page.userId],
@@ -53,6 +53,18 @@ export function InstanceFacts({ page }: { page: Page }) {
 
 const AFTER_A_LOSS = { restore: ', lost members are built again', end: ', it ends once losses bring it below that' };
 
-function gangInWords({ minCount, count, onLoss }: NonNullable<Page['gang']>): string {
-  return `at least ${minCount} of ${plural(count, 'instance')}${onLoss === undefined ? '' : AFTER_A_LOSS[onLoss]}`;
+/** A gang with a link to its members. */
+function Gang({
+  gang: { minCount, count, onLoss },
+  requestId,
+}: {
+  gang: NonNullable<Page['gang']>;
+  requestId: string;
+}) {
+  return (
+    <>
+      at least {minCount} of <a href={link('/instances', { request: requestId })}>{plural(count, 'instance')}</a>
+      {onLoss === undefined ? '' : AFTER_A_LOSS[onLoss]}
+    </>
+  );
 }

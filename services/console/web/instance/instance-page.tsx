@@ -32,7 +32,7 @@ export function InstancePage({ uuid }: { uuid: string }) {
           <strong>{words(page.fault.reason)}</strong> {page.fault.message}
         </p>
       )}
-      <Section title="Story">
+      <Section title="Story" id="story">
         <Story page={page} />
       </Section>
       <div class="columns">

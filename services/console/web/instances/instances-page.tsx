@@ -6,12 +6,24 @@ import { useMayAct } from '../state/session';
 import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { number, plural, stateName } from '../ui/format';
-import { Ago, HostLink, InstanceLink, Loading, ProjectLink, State } from '../ui/parts';
+import { Ago, Attempts, HostLink, InstanceLink, Loading, ProjectLink, State } from '../ui/parts';
 import { type Column, type Sorting, VirtualTable } from '../ui/virtual-table';
 import { BulkActions } from './bulk-actions';
 
 /** The parts of the address that choose instances; the server reads them (`views/instances-page`). */
-const FILTERS = ['state', 'project', 'zone', 'host', 'flavor', 'name', 'since', 'reason', 'attempt', 'tried'] as const;
+const FILTERS = [
+  'state',
+  'project',
+  'zone',
+  'host',
+  'flavor',
+  'name',
+  'since',
+  'reason',
+  'attempt',
+  'tried',
+  'request',
+] as const;
 const TIMES = [
   ['', 'any time'],
   ['10m', '10 minutes'],
@@ -114,7 +126,7 @@ function Filters({ query }: { query: URLSearchParams }) {
           ))}
         </select>
       </label>
-      {(['reason', 'attempt', 'tried'] as const).map((name) => {
+      {(['reason', 'attempt', 'tried', 'request'] as const).map((name) => {
         const value = query.get(name);
         if (!value) return null;
         return (
@@ -133,7 +145,12 @@ function Filters({ query }: { query: URLSearchParams }) {
   );
 }
 
-const MORE = { reason: 'Failed with', attempt: 'An attempt ended with', tried: 'Attempts, at least' } as const;
+const MORE = {
+  reason: 'Failed with',
+  attempt: 'An attempt ended with',
+  tried: 'Attempts, at least',
+  request: 'Of request',
+} as const;
 
 function flavorNames(choices: Choices | undefined): readonly string[] {
   return (choices?.flavors ?? []).map(({ name }) => name);
@@ -245,7 +262,7 @@ const COLUMNS: readonly Column<InstanceRow>[] = [
     width: '5rem',
     isNumber: true,
     sortBy: ({ attempts }) => attempts,
-    cell: ({ attempts }) => attempts,
+    cell: ({ uuid, attempts }) => <Attempts uuid={uuid} count={attempts} />,
   },
   {
     key: 'reason',

@@ -58,15 +58,7 @@ export function RunForm({ onStart }: { onStart: () => void }) {
             onChoose={field.name === 'goal' ? setGoal : undefined}
           />
         ))}
-      <details>
-        <summary>Chances, traffic and weights</summary>
-        <div class="fields">
-          <Input field={FIELDS.seeds} offered={[]} />
-          <Input field={FIELDS.traffic} offered={[]} />
-          <Input field={FIELDS.profile} offered={[]} />
-          <Input field={FIELDS.weights} offered={[]} />
-        </div>
-      </details>
+      <Circumstances />
       <p role="alert" class="alert-text">
         {problem}
       </p>
@@ -77,6 +69,21 @@ export function RunForm({ onStart }: { onStart: () => void }) {
         A process of its own reads the fleet. One at a time for each user; up to {MAX_SEEDS} repetitions.
       </p>
     </form>
+  );
+}
+
+/** Fields of every operation. */
+function Circumstances() {
+  return (
+    <details>
+      <summary>Chances, traffic and weights</summary>
+      <div class="fields">
+        <Input field={FIELDS.seeds} offered={[]} />
+        <Input field={FIELDS.traffic} offered={[]} />
+        <Input field={FIELDS.profile} offered={[]} />
+        <Input field={FIELDS.weights} offered={[]} />
+      </div>
+    </details>
   );
 }
 

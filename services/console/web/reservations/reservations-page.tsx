@@ -1,4 +1,5 @@
 import type { ReservationsPage as Page, ReservationRow } from '../../api/promises/reservations';
+import { link } from '../state/router';
 import { usePage } from '../state/stream';
 import { useTitle } from '../state/title';
 import { amounts, dateOf, number, span } from '../ui/format';
@@ -25,11 +26,13 @@ export function ReservationsPage() {
               : `${number(reservations.length - atRisk.length)} of ${number(reservations.length)}`
           }
           tone={atRisk.length > 0 ? 'bad' : ''}
+          href={LIST}
         />
-        <Figure label="Open now" value={number(open.length)} />
+        <Figure label="Open now" value={number(open.length)} href={LIST} />
         <Figure
           label="Units in use"
           value={`${number(sumOf(open, ({ used }) => used))} of ${number(sumOf(open, ({ units }) => units))}`}
+          href={LIST}
         />
       </dl>
       <Section title="What is reserved" aside={number(reservations.length)}>
@@ -49,6 +52,8 @@ export function ReservationsPage() {
   );
 }
 
+const LIST = '#section-what-is-reserved';
+
 function sumOf(rows: readonly ReservationRow[], of: (row: ReservationRow) => number): number {
   return rows.reduce((sum, row) => sum + of(row), 0);
 }
@@ -58,7 +63,7 @@ const COLUMNS: readonly TableColumn<ReservationRow>[] = [
   { head: 'Project', cell: ({ projectId }) => <ProjectLink id={projectId} /> },
   { head: 'Window', cell: (row) => <Window row={row} /> },
   { head: 'A unit', cell: ({ flavor, resources }) => flavor || amounts(resources) },
-  { head: 'In use', isNumber: true, cell: ({ used, units }) => `${number(used)} of ${number(units)}` },
+  { head: 'In use', isNumber: true, cell: (row) => <Used row={row} /> },
   { head: 'Hosts', cell: (row) => <Hosts row={row} /> },
   {
     head: 'State',
@@ -68,6 +73,15 @@ const COLUMNS: readonly TableColumn<ReservationRow>[] = [
     },
   },
 ];
+
+/** Instances in use, of units, as a link to those of its project. */
+function Used({ row: { projectId, used, units } }: { row: ReservationRow }) {
+  return (
+    <>
+      <a href={link('/instances', { project: projectId })}>{number(used)}</a> of {number(units)}
+    </>
+  );
+}
 
 function Window({ row: { fromMs, untilMs } }: { row: ReservationRow }) {
   return (

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { CursorPlot, Swatch, TimeHead } from './chart-cursor';
 import { amount, number, span, timeOf } from './format';
+import { Linked } from './parts';
 
 interface Series {
   readonly label: string;
@@ -9,6 +10,8 @@ interface Series {
   readonly colour: number;
   /** True for a line alone, such as a capacity; else the area below is filled. */
   readonly isLimit?: boolean;
+  /** The page that lists what it counts. */
+  readonly href?: string;
 }
 
 const [WIDTH, HEIGHT] = [600, 100];
@@ -147,8 +150,10 @@ export function ColumnChart({
       <figcaption>
         {label}
         <span class="legend">
-          {series.map(({ label: name, colour }, i) => (
-            <Swatch key={name} colour={colour} text={totals[i] ?? ''} />
+          {series.map(({ label: name, colour, href }, i) => (
+            <Linked key={name} href={href}>
+              <Swatch colour={colour} text={totals[i] ?? ''} />
+            </Linked>
           ))}
         </span>
       </figcaption>

@@ -72,7 +72,11 @@ export function ClassFigure({ name, used, capacity }: { name: string; used: numb
     <Figure
       label={className(name)}
       value={capacity > 0 ? percent(used / capacity) : '–'}
-      note={`${amount(name, used)} of ${amount(name, capacity)}`}
+      note={
+        <a href={link('/capacity', { class: name })}>
+          {amount(name, used)} of {amount(name, capacity)}
+        </a>
+      }
       href={link('/capacity', { class: name })}
     />
   );
@@ -225,6 +229,15 @@ export function InstanceLink({ uuid, name }: { uuid: string; name: string }) {
   return (
     <a href={`/instances/${uuid}`} title={uuid}>
       {name || uuid.slice(0, 8)}
+    </a>
+  );
+}
+
+/** A number of attempts, as a link to them. */
+export function Attempts({ uuid, count }: { uuid: string; count: number }) {
+  return (
+    <a href={`/instances/${uuid}#story`} aria-label={`${count} attempts`}>
+      {count}
     </a>
   );
 }
