@@ -4,7 +4,7 @@ import { MAX_SEEDS } from '../api/rehearsals';
 /** The texts of a form. */
 export type Words = Readonly<Record<string, string>>;
 
-/** What stands behind `berth rehearse`. */
+/** The words of a command line after `berth rehearse`. */
 export interface RehearsalLine {
   /** The operation: `drain`. */
   readonly name: string;

@@ -1,4 +1,4 @@
-/** What a file of `berth rehearse --json` has: an operation, or the loss of each domain in turn. */
+/** A report of `berth rehearse --json`: an operation, or the loss of each domain in turn. */
 export type Report =
   | ({ readonly kind: 'operation' } & OperationReport)
   | { readonly kind: 'losses'; readonly losses: readonly Loss[] };
@@ -19,7 +19,7 @@ export interface OperationReport extends Summary {
   readonly ageMs: number;
   /** Conditions of `--fail-if` that came about. */
   readonly cameAbout: readonly string[];
-  /** Of each rehearsal; reports of earlier releases have none. */
+  /** One for each rehearsal; reports of earlier releases have none. */
   readonly timelines?: readonly Timeline[];
 }
 
