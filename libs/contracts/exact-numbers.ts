@@ -44,8 +44,24 @@ export function exactReader(body: Uint8Array): ExactReader {
   return new ExactReader(Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength));
 }
 
-export function exactWriter(): Writer {
-  return new ExactWriter();
+/** Writes a message, none of whose integers loses anything. @throws BerthError `invalid_argument / bad_number` with the field. */
+export function exactlyWritten<P>(
+  wire: { encode(properties: P, writer?: Writer): Writer },
+  properties: P,
+  path = '',
+): Writer {
+  const encode = (part: P) => wire.encode(part, new ExactWriter());
+  try {
+    return encode(properties);
+  } catch (thrown) {
+    if (!(thrown instanceof UnfitNumber)) throw thrown;
+    throw thrown.at(joinedPath(path, unfitOf(properties as object, encode)));
+  }
+}
+
+/** The path of a field below another, or below none. */
+export function joinedPath(path: string, steps: string): string {
+  return path === '' ? steps.slice(1) : path + steps;
 }
 
 /** The field of a body that its reader refused, in what a marking reader has read of it. */
@@ -54,7 +70,7 @@ export function unfitIn(found: object): string {
 }
 
 /** The field of a value that its writer refused: written again, each part alone. */
-export function unfitOf(value: object, encode: (part: never) => unknown): string {
+function unfitOf(value: object, encode: (part: never) => unknown): string {
   return pathWhere(value, (part) => {
     try {
       encode(part as never);

@@ -5,7 +5,7 @@ import { boundedReader } from './bounded-reader';
 import { missing } from './checks';
 import type { Codec } from './codec';
 import { compileFromWire, compileToWire } from './compile-message';
-import { exactWriter, UnfitNumber, unfitIn, unfitOf } from './exact-numbers';
+import { exactlyWritten, joinedPath, UnfitNumber, unfitIn } from './exact-numbers';
 import { asItIs, type Conversion, type MayBeLeftOut, type Renamed, type StaysEncoded } from './field';
 import { ruled, rulesOf, SET } from './field-rules';
 import { type MessageRule, maxPartsOf, ruleMessage } from './message-rules';
@@ -141,21 +141,12 @@ function encodedField(fields: object): Named | undefined {
 /** Bytes of a message from its fields; what stays encoded is appended. */
 function bytesByClass<P, W>(wire: WireClass<P, W>, fields: object) {
   const [name = '', { fieldNumber = 0 } = {}] = encodedField(fields) ?? [];
-  const encode = (properties: P) => wire.encode(properties, exactWriter());
   return (properties: P, value: object, path = ''): Uint8Array => {
-    try {
-      if (name === '') return encode(properties).finish();
-      const encoded = (value as Record<string, Uint8Array>)[name] as Uint8Array;
-      return appendField(encode(properties), fieldNumber, encoded).finish();
-    } catch (thrown) {
-      if (!(thrown instanceof UnfitNumber)) throw thrown;
-      throw thrown.at(joinedPath(path, unfitOf(properties as object, encode)));
-    }
+    const written = exactlyWritten(wire, properties, path);
+    if (name === '') return written.finish();
+    const encoded = (value as Record<string, Uint8Array>)[name] as Uint8Array;
+    return appendField(written, fieldNumber, encoded).finish();
   };
-}
-
-function joinedPath(path: string, steps: string): string {
-  return path === '' ? steps.slice(1) : path + steps;
 }
 
 /** Reads a body with the generated code, but for what stays encoded, which is cut out. */

@@ -30,6 +30,14 @@ it('says what the host had in all, of the classes that it claims and that are kn
   expect(open(seal({ ...request, capacities: grown }, KEY), KEY).capacities).toEqual(grown);
 });
 
+it.each([
+  ['allocation_request.priority', { ...request, priority: 2 ** 31 }],
+  ['allocation_request.ends_at_ms', { ...request, endsAtMs: 2 ** 53 }],
+  ['allocation_request.capacities[0]', { ...request, capacities: { VCPU: 2 ** 53 } }],
+])('seals no other %s than it was given', (field, wide) => {
+  expect(() => seal(wide, KEY)).toThrow(expect.objectContaining({ reason: 'bad_number', details: { field } }));
+});
+
 it('keeps claimants and places apart that share allocations', () => {
   const places = [request, { ...request, host: 'host-0043' }, { ...request, mappings: {} }, request];
   const claimants = [request, { ...request, consumerUuid: 'c0000000-0000-4000-8000-000000000002', group: undefined }];

@@ -9,6 +9,7 @@ import {
   uuidBytes,
   uuidText,
 } from '../../contracts/allocations';
+import { exactlyWritten } from '../../contracts/exact-numbers';
 import { serverGroup } from '../../contracts/placement';
 import type { Allocations } from '../../domain/consumer';
 import { type BerthError, invalidArgument } from '../../domain/errors';
@@ -69,6 +70,7 @@ const HEAD_BYTES = 1 + KEY_ID_BYTES + EXPIRY_BYTES;
 const MAC_BYTES = 16;
 
 const wire = berth.placement.v1.AllocationRequest;
+const PATH = 'allocation_request';
 
 /**
  * Makes the opaque bytes of a Selection, `version | key id | expiry | protobuf | MAC`, somewhat above a hundred of them for
@@ -87,7 +89,7 @@ export function sealer(claimKey: string, stamp: () => Stamp = () => ({})): Seale
   const from = prefix.length;
   return (claimant) => {
     const { expiresAtMs = 0, ...sealing } = stamp();
-    const who = wire.encode({ ...claimantToWire(claimant), ...sealing }).finish();
+    const who = exactlyWritten(wire, { ...claimantToWire(claimant), ...sealing }, PATH).finish();
     const expiresAtS = Math.ceil(expiresAtMs / 1_000);
     return (place) => {
       const where = encodedPlace(place);
@@ -190,7 +192,7 @@ function encodedPlace(place: ClaimablePlace): Uint8Array {
   const last = encodedPlaces.get(allocations);
   const isSame = last?.place.host === host && last.place.mappings === mappings && last.place.capacities === capacities;
   if (isSame && last.place.spreadDomain === spreadDomain) return last.bytes;
-  const bytes = wire.encode(placeToWire(place)).finish();
+  const bytes = exactlyWritten(wire, placeToWire(place), PATH).finish();
   encodedPlaces.set(allocations, { place, bytes });
   return bytes;
 }
