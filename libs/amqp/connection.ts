@@ -45,7 +45,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
  *   waits until the attempt under way has ended.
  */
 export class Connection {
-  /** Why the last attempt that failed did. */
+  /** The failure of the last attempt, until one succeeds. */
   lastError: Error | undefined;
   /** Called when the broker can't be reached, or does not let us in. */
   onFailed: (error: Error) => void = () => {};
@@ -127,6 +127,7 @@ export class Connection {
     );
     recovering.on('connect', () => {
       this.#endAttempt();
+      this.lastError = undefined;
       if (this.#wasUp) {
         log.info({ event: 'bus_reconnected' }, 'reconnected to the broker');
         this.onReconnect();

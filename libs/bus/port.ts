@@ -2,6 +2,7 @@ import { withoutCell } from '../contracts/cells';
 import type { Identity } from '../contracts/identity';
 import type { QueueAddress, QueueSpec } from '../contracts/queues';
 import type { BerthError } from '../domain/errors';
+import type { Readiness } from '../runtime/service';
 
 /**
  * The message bus as Berth's services see it: bytes with a type, in queues and topics. Adapters: `amqp` (RabbitMQ) and
@@ -76,8 +77,11 @@ export interface Bus {
    */
   remove(queue: string): Promise<void>;
 
-  /** True while messages flow. For readiness; calls report it themselves. */
+  /** True while messages flow; calls report it themselves. */
   isConnected(): boolean;
+
+  /** The same for the readiness of a process, with the reason. */
+  readiness(): Readiness;
 
   /**
    * Ordered drain: consumers are cancelled, running handlers finish and settle (up to `drainTimeoutMs`), open confirms

@@ -1,4 +1,5 @@
 import type { Channel, ChannelModel, ConsumeMessage } from 'amqplib';
+import { notConnected } from '../amqp/broker-errors';
 import { Connection } from '../amqp/connection';
 import { ReopeningChannel } from '../amqp/reopening-channel';
 import { BerthError } from '../domain/errors';
@@ -78,7 +79,7 @@ export class RpcServer implements Running {
 
   readiness(): ReturnType<Running['readiness']> {
     const isReady = this.#requests.channel !== undefined && this.#replies.isReady;
-    return isReady ? { ready: true } : { ready: false, reason: 'oslo: not connected' };
+    return isReady ? { ready: true } : notConnected(this.#consuming.lastError, this.#publishing.lastError);
   }
 
   /** Takes no more requests, answers those in hand. */

@@ -14,6 +14,7 @@ import type {
 } from '../bus/port';
 import { type QueueAddress, type QueueSpec, queueName } from '../contracts/queues';
 import { BerthError } from '../domain/errors';
+import type { Readiness } from '../runtime/service';
 import type { Link } from './link';
 
 /** The broker, as the buses of simulated processes see it. */
@@ -155,6 +156,10 @@ export class SimulatedBus implements Bus {
 
   isConnected(): boolean {
     return this.#session !== undefined;
+  }
+
+  readiness(): Readiness {
+    return this.isConnected() ? { ready: true } : { ready: false, reason: 'not connected' };
   }
 
   async close(): Promise<void> {

@@ -88,7 +88,8 @@ export async function startComputeAgent(parts: ComputeAgentParts): Promise<Runni
     readiness() {
       const { failure } = hosting;
       if (failure !== undefined) return { ready: false, reason: `a host could not be opened: ${failure.message}` };
-      if (!bus.isConnected()) return { ready: false, reason: 'not connected to the broker' };
+      const ofBus = bus.readiness();
+      if (!ofBus.ready) return ofBus;
       const reason = hosting.whyNotReady();
       return reason === undefined ? { ready: true } : { ready: false, reason };
     },

@@ -103,7 +103,7 @@ export async function startConductor(deps: ConductorDeps): Promise<Running> {
     keepQueue(c, holder),
   ];
   return {
-    readiness: () => (c.bus.isConnected() ? { ready: true } : { ready: false, reason: 'the broker is away' }),
+    readiness: () => c.bus.readiness(),
     async close() {
       stop.abort();
       await Promise.all(subscriptions.map((subscription) => subscription.cancel()));

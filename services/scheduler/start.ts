@@ -24,7 +24,7 @@ import type { Mirror } from '#libs/placement/mirror/mirror';
 import { type DecisionKeeper, decisionKeeper } from '#libs/placement/past-decisions/keep-decisions';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { sealer } from '#libs/placement/sealed/allocation-request';
-import type { Running, RuntimeDeps } from '#libs/runtime/service';
+import { firstUnready, type Running, type RuntimeDeps } from '#libs/runtime/service';
 import { hostAsker } from './confirmation/ask-hosts';
 import { confirmer } from './confirmation/confirm';
 import { answerCalls } from './confirmation/take-answer';
@@ -139,7 +139,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const ofAgents = { ...reportCalls(deps, measured, heard), ...poolCalls(deps), ...answerCalls(deps) };
   const reports = await bus.serve(STATS, ofAgents, { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) });
   return {
-    readiness: () => (bus.isConnected() ? mirror.readiness() : { ready: false, reason: 'bus: not connected' }),
+    readiness: () => firstUnready(bus.readiness(), mirror.readiness()),
     async close() {
       closing.abort();
       await Promise.all([calls.cancel(), reports.cancel(), sweeping, settling, ending, looking, keeping]);

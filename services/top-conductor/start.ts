@@ -54,7 +54,7 @@ export async function startTopConductor({ cells, openCell, ...deps }: TopConduct
   const holder = t.random.uuid();
   const loops = [keepLookingAfter(t), keepComparing(t, holder)];
   return {
-    readiness: () => (t.bus.isConnected() ? { ready: true } : { ready: false, reason: 'the broker is away' }),
+    readiness: () => t.bus.readiness(),
     async close() {
       stop.abort();
       await Promise.all(subscriptions.map((subscription) => subscription.cancel()));

@@ -104,7 +104,8 @@ export async function startTopScheduler(deps: TopSchedulerDeps): Promise<Running
 
   return {
     readiness() {
-      if (!bus.isConnected()) return { ready: false, reason: 'bus: not connected' };
+      const ofBus = bus.readiness();
+      if (!ofBus.ready) return ofBus;
       const known = [...cells.values()].filter(
         ({ unreachable, summary }) => summary !== undefined || unreachable !== '',
       );

@@ -1,3 +1,4 @@
+import { notConnected } from '../../amqp/broker-errors';
 import type { Connections } from '../../amqp/connection';
 import { addressInCell, inCell, queueInCell } from '../../contracts/cells';
 import { nameOf } from '../../contracts/identity';
@@ -5,7 +6,7 @@ import { type QueueAddress, type QueueSpec, queueName } from '../../contracts/qu
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import { type SenderLog, senderLog } from '../../runtime/sender-log';
-import type { RuntimeDeps } from '../../runtime/service';
+import type { Readiness, RuntimeDeps } from '../../runtime/service';
 import { cancelled, checkSize, closing, noSuchQueue, queueInUse, topicProblem } from '../errors';
 import { type BusMetrics, busMetrics, countNotSent } from '../handling/bus-metrics';
 import { type Handle, handleCalls, handleCasts, isRefused } from '../handling/handle-message';
@@ -172,6 +173,11 @@ export class AmqpBus implements Bus {
       this.#caster.publisher.isReady &&
       this.#caller.isReady
     );
+  }
+
+  readiness(): Readiness {
+    const { consuming, publishing } = this.#connections;
+    return this.isConnected() ? { ready: true } : notConnected(consuming.lastError, publishing.lastError);
   }
 
   get callsWaiting(): number {

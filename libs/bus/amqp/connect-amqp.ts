@@ -1,3 +1,4 @@
+import { isLoginRefused } from '../../amqp/broker-errors';
 import { Connection } from '../../amqp/connection';
 import { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
@@ -32,16 +33,10 @@ export async function connectAmqp(settings: AmqpSettings, around: RuntimeDeps): 
   const publishing = connectionThat('publishes');
   const consuming = connectionThat('consumes');
   const bus = new AmqpBus({ publishing, consuming }, settings, around);
-  let isLogged = false;
-  const logFirst = (error: Error) => {
-    if (isLogged) return;
-    isLogged = true;
-    const facts = { event: 'bus_unavailable', setting: 'BERTH_BUS_URL', error: unreachable(where, '', error) };
-    around.log.warn(facts, 'broker unavailable, connecting');
-  };
+  const retries = logEachMinute(where, around);
   const settled = bothUpOrRefused(
-    upOrRefused(consuming, where, isHasty, logFirst),
-    upOrRefused(publishing, where, isHasty, logFirst),
+    upOrRefused(consuming, where, isHasty, retries),
+    upOrRefused(publishing, where, isHasty, retries),
   );
   await Promise.all([consuming.open(), publishing.open()]);
   const isSettled = await endsWithin(settled, connectTimeoutMs, around.clock);
@@ -61,27 +56,57 @@ async function bothUpOrRefused(
   return (await one) ?? (await other);
 }
 
+/** Hears of attempts to connect. */
+interface Retries {
+  failed(error: Error): void;
+  /** Has the next failure said at once. */
+  succeeded(): void;
+}
+
+const LOG_EVERY_MS = 60_000;
+
+/** Logs a failure at once, and each minute while the broker stays away, or refuses what it took before. */
+function logEachMinute(where: string, { clock, log }: Pick<RuntimeDeps, 'clock' | 'log'>): Retries {
+  let quietUntilMs = 0;
+  return {
+    failed(thrown) {
+      if (clock.elapsed() < quietUntilMs) return;
+      quietUntilMs = clock.elapsed() + LOG_EVERY_MS;
+      const error = isLoginRefused(thrown) ? refused(where, thrown) : unreachable(where, '', thrown);
+      log.warn({ event: 'bus_unavailable', setting: 'BERTH_BUS_URL', error }, 'broker unavailable, connecting');
+    },
+    succeeded() {
+      quietUntilMs = 0;
+    },
+  };
+}
+
 /**
- * Resolves to undefined on the first connection, or to the error that makes waiting useless; amqplib distinguishes it
- * by text alone. Calls `onRetry` for failures that are retried.
+ * Resolves to undefined on the first connection, or to the error that makes waiting useless. Failures that are retried,
+ * which all are after the first connection, are told to `retries`.
  */
 function upOrRefused(
   connection: Connection,
   where: string,
   isHasty: boolean,
-  onRetry: (error: Error) => void,
+  retries: Retries,
 ): Promise<BerthError | undefined> {
   let closedCount = 0;
+  let wasUp = false;
   return new Promise((resolve) => {
-    connection.onUp = () => resolve(undefined);
+    connection.onUp = () => {
+      wasUp = true;
+      retries.succeeded();
+      resolve(undefined);
+    };
     connection.onFailed = (error) => {
+      if (wasUp) return retries.failed(error);
       // A wrong login is reported as such. With a wrong virtual host the connection is closed instead of opened; a
       // stopping broker does that too, but only once.
       closedCount = /got <ConnectionClose/.test(error.message) ? closedCount + 1 : 0;
-      const isRefused = /Handshake terminated by server: 403/.test(error.message);
-      if (isRefused || closedCount >= 3) resolve(refused(where, error));
+      if (isLoginRefused(error) || closedCount >= 3) resolve(refused(where, error));
       else if (isHasty && isNobodyThere(error)) resolve(unreachable(where, '', error));
-      else onRetry(error);
+      else retries.failed(error);
     };
   });
 }

@@ -4,7 +4,7 @@ import { EVENTS_EXCHANGE, type QueueAddress, type QueueSpec, queueName } from '.
 import type { BerthError } from '../../domain/errors';
 import { endsWithin } from '../../runtime/ends-within';
 import { type SenderLog, senderLog } from '../../runtime/sender-log';
-import type { RuntimeDeps } from '../../runtime/service';
+import type { Readiness, RuntimeDeps } from '../../runtime/service';
 import {
   cancelled,
   checkSize,
@@ -174,6 +174,10 @@ export class MemoryBus implements Bus {
 
   isConnected(): boolean {
     return this.#isOpen;
+  }
+
+  readiness(): Readiness {
+    return this.#isOpen ? { ready: true } : { ready: false, reason: 'the bus is closed' };
   }
 
   get callsWaiting(): number {

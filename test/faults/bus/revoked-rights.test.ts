@@ -1,6 +1,6 @@
 import { systemClock } from '#libs/runtime/system';
 import { freePort } from '#libs/testing/servers/server-process';
-import { deleteQueue, revokeRights } from '../fleet/broker-control';
+import { CLOSE_CONNECTIONS, changePassword, deleteQueue, revokeRights } from '../fleet/broker-control';
 import { printFigure } from '../fleet/figures';
 import { AGENTS, CONDUCTORS, SCHEDULERS, TestFleet } from '../fleet/test-fleet';
 
@@ -63,6 +63,22 @@ it.each([
     for (const name of names) await fleet.eventually(`${name} is ready`, () => isReady(name));
   },
 );
+
+it('says that the broker refuses its password while that is another, and goes on when it is its own', async () => {
+  const builds = await someBuilds();
+  await fleet.rabbitmq.eval(changePassword('conductor', 'another'));
+  await fleet.rabbitmq.eval(CLOSE_CONNECTIONS);
+  const all = await builds.more();
+  for (const name of CONDUCTORS) {
+    await fleet.eventually(`${name} says why it is not ready`, async () => {
+      const said = await fetch(`http://127.0.0.1:${ports.get(name)}/readyz`);
+      return said.status === 503 && (await said.text()).includes('refuses the user or the password');
+    });
+  }
+  await fleet.rabbitmq.eval(giveBack());
+  expect(await fleet.problems(all)).toEqual([]);
+  for (const name of CONDUCTORS) await fleet.eventually(`${name} is ready`, () => isReady(name));
+});
 
 it('has the queues of agents again that somebody deleted, and loses no order', async () => {
   const builds = await someBuilds();

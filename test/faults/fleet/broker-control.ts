@@ -3,6 +3,11 @@
 export const CLOSE_CONNECTIONS =
   'rabbit_networking:close_connections(rabbit_networking:connections(), "a test wants it")';
 
+/** Lets a user in by this password only; its connections stay. */
+export function changePassword(user: string, password: string): string {
+  return `rabbit_auth_backend_internal:change_password(<<"${user}">>, <<"${password}">>, <<"a test">>)`;
+}
+
 /** Makes the broker refuse all messages, and take them again. */
 export const ALARMS = {
   memory: {

@@ -75,6 +75,24 @@ describe('connecting', () => {
     expect(warnings).toEqual([{ event: 'bus_unavailable', setting: 'BERTH_BUS_URL', error }]);
   });
 
+  it('says so again each minute', async () => {
+    const clock = systemClock();
+    let aheadMs = 0;
+    let warned = 0;
+    const log = {
+      ...silentLog,
+      warn() {
+        warned++;
+        aheadMs += 60_000;
+      },
+    };
+    const around = { random: systemRandom, log, metrics: createMetrics({}) };
+    const ahead = { now: () => clock.now(), elapsed: () => clock.elapsed() + aheadMs, after: clock.after.bind(clock) };
+    const busUrl = `amqp://127.0.0.1:${await freePort()}`;
+    await errorOf(openBus({ busUrl, connectTimeoutMs: 1_000 }, { ...around, clock: ahead }));
+    expect(warned).toBeGreaterThan(1);
+  });
+
   it.each(['amqp://', 'amqp://host:port', 'amqp://h:1:2', 'http://host', 'nonsense'])(
     'refuses the URL %s',
     async (busUrl) => {

@@ -167,6 +167,7 @@ function busOf(world: TaskWorld, handlers: Map<string, CastHandler>): Bus {
     depth: async () => 0,
     taken: () => 0,
     isConnected: () => true,
+    readiness: () => ({ ready: true }),
   };
   return bus as Bus;
 }
