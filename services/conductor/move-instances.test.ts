@@ -54,6 +54,23 @@ it('claims all at once; each runs where it is until it is its turn', async () =>
   expect(world.harmed).toEqual([]);
 });
 
+it('answers a copy of a call with what is claimed, and refuses another one for the same instances', async () => {
+  const uuids = await active(2);
+  const first = await move(uuids, { plan: 'empty-h1' });
+  const claims = await world.claims();
+  expect(await move(uuids, { plan: 'empty-h1' })).toEqual(first);
+  expect(await world.claims()).toEqual(claims);
+  for (const other of [
+    { plan: 'another' },
+    { plan: 'empty-h1', leaveHosts: ['h2'] },
+    { plan: 'empty-h1', dryRun: true },
+  ])
+    expect(await move(uuids, other)).toBe('instance_state');
+  await world.operate(uuids[0] ?? '', 'live_migrate');
+  await world.clock.advance(0);
+  expect(await move(uuids, { plan: 'empty-h1' })).toBe('instance_state');
+});
+
 it('moves what is stopped cold beside what goes live, and leaves it stopped', async () => {
   const uuids = await active(2);
   const [stopped = '', running = ''] = uuids;

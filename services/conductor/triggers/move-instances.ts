@@ -20,6 +20,8 @@ import { moveNotFinished, wantedMove } from './wanted-move';
  * would go. What is claimed waits for its turn, which `OperateInstance` gives it; what is not begun in time is given back. Of a live
  * migration, what is stopped is migrated cold. The name of a plan is on record with each.
  *
+ * A copy of a call, whose answer was lost, is answered with what waits for its turn: that is all that it wants.
+ *
  * The claims are made before they are on record, because only then they are all made or none. Whoever dies in between leaves
  * instances whose claims are elsewhere, and migrations that no record knows: the audit gives both back. Until it has, asking again
  * is refused (`claim_changed`).
@@ -28,12 +30,11 @@ import { moveNotFinished, wantedMove } from './wanted-move';
  *   instance_state` of one that can not be moved now, `/ same_host`, `/ claim_changed`; `invalid_argument / duplicate_uuid`; `aborted /
  *   claim_conflicts`; `aborted / instance_changed` when some of what was claimed has changed meanwhile: its claims are given back.
  */
-export async function moveInstances(
-  c: Conductor,
-  { operation, moves, leaveHosts, dryRun, plan }: MoveInstancesRequest,
-): Promise<MoveInstancesResponse> {
+export async function moveInstances(c: Conductor, request: MoveInstancesRequest): Promise<MoveInstancesResponse> {
+  const { operation, moves, leaveHosts, dryRun, plan } = request;
   const records = await recordsOf(c, moves);
   await requireCertain(c, records);
+  if (!dryRun && records.every((record) => isClaimedAsAsked(record, request))) return claimedMoves(records);
   const asked = await Promise.all(records.map(withMove));
   const { destinations, noValidHost, refusedInstanceUuid } = await callScheduler(c, claimMovesMethod, {
     moves: asked.map(({ record, wanted }) => toClaim(record, wanted, leaveHosts)),
@@ -64,6 +65,28 @@ export async function moveInstances(
     if (isMovable.kind !== 'record_move') throw moveNotFinished(record, kind) ?? notMovable(record);
     return { record, wanted };
   }
+}
+
+/** True when what the call wants of an instance is on record: it is claimed for it, and waits for its turn. */
+function isClaimedAsAsked(
+  { uuid, migration, formerState }: Instance,
+  { operation, moves, leaveHosts, plan }: MoveInstancesRequest,
+): boolean {
+  if (migration?.phase !== 'claimed') return false;
+  const { kind, targetHost, destination } = migration;
+  const asked = moves.find(({ instanceUuid }) => instanceUuid === uuid);
+  const isWay =
+    kind === (formerState === 'stopped' ? 'migrate' : operation) && targetHost === (asked?.targetHost ?? '');
+  return isWay && migration.plan === plan && !leaveHosts.includes(destination.host);
+}
+
+function claimedMoves(records: readonly Instance[]): MoveInstancesResponse {
+  const moves = records.map(({ uuid, migration }) => ({
+    instanceUuid: uuid,
+    sourceHost: migration?.source.host ?? '',
+    destHost: migration?.destination.host ?? '',
+  }));
+  return { moves, refusedInstanceUuid: '', refusal: '' };
 }
 
 interface AskedMove {

@@ -54,6 +54,21 @@ it('keeps its units from what lasts into the window, and lets what ends before f
   expect(await placed(2, { hours: 0.5 })).toBe(1);
 });
 
+it('answers a copy of a call with what is there, and refuses another of the name', async () => {
+  // All that the hosts have: nothing is free for the copy.
+  const terms = { fromMs: inHours(1), untilMs: inHours(3), name: 'night', count: 4 };
+  const requestSpec = aRequestSpec({ resources: { VCPU: 2 }, ...OWNER });
+  const first = await scheduler.reserve({ ...terms, requestSpec });
+  await world.clock.advance(1_000);
+  expect(await scheduler.reserve({ ...terms, requestSpec })).toEqual(first);
+  expect(scheduler.mirror.reservations()).toHaveLength(1);
+  for (const other of [{ count: 1 }, { untilMs: inHours(4) }, { requestSpec: { ...requestSpec, ...OTHER } }]) {
+    await expect(scheduler.reserve({ ...terms, requestSpec, ...other })).rejects.toMatchObject({
+      code: expect.stringMatching(/already_exists|resource_exhausted/),
+    });
+  }
+});
+
 it('takes what ends in time as free at its start', async () => {
   expect(await placed(4, { hours: 1, count: 2 })).toBe(2);
   expect(await reserve({ count: 4 })).toMatchObject({ state: 'held' });

@@ -58,7 +58,7 @@ export function reservationCalls(deps: ReservationCallDeps, requireReady: () => 
 /** Times to find hosts anew after others took the room first. */
 const MAX_ATTEMPTS = 5;
 
-/** Creates a reservation, each unit with a host. @throws BerthError as `reservationCalls`. */
+/** Creates a reservation, each unit with a host; a copy of the call is answered with what is there. @throws BerthError as `reservationCalls`. */
 export async function createReservation(
   terms: ReservationTerms,
   deps: ReservationCallDeps,
@@ -71,6 +71,8 @@ export async function createReservation(
     throw invalidArgument('nested_reservation', 'it can not be in another', 'request_spec.reservation');
   const encoded = Buffer.from(requestSpecCodec.encode(requestSpec)).toString('base64');
   const about = { name, projectId: requestSpec.projectId, fromMs, untilMs, requestSpec: encoded };
+  const present = mirror.reservations().find((one) => one.name === name);
+  if (present !== undefined && isSame(present, { ...about, count })) return statusOf(present, deps);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const units = Array.from({ length: count }, () => UNPLACED);
     const placed = placeUnits({ ...about, units }, clock.now(), parts);
@@ -92,6 +94,15 @@ export async function createReservation(
     await deps.catchUp();
   }
   throw noRoom('others took the hosts first each time');
+}
+
+function isSame(
+  { projectId, fromMs, untilMs, requestSpec, units }: Reservation,
+  asked: Omit<Reservation, 'units' | 'reason' | 'updatedAtMs'> & { readonly count: number },
+): boolean {
+  const isInWindow = fromMs === asked.fromMs && untilMs === asked.untilMs;
+  const isOf = projectId === asked.projectId && requestSpec === asked.requestSpec;
+  return isInWindow && isOf && units.length === asked.count;
 }
 
 function statusOf(row: Reservation, { mirror }: Pick<KeepDeps, 'mirror'>): ReservationStatus {
