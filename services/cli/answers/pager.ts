@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { Environment } from '#libs/runtime/system';
 import type { Terminal } from '../views/terminal';
+import { harmless } from './harmless';
 
 /** The shell's exit code for an unknown command. */
 const NO_SUCH_COMMAND = 127;
@@ -29,6 +30,6 @@ function hasPaged(pager: string, text: string, env: Environment): Promise<boolea
     child.on('close', (code) => resolve(code !== NO_SUCH_COMMAND));
     // The user left the pager before the end.
     child.stdin.on('error', () => {});
-    child.stdin.end(`${text}\n`);
+    child.stdin.end(`${harmless(text)}\n`);
   });
 }

@@ -61,6 +61,15 @@ it('lines up numbers with empty cells among them', () => {
   ).toBe('  A  B\n100\n');
 });
 
+it("obeys nothing in other people's words", () => {
+  const { terminal, out, err } = terminalOn(true);
+  terminal.print(`fault: \u001b]52;c;eA==\u0007`);
+  terminal.json({ fault: '\u009b2J' });
+  terminal.note('no host \u001b[2J');
+  expect(out()).toBe('fault: ␛]52;c;eA==␇\n{"fault":"\\u009b2J"}\n');
+  expect(err()).toBe('no host ␛[2J\n');
+});
+
 it('is coloured on a terminal, unless NO_COLOR is set', () => {
   expect(bar(terminalOn(true).terminal, 1, 1)).toContain('\x1b[31m');
   expect(bar(terminalOn(true, { NO_COLOR: '1' }).terminal, 1, 1)).not.toContain('\x1b');

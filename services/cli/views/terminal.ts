@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { Help } from 'commander';
 import pc from 'picocolors';
 import type { Environment } from '#libs/runtime/system';
+import { harmless, harmlessJson } from '../answers/harmless';
 import { withProgramKeys } from './program-keys';
 
 /** A command's output: answers go to `out`; progress, notes and errors to `err`. */
@@ -54,7 +55,7 @@ export function createTerminal(out: Stream, err: Stream, env: Environment, keybo
   const wantsColour =
     !env['NO_COLOR'] && (Boolean(env['FORCE_COLOR']) || (out.isTTY === true && env['TERM'] !== 'dumb'));
   const isInteractive = err.isTTY === true && env['TERM'] !== 'dumb';
-  const printLine = (stream: Stream, text: string) => stream.write(`${text}\n`);
+  const printLine = (stream: Stream, text: string) => stream.write(`${harmless(text)}\n`);
   return {
     colours: pc.createColors(wantsColour),
     glyphs: glyphsFor(env),
@@ -65,7 +66,7 @@ export function createTerminal(out: Stream, err: Stream, env: Environment, keybo
     },
     screen: out.isTTY === true && env['TERM'] !== 'dumb' ? screenOn(out, keyboard) : undefined,
     print: (text) => printLine(out, text),
-    json: (value) => printLine(out, JSON.stringify(value, withProgramKeys)),
+    json: (value) => printLine(out, harmlessJson(JSON.stringify(value, withProgramKeys))),
     note: (text) => printLine(err, text),
   };
 }
@@ -96,7 +97,7 @@ function screenOn(out: Stream, keyboard?: Keyboard): Screen {
       return out.rows ?? 24;
     },
     draw(lines) {
-      const shown = lines.slice(0, this.rows).map((line) => `${cutTo(out.columns ?? 80, line)}\x1b[K`);
+      const shown = lines.slice(0, this.rows).map((line) => `${cutTo(out.columns ?? 80, harmless(line))}\x1b[K`);
       out.write(`${isOn ? '' : '\x1b[?1049h\x1b[?25l'}\x1b[H${shown.join('\r\n')}\x1b[J`);
       isOn = true;
     },
