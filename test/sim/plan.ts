@@ -32,7 +32,7 @@ import {
   replaceMachine,
   sourceLosesCopy,
 } from './actions/machines';
-import { decide, move, moveForeign, moveTogether, returnIsEvacuated } from './actions/moves';
+import { decide, move, moveForeign, moveTogether, returnIsEvacuated, startIsEvacuated } from './actions/moves';
 import {
   evacuate,
   evacuateDead,
@@ -202,8 +202,9 @@ const KINDS = {
   'window begins soon': kind(0.3, 4, windowBeginsSoon),
   // By focus only: its restarts would hide other faults.
   'orders outlive their instances': kind(0, 6, ordersOutliveInstances),
-  // By focus only, too: both its hosts are away for most of what it takes.
+  // By focus only, too: their hosts are away for most of what it takes.
   'return is evacuated': kind(0, 6, returnIsEvacuated),
+  'start is evacuated': kind(0, 6, startIsEvacuated),
 } satisfies Readonly<Record<string, Kind<World>>>;
 
 export type ActionKind = keyof typeof KINDS;

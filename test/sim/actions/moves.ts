@@ -5,7 +5,7 @@ import { RPC_CONDUCTOR } from '#libs/contracts/queues';
 import type { Instance } from '#libs/domain/instance';
 import { type Random, randomInt } from '#libs/domain/random';
 import { requestSpec } from '#libs/domain/request-spec';
-import { agentOf, HOSTS } from '../settings';
+import { agentOf, HOSTS, LEASE_MS } from '../settings';
 import { standStill } from '../world/faults';
 import { confirmed, type Perform, pick, type World } from './common';
 import { call, conductorDies, evacuateAllOf, noteAsked, operate } from './operations';
@@ -157,26 +157,61 @@ export function returnIsEvacuated(random: Random): Perform {
   const evacuatedAfterMs = 10_000 + random.next() * 6_000;
   const backAfterMs = evacuatedAfterMs + 1_000 + random.next() * 4_000;
   return (world) => {
-    const { fleet, checker } = world;
-    const { uuid } = inState(world, place, ['active']) ?? {};
-    const latestOf = () => checker.known.get(uuid ?? '')?.latest;
-    const moved = latestOf();
+    const { fleet } = world;
+    const moved = inState(world, place, ['active']);
     if (moved === undefined) return;
     operate(world, moved, 'migrate', true);
-    const lookOn = (times: number): void => {
-      const { migration, state } = latestOf() ?? {};
-      if (migration?.phase !== 'arriving' || state !== 'resize') {
-        if (times > 0) fleet.later(LOOK_MS, () => lookOn(times - 1));
-        return;
-      }
+    once(world, moved.uuid, isArriving, ({ migration }) => {
+      if (migration === undefined) return;
       const [source, destination] = [agentOf(migration.source.host), agentOf(migration.destination.host)];
       if (source === destination) return;
       for (const agent of [source, destination]) standStill(fleet, agent, backAfterMs);
       fleet.later(evacuatedAfterMs, () => evacuateAllOf(world, source));
       fleet.later((evacuatedAfterMs + backAfterMs) / 2, () => evacuateAllOf(world, source));
-    };
-    lookOn(50);
+    });
   };
+}
+
+/** An agent stands still in the middle of a start, and its host is evacuated meanwhile. */
+export function startIsEvacuated(random: Random): Perform {
+  const place = random.next();
+  const inMiddleMs = random.next() * 60;
+  const evacuatedAfterMs = LEASE_MS + 500 + random.next() * 1_000;
+  const backAfterMs = evacuatedAfterMs + 5_000 + random.next() * 3_000;
+  return (world) => {
+    const { fleet } = world;
+    const instance = inState(world, place, AT_REST);
+    if (instance === undefined) return;
+    afterStop(world, instance, 1_000, (_, stopped) => {
+      operate(world, stopped, 'start');
+      once(world, stopped.uuid, isStarting, ({ host }) => {
+        const agent = agentOf(host ?? 'h1');
+        fleet.later(inMiddleMs, () => standStill(fleet, agent, backAfterMs));
+        for (const againMs of [0, 2_000]) fleet.later(evacuatedAfterMs + againMs, () => evacuateAllOf(world, agent));
+      });
+    });
+  };
+}
+
+/** Calls back once an instance is so, within two seconds. */
+function once(
+  world: World,
+  uuid: string,
+  isSo: (latest: Instance) => boolean,
+  goOn: (latest: Instance) => void,
+  times = 50,
+): void {
+  const latest = world.checker.known.get(uuid)?.latest;
+  if (latest && isSo(latest)) goOn(latest);
+  else if (times > 0) world.fleet.later(LOOK_MS, () => once(world, uuid, isSo, goOn, times - 1));
+}
+
+function isArriving({ migration, state }: Instance): boolean {
+  return migration?.phase === 'arriving' && state === 'resize';
+}
+
+function isStarting({ state }: Instance): boolean {
+  return state === 'starting';
 }
 
 /** A tenant migrates an instance, which only operators may; or resizes one of another tenant. */

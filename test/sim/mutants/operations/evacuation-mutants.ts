@@ -1,4 +1,5 @@
 import * as states from '../../../../libs/domain/instance';
+import { HostLease } from '../../../../services/compute-agent/holding/host-lease';
 import * as evidence from '../../../../services/conductor/evidence';
 import * as fencing from '../../../../services/conductor/steps/fence-host';
 import * as ordering from '../../../../services/conductor/steps/orders';
@@ -77,6 +78,16 @@ export const EVACUATION_MUTANTS: readonly Mutant[] = [
     ),
     'evacuate',
     'evacuate a dead host',
+  ),
+  withFocus(
+    mutant(
+      'starts-unfenced',
+      'looking at the lease last, before an instance starts or goes on',
+      HostLease.prototype,
+      'fence',
+      () => () => () => {},
+    ),
+    'start is evacuated',
   ),
   withRule('never-rebuilt', 'the deadline of what is rebuilt', ({ record, observed }) =>
     record?.state === 'rebuilding' && observed.kind === 'nothing'
