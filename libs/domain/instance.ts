@@ -64,6 +64,7 @@ export type PowerState = 'running' | 'shutdown';
  *   each of these ──▶ preempting ──▶ pending
  *   building, rebuilding, active, ... ──▶ undoing ──▶ error: its gang has failed
  *   active, unknown, stopping, stopped, starting, revert_resize ──▶ pending: it is lost, and its gang restores it
+ *   building ──▶ pending: it was evacuated, its new host has died, and there is no other
  *   active, stopped ──▶ resize ──▶ verify_resize ──▶ as it was (resize, cold migration)
  *   active ──▶ migrating ──▶ active                         (live migration)
  *   resize, verify_resize, migrating ──▶ revert_resize ──▶ as it was, or stopped when it could not be started
@@ -81,6 +82,7 @@ const TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
   pending: ['pending', 'building', 'active', 'stopped', 'error', 'deleting'],
   building: [
     'building',
+    'pending',
     'active',
     'stopping',
     'stopped',
@@ -430,6 +432,14 @@ export function hasBeenActive({ attempts }: Pick<InstanceRow, 'attempts'>): bool
 
 /** A gang member is never preempted before it is ACTIVE. */
 const BEEN_ACTIVE: readonly Attempt['outcome'][] = ['active', 'evacuated', 'preempted', 'shelved', 'moved', 'reverted'];
+
+/** The attempts of its present build, and the outcome of the one before, on a host that it was built on. */
+export function presentBuild({ attempts }: Pick<InstanceRow, 'attempts'>) {
+  const last = attempts.findLastIndex(({ outcome }) => OF_EARLIER_BUILDS.includes(outcome));
+  return { attempts: attempts.slice(last + 1), follows: attempts[last]?.outcome };
+}
+
+const OF_EARLIER_BUILDS: readonly Attempt['outcome'][] = ['evacuated', 'shelved', 'preempted'];
 
 /** The power state to build or move an instance with: its former one, if it was built before. */
 export function powerStateToBuild({ formerState }: Pick<InstanceRow, 'formerState'>): PowerState {

@@ -375,3 +375,46 @@ it('claims nothing for a group whose host is back and heard before a scheduler i
 });
 
 const AGENT = { agentRun: 'the agent of h1', serviceHost: 'h1' };
+
+describe('an evacuation of which the new host dies, too, and no alternate is left', () => {
+  const places = async () => (await world.only()).attempts.map(({ host, outcome }) => `${host} ${outcome}`);
+
+  async function diesToo(): Promise<string> {
+    const uuid = await onDeadHost();
+    world.hosts = ['h2'];
+    world.behaviour.set('h2', 'is silent');
+    await evacuate(uuid);
+    await world.setUp('h2', false);
+    world.hosts = [];
+    return uuid;
+  }
+
+  it('asks for another host', async () => {
+    const uuid = await diesToo();
+    world.hosts = ['h3'];
+    await world.clock.advance(30_000);
+    expect(await places()).toEqual(['h1 evacuated', 'h2 timed_out', 'h3 active']);
+    expect(await world.claims()).toEqual([`${uuid} h3`]);
+  });
+
+  it('waits for one while there is none', async () => {
+    const uuid = await diesToo();
+    await world.clock.advance(30_000);
+    expect(await world.only()).toMatchObject({ state: 'pending', fault: { reason: 'no_valid_host' } });
+    expect(await world.claims()).toEqual([]);
+    world.hosts = ['h3'];
+    await world.setUp('h3', true);
+    await world.clock.advance(60_000);
+    expect(await places()).toEqual(['h1 evacuated', 'h2 timed_out', 'h3 active']);
+    expect(await world.claims()).toEqual([`${uuid} h3`]);
+  });
+
+  it('ends when so many hosts have failed to build it as are tried', async () => {
+    await world.closed(conductor);
+    conductor = await world.conductor(undefined, { BERTH_CONDUCTOR_MAX_ATTEMPTS: '2' });
+    const uuid = await onDeadHost();
+    for (const host of ['h2', 'h3']) world.behaviour.set(host, 'fails');
+    await evacuate(uuid);
+    expect(await world.only()).toMatchObject({ state: 'error', fault: { reason: 'hosts_exhausted' } });
+  });
+});

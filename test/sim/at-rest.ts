@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Consumer } from '#libs/domain/consumer';
 import type { Host } from '#libs/domain/host';
-import { type Instance, type PowerState, powerStateToBuild } from '#libs/domain/instance';
+import { type Instance, type PowerState, powerStateToBuild, presentBuild } from '#libs/domain/instance';
 import { instanceOfConsumer } from '#libs/domain/moves/migration';
 import { isReservation } from '#libs/domain/queueing/place-lease';
 import { recentUseAt } from '#libs/domain/quotas/recent-use';
@@ -94,7 +94,7 @@ async function checkRecentUse({ server, time }: Fleet, checker: Checker): Promis
 async function checkRequests(fleet: Fleet, checker: Checker, instances: readonly Instance[]): Promise<void> {
   const byUuid = new Map(instances.map((instance) => [instance.uuid, instance]));
   for (const instance of instances) {
-    const { uuid, state, host, migration, gang } = instance;
+    const { uuid, state, host, migration } = instance;
     if (state !== 'deleted' && checker.terminating.has(uuid) && !checker.forgiven.has(uuid)) {
       checker.fail('every request ends', `${uuid} was to be terminated and rests in ${state}`);
     }
@@ -105,8 +105,9 @@ async function checkRequests(fleet: Fleet, checker: Checker, instances: readonly
       ({ name, running }) => running.has(uuid) && checker.isInDoubt(uuid, name),
     );
     if (isSeenElsewhere) continue;
-    // No host had room for a member that its gang restores.
-    if (state === 'pending' && gang?.onLoss === 'restore' && instance.waiting.waitsFor.length > 0) continue;
+    // No host had room for what is restored, or was evacuated.
+    const isRestored = presentBuild(instance).follows === 'evacuated';
+    if (state === 'pending' && isRestored && instance.waiting.waitsFor.length > 0) continue;
     const mayRest = hosts.every((one) => isPresent(fleet, one)) ? RESTING : [...RESTING, ...WAITING, ...forgotten];
     if (!mayRest.includes(state)) checker.fail('every request ends', `${uuid} rests in ${state}`);
     if (checker.queue.isLate(instance, fleet.time.nowMs) && isPresent(fleet, host)) {

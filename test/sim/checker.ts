@@ -511,7 +511,9 @@ export class Checker {
     if (state === 'error') this.#checkNoHost(instance);
     if (instance.fault?.message.includes('host_quarantined')) this.#checkBlame(uuid);
     if (state === 'error' && before?.attempts.at(-1)?.outcome === 'active') this.#checkLost(instance);
-    if (state === 'pending' && before?.host && before.state !== 'preempting') this.#checkLost(before);
+    // A build that timed out was given up: its host may run it until it takes orders.
+    const wasBuilt = before?.state !== 'preempting' && before?.state !== 'building';
+    if (state === 'pending' && before?.host && wasBuilt) this.#checkLost(before);
     this.#checkAttempt(instance, writtenAtMs);
     const unconfirmed = this.confirming.onRecord(instance, before);
     if (unconfirmed) this.fail('hosts confirm what asks for it', unconfirmed);

@@ -1,4 +1,4 @@
-import { hasBeenActive, type Instance, type Pending } from '#libs/domain/instance';
+import { type Instance, type Pending, presentBuild } from '#libs/domain/instance';
 import type { Waiting } from '#libs/domain/queueing/admission';
 import type { NoHost, Observation } from '../observation';
 import type { Step } from '../step';
@@ -37,10 +37,14 @@ export function pending(record: Pending, holds: { readonly kind: string }, obser
   }
 }
 
-/** Nothing is there for a request that may wait, or for what its gang restores: what else could help is known, and its time is not over. */
-export function mayWait(record: Instance, { waitsFor = [] }: NoHost): boolean {
-  const isRestored = record.gang?.onLoss === 'restore' && hasBeenActive(record);
-  return waitsFor.length > 0 && (isRestored || (record.admission?.waitForCapacityMs ?? 0) > 0);
+/** Nothing is there for a request that may wait: what else could help is known, and its time is not over. */
+export function mayWait({ admission }: Instance, { waitsFor = [] }: NoHost): boolean {
+  return waitsFor.length > 0 && (admission?.waitForCapacityMs ?? 0) > 0;
+}
+
+/** What left a dead host, and whose new host has died, too, waits until there is another: its old copy is given up. */
+export function waitsElsewhere(record: Instance, { waitsFor = [] }: NoHost): boolean {
+  return waitsFor.length > 0 && presentBuild(record).follows === 'evacuated';
 }
 
 export function recordPending({ fault, waitsFor = [], preemption }: NoHost): Step {
@@ -48,7 +52,8 @@ export function recordPending({ fault, waitsFor = [], preemption }: NoHost): Ste
 }
 
 function stillNoHost(record: Pending, observed: NoHost, nowMs: number): Step {
-  if (!mayWait(record, observed)) return recordError(observed.fault, undefined, observed.passedOver);
+  if (!mayWait(record, observed) && !waitsElsewhere(record, observed))
+    return recordError(observed.fault, undefined, observed.passedOver);
   if (isOverdue(record, nowMs)) return recordError(waitedInVain(record), undefined, []);
   return isAsBefore(record.waiting, observed) ? wait(record) : recordPending(observed);
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Selection } from '#libs/contracts/selection';
 import { alternatesCodec } from '#libs/contracts/selection';
 import { isClaimOf } from '#libs/domain/consumer';
-import { type Attempt, attemptNumber, type Instance } from '#libs/domain/instance';
+import { type Attempt, attemptNumber, type Instance, presentBuild } from '#libs/domain/instance';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { ConsumerGuard } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
@@ -16,7 +16,8 @@ import { openRequest } from './claims';
 /**
  * Claims the next alternate of an instance whose attempt is concluded, with its allocation request: one commit releases
  * the failed host's claim and takes the new one. An alternate that filled up meanwhile, or that an operator has taken out of
- * service, is passed over, and noted. When none is left because allocation requests have expired, destinations are to be selected again.
+ * service, is passed over, and noted. When none is left because allocation requests have expired, or of what is evacuated, destinations are
+ * to be selected again.
  *
  * The naive way is to move the claim and then write the record. It fails when the host answers after all in between: one
  * conductor writes ACTIVE on the old host while this one takes its claim away. So the attempt is concluded in the record
@@ -45,17 +46,15 @@ export async function claimNextHost(c: ConductorContext, record: Instance): Prom
     const { host } = alternate;
     passedOver.push({ host, number, outcome: 'not_claimed', reason, startedAtMs: nowMs, endedAtMs: nowMs });
   }
-  if (hasExpired) return { kind: 'alternates_expired' };
+  // What ran before is not ended for want of alternates.
+  if (hasExpired || (mayTry && presentBuild(record).follows === 'evacuated')) return { kind: 'alternates_expired' };
   return { kind: 'no_host', fault: hostsExhausted(tried), passedOver };
 }
 
 /** The attempts of the present build, not those of an earlier one, whose host died or gave it up since. */
-export function triedBy({ attempts }: Instance): readonly Attempt[] {
-  const since = attempts.findLastIndex(({ outcome }) => OF_EARLIER_BUILDS.includes(outcome)) + 1;
-  return attempts.slice(since).filter(({ outcome }) => outcome !== 'not_claimed');
+export function triedBy(record: Instance): readonly Attempt[] {
+  return presentBuild(record).attempts.filter(({ outcome }) => outcome !== 'not_claimed');
 }
-
-const OF_EARLIER_BUILDS: readonly Attempt['outcome'][] = ['evacuated', 'shelved', 'preempted'];
 
 type AlternateClaim =
   | { readonly kind: 'claimed'; readonly claimToken: number; readonly allocationRequest: Uint8Array }

@@ -98,12 +98,12 @@ export async function recordRequeued(
   return after(look, result, { kind: 'interrupted' });
 }
 
-/** Waits of members that their gang restores. */
+/** Waits of what lost its host. */
 const MAX_RESTORING_MS = 86_400_000;
 
 /**
- * Its host has lost it: records that it waits for a host, with the others that its gang lost, and releases the claim that it had there,
- * and that of a move. The record keeps the token, so that this claim is not taken for the next. A copy that its host shows later was
+ * Its host has lost it, or the one that it was evacuated to has died: records that it waits for a host, with the others that its gang
+ * lost, and releases the claim that it had there, and that of a move. The record keeps the token, so that this claim is not taken for the next. A copy that its host shows later was
  * given up. What was stopped is built stopped.
  */
 export async function recordRestoring(
@@ -113,7 +113,9 @@ export async function recordRestoring(
   fault: Fault,
 ): Promise<ReconcileInput | undefined> {
   const nowMs = c.clock.now();
-  const waiting = { sinceMs: nowMs, untilMs: nowMs + MAX_RESTORING_MS, waitsFor: [] };
+  // What has a time limit ends by it wherever it is.
+  const untilMs = Math.min(nowMs + MAX_RESTORING_MS, record.endsAtMs ?? Infinity);
+  const waiting = { sinceMs: nowMs, untilMs, waitsFor: [] };
   const result = await writeRecord(c, record, {
     state: 'pending',
     fault,
@@ -131,8 +133,8 @@ export async function recordRestoring(
   if (result.kind === 'written') {
     if (record.claimToken !== undefined) await release(c, record, record.claimToken);
     await releaseMigration(c, record);
-    const fields = { event: 'gang_member_restored', instance_uuid: record.uuid, request_id: record.requestId };
-    c.log.warn({ ...fields, host: record.host, reason: fault.message }, 'rebuilding a lost gang member');
+    const fields = { event: 'lost_instance_waits', instance_uuid: record.uuid, request_id: record.requestId };
+    c.log.warn({ ...fields, host: record.host, reason: fault.message }, 'rebuilding an instance that lost its host');
   }
   return after(look, result, undefined);
 }
