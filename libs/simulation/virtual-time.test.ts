@@ -47,14 +47,3 @@ it('runs what is set meanwhile, and nothing that is cancelled', async () => {
   expect(seen).toEqual([1, 2, 3, 4, 5]);
   expect(time.stepCount).toBe(5);
 });
-
-it.each([1, 2, 3])('rejects with the error of event %d of three', async (failing) => {
-  const time = new VirtualTime(0);
-  for (const n of [1, 2, 3]) {
-    time.at(n, () => {
-      if (n === failing) throw new Error(`event ${n}`);
-    });
-  }
-  await expect(time.runUntil(3)).rejects.toThrow(`event ${failing}`);
-  expect(time.stepCount).toBe(failing);
-});
