@@ -525,6 +525,25 @@ it('refuses what does not fit the state, and a second move while one is on its w
   expect(await operate(uuid, 'stop')).toBe('instance_state');
 });
 
+it('refuses another move than the one on its way, and answers the same again', async () => {
+  const uuid = await anActive();
+  const { version } = await world.only();
+  world.behaviour.set('h1', 'is silent');
+  await operate(uuid, 'resize', toVcpus(2), version);
+  expect(await operate(uuid, 'resize', toVcpus(1), version)).toBe('instance_changed');
+  expect(await operate(uuid, 'resize', toVcpus(1))).toBe('instance_state');
+  expect(await operate(uuid, 'resize', toVcpus(2))).toBe('resize');
+});
+
+it('refuses a migration to another host than the one on its way leads to', async () => {
+  const uuid = await anActive();
+  world.behaviour.set('h1', 'is silent');
+  await operate(uuid, 'migrate', { targetHost: 'h2' });
+  expect(await operate(uuid, 'migrate', { targetHost: 'h3' })).not.toBe('resize');
+  expect(await operate(uuid, 'migrate', { targetHost: 'h2' })).toBe('resize');
+  expect(await operate(uuid, 'migrate')).toBe('resize');
+});
+
 /** Fails all messages to one of its servers from the nth that matters on, as a conductor that dies before it. */
 function dyingBefore(n: number, where: 'placement' | 'instances' | 'bus') {
   let left = n;

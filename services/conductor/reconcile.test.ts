@@ -91,7 +91,6 @@ it('makes an instance ACTIVE only on the word of its host, or when its host is t
       'unknown: active on h1',
       'unknown: running on h1',
       'unknown: power_reported on h1',
-      'stopped: active on h1',
       'stopped: running on h1',
       'stopped: power_reported on h1',
       'starting: running on h1',

@@ -45,6 +45,22 @@ it('stops an instance, which keeps its host and its claim, and starts it again',
   expect(told).toEqual(['scheduling', 'building', 'active', 'stopping', 'stopped', 'starting', 'active']);
 });
 
+it('asks the host of a stopped one that it says it has built, and records what that answers', async () => {
+  const uuid = await built();
+  await operate(uuid, 'stop');
+  const [order] = world.orders;
+  if (!order) throw new Error('nothing was ordered');
+  const [told] = world.powerReports;
+  await world.report(order, 'active');
+  await world.clock.advance(0);
+  expect(world.powerOrders).toHaveLength(2);
+  expect(await state()).toBe('stopped');
+  expect(world.events.filter((event) => event.state === 'active')).toHaveLength(1);
+  if (told) await world.sendPowerReport({ ...told, powerState: 'running', ...world.nextPosition('h1') });
+  await world.clock.advance(0);
+  expect(await state()).toBe('active');
+});
+
 it('answers a wish that is on record or done already as the first time', async () => {
   const uuid = await built();
   await operate(uuid, 'stop');

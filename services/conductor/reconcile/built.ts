@@ -4,7 +4,7 @@ import { isLaterWhereItBelongs, isOfPresentAttempt, isOfPresentBuild, isWhereItB
 import type { Holds, Observation, RunningAt } from '../observation';
 import type { Step } from '../step';
 import { confirming } from './moves';
-import { auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
+import { ASK_POWER, auditedPower, changing, isChanging, powerReported, powerRequested, powerSeen } from './power';
 import { evacuateRequested } from './rebuilding';
 import {
   adopt,
@@ -57,12 +57,16 @@ export function built(record: Built, holds: Holds, observed: Observation, nowMs:
   }
 }
 
-/** Its host built it by its present attempt, later than what is known: what the host said in between, and comes after this, is older. */
+/**
+ * Its host built it by its present attempt, later than what is known: what the host said in between, and comes after this, is older. A
+ * stopped one may be kept stopped there, of which a copy of its order is answered the same: its host is asked.
+ */
 function builtLater({ state, activeAt }: Built, { outcome, at }: Reported): Step {
   // Agents of an older version have no epoch: what they say has no order.
   const isLater = at.epoch > 0 && isAfter(at, activeAt);
-  const isNews = state === 'unknown' || (state === 'stopped' && activeAt !== undefined);
-  return outcome === 'active' && isLater && isNews ? { kind: 'record_active', at, finding: 'found' } : none('at rest');
+  if (outcome !== 'active' || !isLater) return none('at rest');
+  if (state === 'stopped' && activeAt !== undefined) return ASK_POWER;
+  return state === 'unknown' ? { kind: 'record_active', at, finding: 'found' } : none('at rest');
 }
 
 /** A host's report has it there. */

@@ -42,7 +42,7 @@ export function mayWait({ admission }: Instance, { waitsFor = [] }: NoHost): boo
   return waitsFor.length > 0 && (admission?.waitForCapacityMs ?? 0) > 0;
 }
 
-/** What left a dead host, and whose new host has died, too, waits until there is another: its old copy is given up. */
+/** An evacuated instance whose new host has died, too, waits until there is another: its old copy is given up. */
 export function waitsElsewhere(record: Instance, { waitsFor = [] }: NoHost): boolean {
   return waitsFor.length > 0 && presentBuild(record).follows === 'evacuated';
 }

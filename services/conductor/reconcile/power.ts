@@ -59,8 +59,11 @@ export function changing(record: Instance, observed: Observation, nowMs: number)
  */
 export function auditedPower({ state }: Instance, step: Step): Step {
   const isAtRest = state === 'stopped' && step.kind === 'none';
-  return isAtRest ? { kind: 'set_power_state', powerState: 'shutdown', isFirst: false } : step;
+  return isAtRest ? ASK_POWER : step;
 }
+
+/** An order to stop what is on record as stopped: its host says how it is, and stops nothing that it has started since. */
+export const ASK_POWER: Step = { kind: 'set_power_state', powerState: 'shutdown', isFirst: false };
 
 /** True while a host changes the power state. */
 export function isChanging(state: InstanceState): boolean {

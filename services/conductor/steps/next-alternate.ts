@@ -46,7 +46,7 @@ export async function claimNextHost(c: ConductorContext, record: Instance): Prom
     const { host } = alternate;
     passedOver.push({ host, number, outcome: 'not_claimed', reason, startedAtMs: nowMs, endedAtMs: nowMs });
   }
-  // What ran before is not ended for want of alternates.
+  // An instance that ran before is not ended for want of alternates.
   if (hasExpired || (mayTry && presentBuild(record).follows === 'evacuated')) return { kind: 'alternates_expired' };
   return { kind: 'no_host', fault: hostsExhausted(tried), passedOver };
 }

@@ -113,7 +113,7 @@ export async function recordRestoring(
   fault: Fault,
 ): Promise<ReconcileInput | undefined> {
   const nowMs = c.clock.now();
-  // What has a time limit ends by it wherever it is.
+  // A time limit ends it wherever it is.
   const untilMs = Math.min(nowMs + MAX_RESTORING_MS, record.endsAtMs ?? Infinity);
   const waiting = { sinceMs: nowMs, untilMs, waitsFor: [] };
   const result = await writeRecord(c, record, {

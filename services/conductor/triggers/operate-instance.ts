@@ -6,6 +6,7 @@ import { isForOperators, operateInstanceMethod } from '#libs/contracts/operation
 import { requireOwnInstance } from '#libs/contracts/own-instances';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { type Instance, type InstanceState, isBuiltElsewhere, nameOfState } from '#libs/domain/instance';
+import { textOf } from '#libs/domain/moves/migration';
 import type { Conductor } from '../conductor';
 import { readRecord } from '../lifecycle';
 import { shownTo } from '../lists/list-instances';
@@ -46,8 +47,9 @@ export async function operateInstance(
   }
   const record = await ownRecord(c, instanceUuid, sender);
   const callId = callIdOf(request);
-  const isOnRecord = (one: Instance) => isDone(one, operation) || (callId !== '' && one.lastCall === callId);
-  if (isOnRecord(record)) return goOn(c, record, sender);
+  const isOnRecord = async (one: Instance) =>
+    (callId !== '' && one.lastCall === callId) || (isDone(one, operation) && (await isSameMove(c, one, request)));
+  if (await isOnRecord(record)) return goOn(c, record, sender);
   if (version !== 0 && version !== record.version) throw changed(record, version);
   const observed = await throughMove(c, record, operation, await wishOf(c, request, record));
   const step = reconcile(record, { kind: 'unread' }, observed, c.clock.now());
@@ -63,7 +65,7 @@ export async function operateInstance(
   const after = await ownRecord(c, instanceUuid, sender);
   // Somebody else's write came between, after which there was nothing to do: the wish is not on record.
   const overtaken = withoutStep.find((look) => look.observed === observed)?.record;
-  if (overtaken && !isOnRecord(overtaken)) throw changed(after, record.version);
+  if (overtaken && !(await isOnRecord(overtaken))) throw changed(after, record.version);
   return answerOf(c, after, sender);
 }
 
@@ -126,6 +128,23 @@ function isDone(record: Instance, operation: InstanceOperation): boolean {
       return isBuiltElsewhere(record) || migration?.phase === 'leaving';
     default:
       return DONE_IN[operation].includes(state);
+  }
+}
+
+/** True for a move to what the move on record leads to: another size, or another host, is another wish. */
+async function isSameMove(c: Conductor, record: Instance, request: OperateInstanceRequest): Promise<boolean> {
+  const { operation, targetHost = '' } = request;
+  const { migration } = record;
+  switch (operation) {
+    case 'resize': {
+      const { requestSpec } = await wantedMove(c, operation, request, record);
+      return migration?.destination.requestSpec === textOf(requestSpec);
+    }
+    case 'migrate':
+    case 'live_migrate':
+      return targetHost === '' || targetHost === migration?.targetHost || targetHost === migration?.destination.host;
+    default:
+      return true;
   }
 }
 

@@ -35,13 +35,16 @@ export function move(random: Random): Perform {
     dies(world);
     operate(world, instance, operation, operation !== 'resize', options);
     // A late copy names the version of the first call.
-    fleet.later(copiesAfterMs, () => void call(world, caller, uuid, operation, version, options));
+    fleet.later(copiesAfterMs, () => void call(world, caller, { instanceUuid: uuid, operation, version, ...options }));
     if (decision === undefined) return;
     fleet.later(decidedAfterMs, () => {
       const latest = checker.known.get(uuid)?.latest;
       if (latest === undefined) return;
       operate(world, latest, decision);
-      fleet.later(copiesAfterMs, () => void call(world, projectId, uuid, decision, latest.version));
+      fleet.later(
+        copiesAfterMs,
+        () => void call(world, projectId, { instanceUuid: uuid, operation: decision, version: latest.version }),
+      );
     });
   };
   return (world) => {
@@ -224,8 +227,8 @@ export function moveForeign(random: Random): Perform {
     if (instance === undefined) return;
     const { uuid, projectId } = instance;
     const other = projectId === 'tenant-a' ? 'tenant-b' : 'tenant-a';
-    if (isOwn) void call(world, projectId, uuid, 'migrate', 0);
-    else void call(world, other, uuid, 'resize', 0, options);
+    if (isOwn) void call(world, projectId, { instanceUuid: uuid, operation: 'migrate', version: 0 });
+    else void call(world, other, { instanceUuid: uuid, operation: 'resize', version: 0, ...options });
   };
 }
 

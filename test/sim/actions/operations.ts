@@ -42,7 +42,10 @@ export function stopAndStart(random: Random): Perform {
         operate(world, instance, operation);
         // A late copy names the version of the first call.
         const { uuid: copied, projectId, version } = instance;
-        time.at(time.nowMs + 1_000 + pauseMs, () => void call(world, projectId, copied, operation, version));
+        time.at(
+          time.nowMs + 1_000 + pauseMs,
+          () => void call(world, projectId, { instanceUuid: copied, operation, version }),
+        );
       });
       afterMs += 500 + pauseMs;
     }
@@ -60,7 +63,7 @@ export function evacuate(random: Random): Perform {
     const instance = all[Math.floor(place * all.length)];
     if (instance === undefined) return;
     if (isByOperator) operate(world, instance, 'evacuate', true);
-    else void call(world, instance.projectId, instance.uuid, 'evacuate', 0);
+    else void call(world, instance.projectId, { instanceUuid: instance.uuid, operation: 'evacuate', version: 0 });
   };
 }
 
@@ -118,7 +121,8 @@ export function stopForeign(random: Random): Perform {
   const place = random.next();
   return (world) => {
     const { uuid, projectId } = instanceAt(world, place) ?? {};
-    if (uuid !== undefined) void call(world, projectId === 'tenant-a' ? 'tenant-b' : 'tenant-a', uuid, 'stop', 0);
+    const other = projectId === 'tenant-a' ? 'tenant-b' : 'tenant-a';
+    if (uuid !== undefined) void call(world, other, { instanceUuid: uuid, operation: 'stop', version: 0 });
   };
 }
 
@@ -204,7 +208,8 @@ export function operate(
 ): void {
   const { checker } = world;
   const began = noteAsked(checker, uuid, operation);
-  const answered = call(world, isByOperator ? 'operator' : projectId, uuid, operation, version, options);
+  const request = { instanceUuid: uuid, operation, version, ...options };
+  const answered = call(world, isByOperator ? 'operator' : projectId, request);
   const isLast = () => checker.operating.get(uuid) === began;
   void answered.then(async (after) => {
     // A state that did not change may still be changed by a concurrent call.
@@ -214,7 +219,7 @@ export function operate(
     const [record] = await world.fleet.server.stores.instances.get([uuid]);
     // Where a report brought about the same a moment before, the wish was fulfilled, and no call is on record.
     const isOnRecord = record !== undefined && record.lastCall !== lastCall;
-    if (isOnRecord && isLast() && !checker.forgiven.has(uuid)) checker.calls.answered({ uuid, operation, version });
+    if (isOnRecord && isLast() && !checker.forgiven.has(uuid)) checker.calls.answered(request);
   });
 }
 
@@ -244,20 +249,16 @@ export function terminateNow({ fleet, checker }: World, instanceUuid: string, is
 export async function call(
   { fleet, checker }: World,
   who: string,
-  instanceUuid: string,
-  operation: InstanceOperation,
-  version: number,
-  options: MoveOptions = {},
+  request: OperateInstanceRequest,
 ): Promise<InstanceView | undefined> {
-  const request = { instanceUuid, operation, version, ...options };
   const called = callMethod({ bus: fleet.member(who).bus, queue: RPC_CONDUCTOR }, operateInstanceMethod, request, {
     timeoutMs: 3_000,
   });
   return called.then(
     ({ instance }) => instance,
     (thrown: unknown) => {
-      const wrong = checker.calls.refused({ uuid: instanceUuid, operation, version }, BerthError.from(thrown).reason);
-      if (wrong && !checker.forgiven.has(instanceUuid)) checker.fail('what was asked is done', wrong);
+      const wrong = checker.calls.refused(request, BerthError.from(thrown).reason);
+      if (wrong && !checker.forgiven.has(request.instanceUuid)) checker.fail('what was asked is done', wrong);
       return undefined;
     },
   );

@@ -1,12 +1,8 @@
-import type { InstanceOperation } from '#libs/contracts/operations';
+import { isDeepStrictEqual } from 'node:util';
+import type { OperateInstanceRequest } from '#libs/contracts/operations';
 
 /** A call of a client, as its copies repeat it. */
-export interface Call {
-  readonly uuid: string;
-  readonly operation: InstanceOperation;
-  /** The version that the client has seen. */
-  readonly version: number;
-}
+export type Call = OperateInstanceRequest;
 
 /** Watches the answers to copies of calls: a client whose answer was lost sends its call again. */
 export class RepeatedCalls {
@@ -20,13 +16,13 @@ export class RepeatedCalls {
 
   /** A call was answered, and nothing was asked since it was sent. */
   answered(call: Call): void {
-    this.#onRecord.set(call.uuid, call);
+    this.#onRecord.set(call.instanceUuid, call);
   }
 
   /** A call was refused. @returns what is wrong with that */
-  refused({ uuid, operation, version }: Call, reason: string): string | undefined {
-    const before = this.#onRecord.get(uuid);
-    const isCopy = before?.operation === operation && before.version === version;
+  refused(call: Call, reason: string): string | undefined {
+    const { instanceUuid: uuid, operation, version } = call;
+    const isCopy = isDeepStrictEqual(this.#onRecord.get(uuid), call);
     if (!isCopy || reason !== 'instance_changed') return undefined;
     return `a copy of the call to ${operation} ${uuid}, version ${version}, which is on record, was refused: ${reason}`;
   }
