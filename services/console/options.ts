@@ -122,7 +122,7 @@ export const consoleOptions = {
     min: 128,
     max: 65_536,
     unit: 'MiB',
-    help: "Limit of a rehearsal's heap, beside the console's own memory; 10,000 hosts take about 1 GiB.",
+    help: "Limit of a rehearsal's heap, beside the console's own memory.",
   }),
 } as const;
 

@@ -476,7 +476,7 @@ it('leads from each figure to what it counts', async () => {
 });
 
 /** Numbers that count nothing that a page lists; the number in a section's head counts the rows below it. By the head of their column, or their label. */
-const NO_COUNTS = ['Place', 'Priority', 'Ratio', 'External', 'Reserved', 'Weight', 'Share', 'Time'];
+const NO_COUNTS = ['Place', 'Priority', 'Ratio', 'External', 'Reserved', 'Weight', 'Share', 'Time', 'Took'];
 
 it.each(PAGES)('links each number on the page of %s to what it counts', async (_what, path, heading) => {
   const { page } = await openPage(browser, fleet.url);
