@@ -137,7 +137,9 @@ it('shows the report of a rehearsal, before and after side by side, and names a 
   const folder = await mkdtemp(join(tmpdir(), 'berth-console-'));
   const file = join(folder, 'fleet.json.gz');
   await saveFleet(await fleet.snapshot(), file);
-  const { out } = await runLine(`rehearse drain host-1 --from ${file} --seeds 2 --jobs 1 --build-time 5 --json`);
+  // A host with something to move.
+  const { host } = await fleet.client.instance(uuids[3] ?? '');
+  const { out } = await runLine(`rehearse drain ${host} --from ${file} --seeds 2 --jobs 1 --build-time 5 --json`);
   const { page, problems } = await openPage(browser, fleet.url);
   await page.goto('/rehearsals');
   await page.getByText('No report is open').waitFor();
@@ -147,7 +149,7 @@ it('shows the report of a rehearsal, before and after side by side, and names a 
   await open('notes.json', '{"title":"notes"}');
   await page.getByText('notes.json is no report of berth rehearse --json.').waitFor();
   await open('report.json', out);
-  await page.getByRole('heading', { name: 'Drain host-1' }).waitFor();
+  await page.getByRole('heading', { name: `Drain ${host}` }).waitFor();
   await page.getByText('Rehearsed 2 times on 8 hosts').waitFor();
   const row = page.getByRole('table').filter({ hasText: 'Before' }).getByRole('row').filter({ hasText: 'VCPU' });
   expect(await row.innerText()).toMatch(/\/ 128[^]*\/ 112/);
