@@ -69,6 +69,15 @@ it('answers a copy of a call with what is there, and refuses another of the name
   }
 });
 
+it('answers copies of a call to two schedulers at once with one reservation', async () => {
+  const other = await world.scheduler();
+  const requestSpec = aRequestSpec({ resources: { VCPU: 2 }, ...OWNER });
+  const terms = { fromMs: inHours(1), untilMs: inHours(3), name: 'night', count: 2, requestSpec };
+  const [one, copy] = await Promise.all([scheduler.reserve(terms), other.reserve(terms)]);
+  expect(copy).toEqual(one);
+  expect(scheduler.mirror.reservations()).toHaveLength(1);
+});
+
 it('takes what ends in time as free at its start', async () => {
   expect(await placed(4, { hours: 1, count: 2 })).toBe(2);
   expect(await reserve({ count: 4 })).toMatchObject({ state: 'held' });

@@ -71,8 +71,13 @@ export async function createReservation(
     throw invalidArgument('nested_reservation', 'it can not be in another', 'request_spec.reservation');
   const encoded = Buffer.from(requestSpecCodec.encode(requestSpec)).toString('base64');
   const about = { name, projectId: requestSpec.projectId, fromMs, untilMs, requestSpec: encoded };
-  const present = mirror.reservations().find((one) => one.name === name);
-  if (present !== undefined && isSame(present, { ...about, count })) return statusOf(present, deps);
+  const present = () => mirror.reservations().find((one) => one.name === name);
+  const made = () => {
+    const row = present();
+    return row && isSame(row, { ...about, count }) ? statusOf(row, deps) : undefined;
+  };
+  const before = made();
+  if (before) return before;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const units = Array.from({ length: count }, () => UNPLACED);
     const placed = placeUnits({ ...about, units }, clock.now(), parts);
@@ -80,11 +85,15 @@ export async function createReservation(
     if (missing > 0) throw noRoom(`${missing} of ${count} units find no host: ${placed.reason}`);
     const result = await writeReservation({ ...about, units: placed.units, reason: '' }, undefined, deps);
     if (result.kind === 'committed') {
-      const row = mirror.reservations().find((one) => one.name === name);
+      const row = present();
       log.info({ event: 'reservation_created', reservation: name, project: about.projectId }, `reserved '${name}'`);
       return statusOf(row ?? { ...about, units: placed.units, reason: '', updatedAtMs: clock.now() }, deps);
     }
     if (result.kind === 'exists') {
+      // By another scheduler, which has answered a copy of this call: the mirror may not show it yet.
+      await deps.catchUp();
+      const meanwhile = made();
+      if (meanwhile) return meanwhile;
       throw new BerthError('already_exists', 'reservation_exists', `there is a reservation '${name}' already`);
     }
     if (result.kind === 'full') {
