@@ -17,7 +17,7 @@ import { built } from './reconcile/built';
 import { gangFailed, givenUp, owesGang } from './reconcile/gang';
 import { groupGoesBack, isMoveWish, moveAsked } from './reconcile/moves';
 import { arrived, moving, reverting } from './reconcile/moving';
-import { mayWait, pending, recordPending, waitsElsewhere } from './reconcile/pending';
+import { evacuatedMayWait, mayWait, pending, recordPending } from './reconcile/pending';
 import { preempted, preempting } from './reconcile/preempting';
 import { evacuateRequested, rebuilding } from './reconcile/rebuilding';
 import {
@@ -204,7 +204,7 @@ function betweenHosts(record: Building, observed: Observation): Step {
       // A shelved instance stays shelved: it lost nothing.
       if (record.formerState === 'shelved_offloaded')
         return { kind: 'record_shelved', fault: observed.fault, passedOver: observed.passedOver };
-      if (waitsElsewhere(record, observed)) return recordRestoring(observed.fault);
+      if (evacuatedMayWait(record, observed)) return recordRestoring(observed.fault);
       return recordError(observed.fault, record.claimToken, observed.passedOver);
     case 'alternates_expired':
       return { kind: 'select_destinations' };

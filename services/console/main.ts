@@ -33,7 +33,6 @@ export const webConsole: ServiceProcess<typeof tables> = {
     const own = { ...config.auth, ...config.console };
     const { storeUrl, cell } = config.placement;
     const berth = berthProcesses({
-      program: [...process.execArgv, process.argv[1] ?? ''],
       // By the environment, which does not show in lists of processes.
       env: { ...environment(), BERTH_STORE_URL: storeUrl, BERTH_CELL: cell },
       memoryMb: own.rehearsalMemoryMb,

@@ -298,10 +298,7 @@ async function startAgents(parts: Parts, settings: FleetSettings, onStep: NonNul
   return { agents, drivers, machines, rack };
 }
 
-async function openConsole(
-  parts: Parts,
-  program: readonly string[] = [...process.execArgv, process.argv[1] ?? ''],
-): Promise<string> {
+async function openConsole(parts: Parts, program?: readonly string[]): Promise<string> {
   const { placement, stores } = parts;
   const mirror = await parts.mirror();
   const config = readConfig({ ...authOptions, ...consoleOptions }, parts.context.env);

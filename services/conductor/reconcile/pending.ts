@@ -43,7 +43,7 @@ export function mayWait({ admission }: Instance, { waitsFor = [] }: NoHost): boo
 }
 
 /** An evacuated instance whose new host has died, too, waits until there is another: its old copy is given up. */
-export function waitsElsewhere(record: Instance, { waitsFor = [] }: NoHost): boolean {
+export function evacuatedMayWait(record: Instance, { waitsFor = [] }: NoHost): boolean {
   return waitsFor.length > 0 && presentBuild(record).follows === 'evacuated';
 }
 
@@ -52,7 +52,7 @@ export function recordPending({ fault, waitsFor = [], preemption }: NoHost): Ste
 }
 
 function stillNoHost(record: Pending, observed: NoHost, nowMs: number): Step {
-  if (!mayWait(record, observed) && !waitsElsewhere(record, observed))
+  if (!mayWait(record, observed) && !evacuatedMayWait(record, observed))
     return recordError(observed.fault, undefined, observed.passedOver);
   if (isOverdue(record, nowMs)) return recordError(waitedInVain(record), undefined, []);
   return isAsBefore(record.waiting, observed) ? wait(record) : recordPending(observed);

@@ -98,13 +98,13 @@ export async function recordRequeued(
   return after(look, result, { kind: 'interrupted' });
 }
 
-/** Waits of what lost its host. */
+/** Limit of the wait of an instance that lost its host. */
 const MAX_RESTORING_MS = 86_400_000;
 
 /**
  * Its host has lost it, or the one that it was evacuated to has died: records that it waits for a host, with the others that its gang
- * lost, and releases the claim that it had there, and that of a move. The record keeps the token, so that this claim is not taken for the next. A copy that its host shows later was
- * given up. What was stopped is built stopped.
+ * lost, and releases the claim that it had there, and that of a move. The record keeps the token, so that this claim is not taken for
+ * the next. A copy that its host shows later was given up. What was stopped is built stopped.
  */
 export async function recordRestoring(
   c: Conductor,

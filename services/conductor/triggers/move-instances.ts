@@ -4,7 +4,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Destination } from '#libs/contracts/selection';
 import { BerthError, invalidArgument } from '#libs/domain/errors';
 import { type Instance, nameOfState } from '#libs/domain/instance';
-import { migrationUuidOf } from '#libs/domain/moves/migration';
+import { type MigrationKind, migrationUuidOf } from '#libs/domain/moves/migration';
 import { sentenceOf } from '#libs/domain/quotas/quota';
 import type { Conductor } from '../conductor';
 import { requireCertain } from '../losses/require-certain';
@@ -58,8 +58,7 @@ export async function moveInstances(c: Conductor, request: MoveInstancesRequest)
 
   async function withMove(record: Instance): Promise<AskedMove> {
     const { targetHost = '' } = moves.find(({ instanceUuid }) => instanceUuid === record.uuid) ?? {};
-    // A stopped instance can't be moved live.
-    const kind = record.state === 'stopped' ? 'migrate' : operation;
+    const kind = wayOf(operation, record.state);
     const wanted = { ...(await wantedMove(c, kind, { targetHost }, record)), plan };
     const isMovable = reconcile(record, { kind: 'unread' }, { kind: 'move_requested', wanted }, c.clock.now());
     if (isMovable.kind !== 'record_move') throw moveNotFinished(record, kind) ?? notMovable(record);
@@ -75,9 +74,13 @@ function isClaimedAsAsked(
   if (migration?.phase !== 'claimed') return false;
   const { kind, targetHost, destination } = migration;
   const asked = moves.find(({ instanceUuid }) => instanceUuid === uuid);
-  const isWay =
-    kind === (formerState === 'stopped' ? 'migrate' : operation) && targetHost === (asked?.targetHost ?? '');
+  const isWay = kind === wayOf(operation, formerState) && targetHost === (asked?.targetHost ?? '');
   return isWay && migration.plan === plan && !leaveHosts.includes(destination.host);
+}
+
+/** A stopped instance can't be moved live. */
+function wayOf(operation: MoveInstancesRequest['operation'], state: Instance['formerState']): MigrationKind {
+  return state === 'stopped' ? 'migrate' : operation;
 }
 
 function claimedMoves(records: readonly Instance[]): MoveInstancesResponse {

@@ -23,8 +23,8 @@ export interface BerthEnd {
 }
 
 export interface BerthProgram {
-  /** The program for Node, with flags of Node before it: `dist/services/cli/main.js`. */
-  readonly program: readonly string[];
+  /** The program for Node, with flags of Node before it: `dist/services/cli/main.js`. What runs now unless given. */
+  readonly program?: readonly string[] | undefined;
   readonly env: Environment;
   /** V8's heap: a rehearsal that needs more fails, and not the console beside it. */
   readonly memoryMb: number;
@@ -38,8 +38,10 @@ const MAX_ERR_CHARS = 8_192;
 /** Below services: a rehearsal takes the processor time that they leave. */
 const NICENESS = 5;
 
+const OWN_PROGRAM = [...process.execArgv, process.argv[1] ?? ''];
+
 /** Berth's own command line as the program. */
-export function berthProcesses({ program, env, memoryMb, fleet }: BerthProgram): StartBerth {
+export function berthProcesses({ program = OWN_PROGRAM, env, memoryMb, fleet }: BerthProgram): StartBerth {
   return (line, onProgress) => {
     const flags = [...line.flags, '--json', '--jobs=1', ...(fleet ? ['--from=-'] : [])];
     const argv = [`--max-old-space-size=${memoryMb}`, ...program, ...argumentsOf({ ...line, flags })];

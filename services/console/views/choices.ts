@@ -1,8 +1,7 @@
 import { type Aggregate, TENANT_KEY, valuesIn, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { Choices } from '../api/instances';
 import type { Live } from '../live/live';
-
-const natural = new Intl.Collator('en', { numeric: true });
+import { natural } from './search';
 
 /** Limit of the names that a picker offers. */
 const MOST = 500;
