@@ -38,7 +38,8 @@ function asked({ request, attempt }: DecideEntry, spec: CompleteSpec | undefined
   const instanceUuids = request.instanceUuids.filter((uuid) => !seen.has(uuid));
   for (const uuid of instanceUuids) seen.add(uuid);
   if (move !== undefined || spec === undefined || instanceUuids.length === 0) return [];
-  const { origins: _, ...fields } = spec;
+  // A request spec has no other word for the nearness of devices than the extra spec, which is resolved.
+  const { origins: _, deviceAffinity: __, ...fields } = spec;
   return [{ kind: 'build', atMs: attempt.nowMs, spec: fields, instanceUuids, minCount, priority, mayPreempt }];
 }
 

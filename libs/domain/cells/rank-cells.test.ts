@@ -46,6 +46,15 @@ it('a refusal of so many instances says nothing of fewer', () => {
   expect(rank([cell('a'), refusing], asks(2), 4).ranked[0]).toBe('a');
 });
 
+it('a refusal holds for requests of its shape unless something else may have been refused', () => {
+  const isAlone = (fields: Partial<RequestSpec>) => asks(2, fields).isShapeAlone;
+  expect(isAlone({ requiredTraits: ['CUSTOM_A'] })).toBe(true);
+  const device = { name: '', count: 1, selectors: [], tolerations: {}, capacity: {} };
+  expect(isAlone({ deviceRequests: [{ name: 'gpu', firstAvailable: [device] }] })).toBe(false);
+  expect(isAlone({ rootForbiddenTraits: ['CUSTOM_A'] })).toBe(false);
+  expect(isAlone({ imageProperties: { hw_architecture: 'arm64' } })).toBe(false);
+});
+
 it('what was given to a cell since its summary counts', () => {
   const cells = [cell('a', { assumed: { VCPU: 80 } }), cell('b', { summary: summary(hosts(1, 8)) })];
   expect(rank(cells).ranked).toEqual(['b', 'a']);
@@ -57,6 +66,12 @@ it.each<[string, Partial<CellCandidate>, ReturnType<typeof asks>, { filter: stri
   ['unreachable', { unreachable: 'silent' }, asks(2), { filter: 'reachable', reason: 'silent' }],
   ['elsewhere', {}, asks(2, { availabilityZone: 'east' }), { filter: 'zone', reason: 'zone' }],
   ['without the trait', {}, asks(2, { requiredTraits: ['CUSTOM_A'] }), { filter: 'traits', reason: 'traits' }],
+  [
+    'without the trait on any root',
+    {},
+    asks(2, { rootRequiredTraits: ['CUSTOM_A'] }),
+    { filter: 'traits', reason: 'traits' },
+  ],
   ['with a forbidden one', {}, asks(2, { forbiddenTraits: ['COMPUTE_NODE'] }), { filter: 'traits', reason: 'traits' }],
   ['too small', {}, asks(9), { filter: 'capacity', reason: 'capacity_vcpu' }],
   ['known to refuse', { refusedSince: () => 1 }, asks(2), { filter: 'asked', reason: 'refused_just_now' }],

@@ -8,8 +8,8 @@ export interface CellRequest {
   /** Equal for requests that a summary answers alike. */
   readonly shape: string;
   /**
-   * True when the shape alone decides, without other group members or named hosts. Only then does a refusal hold for
-   * other requests of the shape.
+   * True when the shape alone decides, without other group members, named hosts, devices and the like. Only then does a refusal
+   * hold for other requests of the shape.
    */
   readonly isShapeAlone: boolean;
   readonly zone: string;
@@ -59,12 +59,22 @@ export function cellRequestOf(spec: ResolvedSpec): CellRequest {
   for (const group of spec.requestGroups) {
     for (const [name, amount] of Object.entries(group.resources)) resources[name] = (resources[name] ?? 0) + amount;
   }
-  const { requiredTraits, forbiddenTraits, preferredTraits } = spec;
+  const { forbiddenTraits, preferredTraits, rootRequiredTraits, rootForbiddenTraits } = spec;
+  const requiredTraits = [...new Set([...spec.requiredTraits, ...rootRequiredTraits])];
   const sorted = Object.entries(resources).sort(([a], [b]) => (a < b ? -1 : 1));
   const zone = spec.availabilityZone ?? '';
   const lists = [requiredTraits, forbiddenTraits, preferredTraits].map((names) => [...names].sort());
   const named = [spec.sameHost, spec.differentHost, spec.forceHosts, spec.ignoreHosts, spec.memberOf];
-  const isShapeAlone = spec.group === undefined && named.every((names) => names.length === 0);
+  // A summary does not tell of these: a refusal may be theirs.
+  const untold = [
+    rootForbiddenTraits,
+    spec.requestGroups,
+    spec.deviceRequests,
+    spec.forbiddenAggregates,
+    Object.keys(spec.extraSpecs),
+    Object.keys(spec.imageProperties),
+  ];
+  const isShapeAlone = spec.group === undefined && [...named, ...untold].every((names) => names.length === 0);
   return {
     isShapeAlone,
     shape: JSON.stringify([zone, sorted, ...lists]),

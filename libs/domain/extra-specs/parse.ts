@@ -1,6 +1,7 @@
 import { type BerthError, invalidArgument } from '../errors';
 import { MAX_AMOUNT } from '../inventory';
 import { hintFor, isResourceClass, isTrait } from '../naming/known-names';
+import { isImageWish } from './image-properties';
 
 /** An amount of a class for the unnumbered group (suffix '') or a granular one. */
 export interface AmountSpec {
@@ -36,13 +37,17 @@ export type ExtraSpecError = (
   message: string,
 ) => BerthError;
 
-/** Makes errors whose field is the extra spec, in the map that the path `field` names. */
+/** Makes errors whose field is the extra spec, or the image property that asks the same, of the spec at the path `field`. */
 export function extraSpecError(field: string): ExtraSpecError {
-  return (reason, key, message) => invalidArgument(reason, `extra spec '${key}' ${message}`, `${field}.${key}`);
+  return (reason, key, message) => {
+    const [what, map] = isImageWish(key) ? ['image property', 'image_properties'] : ['extra spec', 'extra_specs'];
+    return invalidArgument(reason, `${what} '${key}' ${message}`, `${field}.${map}.${key}`);
+  };
 }
 
 const KEY = /^(resources|preferred_resources|trait)(\d{1,9}|_[A-Za-z0-9_-]{1,63})?:(.+)$/;
-const HARDWARE = /^hw:(cpu_policy|cpu_dedicated_mask|mem_page_size|numa_nodes|numa_(?:cpus|mem)\.\d{1,2})$/;
+const HARDWARE =
+  /^hw:(cpu_(?:policy|dedicated_mask|thread_policy|realtime|realtime_mask)|emulator_threads_policy|pci_numa_affinity_policy|mem_page_size|numa_nodes|numa_(?:cpus|mem)\.\d{1,2})$/;
 const WISHES = ['required', 'forbidden', 'preferred'] as const;
 
 /** The scope of extra specs that a host's aggregates must match; a key without any scope means the same, as in Nova. */

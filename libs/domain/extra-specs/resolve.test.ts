@@ -92,6 +92,99 @@ it('dedicated processors are PCPU, mixed ones those of the mask', () => {
   expect(resolve(mixed).resources).toEqual({ PCPU: 3, VCPU: 1, MEMORY_MB: 8_192, DISK_GB: 20 });
 });
 
+it('threads of cores are a trait of the host, required or forbidden', () => {
+  const dedicated = { 'hw:cpu_policy': 'dedicated' };
+  const rootTraits = (extraSpecs: Readonly<Record<string, string>>, fields: Partial<RequestSpec> = {}) => {
+    const { rootRequiredTraits, rootForbiddenTraits } = resolve({ ...dedicated, ...extraSpecs }, fields);
+    return [rootRequiredTraits, rootForbiddenTraits];
+  };
+  expect(rootTraits({ 'hw:cpu_thread_policy': 'require' })).toEqual([['HW_CPU_HYPERTHREADING'], []]);
+  expect(rootTraits({ 'hw:cpu_thread_policy': 'isolate' })).toEqual([[], ['HW_CPU_HYPERTHREADING']]);
+  expect(rootTraits({ 'hw:cpu_thread_policy': 'prefer' })).toEqual([[], []]);
+  expect(resolve({ ...dedicated, 'hw:cpu_thread_policy': 'require' }).origins.traits).toEqual({
+    HW_CPU_HYPERTHREADING: ['hw:cpu_thread_policy'],
+  });
+});
+
+it('an isolated emulator takes a dedicated processor more, beside the first NUMA node', () => {
+  const isolated = { 'hw:cpu_policy': 'dedicated', 'hw:emulator_threads_policy': 'isolate' };
+  const flat = resolve(isolated);
+  expect(flat).toMatchObject({ resources: { PCPU: 5 }, rootRequiredTraits: ['CUSTOM_COMPUTE_EMULATOR_THREADS'] });
+  expect(flat.origins.resources['PCPU']).toEqual(['hw:cpu_policy', 'hw:emulator_threads_policy']);
+  expect(groupsOf(resolve({ ...isolated, 'hw:numa_nodes': '2' }))).toMatchObject({
+    _numa0: [{ PCPU: 3 }, ['HW_NUMA_ROOT']],
+    _numa1: [{ PCPU: 2 }, ['HW_NUMA_ROOT']],
+  });
+  const shared = resolve({ ...isolated, 'hw:emulator_threads_policy': 'share' });
+  expect(shared).toMatchObject({ resources: { PCPU: 4 }, rootRequiredTraits: ['CUSTOM_COMPUTE_EMULATOR_THREADS'] });
+  expect(resolve({ 'hw:emulator_threads_policy': 'share' }).rootRequiredTraits).toEqual([]);
+});
+
+it('real-time processors are dedicated ones of a host that may schedule so, and with mixed their mask says which', () => {
+  const realtime = { 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '^0' };
+  expect(resolve({ ...realtime, 'hw:cpu_policy': 'dedicated' })).toMatchObject({
+    resources: { PCPU: 4 },
+    rootRequiredTraits: ['CUSTOM_COMPUTE_CPU_REALTIME'],
+  });
+  expect(resolve({ ...realtime, 'hw:cpu_policy': 'mixed' }).resources).toMatchObject({ PCPU: 3, VCPU: 1 });
+  const all = { 'hw:cpu_policy': 'dedicated', 'hw:cpu_realtime': 'true' };
+  expect(resolve({ ...all, 'hw:emulator_threads_policy': 'isolate' }).resources).toMatchObject({ PCPU: 5 });
+  expect(resolve({ 'hw:cpu_realtime': 'no' }).rootRequiredTraits).toEqual([]);
+});
+
+it('an image says what its flavor leaves open', () => {
+  const imageProperties = { hw_cpu_policy: 'dedicated', hw_cpu_thread_policy: 'require', hw_architecture: 'x86_64' };
+  const spec = resolve({}, { imageProperties });
+  expect(spec).toMatchObject({ resources: { PCPU: 4 }, rootRequiredTraits: ['HW_CPU_HYPERTHREADING'] });
+  expect(spec.origins).toMatchObject({
+    resources: { PCPU: ['hw_cpu_policy'] },
+    traits: { HW_CPU_HYPERTHREADING: ['hw_cpu_thread_policy'] },
+  });
+  expect(spec.imageProperties).toEqual({ hw_architecture: 'x86_64' });
+  expect(resolveSpec(spec, 'request_spec').resources).toEqual(spec.resources);
+  const flavor = { 'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'prefer' };
+  expect(resolve(flavor, { imageProperties }).rootRequiredTraits).toEqual([]);
+  const realtime = { 'hw:cpu_policy': 'mixed', 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '^0' };
+  const masked = resolve(realtime, { imageProperties: { hw_cpu_realtime_mask: '^0-1' } });
+  expect(masked.resources).toMatchObject({ PCPU: 2, VCPU: 2 });
+  expect(resolve({}, { imageProperties: { hw_cpu_realtime_mask: '^0' } }).rootRequiredTraits).toEqual([]);
+});
+
+it.each([
+  [{ 'hw:cpu_policy': 'shared' }, { hw_cpu_policy: 'dedicated' }, 'conflicting_extra_specs', 'hw_cpu_policy'],
+  [
+    { 'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0' },
+    { hw_cpu_policy: 'dedicated' },
+    'conflicting_extra_specs',
+    'hw_cpu_policy',
+  ],
+  [
+    { 'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'isolate' },
+    { hw_cpu_thread_policy: 'require' },
+    'conflicting_extra_specs',
+    'hw_cpu_thread_policy',
+  ],
+  [{}, { hw_cpu_thread_policy: 'require' }, 'conflicting_extra_specs', 'hw_cpu_thread_policy'],
+  [{}, { hw_cpu_policy: 'pinned' }, 'bad_extra_spec', 'hw_cpu_policy'],
+  [
+    { 'hw:cpu_policy': 'dedicated', 'hw:cpu_realtime': 'yes' },
+    { hw_cpu_realtime_mask: '9' },
+    'bad_extra_spec',
+    'hw_cpu_realtime_mask',
+  ],
+  [
+    { 'hw:pci_numa_affinity_policy': 'required' },
+    { hw_pci_numa_affinity_policy: 'legacy' },
+    'conflicting_extra_specs',
+    'hw_pci_numa_affinity_policy',
+  ],
+] as const)('refuses %j of a flavor with %j of an image as %s of %s', (extraSpecs, imageProperties, reason, name) => {
+  expect(refusal(extraSpecs as unknown as Record<string, string>, { imageProperties })).toEqual([
+    reason,
+    `request_spec.image_properties.${name}`,
+  ]);
+});
+
 it('NUMA nodes take equal shares of processors and memory, each from a node of its own', () => {
   const spec = resolve({ 'hw:numa_nodes': '2', 'hw:cpu_policy': 'dedicated' });
   expect(spec.resources).toEqual({ DISK_GB: 20 });
@@ -131,6 +224,33 @@ it('memory of a page size comes from a provider of its own below the NUMA node',
   expect(resolve({ 'hw:mem_page_size': 'any' }).resources).toEqual(SMALL);
 });
 
+it('devices are bound to NUMA nodes, whether they are asked in groups of their own or not', () => {
+  const resources = { ...SMALL, PGPU: 1 };
+  const spec = resolve(
+    { 'hw:pci_numa_affinity_policy': 'legacy', 'hw:numa_nodes': '2', 'resources_NIC:SRIOV_NET_VF': '1' },
+    { resources },
+  );
+  expect(groupsOf(spec)).toMatchObject({ _NIC: [{ SRIOV_NET_VF: 1 }, []], _pci0: [{ PGPU: 1 }, []] });
+  expect(spec.resources).toEqual({ DISK_GB: 20 });
+  expect(spec.deviceAffinity).toEqual({ policy: 'legacy', nodes: ['_numa0', '_numa1'], groups: ['_NIC', '_pci0'] });
+  expect(spec.origins.affinity).toEqual(['hw:pci_numa_affinity_policy']);
+});
+
+it('devices that must be near make a NUMA node to be near to, other policies do not', () => {
+  const [required, preferred] = ['required', 'preferred'].map((policy) =>
+    resolve({}, { resources: { ...SMALL, VGPU: 1 }, imageProperties: { hw_pci_numa_affinity_policy: policy } }),
+  );
+  expect(required && groupsOf(required)['_numa0']).toEqual([{ VCPU: 4, MEMORY_MB: 8_192 }, ['HW_NUMA_ROOT']]);
+  expect(required?.deviceAffinity).toMatchObject({ policy: 'required', nodes: ['_numa0'], groups: ['_pci0'] });
+  expect(preferred?.deviceAffinity).toBeUndefined();
+  expect(preferred?.resources).toEqual(SMALL);
+  expect(resolve({ 'hw:pci_numa_affinity_policy': 'required' }).resources).toEqual(SMALL);
+  const metal = { 'resources:VCPU': '0', 'resources:CUSTOM_GOLD': '1' };
+  expect(resolve(metal, { imageProperties: { hw_pci_numa_affinity_policy: 'legacy' } }).resources).toMatchObject({
+    CUSTOM_GOLD: 1,
+  });
+});
+
 it('facts of aggregates stay what the scheduler matches, and what drivers read asks nothing of a host', () => {
   const facts = { 'aggregate_instance_extra_specs:ssd': 'true', rack: '<or> r1 <or> r2' };
   expect(resolve({ ...facts, 'berth:command': '["sleep", "1"]' }).extraSpecs).toEqual(facts);
@@ -157,6 +277,51 @@ it.each([
   [{ 'hw:cpu_dedicated_mask': '0' }, 'conflicting_extra_specs', 'hw:cpu_dedicated_mask'],
   [{ 'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-3' }, 'bad_extra_spec', 'hw:cpu_dedicated_mask'],
   [{ 'hw:cpu_policy': 'dedicated', 'resources:PCPU': '2' }, 'conflicting_extra_specs', 'resources:PCPU'],
+  [{ 'hw:cpu_thread_policy': 'require' }, 'conflicting_extra_specs', 'hw:cpu_thread_policy'],
+  [{ 'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'pack' }, 'bad_extra_spec', 'hw:cpu_thread_policy'],
+  [
+    { 'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'prefer', 'trait:HW_CPU_HYPERTHREADING': 'required' },
+    'conflicting_extra_specs',
+    'trait:HW_CPU_HYPERTHREADING',
+  ],
+  [{ 'hw:emulator_threads_policy': 'isolate' }, 'conflicting_extra_specs', 'hw:emulator_threads_policy'],
+  [{ 'hw:emulator_threads_policy': 'pin' }, 'bad_extra_spec', 'hw:emulator_threads_policy'],
+  [{ 'hw:cpu_realtime': 'yes' }, 'conflicting_extra_specs', 'hw:cpu_realtime'],
+  [{ 'hw:cpu_realtime': 'often' }, 'bad_extra_spec', 'hw:cpu_realtime'],
+  [{ 'hw:cpu_realtime_mask': '0' }, 'conflicting_extra_specs', 'hw:cpu_realtime_mask'],
+  [{ 'hw:cpu_policy': 'dedicated', 'hw:cpu_realtime': 'yes' }, 'conflicting_extra_specs', 'hw:cpu_realtime'],
+  [
+    { 'hw:cpu_policy': 'dedicated', 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '0-3' },
+    'conflicting_extra_specs',
+    'hw:cpu_realtime_mask',
+  ],
+  [
+    { 'hw:cpu_policy': 'dedicated', 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '4' },
+    'bad_extra_spec',
+    'hw:cpu_realtime_mask',
+  ],
+  [
+    {
+      'hw:cpu_policy': 'mixed',
+      'hw:cpu_dedicated_mask': '0',
+      'hw:cpu_realtime': 'yes',
+      'hw:cpu_realtime_mask': '^0',
+    },
+    'conflicting_extra_specs',
+    'hw:cpu_dedicated_mask',
+  ],
+  [
+    { 'hw:cpu_policy': 'mixed', 'hw:cpu_realtime': 'yes', 'hw:emulator_threads_policy': 'share' },
+    'conflicting_extra_specs',
+    'hw:cpu_policy',
+  ],
+  [{ 'hw:pci_numa_affinity_policy': 'socket' }, 'bad_extra_spec', 'hw:pci_numa_affinity_policy'],
+  [{ 'hw:pci_numa_affinity_policy': 'near' }, 'bad_extra_spec', 'hw:pci_numa_affinity_policy'],
+  [
+    { 'hw:pci_numa_affinity_policy': 'legacy', 'preferred_resources:VGPU': '1' },
+    'conflicting_extra_specs',
+    'preferred_resources:VGPU',
+  ],
   [{ 'hw:numa_nodes': '3' }, 'conflicting_extra_specs', 'hw:numa_nodes'],
   [{ 'hw:numa_nodes': '0' }, 'bad_extra_spec', 'hw:numa_nodes'],
   [{ 'hw:numa_nodes': '8' }, 'bad_extra_spec', 'hw:numa_nodes'],

@@ -2,20 +2,37 @@ import { type BerthError, invalidArgument } from '../errors';
 import type { Resources } from '../inventory';
 import { requireResourceClass, requireTrait } from '../naming/known-names';
 import type { RequestGroup, RequestSpec } from '../request-spec';
-import { type ExtraSpecError, extraSpecError, type ParsedExtraSpecs, parseExtraSpecs } from './parse';
-import { type Topology, topologyOf } from './topology';
+import {
+  AFFINITY,
+  affinityOf,
+  affinityPolicy,
+  type DeviceAffinity,
+  isDeviceGroup,
+  refusePreferredDevices,
+  withDevicesApart,
+} from './device-affinity';
+import { IMAGE_WISHES, isImageWish } from './image-properties';
+import { withImageWishes } from './image-wishes';
+import { type ExtraSpecError, extraSpecError, type ParsedExtraSpecs, parseExtraSpecs, type TraitSpec } from './parse';
+import { type Processors, processorsOf, SHARED_PROCESSORS } from './processors';
+import { type Shape, shapeOf } from './shape';
+import type { Topology } from './topology';
 
 /** A request spec whose extra specs are merged into its own fields. */
 export interface ResolvedSpec extends RequestSpec {
+  /** Undefined when devices may be anywhere. */
+  readonly deviceAffinity?: DeviceAffinity | undefined;
   readonly origins: ExtraSpecOrigins;
 }
 
-/** Keys of the extra specs that ask for a class, a trait or a request group, for explanations. */
+/** Keys of the extra specs and image properties that ask for a class, a trait or a request group, for explanations. */
 export interface ExtraSpecOrigins {
   readonly resources: Readonly<Record<string, readonly string[]>>;
   readonly traits: Readonly<Record<string, readonly string[]>>;
   /** By suffix. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
+  /** The bond of devices to NUMA nodes. */
+  readonly affinity?: readonly string[];
 }
 
 /** Origins of a request without extra specs. */
@@ -23,8 +40,8 @@ export const NO_ORIGINS: ExtraSpecOrigins = { resources: {}, traits: {}, groups:
 
 /**
  * Merges the extra specs into a request spec as Nova reads those of a flavor: amounts, traits and groups join those
- * given in the spec (an amount of the request's own group replaces it, 0 removes it), `hw:` shapes processors and
- * memory. `extraSpecs` keeps only the required aggregate metadata.
+ * given in the spec (an amount of the request's own group replaces it, 0 removes it), `hw:` and the image's properties of
+ * the same meaning shape processors and memory. `extraSpecs` keeps only the required aggregate metadata, `imageProperties` what a host is compared with.
  *
  * @param field  the path of the spec, for errors
  * @throws BerthError `invalid_argument / unknown_resource_class`, `unknown_trait`, `unknown_extra_spec`,
@@ -33,12 +50,23 @@ export const NO_ORIGINS: ExtraSpecOrigins = { resources: {}, traits: {}, groups:
  */
 export function resolveSpec(spec: RequestSpec, field: string): ResolvedSpec {
   if (spec.flavor?.version === 0) throw notResolved(`${field}.flavor`);
-  const resolved = hasKeys(spec.extraSpecs) ? withExtraSpecs(spec, field) : { ...spec, origins: NO_ORIGINS };
+  const isPlain = !hasKeys(spec.extraSpecs) && !hasImageWish(spec);
+  const resolved = isPlain ? { ...spec, origins: NO_ORIGINS } : withExtraSpecs(spec, field);
   requireKnownNames(spec, field);
   const isAsking = [resolved, ...resolved.requestGroups].some(({ resources }) => hasKeys(resources));
   if (!isAsking) throw invalidArgument('missing_field', `${field}.resources is missing`, `${field}.resources`);
   return resolved;
 }
+
+/** The processors of a spec that was resolved before, for drivers. @throws BerthError as `resolveSpec`. */
+export function processorsFor({ extraSpecs, imageProperties, resources }: HardwareSpec): Processors {
+  const error = extraSpecError('request_spec');
+  const wishes = withImageWishes(parseExtraSpecs(extraSpecs, error).hardware, imageProperties, error);
+  const { VCPU: vcpus = 0 } = resources;
+  return wishes.hardware.size === 0 ? SHARED_PROCESSORS : processorsOf({ ...wishes, vcpus, error });
+}
+
+type HardwareSpec = Pick<RequestSpec, 'extraSpecs' | 'imageProperties' | 'resources'>;
 
 /** Every request passes here, whichever interface it comes from; an impossible host name is refused by its field. */
 function requireKnownNames(spec: RequestSpec, field: string): void {
@@ -62,27 +90,39 @@ const TRAIT_LISTS = [
 ] as const;
 
 function withExtraSpecs(spec: RequestSpec, field: string): ResolvedSpec {
-  const error = extraSpecError(`${field}.extra_specs`);
+  const error = extraSpecError(field);
   const said = parseExtraSpecs(spec.extraSpecs, error);
-  const amounts = ownAmounts(spec.resources, said);
-  const topology = said.hardware.size === 0 ? undefined : topologyFor(said, amounts, error);
+  const wishes = withImageWishes(said.hardware, spec.imageProperties, error);
   const groups = groupsOf(said, error);
-  const added = [...groups, ...(topology?.groups ?? []).map(asGroup)];
-  refuseTwice([...spec.requestGroups, ...added], error);
-  const traitsWith = (wish: string) =>
-    said.traits.filter((one) => one.suffix === '' && one.wish === wish).map(({ trait }) => trait);
+  const policy = affinityPolicy(wishes, error);
+  if (policy !== undefined) refusePreferredDevices(said, error);
+  const { amounts, deviceGroups } = withDevicesApart(ownAmounts(spec.resources, said), policy);
+  const own = [...spec.requestGroups, ...groups];
+  const hasDevices = [...own, ...deviceGroups].some(isDeviceGroup) || spec.deviceRequests.length > 0;
+  const impliedBy = policy === 'required' && hasDevices ? wishes.keyOf(AFFINITY) : undefined;
+  const shape = wishes.hardware.size === 0 ? undefined : shapeOf(said, { ...wishes, amounts, impliedBy }, error);
+  const topology = shape?.topology;
+  const hostTraits = shape?.traits ?? [];
+  const all = [...own, ...[...deviceGroups, ...(topology?.groups ?? [])].map(asGroup)];
+  refuseTwice(all, error);
+  const ownTraits = said.traits.filter(({ suffix }) => suffix === '');
+  const affinity = policy && hasDevices ? affinityOf(policy, topology, all) : undefined;
   return {
     ...spec,
     resources: topology === undefined ? amounts : shapedBy(topology, amounts),
-    requiredTraits: union(spec.requiredTraits, traitsWith('required')),
-    forbiddenTraits: union(spec.forbiddenTraits, traitsWith('forbidden')),
-    preferredTraits: union(spec.preferredTraits, traitsWith('preferred')),
+    requiredTraits: union(spec.requiredTraits, namesOf(ownTraits, 'required')),
+    forbiddenTraits: union(spec.forbiddenTraits, namesOf(ownTraits, 'forbidden')),
+    preferredTraits: union(spec.preferredTraits, namesOf(ownTraits, 'preferred')),
     preferredResources: { ...spec.preferredResources, ...asResources(said.preferredAmounts) },
     extraSpecs: said.filterSpecs,
-    requestGroups: [...spec.requestGroups, ...added],
+    imageProperties: withoutWishes(spec.imageProperties),
+    requestGroups: all,
     groupPolicy: policyOf(spec, said, { groups, topology }, error),
     sameSubtrees: [...spec.sameSubtrees, ...(topology?.sameSubtrees ?? [])],
-    origins: originsOf(said, topology),
+    rootRequiredTraits: union(spec.rootRequiredTraits, namesOf(hostTraits, 'required')),
+    rootForbiddenTraits: union(spec.rootForbiddenTraits, namesOf(hostTraits, 'forbidden')),
+    ...(affinity && { deviceAffinity: affinity }),
+    origins: originsOf(said, shape, affinity),
   };
 }
 
@@ -91,23 +131,6 @@ function ownAmounts(spelledOut: Resources, { amounts }: ParsedExtraSpecs): Resou
   const own = amounts.filter(({ suffix }) => suffix === '');
   const all = Object.entries({ ...spelledOut, ...asResources(own) });
   return Object.fromEntries(all.filter(([, amount]) => amount > 0));
-}
-
-/** `hw:` reshapes the flavor's VCPU and MEMORY_MB; other extra specs must not set the amounts it makes. */
-function topologyFor(said: ParsedExtraSpecs, amounts: Resources, error: ExtraSpecError): Topology {
-  const { hardware } = said;
-  const shaped = [
-    'VCPU',
-    'PCPU',
-    ...(hardware.has('numa_nodes') || hardware.has('mem_page_size') ? ['MEMORY_MB'] : []),
-  ];
-  const other = said.amounts.find(({ resourceClass }) => shaped.includes(resourceClass));
-  const names = [...hardware.keys()].map((name) => `hw:${name}`).join(', ');
-  if (other) throw error('conflicting_extra_specs', other.key, `says in another way what ${names} says: take one out`);
-  if (amounts['PCPU'] !== undefined) {
-    throw error('conflicting_extra_specs', names, 'is about VCPU, of which it makes PCPU: ask for VCPU only');
-  }
-  return topologyOf({ hardware, vcpus: amounts['VCPU'] ?? 0, memoryMb: amounts['MEMORY_MB'] ?? 0, error });
 }
 
 /** The amounts, with the reshaped processors and memory in place of VCPU and MEMORY_MB. */
@@ -169,7 +192,12 @@ function policyOf(
   return isApart ? 'isolate' : spec.groupPolicy === 'isolate' ? 'isolate' : (groupPolicy ?? 'none');
 }
 
-function originsOf(said: ParsedExtraSpecs, topology: Topology | undefined): ExtraSpecOrigins {
+function originsOf(
+  said: ParsedExtraSpecs,
+  shape: Shape | undefined,
+  affinity: DeviceAffinity | undefined,
+): ExtraSpecOrigins {
+  const topology = shape?.topology;
   const resources = new Origins();
   const traits = new Origins();
   const groups = new Origins();
@@ -183,12 +211,15 @@ function originsOf(said: ParsedExtraSpecs, topology: Topology | undefined): Extr
     else groups.add(suffix, key);
   }
   const hasDedicated = [topology, ...(topology?.groups ?? [])].some((part) => part?.resources['PCPU'] !== undefined);
-  if (hasDedicated) resources.add('PCPU', 'hw:cpu_policy');
+  if (shape && hasDedicated) resources.add('PCPU', shape.keyOf('cpu_policy'));
+  if (shape?.processors.emulatorThreads === 'isolate') resources.add('PCPU', shape.keyOf('emulator_threads_policy'));
+  for (const { trait, key } of shape?.traits ?? []) traits.add(trait, key);
   for (const { key, suffix, resources: shaped } of topology?.groups ?? []) {
     groups.add(suffix, key);
     for (const name of Object.keys(shaped)) resources.add(name, key);
   }
-  return { resources: resources.byName(), traits: traits.byName(), groups: groups.byName() };
+  const bond = shape && affinity && { affinity: [shape.keyOf(AFFINITY)] };
+  return { resources: resources.byName(), traits: traits.byName(), groups: groups.byName(), ...bond };
 }
 
 /** Keys of extra specs by what they ask for, each once. */
@@ -210,6 +241,18 @@ function asResources(amounts: readonly { readonly resourceClass: string; readonl
 
 function union(names: readonly string[], more: readonly string[]): readonly string[] {
   return more.length === 0 ? names : [...new Set([...names, ...more])];
+}
+
+function namesOf(traits: readonly Omit<TraitSpec, 'suffix'>[], wish: TraitSpec['wish']): readonly string[] {
+  return traits.filter((one) => one.wish === wish).map(({ trait }) => trait);
+}
+
+function withoutWishes(properties: RequestSpec['imageProperties']): RequestSpec['imageProperties'] {
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => !isImageWish(name)));
+}
+
+function hasImageWish({ imageProperties }: RequestSpec): boolean {
+  return IMAGE_WISHES.some((name) => (imageProperties[name] ?? '') !== '');
 }
 
 function hasKeys(map: Readonly<Record<string, unknown>>): boolean {

@@ -2,6 +2,7 @@ import type { Resources } from '../inventory';
 import type { RequestGroup } from '../request-spec';
 import { parseCpuSet } from './cpu-set';
 import type { ExtraSpecError } from './parse';
+import { firstCpus, type Processors } from './processors';
 
 /** Processors and memory of an instance after the `hw:` extra specs. */
 export interface Topology {
@@ -23,41 +24,48 @@ export interface TopologyAsked {
   readonly hardware: ReadonlyMap<string, string>;
   readonly vcpus: number;
   readonly memoryMb: number;
+  readonly processors: Processors;
+  /** The extra spec that needs one NUMA node at least. */
+  readonly impliedBy?: string | undefined;
   readonly error: ExtraSpecError;
 }
 
 /** Trait of a provider that is a NUMA node. */
-const NUMA_ROOT = 'HW_NUMA_ROOT';
+export const NUMA_ROOT = 'HW_NUMA_ROOT';
 const MAX_NUMA_NODES = 16;
 
 /**
  * The processors and memory of an instance by CPU policy, NUMA nodes and page size, with Nova's meaning:
  *
- * - `cpu_policy` `dedicated` takes PCPU instead of VCPU, `mixed` for the processors in `cpu_dedicated_mask`;
+ * - dedicated processors take PCPU instead of VCPU, and an isolated emulator one more, beside the first NUMA node's;
  * - `numa_nodes` takes each node's share from one provider with the trait HW_NUMA_ROOT: equal shares, or those of
  *   `numa_cpus.N` (processors, `0-3`) and `numa_mem.N` (MiB), given for all nodes;
  * - `mem_page_size` takes memory from a provider at or below the NUMA node with the trait
- *   `CUSTOM_MEMORY_PAGE_SIZE_<LARGE | SMALL | KiB>`; it makes one NUMA node when none is asked for.
+ *   `CUSTOM_MEMORY_PAGE_SIZE_<LARGE | SMALL | KiB>`; it makes one NUMA node when none is asked for, as does `impliedBy`.
  *
  * @throws BerthError `invalid_argument / bad_extra_spec` or `conflicting_extra_specs`.
  */
 export function topologyOf(asked: TopologyAsked): Topology {
-  const { vcpus, memoryMb } = asked;
-  const dedicated = dedicatedCpus(asked);
+  const { vcpus, memoryMb, processors } = asked;
+  const { dedicated } = processors;
+  const emulator = processors.emulatorThreads === 'isolate' ? 1 : 0;
   const pageSize = pageSizeTrait(asked);
-  const nodeCount = nodeCountOf(asked, pageSize === undefined ? 0 : 1);
+  const nodeCount = nodeCountOf(asked, pageSize === undefined && asked.impliedBy === undefined ? 0 : 1);
   if (nodeCount === 0) {
     return {
-      resources: { ...processors(firstCpus(vcpus), dedicated), ...memory(memoryMb) },
+      resources: { ...amountsOf(firstCpus(vcpus), dedicated, emulator), ...memory(memoryMb) },
       groups: [],
       sameSubtrees: [],
     };
   }
   const mbs = memoryOfNodes(asked, nodeCount);
   const numa = cpusOfNodes(asked, nodeCount).map((cpus, i) => ({
-    key: asked.hardware.has('numa_nodes') ? 'hw:numa_nodes' : 'hw:mem_page_size',
+    key: asked.hardware.has('numa_nodes') ? 'hw:numa_nodes' : pageSize ? 'hw:mem_page_size' : (asked.impliedBy ?? ''),
     suffix: `_numa${i}`,
-    resources: { ...processors(cpus, dedicated), ...(pageSize === undefined ? memory(mbs[i] as number) : {}) },
+    resources: {
+      ...amountsOf(cpus, dedicated, i === 0 ? emulator : 0),
+      ...(pageSize === undefined ? memory(mbs[i] as number) : {}),
+    },
     requiredTraits: [[NUMA_ROOT]],
   }));
   if (pageSize === undefined) return { resources: {}, groups: numa, sameSubtrees: [] };
@@ -71,36 +79,14 @@ export function topologyOf(asked: TopologyAsked): Topology {
   return { resources: {}, groups: [...numa, ...pages], sameSubtrees };
 }
 
-function processors(cpus: ReadonlySet<number>, dedicated: ReadonlySet<number>): Resources {
-  const pcpus = [...cpus].filter((cpu) => dedicated.has(cpu)).length;
-  const shared = cpus.size - pcpus;
+function amountsOf(cpus: ReadonlySet<number>, dedicated: ReadonlySet<number>, emulator: number): Resources {
+  const own = [...cpus].filter((cpu) => dedicated.has(cpu)).length;
+  const [pcpus, shared] = [own + emulator, cpus.size - own];
   return { ...(pcpus > 0 ? { PCPU: pcpus } : {}), ...(shared > 0 ? { VCPU: shared } : {}) };
 }
 
 function memory(mb: number): Resources {
   return mb > 0 ? { MEMORY_MB: mb } : {};
-}
-
-function firstCpus(count: number, from = 0): ReadonlySet<number> {
-  return new Set(Array.from({ length: count }, (_, n) => from + n));
-}
-
-function dedicatedCpus({ hardware, vcpus, error }: TopologyAsked): ReadonlySet<number> {
-  const policy = hardware.get('cpu_policy') ?? 'shared';
-  const mask = hardware.get('cpu_dedicated_mask');
-  if (!['shared', 'dedicated', 'mixed'].includes(policy)) {
-    throw error('bad_extra_spec', 'hw:cpu_policy', `must be shared, dedicated or mixed, not '${policy}'`);
-  }
-  if ((mask !== undefined) !== (policy === 'mixed')) {
-    const key = mask === undefined ? 'hw:cpu_policy' : 'hw:cpu_dedicated_mask';
-    throw error('conflicting_extra_specs', key, 'goes with the other: hw:cpu_policy=mixed and hw:cpu_dedicated_mask');
-  }
-  if (policy !== 'shared' && vcpus === 0) throw error('bad_extra_spec', 'hw:cpu_policy', 'needs VCPU to be about');
-  if (mask === undefined) return policy === 'dedicated' ? firstCpus(vcpus) : new Set();
-  const cpus = parseCpuSet(mask, vcpus);
-  if (cpus !== undefined && cpus.size > 0 && cpus.size < vcpus && Math.max(...cpus) < vcpus) return cpus;
-  const message = `must name some of the processors 0-${vcpus - 1}, not '${mask}'`;
-  throw error('bad_extra_spec', 'hw:cpu_dedicated_mask', message);
 }
 
 /** KiB per unit. */

@@ -5,6 +5,7 @@ import {
   capacityRule,
   isolationRule,
   NONE,
+  nearRule,
   onePerTreeRule,
   type Rule,
   subtreeRule,
@@ -127,7 +128,9 @@ interface Level {
 }
 
 function levelsOf({ variables, plan }: TreeProblem, symmetry: 'every' | 'distinct'): Level[] {
-  const subtreesOf = (suffix: string) => plan.query.sameSubtrees.map((suffixes) => suffixes.includes(suffix)).join();
+  const { sameSubtrees, near } = plan.query;
+  const bonds = near === undefined ? sameSubtrees : [...sameSubtrees, near.groups, near.to];
+  const subtreesOf = (suffix: string) => bonds.map((suffixes) => suffixes.includes(suffix)).join();
   const isLike = (a: Choice, b: Choice) =>
     !isSpread(a.group) &&
     !isSpread(b.group) &&
@@ -158,5 +161,6 @@ function rulesOf(problem: TreeProblem, chosen: Chosen, nestedAware: boolean): Ru
   if (!nestedAware) rules.push(onePerTreeRule(problem, chosen));
   if (spreadGroup !== undefined && spreadGroup.requiredTraits.length > 0) rules.push(traitRule(problem, chosen));
   for (const suffixes of query.sameSubtrees) rules.push(subtreeRule(problem, suffixes, chosen));
+  if (query.near !== undefined) rules.push(nearRule(problem, query.near, chosen));
   return rules;
 }

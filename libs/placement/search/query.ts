@@ -20,10 +20,21 @@ export interface CandidateQuery {
   readonly groupPolicy: 'none' | 'isolate';
   /** For each list, one of the providers that meet its groups must be an ancestor of all others. */
   readonly sameSubtrees: readonly (readonly string[])[];
+  /** Berth's own, of request specs only. */
+  readonly near?: Nearness | undefined;
   /** Traits that the root of the tree must have, each of them. */
   readonly rootRequiredTraits: readonly string[];
   /** Traits that the root of the tree must not have. */
   readonly rootForbiddenTraits: readonly string[];
+}
+
+/** Groups, by suffix, whose providers are at or below a provider of some other groups. */
+export interface Nearness {
+  readonly groups: readonly string[];
+  /** Any of these. */
+  readonly to: readonly string[];
+  /** True if a provider that is below no NUMA node will do as well. */
+  readonly mayBeAway: boolean;
 }
 
 /** One way to meet a query. */

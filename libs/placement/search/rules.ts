@@ -1,7 +1,9 @@
+import { NUMA_ROOT } from '../../domain/extra-specs/topology';
 import type { Provider } from '../../domain/provider';
 import type { ProviderForest } from '../port/placement-view';
 import { hasAnyOf } from './fit';
 import { isSpread } from './plan';
+import type { Nearness } from './query';
 import type { TreeProblem } from './tree-problem';
 
 /**
@@ -128,6 +130,36 @@ export function subtreeRule(
         if (taken !== NONE) return isTop(taken, variable, provider);
         return variables[other]?.domain.some((top) => isTop(top, variable, provider));
       });
+    },
+    choose: nothing,
+    undo: nothing,
+  };
+}
+
+/**
+ * Devices near NUMA nodes: each provider of the bound groups is at or below one of those that they are to be near to, whichever. A choice is
+ * allowed while such a node is chosen, or a group without a choice might take one.
+ */
+export function nearRule({ plan, variables, providers }: TreeProblem, near: Nearness, chosen: Chosen): Rule {
+  const withSuffix = (suffixes: readonly string[]) =>
+    variables.flatMap(({ choice }, variable) => (suffixes.includes(choice.group.suffix) ? [variable] : []));
+  const [bound, nodes] = [withSuffix(near.groups), withSuffix(near.to)];
+  const isAbove = ancestry(plan.view, providers);
+  const isAway = providers.map(
+    (_, place) =>
+      near.mayBeAway && !providers.some(({ traits }, top) => traits.includes(NUMA_ROOT) && isAbove(top, place)),
+  );
+  const isNear = (device: number, takenBy: (node: number) => number) =>
+    isAway[device] === true ||
+    nodes.some((node) => {
+      const taken = takenBy(node);
+      return taken === NONE ? variables[node]?.domain.some((top) => isAbove(top, device)) : isAbove(taken, device);
+    });
+  return {
+    allows(variable, provider) {
+      const takenBy = (other: number) => (other === variable ? provider : (chosen[other] ?? NONE));
+      const looked = nodes.includes(variable) ? bound : bound.filter((one) => one === variable);
+      return looked.every((one) => takenBy(one) === NONE || isNear(takenBy(one), takenBy));
     },
     choose: nothing,
     undo: nothing,

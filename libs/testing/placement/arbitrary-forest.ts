@@ -55,6 +55,10 @@ export function arbitraryQuery(uuids: readonly string[]): fc.Arbitrary<Candidate
       suffixed,
       groupPolicy: fc.constantFrom('none', 'isolate'),
       sameSubtree: fc.option(fc.subarray(SUFFIXES, { minLength: 1 })),
+      near: fc.option(
+        fc.record({ groups: fc.subarray(SUFFIXES), to: fc.subarray(SUFFIXES), mayBeAway: fc.boolean() }),
+        { nil: undefined },
+      ),
       rootRequiredTraits: rarely(TRAITS),
       rootForbiddenTraits: rarely(TRAITS),
     })

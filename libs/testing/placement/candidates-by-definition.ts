@@ -2,7 +2,7 @@ import { capacityOf, refusalOf } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
 import type { RequestGroup } from '../../domain/request-spec';
 import type { PlacementView } from '../../placement/port/placement-view';
-import type { Candidate, CandidateQuery } from '../../placement/search/query';
+import type { Candidate, CandidateQuery, Nearness } from '../../placement/search/query';
 
 /**
  * The candidates of a query by definition: the product of all ways to meet each group, without those that break a rule.
@@ -101,6 +101,7 @@ function keepsRules(view: PlacementView, query: CandidateQuery, parts: readonly 
     const members = parts.filter(({ group }) => suffixes.includes(group.suffix)).flatMap(({ providers }) => providers);
     if (!members.some((top) => members.every((member) => isUnder(view, member, top)))) return false;
   }
+  if (query.near !== undefined && !isNear(view, query.near, parts)) return false;
   const ways = parts.flatMap(({ way }) => way);
   const users = [...new Set(ways.map(({ provider }) => provider))];
   if (!nestedAware && new Set(users.map(({ rootUuid }) => rootUuid)).size < users.length) return false;
@@ -111,6 +112,16 @@ function keepsRules(view: PlacementView, query: CandidateQuery, parts: readonly 
     const used = view.usage(provider.uuid)[resourceClass] ?? 0;
     return inventory !== undefined && used + total <= capacityOf(inventory) && total <= inventory.maxUnit;
   });
+}
+
+function isNear(view: PlacementView, { groups, to, mayBeAway }: Nearness, parts: readonly Part[]): boolean {
+  const of = (suffixes: readonly string[]) =>
+    parts.filter(({ group }) => suffixes.includes(group.suffix)).flatMap(({ providers }) => providers);
+  const isAway = (provider: Provider) =>
+    ![...view.providers()].some((top) => top.traits.includes('HW_NUMA_ROOT') && isUnder(view, provider, top));
+  return of(groups).every(
+    (device) => of(to).some((node) => isUnder(view, device, node)) || (mayBeAway && isAway(device)),
+  );
 }
 
 function candidateOf(root: Provider, parts: readonly Part[]): Candidate {

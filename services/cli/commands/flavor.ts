@@ -32,6 +32,10 @@ export const flavorCommand = noun('flavor', [
         'its own processors',
       ],
       [
+        'berth flavor create cpu.paired --vcpu 4 --memory-mb 8192 --extra-spec hw:cpu_policy=dedicated --extra-spec hw:cpu_thread_policy=require',
+        'on both threads of each core',
+      ],
+      [
         'berth flavor create gpu --vcpu 4 --memory-mb 8192 --extra-spec preferred_resources:VGPU=1',
         'a GPU where there is one',
       ],

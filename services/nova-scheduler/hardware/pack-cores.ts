@@ -1,3 +1,4 @@
+import { threadPackings } from '#libs/domain/extra-specs/thread-packing';
 import { freeCpus, type HostCell } from './host-hardware';
 import type { WantedCell } from './wanted-hardware';
 
@@ -21,30 +22,15 @@ export function packOntoCores(
   const wantedCount = pcpuset.size;
   const free = freeCpus(cell);
   const cores = cell.siblings.map((threads) => [...threads].filter((cpu) => free.has(cpu)).sort((a, b) => a - b));
-  const withThreads = (count: number) => cores.filter((threads) => threads.length >= count);
   const threadsPerCore = Math.max(1, ...cell.siblings.map(({ size }) => size));
-  if (threadPolicy === 'isolate') {
-    // Only a host of the old `vcpu_pin_set` may leave a thread unused.
-    if (threadsPerCore !== 1 && !isSame(cell.pcpuset, cell.cpuset)) return undefined;
-    const pinned = pin(1, withThreads(threadsPerCore), wantedCount);
-    return pinned && reserve(withThreads(1), pinned, reservedCount, true);
-  }
-  const least = threadPolicy === 'require' ? 2 : 1;
-  for (let count = threadsPerCore; count >= least; count--) {
-    const pinned = pin(count, withThreads(count), wantedCount);
-    const packed = pinned && reserve(withThreads(1), pinned, reservedCount, false);
+  const isIsolated = threadPolicy === 'isolate';
+  // Only a host of the old `vcpu_pin_set` may leave a thread unused.
+  if (isIsolated && threadsPerCore !== 1 && !isSame(cell.pcpuset, cell.cpuset)) return undefined;
+  for (const pinned of threadPackings({ cores, threadsPerCore }, threadPolicy, wantedCount)) {
+    const packed = reserve(cores, pinned, reservedCount, isIsolated);
     if (packed !== undefined) return packed;
   }
-  if (threadPolicy === 'require') return undefined;
-  const single = cores.flat().map((cpu) => [cpu]);
-  const pinned = pin(1, single, wantedCount);
-  return pinned && reserve(single, pinned, reservedCount, false);
-}
-
-/** The first threads of each core, one for each wanted processor. */
-function pin(threadCount: number, cores: readonly (readonly number[])[], wantedCount: number): number[] | undefined {
-  if (wantedCount === 0 || threadCount * cores.length < wantedCount) return undefined;
-  return cores.flatMap((threads) => threads.slice(0, threadCount)).slice(0, wantedCount);
+  return undefined;
 }
 
 function reserve(

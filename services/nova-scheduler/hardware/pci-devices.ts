@@ -1,3 +1,4 @@
+import { truthOf } from '#libs/domain/extra-specs/truth';
 import type { HostCell, PciPool } from './host-hardware';
 import type { PciRequest } from './wanted-hardware';
 
@@ -95,8 +96,6 @@ function lowerCase(value: string | number | undefined): string | number | undefi
   return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
-const TRUE = ['1', 't', 'true', 'on', 'y', 'yes'];
-
 function isTrue(value: string | number | undefined): boolean {
-  return value !== undefined && TRUE.includes(String(value).trim().toLowerCase());
+  return value !== undefined && truthOf(String(value)) === true;
 }

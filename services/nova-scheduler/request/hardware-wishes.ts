@@ -1,4 +1,6 @@
 import { parseCpuSet } from '#libs/domain/extra-specs/cpu-set';
+import { HYPERTHREADING } from '#libs/domain/extra-specs/processors';
+import { truthOf } from '#libs/domain/extra-specs/truth';
 import type { ImageProperty, NovaRequest } from './nova-request';
 import type { ResourceGroups } from './resource-groups';
 
@@ -12,7 +14,7 @@ export function wishOf(request: NovaRequest, name: string, prefix: 'hw' | 'os' =
 
 /** Nova's word for true, in extra specs and image properties. */
 export function isTrue(value: string | undefined): boolean {
-  return value !== undefined && /^(1|t|true|on|y|yes)$/i.test(value.trim());
+  return value !== undefined && truthOf(value) === true;
 }
 
 /** Resources and traits that wishes of flavor and image for hardware mean. */
@@ -72,8 +74,8 @@ export function addPinning(request: NovaRequest, groups: ResourceGroups): void {
   }
   if (pcpus !== undefined) groups.addResource('PCPU', pcpus + (isIsolated ? 1 : 0));
   const threads = wishOf(request, 'cpu_thread_policy');
-  if (threads === 'isolate') groups.group().forbidden.add('HW_CPU_HYPERTHREADING');
-  if (threads === 'require') groups.group().required.add('HW_CPU_HYPERTHREADING');
+  if (threads === 'isolate') groups.group().forbidden.add(HYPERTHREADING);
+  if (threads === 'require') groups.group().required.add(HYPERTHREADING);
 }
 
 function realtimeMask(request: NovaRequest): string | undefined {

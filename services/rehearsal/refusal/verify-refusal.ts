@@ -94,15 +94,18 @@ function mayRefuse(reason: string, request: RequestSpec, behind: Behind, used: U
 }
 
 /** Parts of a request that change its amounts and traits, so that it can't be verified. */
-function unsupported({ extraSpecs, requestGroups, flavor }: RequestSpec): readonly string[] {
+function unsupported({ extraSpecs, imageProperties, requestGroups, flavor }: RequestSpec): readonly string[] {
   const parts = [
     ...(Object.keys(extraSpecs).length > 0 ? ['extra specs'] : []),
+    ...Object.keys(imageProperties).filter((name) => ASKING_PROPERTY.test(name)),
     ...(requestGroups.length > 0 ? ['request groups'] : []),
     ...(flavor?.version === 0 ? ['a flavor that is not filled in'] : []),
   ];
   return parts.map((part) => `it asks for ${part}, which can not be verified`);
 }
 
+/** Image properties that ask as extra specs do; that of an architecture only compares. */
+const ASKING_PROPERTY = /^hw_(cpu|pci)_/;
 const SIEVED = /^(no_inventory|capacity|min_unit|max_unit|step_size|forbidden_trait)_/;
 const CAPACITY = /^(no_inventory|capacity|min_unit|max_unit|step_size)_(.+)$/;
 const TRAIT = /^(missing|forbidden)_(root_)?trait_(.+)$/;

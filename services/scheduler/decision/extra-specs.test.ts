@@ -93,6 +93,40 @@ it('says which extra spec refuses a host: traits, amounts and groups', async () 
   ]);
 });
 
+it('lands only where the traits of threads, emulators and real time are, and says which extra spec or image property asks', async () => {
+  const inventories = { PCPU: inventory(8), MEMORY_MB: inventory(4_096) };
+  await world.report('plain', { inventories });
+  await world.report('threads', { inventories, traits: ['HW_CPU_HYPERTHREADING'] });
+  const able = ['CUSTOM_COMPUTE_EMULATOR_THREADS', 'CUSTOM_COMPUTE_CPU_REALTIME'];
+  await world.report('able', { inventories, traits: able });
+  const scheduler = await world.scheduler();
+  const select = async (extraSpecs: Readonly<Record<string, string>>, imageProperties = {}) => {
+    const resources = { VCPU: 2, MEMORY_MB: 128 };
+    const all = { 'hw:cpu_policy': 'dedicated', ...extraSpecs };
+    return hostsOf(await scheduler.select({ resources, extraSpecs: all, imageProperties }, 1, 2)).toSorted();
+  };
+  const feasible = (extraSpecs: Readonly<Record<string, string>>, imageProperties = {}) => {
+    const all = { 'hw:cpu_policy': 'dedicated', ...extraSpecs };
+    const { hosts } = scheduler.explain({ resources: { VCPU: 2 }, extraSpecs: all, imageProperties });
+    return hosts.flatMap(({ host, passed }) => (passed ? [host] : [])).toSorted();
+  };
+  expect(feasible({ 'hw:cpu_thread_policy': 'require' })).toEqual(['threads']);
+  expect(feasible({}, { hw_cpu_thread_policy: 'isolate' })).toEqual(['able', 'plain']);
+  expect(feasible({ 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '^0' })).toEqual(['able']);
+  expect(await select({ 'hw:emulator_threads_policy': 'isolate' })).toEqual(['able']);
+  const resources = { VCPU: 2 };
+  const extraSpecs = { 'hw:cpu_policy': 'dedicated' };
+  const why = (imageProperties: Readonly<Record<string, string>>, more: Readonly<Record<string, string>> = {}) =>
+    scheduler.explain({ resources, extraSpecs: { ...extraSpecs, ...more }, imageProperties }, 'threads').hosts[0]
+      ?.refusals;
+  expect(why({ hw_cpu_thread_policy: 'isolate' })).toEqual([
+    'traits: forbids trait HW_CPU_HYPERTHREADING on the root provider (image property hw_cpu_thread_policy), the host has it',
+  ]);
+  expect(why({}, { 'hw:emulator_threads_policy': 'share' })).toEqual([
+    'traits: wants trait CUSTOM_COMPUTE_EMULATOR_THREADS on the root provider (extra spec hw:emulator_threads_policy), the host lacks it',
+  ]);
+});
+
 it('a request that spells a thing out is not told of extra specs', async () => {
   await world.report('flat');
   const scheduler = await world.scheduler();

@@ -29,14 +29,18 @@ interface Picked {
  * Depth first: request by request, alternative by alternative, device by device in their order. Equal devices fail alike, so
  * that after one of them the others are not tried at the same place. What it finds first need not be of the first
  * alternatives: so each request in turn is narrowed to the first that leaves the later ones a way.
+ *
+ * @param mayHave  the devices that count; all when not given
  */
 export function chooseDevices(
   compiled: CompiledDevices,
   forest: DeviceForest,
   rootUuid: string,
+  mayHave?: (device: HostDevice) => boolean,
 ): DeviceChoice | undefined {
   const effort = { steps: 0 };
-  const devices = devicesIn(forest, rootUuid);
+  const all = devicesIn(forest, rootUuid);
+  const devices = mayHave ? all.filter(mayHave) : all;
   const picksOf = (requests: readonly CompiledRequest[]) => {
     const search = new Search({ ...compiled, requests }, devices, new FreeAmounts(forest), effort);
     return search.request(0) ? search.picks : undefined;

@@ -16,8 +16,8 @@ export const traitsFilter: ClassFilter = {
   prepare: ({ requiredTraits, forbiddenTraits, rootRequiredTraits, rootForbiddenTraits, origins }) => [
     ...requiredTraits.map((trait) => required(trait, askedBy(origins.traits[trait]))),
     ...forbiddenTraits.map((trait) => forbidden(trait, askedBy(origins.traits[trait]))),
-    ...rootRequiredTraits.map((trait) => onRoot(trait, true)),
-    ...rootForbiddenTraits.map((trait) => onRoot(trait, false)),
+    ...rootRequiredTraits.map((trait) => onRoot(trait, true, askedBy(origins.traits[trait]))),
+    ...rootForbiddenTraits.map((trait) => onRoot(trait, false, askedBy(origins.traits[trait]))),
   ],
 };
 
@@ -38,12 +38,15 @@ function forbidden(trait: string, by: string): Check {
   };
 }
 
-function onRoot(trait: string, isWanted: boolean): Check {
+function onRoot(trait: string, isWanted: boolean, by: string): Check {
   const wrong = isWanted
-    ? { symbol: `missing_root_trait_${trait.toLowerCase()}`, phrase: `lack trait ${trait} on their root provider` }
-    : { symbol: `forbidden_root_trait_${trait.toLowerCase()}`, phrase: `have ${trait} on their root provider` };
+    ? { symbol: `missing_root_trait_${trait.toLowerCase()}`, phrase: `lack trait ${trait} on their root provider${by}` }
+    : { symbol: `forbidden_root_trait_${trait.toLowerCase()}`, phrase: `have ${trait} on their root provider${by}` };
   return {
     refuse: ({ root }) => (root.traits.includes(trait) === isWanted ? undefined : wrong),
-    describe: () => `${isWanted ? 'wants' : 'forbids'} trait ${trait} on the root provider`,
+    describe: () =>
+      isWanted
+        ? `wants trait ${trait} on the root provider${by}, the host lacks it`
+        : `forbids trait ${trait} on the root provider${by}, the host has it`,
   };
 }

@@ -4,8 +4,9 @@ import type { Effort } from '#libs/placement/search/assignments';
 import { candidatesInTree } from '#libs/placement/search/find-candidates';
 import { planOf } from '#libs/placement/search/plan';
 import type { Candidate } from '#libs/placement/search/query';
-import { queryFromRequestSpec } from '#libs/placement/search/query';
+import { type Nearness, queryFromRequestSpec } from '#libs/placement/search/query';
 import { chooseDevices } from '../devices/choose-devices';
+import { devicesNear, nearnessesFor } from '../devices/device-nearness';
 import { asksDevices, compileDevices } from '../devices/devices-asked';
 import { askedBy } from '../filters/asked-by';
 import type { Reason } from '../filters/filter';
@@ -25,7 +26,7 @@ export const CANDIDATES = 'candidates';
 
 /** Why the search refuses a host that passes all filters. */
 export function noCandidate({ origins, resources, requestGroups, deviceRequests }: EquivalenceClass): Reason {
-  const keys = [...new Set(Object.values(origins.groups).flat())];
+  const keys = [...new Set([...Object.values(origins.groups).flat(), ...(origins.affinity ?? [])])];
   const by = askedBy(keys.length > 0 ? keys : undefined);
   const groups = [...(Object.keys(resources).length > 0 ? [{ suffix: '', resources }] : []), ...requestGroups];
   const asked = groups.slice(0, MAX_GROUPS_SAID).map(wordsOf).join('; ');
@@ -51,22 +52,34 @@ export function noCandidateSentence(equivalenceClass: EquivalenceClass, host: Ho
   const { requestGroups, origins } = equivalenceClass;
   const required = { ...withoutPreferred(equivalenceClass), ...NO_DEVICES };
   if (asksDevices(equivalenceClass) && searchOn(required, host)) return noDevicesSentence(equivalenceClass, host);
-  const alone = { ...required, resources: {}, sameSubtrees: [] };
+  const isFar = equivalenceClass.deviceAffinity !== undefined && searchOn(anywhere(required), host) !== undefined;
+  const alone = { ...anywhere(required), resources: {}, sameSubtrees: [] };
   const unmet = requestGroups.filter((group) => !searchOn({ ...alone, requestGroups: [group] }, host));
   const names = unmet.map((group) => `${wordsOf(group)}${askedBy(origins.groups[group.suffix])}`);
   const own = { ...required, requestGroups: [], sameSubtrees: [] };
   const { resources } = equivalenceClass;
   if (Object.keys(resources).length > 0 && !searchOn(own, host)) names.unshift(wordsOf({ suffix: '', resources }));
-  const why = names.length > 0 ? `none meets ${names.join(', ')}` : 'each group by itself is met, not all together';
+  const together = isFar ? farSentence(equivalenceClass) : 'each group by itself is met, not all together';
+  const why = names.length > 0 ? `none meets ${names.join(', ')}` : together;
   return `${CANDIDATES}: no providers of the host give all groups what they ask: ${why}`;
 }
 
 const NO_DEVICES = { deviceRequests: [], deviceConstraints: [] };
 
+function anywhere(asked: EquivalenceClass): EquivalenceClass {
+  return { ...asked, deviceAffinity: undefined };
+}
+
+function farSentence({ origins, deviceAffinity }: EquivalenceClass): string {
+  return `devices are not near to its NUMA nodes${askedBy(origins.affinity)} (${deviceAffinity?.policy})`;
+}
+
 /** Each request of devices by itself passes the filter of devices. */
 function noDevicesSentence(asked: EquivalenceClass, host: HostState): string {
   const { deviceConstraints } = asked;
-  const freely = { ...withoutPreferred(asked), deviceConstraints: [] };
+  const required = withoutPreferred(asked);
+  if (asked.deviceAffinity && searchOn(anywhere(required), host)) return `${CANDIDATES}: ${farSentence(asked)}`;
+  const freely = { ...required, deviceConstraints: [] };
   const values = deviceConstraints.map(({ matchAttribute }) => matchAttribute).join(', ');
   const why =
     deviceConstraints.length > 0 && searchOn(freely, host)
@@ -119,24 +132,48 @@ function searchWith(
   const { root } = host;
   const forest = host.providers ?? HostProviders.ofRoot(host);
   const resources = amountsWith(preferred, equivalenceClass);
-  const plan = planOf(forest, queryFromRequestSpec({ ...equivalenceClass, resources }));
-  if (!plan) return undefined;
+  const query = queryFromRequestSpec({ ...equivalenceClass, resources });
+  for (const near of nearnessesFor(equivalenceClass)) {
+    const plan = planOf(forest, near ? { ...query, near } : query);
+    if (!plan) return undefined;
+    const candidates = candidatesInTree(plan, root.uuid, SEARCH, effort);
+    const found = firstWhole(candidates, { equivalenceClass, forest, rootUuid: root.uuid, near });
+    if (found) return { ...found, preferred };
+  }
+  return undefined;
+}
+
+/** A search on one host. */
+interface Searched {
+  readonly equivalenceClass: EquivalenceClass;
+  readonly forest: HostProviders;
+  readonly rootUuid: string;
+  readonly near: Nearness | undefined;
+}
+
+/** The first candidate that takes of the host itself and leaves it devices for all requests of devices. */
+function firstWhole(candidates: Iterable<Candidate>, searched: Searched): Candidate | undefined {
+  const { equivalenceClass, forest, rootUuid, near } = searched;
   const required = classesRequired(equivalenceClass);
-  for (const candidate of candidatesInTree(plan, root.uuid, SEARCH, effort)) {
+  for (const candidate of candidates) {
     const isHere = Object.entries(candidate.allocations).some(
-      ([uuid, taken]) => forest.provider(uuid)?.rootUuid === root.uuid && required.some((name) => name in taken),
+      ([uuid, taken]) => forest.provider(uuid)?.rootUuid === rootUuid && required.some((name) => name in taken),
     );
-    const whole = isHere ? withDevices(candidate, equivalenceClass, forest) : undefined;
-    if (whole) return { ...whole, preferred };
-    if (isHere && !sharesCounters(candidate.allocations, forest)) return undefined;
+    const whole = isHere ? withDevices(candidate, searched) : undefined;
+    if (whole) return whole;
+    // On other NUMA nodes it has other devices.
+    if (isHere && near === undefined && !sharesCounters(candidate.allocations, forest)) return undefined;
   }
   return undefined;
 }
 
 /** A candidate with devices of the host for all requests of devices, beside what it takes; undefined when there is no way. */
-function withDevices(candidate: Candidate, asked: EquivalenceClass, forest: HostProviders): Candidate | undefined {
+function withDevices(candidate: Candidate, searched: Searched): Candidate | undefined {
+  const { equivalenceClass: asked, forest, near } = searched;
   if (!asksDevices(asked)) return candidate;
-  const choice = chooseDevices(compileDevices(asked), forest.withUse(candidate.allocations), candidate.rootUuid);
+  const mayHave = near && devicesNear(near, candidate, forest);
+  const left = forest.withUse(candidate.allocations);
+  const choice = chooseDevices(compileDevices(asked), left, candidate.rootUuid, mayHave);
   if (!choice) return undefined;
   const allocations: Record<string, Resources> = { ...candidate.allocations };
   for (const [uuid, amounts] of Object.entries(choice.allocations)) {

@@ -76,6 +76,7 @@ export function equivalenceClassOf(spec: ResolvedSpec): EquivalenceClass {
     origins: spec.origins,
     deviceRequests: spec.deviceRequests,
     deviceConstraints: spec.deviceConstraints,
+    ...(spec.deviceAffinity && { deviceAffinity: spec.deviceAffinity }),
   };
   return { key: JSON.stringify(content), ...content, tenant: undefined, batchSize: 1 };
 }

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { Client } from '#libs/client/client';
+import { IMAGE_WISHES } from '#libs/domain/extra-specs/image-properties';
 import type { Resources } from '#libs/domain/inventory';
 import { isFlavorName, isHostName } from '#libs/domain/names';
 import { hintFor, isResourceClass, isTrait } from '#libs/domain/naming/known-names';
@@ -12,8 +13,8 @@ import { repeatable } from '../repeatable-flag';
 import { deviceRequestsOf, parseDeviceFlag, parseDeviceMatch } from './device-flag';
 import { parseRequestGroup } from './request-group-flag';
 
-/** The image properties that the filter image_properties checks. */
-const IMAGE_PROPERTIES: readonly string[] = ['hw_architecture', 'img_hv_type', 'hw_vm_mode'];
+/** The image properties that the filter image_properties checks, and those that ask as extra specs do. */
+const IMAGE_PROPERTIES: readonly string[] = ['hw_architecture', 'img_hv_type', 'hw_vm_mode', ...IMAGE_WISHES];
 
 /** Adds the flags of a request spec, for `build` and `explain`. */
 export function addRequestFlags(command: Command) {
@@ -24,13 +25,7 @@ export function addRequestFlags(command: Command) {
     .addOption(repeatable('--trait <NAME>', 'a trait the host must have', traitName))
     .addOption(repeatable('--forbid-trait <NAME>', 'a trait the host must not have', traitName))
     .option('--zone <name>', 'the availability zone; any when not given')
-    .addOption(
-      repeatable(
-        '--image-property <key=value>',
-        `${IMAGE_PROPERTIES.join(', ')}: what hosts say of these`,
-        imageProperty,
-      ),
-    )
+    .addOption(repeatable('--image-property <key=value>', `one of ${IMAGE_PROPERTIES.join(', ')}`, imageProperty))
     .addOption(
       repeatable(
         '--extra-spec <key=value>',

@@ -14,7 +14,8 @@ import {
 } from '../driver';
 import type { Fence } from '../fenced';
 import { type CoreAssignments, type CoreSets, createCoreAssignments } from '../process/cores';
-import { capacityWith, type MachineHost, type MachineTree, machineTree, withNamed } from '../process/machine-tree';
+import { machineTraits } from '../process/machine';
+import { capacityWith, type MachineHost, type MachineTree, machineTree, SYS, withNamed } from '../process/machine-tree';
 import { placeOf } from '../process/placing';
 import {
   type ContainerFacts,
@@ -49,7 +50,9 @@ export async function openDockerDriver(host: DockerHost, config: DockerConfig, a
   const info = await docker.info().catch((thrown: unknown) => {
     throw engineError(thrown);
   });
-  const driver = new DockerDriver({ docker, info }, host, config, around);
+  const { sys = SYS, capacity } = host;
+  const traits = [...new Set([...capacity.traits, ...(await machineTraits(sys, coresOf(info)))])];
+  const driver = new DockerDriver({ docker, info }, { ...host, capacity: { ...capacity, traits } }, config, around);
   await driver.look();
   await driver.adopt();
   return driver;
@@ -85,7 +88,7 @@ class DockerDriver implements Driver {
     this.docker = docker;
     const { capacity } = host;
     this.#containers = new Containers(docker, host, config);
-    this.#cores = { shared: Array.from({ length: info.NCPU }, (_, cpu) => cpu), dedicated: [] };
+    this.#cores = coresOf(info);
     this.#assignments = createCoreAssignments(this.#cores);
     this.#external = externalContainers(docker, host.cell, this.#cores.shared);
     this.#deviceFiles = parseDeviceFiles(config.dockerDevices);
@@ -103,7 +106,7 @@ class DockerDriver implements Driver {
 
   /** Reads the machine's present resources: devices and their files come and go. A flat host is not read. */
   async look(): Promise<void> {
-    const { sys = '/sys', capacity } = this.host;
+    const { sys = SYS, capacity } = this.host;
     if (capacity.nested?.length === 0) return;
     this.#tree = withNamed(await machineTree(sys, this.#cores), capacity.nested);
     const found = capacityWith(this.#tree, capacity, this.#inventories);
@@ -246,7 +249,7 @@ class DockerDriver implements Driver {
   #placeFor(instance: InstanceToBuild): ContainerPlace {
     const { uuid } = instance;
     const wanted = placeOf(instance, this.#tree, this.#cores, this.#takenDevices(uuid));
-    const place = { ...wanted, cores: this.#assignments.assign(uuid, wanted.cores) };
+    const place = { ...wanted, cores: this.#assignments.assign(uuid, wanted.cores).cores };
     this.#entries.set(uuid, { facts: madeWith(instance, place), isRunning: false, isChanging: true });
     return place;
   }
@@ -302,6 +305,11 @@ const NO_TREE: MachineTree = { nested: [], nodes: new Map(), devices: new Map() 
 
 function cancelled(): BerthError {
   return new BerthError('aborted', 'cancelled', 'the build was cancelled');
+}
+
+/** All are shared: the engine's containers have none to themselves. */
+function coresOf({ NCPU }: MachineInfo): CoreSets {
+  return { shared: Array.from({ length: NCPU }, (_, cpu) => cpu), dedicated: [] };
 }
 
 function engineInventories({ NCPU, MemTotal }: MachineInfo): Inventories {

@@ -57,6 +57,11 @@ function link(address: string, name: string, to: string): void {
   symlinkSync(`../${to}`, join(sys, 'bus/pci/devices', address, name));
 }
 
+/** Says that these cores are threads of one core. */
+function threads(...cpus: readonly number[]): void {
+  for (const cpu of cpus) write(`devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`, cpus.join(','));
+}
+
 /** A machine of two nodes with these cores. */
 function makeMachine(first: string, second: string): void {
   node(0, first, 4_096);
@@ -282,17 +287,20 @@ it('takes cores and memory from different nodes when they were claimed so', asyn
   const cores = { shared: [0, 1, 4, 5, 6, 7], dedicated: [2, 3] };
   const tree = await machineTree(sys, cores);
   const claimed = { numa0: { VCPU: 1, PCPU: 2 }, numa1: { MEMORY_MB: 64 } };
-  expect(placeOf({ claimed, resources: {} }, tree, cores, new Set())).toEqual({
+  const instance = { claimed, resources: {}, mappings: {}, requestSpec: aRequestSpec() };
+  expect(placeOf(instance, tree, cores, new Set())).toEqual({
     cores: [
       { count: 1, among: [0, 1], isDedicated: false },
-      { count: 2, among: [2, 3], isDedicated: true },
+      { count: 2, among: [2, 3], isDedicated: true, threadPolicy: undefined, emulatorCount: 0 },
       { count: 0, among: [4, 5, 6, 7], isDedicated: false },
     ],
+    emulatorThreads: undefined,
+    realtimeCount: 0,
     nodes: [0, 1],
     memoryNodes: [1],
     devices: [],
   });
-  const command = limitCommand({}, [0, 2], [1], undefined).join(' ');
+  const command = limitCommand({}, { cores: [0, 2], memoryNodes: [1], isRealtime: false }, undefined).join(' ');
   expect(command).toContain('numactl --membind=1 -- taskset --cpu-list 0,2 setpriv');
 });
 
@@ -317,6 +325,65 @@ it('gives a dedicated core to one instance at a time, after a restart of the age
   await driver.destroy(own.uuid);
   await driver.build(another, never);
   expect(coresOf(another.uuid)).toBe(String(dedicated));
+});
+
+describe('with wishes for its processors', () => {
+  const never = new AbortController().signal;
+  const wishing = (extraSpecs: Readonly<Record<string, string>>, resources: Readonly<Record<string, number>>) => ({
+    ...anInstance({}),
+    resources,
+    requestSpec: aRequestSpec({ resources: { VCPU: 1 }, extraSpecs }),
+  });
+  /** Real-time priority and scheduling policy of an instance: 1 is SCHED_FIFO. */
+  const scheduling = (uuid: string) => procOf(uuid, 'stat').split(') ')[1]?.split(' ').slice(37, 39);
+  let first: number;
+  let second: number;
+  beforeEach(async () => {
+    [first = 0, second = first] = await allowedCpus();
+    if (first === second) throw new Error('these tests need two cores');
+  });
+
+  it('has the trait of threads if cores have several, and what only dedicated cores can do only with such', async () => {
+    makeMachine(String(first), String(second));
+    expect((await open()).capacity().traits).toEqual([]);
+    threads(first, second);
+    expect((await open()).capacity().traits).toEqual(['HW_CPU_HYPERTHREADING']);
+    expect((await open(String(second))).capacity().traits).toContain('CUSTOM_COMPUTE_EMULATOR_THREADS');
+  });
+
+  it('runs a pair of threads on those of one core, and names the cores of its emulator', async () => {
+    threads(first, second);
+    const driver = await open(`${first},${second}`, []);
+    const policy = { 'hw:cpu_policy': 'dedicated', 'hw:cpu_thread_policy': 'require' };
+    const pair = wishing(policy, { PCPU: 2 });
+    await driver.build(pair, never);
+    await expect(driver.build(wishing(policy, { PCPU: 1 }), never)).rejects.toMatchObject({ reason: 'no_free_core' });
+    await driver.destroy(pair.uuid);
+    const isolated = wishing({ 'hw:cpu_policy': 'dedicated', 'hw:emulator_threads_policy': 'isolate' }, { PCPU: 2 });
+    await driver.build(isolated, never);
+    expect(procOf(isolated.uuid, 'status')).toMatch(new RegExp(`^Cpus_allowed_list:\\t${first}$`, 'm'));
+    expect(environmentOf(isolated.uuid)['BERTH_EMULATOR_CORES']).toBe(String(second));
+  });
+
+  it('names the shared cores to an instance whose emulator shares', async () => {
+    const driver = await open(String(second), []);
+    const sharing = wishing({ 'hw:cpu_policy': 'dedicated', 'hw:emulator_threads_policy': 'share' }, { PCPU: 1 });
+    await driver.build(sharing, never);
+    expect(procOf(sharing.uuid, 'status')).toMatch(new RegExp(`^Cpus_allowed_list:\\t${second}$`, 'm'));
+    expect(environmentOf(sharing.uuid)['BERTH_EMULATOR_CORES']?.split(',')).not.toContain(String(second));
+  });
+
+  it('schedules in real time if it says that it can, and builds nothing so if it can not', async () => {
+    const driver = await open(String(second), []);
+    const canSchedule = driver.capacity().traits.includes('CUSTOM_COMPUTE_CPU_REALTIME');
+    const realtime = { 'hw:cpu_realtime': 'yes', 'hw:emulator_threads_policy': 'share', 'hw:cpu_policy': 'dedicated' };
+    const instance = wishing(realtime, { PCPU: 1 });
+    const outcome = await driver.build(instance, never).then(
+      () => [scheduling(instance.uuid), environmentOf(instance.uuid)['BERTH_REALTIME_CORES']],
+      (thrown: { readonly reason: string }) => thrown.reason,
+    );
+    expect(outcome).toEqual(canSchedule ? [['1', '1'], String(second)] : 'not_started');
+  });
 });
 
 it('refuses dedicated cores that it may not use', async () => {

@@ -16,6 +16,9 @@ export interface MachineHost {
   };
 }
 
+/** The kernel's view of this machine. */
+export const SYS = '/sys';
+
 /** The NUMA nodes of a machine and its assignable PCI devices, as /sys shows them now. */
 export interface MachineTree {
   readonly nested: readonly NestedCapacity[];
@@ -58,6 +61,18 @@ export async function machineTree(sys: string, cores: CoreSets): Promise<Machine
     nodes: new Map(nodes.map(({ capacity, node }) => [capacity.name, node])),
     devices: new Map(devices.map(({ capacity, device }) => [capacity.name, device])),
   };
+}
+
+/** The threads of each core's core, itself among them, as /sys shows them; it alone where /sys says nothing. */
+export async function coreThreads(
+  sys: string,
+  cores: readonly number[],
+): Promise<ReadonlyMap<number, readonly number[]>> {
+  const entries = cores.map(async (cpu) => {
+    const list = await textOf(join(sys, `devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`));
+    return [cpu, list === '' ? [cpu] : parseCpuList(list)] as const;
+  });
+  return new Map(await Promise.all(entries));
 }
 
 /** Adds providers under operators' own names; devices are passed by these names. */

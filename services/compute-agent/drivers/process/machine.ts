@@ -4,9 +4,11 @@ import { statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { BerthError } from '#libs/domain/errors';
+import { CPU_REALTIME, EMULATOR_THREADS, HYPERTHREADING } from '#libs/domain/extra-specs/processors';
 import { type Inventories, inventory } from '#libs/domain/inventory';
 import type { CoreSets } from './cores';
-import { bindMemory } from './limits';
+import { bindMemory, REALTIME } from './limits';
+import { coreThreads } from './machine-tree';
 
 /** PATH of instances and of their start tools, which inherit nothing of the agent's environment. */
 export const INSTANCE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -19,10 +21,25 @@ const TOOLS = ['taskset', 'setpriv', 'prlimit', 'cut', 'mv'];
  * process. (Container runtimes mostly do not.)
  */
 export async function canBindMemory(nodes: readonly number[]): Promise<boolean> {
-  const [command = '', ...args] = bindMemory(nodes);
-  if (nodes.length === 0) return false;
+  return nodes.length > 0 && runs([...bindMemory(nodes), '--', 'true']);
+}
+
+/** Traits of a host that follow from its machine, and from what its kernel permits to this process. */
+export async function machineTraits(sys: string, { shared, dedicated }: CoreSets): Promise<readonly string[]> {
+  const threads = await coreThreads(sys, [...shared, ...dedicated]);
+  const hasThreads = [...threads.values()].some((siblings) => siblings.length > 1);
+  const isRealtime = dedicated.length > 0 && (await runs([...REALTIME, 'true']));
+  return [
+    ...(hasThreads ? [HYPERTHREADING] : []),
+    ...(dedicated.length > 0 ? [EMULATOR_THREADS] : []),
+    ...(isRealtime ? [CPU_REALTIME] : []),
+  ];
+}
+
+/** True if a command ends well. */
+function runs([command = '', ...args]: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(command, [...args, '--', 'true'], { env: { PATH: INSTANCE_PATH }, stdio: 'ignore' });
+    const child = spawn(command, args, { env: { PATH: INSTANCE_PATH }, stdio: 'ignore' });
     child.once('error', () => resolve(false));
     child.once('exit', (code) => resolve(code === 0));
   });

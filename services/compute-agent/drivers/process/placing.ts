@@ -1,5 +1,7 @@
 import { DEVICE_CLASS } from '#libs/domain/devices/device';
 import { BerthError } from '#libs/domain/errors';
+import type { EmulatorThreads, Processors } from '#libs/domain/extra-specs/processors';
+import { processorsFor } from '#libs/domain/extra-specs/resolve';
 import type { Resources } from '#libs/domain/inventory';
 import type { InstanceToBuild } from '../driver';
 import type { CoreSets, CoresWanted } from './cores';
@@ -13,6 +15,9 @@ export interface Place {
   readonly memoryNodes: readonly number[];
   /** PCI addresses, or operators' names. */
   readonly devices: readonly string[];
+  readonly emulatorThreads: EmulatorThreads | undefined;
+  /** Number of its dedicated cores that are for real-time work. */
+  readonly realtimeCount: number;
 }
 
 /**
@@ -22,30 +27,46 @@ export interface Place {
  * @throws BerthError `failed_precondition / device_gone`, `/ no_free_function`.
  */
 export function placeOf(
-  { claimed, resources }: Pick<InstanceToBuild, 'claimed' | 'resources'>,
+  { claimed, resources, mappings, requestSpec }: Pick<InstanceToBuild, PlacedBy>,
   { nodes, devices }: MachineTree,
   all: CoreSets,
   taken: ReadonlySet<string>,
 ): Place {
   const onNodes = Object.entries(claimed).flatMap(([name, amounts]) => {
     const node = nodes.get(name);
-    return node === undefined ? [] : [{ node, amounts, hasMemory: (amounts['MEMORY_MB'] ?? 0) > 0 }];
+    return node === undefined ? [] : [{ name, node, amounts, hasMemory: (amounts['MEMORY_MB'] ?? 0) > 0 }];
   });
+  const processors = processorsFor(requestSpec);
+  const { emulatorThreads, realtime } = processors;
+  // An emulator's own core is claimed beside those of the instance's first NUMA node.
+  const first = mappings['_numa0']?.[0] ?? onNodes.find(({ amounts }) => (amounts['PCPU'] ?? 0) > 0)?.name;
   return {
     cores:
-      onNodes.length > 0 ? onNodes.flatMap(({ node, amounts }) => coresIn(amounts, node)) : coresIn(resources, all),
+      onNodes.length > 0
+        ? onNodes.flatMap(({ name, node, amounts }) => coresIn(amounts, node, processors, name === first))
+        : coresIn(resources, all, processors, true),
+    emulatorThreads,
+    realtimeCount: realtime.size,
     nodes: onNodes.map(({ node }) => node.number),
     memoryNodes: onNodes.filter(({ hasMemory }) => hasMemory).map(({ node }) => node.number),
     devices: Object.entries(claimed).flatMap(([name, amounts]) => devicesIn(name, amounts, devices.get(name), taken)),
   };
 }
 
+type PlacedBy = 'claimed' | 'resources' | 'mappings' | 'requestSpec';
+
 /** Without dedicated cores, PCPUs share cores like VCPUs. */
-function coresIn({ VCPU = 0, PCPU = 0 }: Resources, { shared, dedicated }: CoreSets): readonly CoresWanted[] {
+function coresIn(
+  { VCPU = 0, PCPU = 0 }: Resources,
+  { shared, dedicated }: CoreSets,
+  { threadPolicy, emulatorThreads }: Processors,
+  hasEmulator: boolean,
+): readonly CoresWanted[] {
   if (dedicated.length === 0) return [{ count: VCPU + PCPU, among: shared, isDedicated: false }];
+  const emulatorCount = hasEmulator && emulatorThreads === 'isolate' && PCPU > 0 ? 1 : 0;
   return [
     { count: VCPU, among: shared, isDedicated: false },
-    { count: PCPU, among: dedicated, isDedicated: true },
+    { count: PCPU - emulatorCount, among: dedicated, isDedicated: true, threadPolicy, emulatorCount },
   ];
 }
 

@@ -29,8 +29,16 @@ import {
 } from './instance-folder';
 import { launch } from './launch';
 import { limitCommand } from './limits';
-import { canBindMemory, machineInventories, requireLinuxTools } from './machine';
-import { capacityWith, type MachineHost, type MachineTree, machineTree, withNamed } from './machine-tree';
+import { canBindMemory, machineInventories, machineTraits, requireLinuxTools } from './machine';
+import {
+  capacityWith,
+  coreThreads,
+  type MachineHost,
+  type MachineTree,
+  machineTree,
+  SYS,
+  withNamed,
+} from './machine-tree';
 import { placeOf } from './placing';
 import { allowedCpus, bootId, findProcesses, isAlive, type ProcessId, parseCpuList } from './proc';
 import type { processDriverOptions } from './process-options';
@@ -79,7 +87,11 @@ export async function openProcessDriver(
   await mkdir(host.root, { recursive: true, mode: 0o755 });
   const cores = coreSets(await allowedCpus(), parseCpuList(config.processDedicated));
   const inventories = host.capacity.inventories ?? (await machineInventories(host.root, cores));
-  const driver = new ProcessDriver(host, config, around, { boot: await bootId(), cores, inventories });
+  const { sys = SYS, capacity } = host;
+  const traits = [...new Set([...capacity.traits, ...(await machineTraits(sys, cores))])];
+  const threads = await coreThreads(sys, cores.dedicated);
+  const machine = { boot: await bootId(), cores, threads, inventories };
+  const driver = new ProcessDriver({ ...host, capacity: { ...capacity, traits } }, config, around, machine);
   await driver.look();
   await driver.adopt();
   return driver;
@@ -89,6 +101,8 @@ export async function openProcessDriver(
 interface FoundMachine {
   readonly boot: string;
   readonly cores: CoreSets;
+  /** Threads of each dedicated core's core. */
+  readonly threads: ReadonlyMap<number, readonly number[]>;
   readonly inventories: Inventories;
 }
 
@@ -112,12 +126,12 @@ class ProcessDriver implements Driver {
     readonly host: ProcessHost,
     readonly config: ProcessConfig,
     readonly around: RuntimeDeps,
-    { boot, cores, inventories }: FoundMachine,
+    { boot, cores, threads, inventories }: FoundMachine,
   ) {
     this.boot = boot;
     this.cores = cores;
     this.inventories = inventories;
-    this.#assignments = createCoreAssignments(cores);
+    this.#assignments = createCoreAssignments(cores, (cpu) => threads.get(cpu) ?? [cpu]);
     this.#capacity = { ...host.capacity, inventories, nested: host.capacity.nested ?? [] };
     this.#external = config.processExternal === '' ? undefined : new RegExp(config.processExternal);
   }
@@ -132,7 +146,7 @@ class ProcessDriver implements Driver {
 
   /** Reads the machine's present resources: devices come and go. A flat host is not read. */
   async look(): Promise<void> {
-    const { sys = '/sys', capacity } = this.host;
+    const { sys = SYS, capacity } = this.host;
     if (capacity.nested?.length === 0) return;
     this.#tree = withNamed(await machineTree(sys, this.cores), capacity.nested);
     this.#canBindMemory ??= await canBindMemory([...this.#tree.nodes.values()].map(({ number }) => number));
@@ -241,14 +255,16 @@ class ProcessDriver implements Driver {
     const { devices } = place;
     this.#promised.set(uuid, devices);
     try {
-      const cores = this.#assignments.assign(uuid, place.cores);
-      await makeFolder(folder, { bootId: this.boot, resources, devices, cores, instance });
+      const assigned = this.#assignments.assign(uuid, place.cores);
+      await makeFolder(folder, { bootId: this.boot, resources, devices, cores: assigned.held, instance });
       if (instance.powerState === 'shutdown') return;
       const userId = this.config.processUid < 0 ? undefined : this.config.processUid;
       const memoryNodes = this.#canBindMemory ? place.memoryNodes : [];
-      const limits = limitCommand(resources, cores, memoryNodes, userId);
+      const runsOn = { cores: assigned.cores, memoryNodes, isRealtime: place.realtimeCount > 0 };
+      const limits = limitCommand(resources, runsOn, userId);
       const { signal = NEVER, fence } = terms;
-      const job = { folder, userId, limits, command, env: environmentOf(instance, folder, place), fence };
+      const env = environmentOf(instance, folder, { place, assigned, all: this.cores });
+      const job = { folder, userId, limits, command, env, fence };
       const { id, ended } = await launch({ ...job, startMs: this.config.processStartMs }, this.around.clock, signal);
       const entry = { id, projectId, resources, devices, isAdopted: false, isEnding: false };
       this.#entries.set(uuid, entry);
