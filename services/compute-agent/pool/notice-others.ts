@@ -17,6 +17,7 @@ export function noticeOthers(controller: NodeController, onOther: (error: BerthE
     }
   }
   return {
+    ...(controller.service && { service: controller.service }),
     claim: (epoch, terms) => noticing(controller.claim(epoch, terms)),
     status: () => noticing(controller.status()),
     setPower: (order) => noticing(controller.setPower(order)),

@@ -78,7 +78,9 @@ export async function openNode(
   const { nodeOffers: offers } = config;
   if (offers !== 'machine' && resourceClass !== '') await holdByClass(node);
   const { nodePollMs: pollMs, nodeShutdownMs: shutdownMs, nodeCleans: cleans } = config;
-  const { nodeBootTimeoutMs: bootTimeoutMs, nodeAwayMs: awayMs, reportIntervalMs: everyMs } = config;
+  const { nodeBootTimeoutMs: bootTimeoutMs, nodeAwayMs: awayMs, reportIntervalMs } = config;
+  // Nodes of a service are listed together.
+  const everyMs = controller.service ? Math.min(pollMs, reportIntervalMs) : reportIntervalMs;
   const firstMs = random.next() * Math.min(everyMs, MAX_FIRST_SYNC_MS);
   return {
     node,
@@ -167,7 +169,8 @@ async function firstRecord(
     tellsBoot: false,
     systemLink,
   };
-  if (config.nodeStart === 'enroll') return unseen;
+  // A service says itself which of its nodes are managed.
+  if (config.nodeStart === 'enroll' || controller.service) return unseen;
   try {
     // One failed answer must not leave a node to an operator.
     const trying = { clock, pollMs: config.nodePollMs, awayMs: FIRST_LOOKS * config.nodePollMs, note() {} };

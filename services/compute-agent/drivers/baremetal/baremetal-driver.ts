@@ -29,7 +29,7 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
   return {
     carriesOn: true,
     capacity: () => capacityOf(managed),
-    build: ({ uuid }, signal) => buildOnNode(managed, cleaning, uuid, signal),
+    build: (instance, signal) => buildOnNode(managed, cleaning, instance, signal),
     destroy: (uuid) => undeploy(managed, cleaning, uuid),
 
     async stop(uuid) {
@@ -50,7 +50,10 @@ export async function openBaremetalDriver(parts: BaremetalParts): Promise<Driver
 
     async list() {
       const { instanceUuid: id, resourceClass, state } = node.record;
-      if (id === '' || state === 'deploying') return [];
+      const { foreignInstance = '' } = controller.service ?? {};
+      // Its 1 is reserved.
+      if (id === '') return foreignInstance === '' ? [] : [{ id: foreignInstance, resources: {} }];
+      if (state === 'deploying') return [];
       return [{ id, resources: offers === 'machine' ? resources : { [resourceClass]: 1 } }];
     },
 

@@ -1,30 +1,31 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
+import type { InstanceToBuild } from '../driver';
 import { isFenced, notSurelyHeld } from '../fenced';
 import type { ManagedNode } from './managed-node';
 import type { NodeCleaning } from './node-cleaning';
-import { bootOnce, patiently, powerOff } from './node-work';
 
 /** Deploys an instance, and undoes a failed build unless another run of the agent continues it. */
 export async function buildOnNode(
   managed: ManagedNode,
   cleaning: NodeCleaning,
-  uuid: string,
+  instance: InstanceToBuild,
   signal: AbortSignal,
 ): Promise<void> {
   const { closing } = managed;
   try {
-    await deploy(managed, uuid, AbortSignal.any([signal, closing.signal]));
+    await deploy(managed, instance, AbortSignal.any([signal, closing.signal]));
   } catch (thrown) {
     // The next manager continues it.
     if (signal.reason === 'handed_back' || closing.signal.aborted || isFenced(thrown)) throw thrown;
-    await undeployAtLast(managed, cleaning, uuid, signal);
+    await undeployAtLast(managed, cleaning, instance.uuid, signal);
     throw thrown;
   }
 }
 
-async function deploy(managed: ManagedNode, uuid: string, signal: AbortSignal): Promise<void> {
-  const { node, controller, work, takeTurn, claimPatiently } = managed;
+async function deploy(managed: ManagedNode, instance: InstanceToBuild, signal: AbortSignal): Promise<void> {
+  const { node, provisioning, takeTurn, claimPatiently } = managed;
+  const { uuid } = instance;
   const { state, instanceUuid } = node.record;
   if (state === 'active' && instanceUuid === uuid) return;
   if (state !== 'deploying' || instanceUuid !== uuid) {
@@ -33,19 +34,18 @@ async function deploy(managed: ManagedNode, uuid: string, signal: AbortSignal): 
     await takeTurn(() => node.move('deploy', { instanceUuid: uuid, step: '' }));
   }
   await claimPatiently(signal);
-  await bootOnce(work, 'Pxe', signal);
-  await patiently(work, signal, () => controller.setBootDevice('Hdd', false));
+  await provisioning.deploy(instance, signal);
   await node.move('deployed', { step: '', isOn: true, bootDevice: 'Hdd' });
 }
 
 /** Takes an instance off its node, which is cleaned next. */
 export async function undeploy(managed: ManagedNode, cleaning: NodeCleaning, uuid: string): Promise<void> {
-  const { node, work, closing, takeTurn, claim } = managed;
+  const { node, provisioning, closing, takeTurn, claim } = managed;
   // The instance may be gone here and still in the store's record, where the next manager would find it.
   if (node.record.instanceUuid !== uuid) return node.written();
   await takeTurn(async () => {
     await claim();
-    await powerOff(work, closing.signal);
+    await provisioning.undeploy(uuid, closing.signal);
     const { state, stateBefore } = node.record;
     const next = { instanceUuid: '', step: '', isOn: false };
     // It is cleaned after its maintenance.

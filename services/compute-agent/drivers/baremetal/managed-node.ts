@@ -2,8 +2,9 @@ import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
 import type { Resources } from '#libs/domain/inventory';
 import type { Log } from '#libs/runtime/log';
+import { bootProvisioning } from './boot-provisioning';
 import type { BootProof } from './boot-watch';
-import type { NodeController } from './node-controller';
+import type { NodeController, Provisioning } from './node-controller';
 import { type NodeHealth, watchHealth } from './node-health';
 import { type NodeWorkParts, patiently } from './node-work';
 import type { RememberedNode } from './remembered-node';
@@ -46,6 +47,7 @@ export interface ManagedNode extends BaremetalParts {
   readonly takeTurn: ReturnType<typeof limitConcurrency>;
   readonly health: NodeHealth;
   readonly work: NodeWorkParts;
+  readonly provisioning: Provisioning;
   /** Claims the node at its controller; a replaced machine takes no orders. */
   readonly claim: () => Promise<void>;
   /** As `claim`, and waits for an absent controller. */
@@ -64,6 +66,7 @@ export function managedNode(parts: BaremetalParts, onRefusal: () => void): Manag
     takeTurn: limitConcurrency(1),
     health,
     work,
+    provisioning: controller.service?.provisioning(work) ?? bootProvisioning(work, parts.cleans),
     claim,
     claimPatiently: (signal) => patiently(work, signal, claim),
   };

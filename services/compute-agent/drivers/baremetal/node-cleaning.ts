@@ -4,7 +4,6 @@ import type { NodeRecord } from '#libs/domain/nodes/node';
 import type { NodeVerb } from '#libs/domain/nodes/node-state';
 import { isFenced } from '../fenced';
 import type { ManagedNode } from './managed-node';
-import { bootOnce, powerOff } from './node-work';
 
 /** Cleans a node whenever its state asks for it, before the next instance gets it. */
 export class NodeCleaning {
@@ -66,10 +65,9 @@ async function cleanAtLast(managed: ManagedNode, signal: AbortSignal): Promise<v
   }
 }
 
-async function cleanOnce({ node, work, cleans, claimPatiently }: ManagedNode, signal: AbortSignal): Promise<void> {
+async function cleanOnce({ node, provisioning, claimPatiently }: ManagedNode, signal: AbortSignal): Promise<void> {
   await claimPatiently(signal);
-  if (cleans) await bootOnce(work, 'Utilities', signal);
-  await powerOff(work, signal);
+  await provisioning.clean(signal);
   if (!signal.aborted && node.record.state === 'cleaning') {
     await node.move('cleaned', { step: '', isOn: false, bootDevice: 'Hdd' });
   }

@@ -1,4 +1,6 @@
-import type { BootDevice } from '#libs/domain/nodes/node';
+import type { Clock } from '#libs/domain/clock';
+import type { BootDevice, NodeOperation, NodeRecord } from '#libs/domain/nodes/node';
+import type { InstanceToBuild } from '../driver';
 
 /**
  * The controller of one node (its BMC). Every order requires a claim of the node under an epoch, and the controller
@@ -25,6 +27,8 @@ export interface NodeController {
   setBootDevice(device: BootDevice, isOnce: boolean): Promise<void>;
   /** Closes the session; the node stays claimed. */
   close(): Promise<void>;
+  /** The service that deploys and cleans the node; without one Berth boots images for that. */
+  readonly service?: NodeService;
 }
 
 export interface ClaimTerms {
@@ -56,4 +60,51 @@ export interface NodeStatus {
   readonly systemId?: string;
   /** Weaknesses of its fence or its answers, compared with the standard; '' for none. */
   readonly weakness?: string;
+}
+
+/** A service behind a controller that deploys and cleans nodes by itself, and keeps their states (Ironic). */
+export interface NodeService {
+  provisioning(terms: WorkTerms): Provisioning;
+  /**
+   * The state of a node by its service, seen after the record's last change. Called while Berth does not work on it.
+   * Throws like the controller.
+   */
+  observe(record: NodeRecord): Promise<Observation>;
+  /** Orders a change of state. Throws like the controller; BerthError `unimplemented / order_unsupported`. */
+  operate(verb: NodeOperation, reason: string): Promise<void>;
+  /** The instance of others that was observed last; '' for none. */
+  readonly foreignInstance: string;
+}
+
+/** A node as observed while idle. */
+export interface Observation {
+  readonly status: NodeStatus;
+  /** The fields of its record that follow. */
+  readonly fields: Partial<NodeRecord>;
+}
+
+/** The limits of work on a node. */
+export interface WorkTerms {
+  readonly clock: Clock;
+  readonly pollMs: number;
+  /** Time limit of a power switch, of a boot, and of what a service does in one go. */
+  readonly bootTimeoutMs: number;
+  /** Time limit of a controller's absence; then the work fails. */
+  readonly awayMs: number;
+  /** Called with the awaited condition or doubt; '' for none. */
+  readonly note: (doubt: string) => void;
+}
+
+/**
+ * Gives a node an instance, and takes it away with its traces. Each call continues the work of an earlier one, of this
+ * manager or another, and may be repeated when that is done. All throw BerthError with the cause of a failure, and
+ * `aborted / cancelled`.
+ */
+export interface Provisioning {
+  /** Resolves when the instance runs. */
+  deploy(instance: InstanceToBuild, signal: AbortSignal): Promise<void>;
+  /** Resolves when nothing of the instance runs. */
+  undeploy(uuid: string, signal: AbortSignal): Promise<void>;
+  /** Resolves when the next instance may have the node. */
+  clean(signal: AbortSignal): Promise<void>;
 }

@@ -1,20 +1,12 @@
-import { type Clock, sleep } from '#libs/domain/clock';
+import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type BootProof, watchBoot } from './boot-watch';
-import type { NodeController } from './node-controller';
+import type { NodeController, WorkTerms } from './node-controller';
 import type { RememberedNode } from './remembered-node';
 
-export interface NodeWorkParts {
+export interface NodeWorkParts extends WorkTerms {
   readonly node: RememberedNode;
   readonly controller: NodeController;
-  readonly clock: Clock;
-  readonly pollMs: number;
-  /** Time limit of a power switch, and of a boot. */
-  readonly bootTimeoutMs: number;
-  /** Time limit of a controller's absence; then the work fails. */
-  readonly awayMs: number;
-  /** Called with the awaited condition or doubt; '' for none. */
-  readonly note: (doubt: string) => void;
   /** Reports from the booted system; without it the controller's word counts. */
   readonly proof?: BootProof | undefined;
 }
@@ -118,7 +110,7 @@ export async function shutDown(work: NodeWorkParts, shutdownMs: number, signal: 
  * repeat, because each reads the state first.
  */
 export async function patiently<T>(
-  { clock, pollMs, awayMs, note }: Pick<NodeWorkParts, 'clock' | 'pollMs' | 'awayMs' | 'note'>,
+  { clock, pollMs, awayMs, note }: Omit<WorkTerms, 'bootTimeoutMs'>,
   signal: AbortSignal,
   action: () => Promise<T>,
 ): Promise<T> {
@@ -136,6 +128,7 @@ export async function patiently<T>(
   }
 }
 
-function throwIfAborted(signal: AbortSignal): void {
+/** @throws BerthError `aborted / cancelled` */
+export function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the work on the node was cancelled');
 }

@@ -1,6 +1,6 @@
 import { BerthError } from '#libs/domain/errors';
 import type { BootDevice, LastOrder, NodeOperation, NodeRecord } from '#libs/domain/nodes/node';
-import { nextNodeState, nodeChanged, requirePowerFree } from '#libs/domain/nodes/node-state';
+import { type NodeVerb, nextNodeState, nodeChanged, requirePowerFree } from '#libs/domain/nodes/node-state';
 import type { NodeOrder } from '../driver';
 import type { ManagedNode } from './managed-node';
 import type { NodeCleaning } from './node-cleaning';
@@ -65,8 +65,9 @@ export async function operateNode(managed: ManagedNode, cleaning: NodeCleaning, 
   const begunAtMs = clock.now();
   const begun: LastOrder = { verb, restsOnUpdatedAtMs, begunAtMs, outcome: 'begun', reason: '', message: '' };
   const notes = { begun: { lastOrder: begun }, done: { lastOrder: { ...begun, outcome: 'done' } } } as const;
+  const operation = isOfService(managed, verb) ? operateAtService : OPERATIONS[verb];
   try {
-    await OPERATIONS[verb](managed, order, notes, cleaning);
+    await operation(managed, order, notes, cleaning);
   } catch (thrown) {
     const { reason, message } = BerthError.from(thrown);
     const failed: LastOrder = { ...begun, outcome: 'failed', reason, message: message.slice(0, MOST_MESSAGE) };
@@ -74,6 +75,31 @@ export async function operateNode(managed: ManagedNode, cleaning: NodeCleaning, 
     throw thrown;
   }
 }
+
+/** True for an order that changes the state of a node whose states a service keeps. */
+function isOfService({ controller }: ManagedNode, verb: NodeOperation): boolean {
+  return controller.service !== undefined && !POWER_ORDERS.includes(verb);
+}
+
+const POWER_ORDERS: readonly NodeOperation[] = ['power_on', 'power_off', 'reboot', 'set_boot_device'];
+
+/** The record follows the service. */
+const operateAtService: Operation = (managed, { verb, reason }, { done }, cleaning) =>
+  managed.takeTurn(async () => {
+    const { node, controller, claim } = managed;
+    const { service } = controller;
+    // Orders for the power do not come here.
+    nextNodeState(node.record.state, verb as NodeVerb, node.record.stateBefore);
+    await claim();
+    await service?.operate(verb, reason);
+    const observed = await service?.observe(node.record);
+    try {
+      await node.change({ ...observed?.fields, ...done });
+    } finally {
+      if (node.record.state === 'cleaning') cleaning.startIfDue();
+      else await cleaning.interrupt();
+    }
+  });
 
 /**
  * Executes an operator's power or boot order, unless Berth itself works on the node. All that this run knows is

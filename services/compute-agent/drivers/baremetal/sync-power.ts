@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { isFenced } from '../fenced';
 import type { ManagedNode } from './managed-node';
+import type { NodeController, Observation } from './node-controller';
 
-/** Polls the power of a node while it is idle, until the driver closes. */
+/** Polls a node while it is idle, until the driver closes: its power, or its whole state where a service keeps that. */
 export async function keepSynced(
   managed: ManagedNode,
   { firstMs, everyMs }: NonNullable<ManagedNode['sync']>,
@@ -13,28 +15,39 @@ export async function keepSynced(
   for (let pauseMs = firstMs; ; pauseMs = everyMs) {
     await sleep(clock, pauseMs, closing.signal);
     if (closing.signal.aborted) return;
-    await syncPower(managed, isAtWork);
+    await syncNode(managed, isAtWork);
   }
 }
 
 /**
- * Polls the power of an idle node, to show an operator's use of its button, or an absent controller. A concurrent
- * order's state is later and wins.
+ * Polls an idle node, to show an operator's use of its button, a change at its service, or an absent controller. A
+ * concurrent order's state is later and wins.
  */
-async function syncPower(managed: ManagedNode, isAtWork: () => boolean): Promise<void> {
+async function syncNode(managed: ManagedNode, isAtWork: () => boolean): Promise<void> {
   const { node, controller, isCertain, log, health, claim, closing } = managed;
   const { state, updatedAtMs } = node.record;
-  if (state === 'enroll' || isAtWork() || !isCertain()) return;
+  // A service decides by itself which nodes are managed.
+  const isManaged = state !== 'enroll' || controller.service !== undefined;
+  if (!isManaged || isAtWork() || !isCertain()) return;
   try {
     await claim();
-    const status = await controller.status();
+    const { status, fields } = (await controller.service?.observe(node.record)) ?? (await observePower(controller));
     const isSame = node.record.updatedAtMs === updatedAtMs && !isAtWork();
     if (!isSame) return;
     health.heard(status);
-    if (status.isOn === node.record.isOn || status.isSwitching) return;
-    log.info({ event: 'power_changed', host: node.record.host, is_on: status.isOn }, 'node power switched');
-    await node.change({ isOn: status.isOn });
+    const before: Readonly<Record<string, unknown>> = { ...node.record };
+    const changed = Object.entries(fields).filter(([name, value]) => !isDeepStrictEqual(before[name], value));
+    if (changed.length === 0) return;
+    const { isOn = node.record.isOn, state: next = state } = fields;
+    const event = next === state ? 'power_changed' : 'node_state_followed';
+    log.info({ event, host: node.record.host, is_on: isOn, state: next }, 'node changed by others');
+    await node.change(Object.fromEntries(changed));
   } catch (thrown) {
     if (!isFenced(thrown) && !closing.signal.aborted) health.failed(BerthError.from(thrown));
   }
+}
+
+async function observePower(controller: NodeController): Promise<Observation> {
+  const status = await controller.status();
+  return { status, fields: status.isSwitching ? {} : { isOn: status.isOn } };
 }
