@@ -1,6 +1,6 @@
 /** An HTTP request with a JSON body. */
 export interface JsonRequest {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
   /** Aborts the request and the reading of its answer. */

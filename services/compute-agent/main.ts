@@ -25,7 +25,7 @@ function formerRunOf(config: AgentConfig): Promise<FormerRun> {
 /** The nodes of an agent that shares a pool. */
 async function poolNodes(config: AgentConfig, opening: Opening, bus: Bus): Promise<PoolNodes | undefined> {
   if (config.driver !== 'baremetal') return undefined;
-  const source = nodeSource(config, opening.clock);
+  const source = nodeSource(config, opening);
   const { heartbeatHost: host, heartbeatPort: port, heartbeatSecret: secret } = config;
   const proof =
     secret === ''

@@ -1,12 +1,13 @@
 import { booleanOption, durationOption, enumOption, numberOption, stringOption } from '#libs/runtime/config';
+import { ironicOptions } from './ironic/ironic-options';
 
 /** Settings of the bare metal driver and of its pool. */
 export const baremetalOptions = {
   nodes: stringOption({
     env: 'BERTH_AGENT_NODES',
     default: '',
-    range: 'a file, or redfish+http(s)://HOST',
-    help: 'The nodes of the pool: a JSON file, or a Redfish service with the nodes as systems; required by the baremetal driver.',
+    range: 'a file, redfish+http(s)://HOST or ironic+http(s)://HOST',
+    help: 'The nodes of the pool: a JSON file, a Redfish service with the nodes as systems, or an Ironic; required by the baremetal driver.',
   }),
   pool: stringOption({
     env: 'BERTH_AGENT_POOL',
@@ -128,4 +129,5 @@ export const baremetalOptions = {
     max: 600_000,
     help: "Time limit of a controller's answer.",
   }),
+  ...ironicOptions,
 } as const;

@@ -322,7 +322,7 @@ function isOverLimit(answer: RedfishAnswer): boolean {
 }
 
 /** `Retry-After` in seconds or as a date; undefined for neither. */
-function retryAfterMs({ headers }: RedfishAnswer, clock: Clock): number | undefined {
+export function retryAfterMs({ headers }: Pick<RedfishAnswer, 'headers'>, clock: Clock): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
   if (/^\d+$/.test(value.trim())) return Number(value) * 1_000;

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '#libs/runtime/config';
+import { silentLog } from '#libs/runtime/log';
 import { systemClock } from '#libs/runtime/system';
 import { RedfishSimulator } from '../../../testing/redfish-simulator';
 import { baremetalOptions } from '../baremetal-options';
@@ -12,7 +13,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const sourceOf = (settings: Readonly<Record<string, string>>) => {
   const env = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`BERTH_AGENT_${name}`, value]));
-  return nodeSource(readConfig(baremetalOptions, { BERTH_AGENT_REDFISH_PASSWORD: 'secret', ...env }), systemClock());
+  return nodeSource(readConfig(baremetalOptions, { BERTH_AGENT_REDFISH_PASSWORD: 'secret', ...env }), {
+    clock: systemClock(),
+    log: silentLog,
+  });
 };
 
 function fileOf(content: unknown): string {
