@@ -10,11 +10,18 @@ import { freePort, serverFolder, startServer, type TestServer } from '../servers
 export interface IronicOptions {
   /** Duration of each step of a deployment, and of its end. */
   readonly stepS?: number;
-  /** User and password of `http_basic`; default: noauth. */
-  readonly account?: { readonly user: string; readonly passwordHash: string };
+  /** Default: noauth. */
+  readonly auth?: IronicAuth;
 }
 
+/** `http_basic` for the user `berth` with the password `secret`, or tokens of a Keystone, whose `admin` may do everything. */
+export type IronicAuth =
+  | { readonly kind: 'http_basic' }
+  | { readonly kind: 'keystone'; readonly url: string; readonly adminPassword: string };
+
 const INTERFACES = ['bios', 'boot', 'console', 'deploy', 'inspect', 'management', 'power', 'raid', 'rescue'];
+/** Bcrypt's. */
+const HASH_OF_SECRET = '$2b$04$xTjBQnFPFmwyJNLnbfh0EOx25AJz1fV30H0xwHOzMBOF2NFkIZBI6';
 const run = promisify(execFile);
 
 /**
@@ -23,15 +30,14 @@ const run = promisify(execFile);
  *
  * @throws BerthError of `findPython` and `startServer`; `unavailable / server_did_not_start`
  */
-export async function startIronic({ stepS = 0, account }: IronicOptions = {}): Promise<TestServer> {
+export async function startIronic({ stepS = 0, auth }: IronicOptions = {}): Promise<TestServer> {
   // The Python package contains the programs; the package `ironic-api` would add a system service.
-  const python = findPython({ ironic: 'python3-ironic' });
+  const python = findPython({ ironic: 'python3-ironic', bcrypt: 'python3-bcrypt' });
   const port = await freePort();
   const folder = serverFolder('ironic');
   const config = join(folder, 'ironic.conf');
-  const users = join(folder, 'htpasswd');
-  if (account) writeFileSync(users, `${account.user}:${account.passwordHash}\n`);
-  writeFileSync(config, configOf({ folder, port, stepS, auth: account ? 'http_basic' : 'noauth', users }));
+  writeFileSync(join(folder, 'htpasswd'), `berth:${HASH_OF_SECRET}\n`);
+  writeFileSync(config, configOf({ folder, port, stepS, auth }));
   const env = { PATH: environment()['PATH'], HOME: folder };
   const program = (name: string) => ['-c', `from ironic.cmd.${name} import main; main()`, '--config-file', config];
   try {
@@ -59,15 +65,14 @@ interface Settings {
   readonly folder: string;
   readonly port: number;
   readonly stepS: number;
-  readonly auth: string;
-  readonly users: string;
+  readonly auth: IronicAuth | undefined;
 }
 
-function configOf({ folder, port, stepS, auth, users }: Settings): string {
+function configOf({ folder, port, stepS, auth }: Settings): string {
   return [
     '[DEFAULT]',
-    `auth_strategy = ${auth}`,
-    `http_basic_auth_user_file = ${users}`,
+    `auth_strategy = ${auth?.kind ?? 'noauth'}`,
+    `http_basic_auth_user_file = ${join(folder, 'htpasswd')}`,
     'host = ironic-of-tests',
     'my_ip = 127.0.0.1',
     'rpc_transport = none',
@@ -81,6 +86,24 @@ function configOf({ folder, port, stepS, auth, users }: Settings): string {
     `[api]\nhost_ip = 127.0.0.1\nport = ${port}`,
     '[dhcp]\ndhcp_provider = none',
     `[fake]\ndeploy_delay = ${stepS}`,
+    ...(auth?.kind === 'keystone' ? keystoneOf(auth) : []),
     '',
   ].join('\n');
+}
+
+function keystoneOf({ url, adminPassword }: IronicAuth & { readonly kind: 'keystone' }): string[] {
+  return [
+    '[keystone_authtoken]',
+    'auth_type = password',
+    `auth_url = ${url}/v3`,
+    `www_authenticate_uri = ${url}`,
+    'interface = internal',
+    'username = admin',
+    `password = ${adminPassword}`,
+    'project_name = admin',
+    'user_domain_name = Default',
+    'project_domain_name = Default',
+    // An admin of a project suffices, as in clouds that were not moved to scopes.
+    '[oslo_policy]\nenforce_scope = false\nenforce_new_defaults = false',
+  ];
 }

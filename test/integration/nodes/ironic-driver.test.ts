@@ -216,6 +216,23 @@ it('is refused by Ironic when it undeploys what another has deployed meanwhile',
   await next.driver.close();
 });
 
+it('releases a node whose deployment Ironic refuses', async () => {
+  const uuid = await ironic.enrol('gold');
+  const refusing = (plain: AskIronic): AskIronic => {
+    return (request) => {
+      const { target } = (request.body ?? {}) as { target?: string };
+      // Ironic validates what a deployment needs before it begins; fake hardware needs nothing.
+      return plain(target === 'active' ? { ...request, body: { target: 'inactive' } } : request);
+    };
+  };
+  const { driver, isIn } = await holderOf(uuid, {}, refusing);
+  await isIn('available');
+  await expect(driver.build(anInstance(), never)).rejects.toMatchObject({ reason: 'controller_refused' });
+  await isIn('available');
+  expect(await ironic.node(uuid)).toMatchObject({ instance_uuid: null, instance_info: {} });
+  await driver.close();
+});
+
 it('continues the deployment of another manager, and does not begin it twice', async () => {
   const uuid = await ironic.enrol('gold');
   const orders: string[] = [];
