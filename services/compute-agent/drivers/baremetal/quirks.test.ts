@@ -114,18 +114,19 @@ async function serves(quirks: ControllerQuirks): Promise<string[]> {
   return controllers.sessions('n1');
 }
 
-it.each(Object.keys(SERVED))('builds, stops, starts, destroys and cleans: %s', async (name) => {
+// Some at once, each with controllers of its own: they wait for machines that boot.
+it.concurrent.each(Object.keys(SERVED))('builds, stops, starts, destroys and cleans: %s', async (name) => {
   expect(await serves(SERVED[name] ?? {})).toEqual([]);
 });
 
-it.each([1, 2, 3, 4, 5, 6])('serves what has several of these at once (seed %i)', async (seed) => {
+it.concurrent.each([1, 2, 3, 4, 5, 6])('serves what has several of these at once (seed %i)', async (seed) => {
   const random = seededRandom(seed);
   const names = Object.keys(SERVED);
   const drawn = Array.from({ length: 4 }, () => SERVED[names[randomInt(random, names.length)] ?? ''] ?? {});
   expect(await serves(Object.assign({}, ...drawn) as ControllerQuirks)).toEqual([]);
 });
 
-it.each(Object.keys(DOUBTED))('gives nothing out that nothing proves, and says why: %s', async (name) => {
+it.concurrent.each(Object.keys(DOUBTED))('gives nothing out that nothing proves, and says why: %s', async (name) => {
   const [quirks, why] = DOUBTED[name] ?? [{}, ''];
   const { driver, node, isAvailable } = await open(quirks);
   const refusal = await driver.build(anInstance(), never).catch((thrown: unknown) => BerthError.from(thrown));
