@@ -207,6 +207,13 @@ export const schedulerOptions = {
     unit: 'steps',
     help: 'How long a place is searched for an instance that fits nowhere at once, of about 2 us each; then it counts as having none.',
   }),
+  guaranteeTurnMs: durationOption({
+    env: 'BERTH_SCHEDULER_GUARANTEE_TURN_MS',
+    default: 50,
+    min: 10,
+    max: 5_000,
+    help: 'Time for which one scheduler of several admits requests under guarantees before another may; those of the others wait.',
+  }),
   backfillMarginMs: durationOption({
     env: 'BERTH_SCHEDULER_BACKFILL_MARGIN_MS',
     default: 300_000,

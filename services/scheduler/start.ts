@@ -43,6 +43,7 @@ import { Fleet } from './fleet/fleet';
 import { recordInto } from './flight/recorder';
 import { aggregateCalls } from './grouping/serve-aggregates';
 import { zoneCalls } from './grouping/serve-zones';
+import { turnsToAdmit } from './guarantee/admission-turns';
 import { type FollowDeps, followGuarantees } from './guarantee/follow-guarantees';
 import { GuaranteeKeeper } from './guarantee/guarantee-keeper';
 import { measuredGuarantees } from './guarantee/guarantee-metrics';
@@ -89,16 +90,17 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const settings = selectSettings(config);
   const pricing = new Pricing(weighsByPrices(settings));
   const ranks = new KeptRanks(settings, pricing, config.rankedHosts);
-  const measured = schedulerMetrics(deps.metrics, { fleet, ranks, mirror, clock });
+  const metrics = schedulerMetrics(deps.metrics, { fleet, ranks, mirror, clock });
   measureReservations(deps.metrics, mirror);
-  const notHeld = notHeldNoter(deps.log, measured.notHeld);
+  const notHeld = notHeldNoter(deps.log, metrics.notHeld);
   const decisions = decisionKeeper(placement, config.keptDecisions, deps);
   const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
   const closing = new AbortController();
   const recorder = config.recordFolder === '' ? undefined : await recordInto(config, { ...deps, fleet, pricing });
+  const { follow, ...guaranteed } = guaranteeParts(deps, fleet);
   const select: SelectDeps = {
     recorder,
-    ...measuredGuarantees(deps, new GuaranteeKeeper(fleet, settings)),
+    ...guaranteed,
     keepDecision: (decision) => decisions.keep(decision),
     keepsSelected: decisions.hasRoom,
     placement,
@@ -112,17 +114,17 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     refer: referrer(deps),
     holdAlternates: alternateHolder({ ...deps, notHeld }),
     nominate: nominator({ ...deps, notHeld }),
-    confirm: confirmer({ ...deps, metrics: measured, ask: hostAsker(deps) }),
+    confirm: confirmer({ ...deps, metrics, ask: hostAsker(deps) }),
   };
   const onListener = summarySender({ ...deps, summaries }, closing.signal);
   const sharing = { ...deps, halfLifeMs: config.fairShareHalfLifeMs };
   const shares = servedShares(sharing);
-  const scheduler = new Scheduler({ deps, select, metrics: measured, summaries, onListener, decisions, shares });
+  const scheduler = new Scheduler({ deps, select, follow, metrics, summaries, onListener, decisions, shares });
   const heard = { lastRefusalMs: clock.elapsed() };
   const sweeping = sweepHosts({ ...deps, hostTimeoutMs: config.hostTimeoutMs, heard }, closing.signal);
   const settling = Promise.all([keepProjectsSettled(deps, closing.signal), keepUsesSampled(sharing, closing.signal)]);
   const ending = sweepLeases(deps, closing.signal);
-  const looking = followGuarantees(scheduler.following(), closing.signal);
+  const looking = followGuarantees(follow, closing.signal);
   const keeping = keepReservations(scheduler.keeping(), closing.signal);
   const grouping = { placement, mirror, clock, catchUp: () => catchUp({ placement, mirror }, closing) };
   const all = {
@@ -132,11 +134,11 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
     ...groupCalls(grouping),
     ...nodeCalls(deps),
     ...shareCalls(shares, () => scheduler.requireReady()),
-    ...guaranteeCalls({ ...scheduler.following(), ...grouping, select }, () => scheduler.requireReady()),
+    ...guaranteeCalls({ ...follow, ...grouping, select }, () => scheduler.requireReady()),
     ...reservationCalls({ ...scheduler.keeping(), ...grouping }, () => scheduler.requireReady()),
   };
   const calls = await bus.serve(RPC_SCHEDULER, all, { prefetch: config.prefetch });
-  const ofAgents = { ...reportCalls(deps, measured, heard), ...poolCalls(deps), ...answerCalls(deps) };
+  const ofAgents = { ...reportCalls(deps, metrics, heard), ...poolCalls(deps), ...answerCalls(deps) };
   const reports = await bus.serve(STATS, ofAgents, { prefetch: Math.min(config.prefetch, MAX_REPORTS_IN_HAND) });
   return {
     readiness: () => firstUnready(bus.readiness(), mirror.readiness()),
@@ -158,6 +160,14 @@ function sealerOf({ config, clock, mirror }: SchedulerDeps) {
   });
 }
 
+/** Guarantees of decisions, and dependencies of following them. */
+function guaranteeParts(deps: SchedulerDeps, fleet: Fleet) {
+  const guarantees = new GuaranteeKeeper(fleet, selectSettings(deps.config));
+  const follow = { ...deps, fleet, guarantees, instances: deps.instances ?? NO_RECORDS, classify: specClassifier() };
+  const takeTurn = turnsToAdmit({ ...follow, holdMs: deps.config.guaranteeTurnMs });
+  return { ...measuredGuarantees(deps, guarantees), takeTurn, follow };
+}
+
 const NO_RECORDS: Pick<InstanceStore, 'get'> = { get: async () => [] };
 
 /** Each may have 4 MiB, and any agent may send as many as it likes. */
@@ -170,6 +180,7 @@ const CATCH_UP_MS = 3_000;
 interface SchedulerParts {
   readonly deps: SchedulerDeps;
   readonly select: SelectDeps;
+  readonly follow: FollowDeps;
   readonly metrics: SchedulerMetrics;
   readonly summaries: CellSummaries;
   /** The top says that it listens to summaries. */
@@ -180,8 +191,6 @@ interface SchedulerParts {
 
 /** The handlers of a scheduler: each call logged and counted. */
 class Scheduler {
-  readonly classify = specClassifier();
-
   constructor(private readonly parts: SchedulerParts) {}
 
   calls() {
@@ -197,7 +206,7 @@ class Scheduler {
         this.requireReady();
         const { requestSpec, ...about } = request;
         if (about.mayDisplace || about.certificate) requireService(identity, explainMethod.request.type);
-        const classified = this.classify(requestSpec);
+        const classified = this.parts.follow.classify(requestSpec);
         requireProject(identity, classified.spec.projectId);
         const fairShare = await shareOf(classified.spec.projectId, this.parts.shares);
         const explained = explain({ ...classified, ...about }, clock.now(), this.parts.select);
@@ -234,17 +243,10 @@ class Scheduler {
     };
   }
 
-  /** Dependencies of following guarantees. */
-  following(): FollowDeps {
-    const { deps, select } = this.parts;
-    const { fleet, guarantees } = select;
-    return { ...deps, fleet, guarantees, instances: deps.instances ?? NO_RECORDS, classify: this.classify };
-  }
-
   /** Dependencies of looking after reservations. */
   keeping(): KeepDeps {
     const { deps, select } = this.parts;
-    return { ...deps, parts: { ...select, classify: this.classify } };
+    return { ...deps, parts: { ...select, classify: this.parts.follow.classify } };
   }
 
   private async selectDestinations(request: SelectDestinationsRequest, caller: Caller) {
@@ -260,8 +262,8 @@ class Scheduler {
       if (minRevision > mirror.revision) {
         await mirror.waitFor(minRevision, { timeoutMs: CATCH_UP_MS, signal: caller.signal });
       }
-      const kinds = furtherKinds?.map((kind) => ({ ...kind, ...this.classify(kind.requestSpec) }));
-      const asked = { ...rest, ...this.classify(requestSpec), ...(kinds ? { furtherKinds: kinds } : {}) };
+      const kinds = furtherKinds?.map((kind) => ({ ...kind, ...this.parts.follow.classify(kind.requestSpec) }));
+      const asked = { ...rest, ...this.parts.follow.classify(requestSpec), ...(kinds ? { furtherKinds: kinds } : {}) };
       const { response, conflicts } = await selectDestinations(asked, caller, this.parts.select);
       this.parts.metrics.conflicts.inc(conflicts);
       outcome = response.destinations.length === 0 ? 'no_valid_host' : 'selected';
@@ -290,7 +292,7 @@ class Scheduler {
   private async claimMoves({ moves, dryRun }: ClaimMovesRequest, caller: Caller) {
     this.requireReady();
     const asked = moves.map(({ requestSpec, ...about }) => {
-      return { ...about, ...this.classify(requestSpecCodec.encode(requestSpec)) };
+      return { ...about, ...this.parts.follow.classify(requestSpecCodec.encode(requestSpec)) };
     });
     return claimMoves(asked, dryRun, caller, this.parts.select);
   }

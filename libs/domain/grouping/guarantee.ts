@@ -16,6 +16,18 @@ export interface Guarantee {
   readonly updatedAtMs: number;
 }
 
+/**
+ * The turn to admit under guarantees: one scheduler of a cell has it at a time, and its claims are refused once another has taken it. So
+ * each claim is admitted on witnesses that know all claims admitted before.
+ */
+export interface AdmissionTurn {
+  /** Run of the scheduler that has it. */
+  readonly by: string;
+  readonly takenAtMs: number;
+  /** Time for which nobody takes it away. */
+  readonly holdMs: number;
+}
+
 /** Requests that would leave an instance without a place: refused, or placed all the same and counted. */
 export type GuaranteePolicy = 'refuse' | 'flag';
 export const GUARANTEE_POLICIES: readonly GuaranteePolicy[] = ['refuse', 'flag'];

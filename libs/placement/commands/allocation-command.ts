@@ -2,6 +2,7 @@ import { INSTANCE_CONSUMER } from '../../domain/consumer';
 import { invalidArgument } from '../../domain/errors';
 import { MAX_AMOUNT } from '../../domain/inventory';
 import type { Command, ConsumerWrite, RefusedCommit, WriteAllocations } from '../port/placement-store';
+import type { ClaimTerms } from './claims/draft';
 
 /** The commands on allocations: the contended ones. */
 export type AllocationCommand = Extract<Command, { kind: 'write_allocations' | 'release_claim' }>;
@@ -18,6 +19,12 @@ export function asWrite(command: AllocationCommand): WriteAllocations {
   const whose = { projectId, userId: '', consumerType, owner: 'conductor' } as const;
   const expect = { kind: 'claim', claimToken } as const;
   return { kind: 'write_allocations', consumers: [{ uuid, ...whose, allocations: {}, mappings: {}, expect }] };
+}
+
+/** The terms of a write. */
+export function termsOf(write: WriteAllocations, atMs: number): ClaimTerms {
+  const { force = false, withinTotal = false, withinQuota = false, besides, admissionTurn } = write;
+  return { atMs, force, withinTotal, withinQuota, besides, admissionTurn };
 }
 
 /** The answer to a refused command: releasing a superseded claim, or what another owner holds by now, is a no-op. */

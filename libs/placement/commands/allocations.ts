@@ -10,14 +10,14 @@ import { takeAmounts } from './claims/take-amounts';
 import { laterOf } from './claims/use-over-time';
 import type { ClaimView } from './claims/view';
 import { growthOf } from './project-usage';
-import { projectKey } from './tables';
+import { ADMISSION_TURN, projectKey } from './tables';
 import type { Proposal, Write } from './transaction';
 import { endedBy, heldSinceAfter, type LedgerTime } from './usage/usage-records';
 
 /**
  * Decides one `write_allocations`: all of it, or why not. This is the only place where it is decided, for every store.
  *
- * In order: owners and guards of all consumers; quotas; what they hold is released; then consumer by consumer, provider by
+ * In order: the turn under which it was admitted; owners and guards of all consumers; quotas; what they hold is released; then consumer by consumer, provider by
  * provider and class by class what they take is checked and taken, and the consumer's group is checked. Where many claim at
  * once, the checks are bounds which the store keeps, so nobody has to decide again. A provider that is over its capacity takes
  * what, over the whole command, is no more than before. Of what makes it more, a conductor's write leaves the room that is
@@ -26,6 +26,8 @@ import { endedBy, heldSinceAfter, type LedgerTime } from './usage/usage-records'
  */
 export function decideAllocations(view: ClaimView, writes: readonly ConsumerWrite[], terms: ClaimTerms): Proposal {
   const draft = new Draft(view, terms, new Set(writes.map(({ uuid }) => uuid)));
+  const present = terms.admissionTurn === undefined ? undefined : turnNow(draft);
+  if (present !== terms.admissionTurn) return draft.refuse({ kind: 'stale', present: present ?? 0 });
   const olds = writes.map((write) => draft.read('consumer', write.uuid));
   for (const [i, write] of writes.entries()) {
     const refusal = refusalOfOwner(write, olds[i]) ?? refusalOfGuard(write, olds[i]);
@@ -51,6 +53,12 @@ export function decideAllocations(view: ClaimView, writes: readonly ConsumerWrit
     guards: draft.guards,
     writes: [...made, ...draft.moves(), ...raises(writes, olds), ...held, ...endedBy(writes, olds, at)],
   };
+}
+
+/** Revision of the turn to admit, which must be the same when the claim is committed; 0 when nobody has it. */
+function turnNow(draft: Draft): number {
+  draft.read('admission_turn', ADMISSION_TURN);
+  return draft.glance('admission_turn', ADMISSION_TURN)?.revision ?? 0;
 }
 
 function release(draft: Draft, old: Consumer): void {

@@ -5,7 +5,7 @@ import { createName, deleteName, renameClass } from './catalogue';
 import { createGroup, deleteGroup } from './groups';
 import { clearFailures, noteDead, noteHeard, recordFailure, setHostEnabled, sweepHosts, taintDevice } from './hosts';
 import { endLeases, writeLease } from './leases';
-import { deleteGuarantee, writeGuarantee } from './limits/guarantees';
+import { deleteGuarantee, takeAdmissionTurn, writeGuarantee } from './limits/guarantees';
 import { writeQuota } from './limits/quotas';
 import { deleteReservation, writeReservation } from './limits/reservations';
 import { settleProject } from './project-usage';
@@ -64,6 +64,7 @@ const DECIDERS: {
   end_leases: endLeases,
   write_guarantee: writeGuarantee,
   delete_guarantee: deleteGuarantee,
+  take_admission_turn: takeAdmissionTurn,
   go_on: goOn,
   write_reservation: writeReservation,
   delete_reservation: deleteReservation,

@@ -1,6 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Aggregate } from '../../domain/grouping/aggregate';
-import type { Guarantee } from '../../domain/grouping/guarantee';
+import type { AdmissionTurn, Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
@@ -67,7 +67,12 @@ export interface Tables {
   readonly guarantee: Guarantee;
   /** By name. */
   readonly reservation: Reservation;
+  /** Under `ADMISSION_TURN`. */
+  readonly admission_turn: AdmissionTurn;
 }
+
+/** The key of the only turn to admit. */
+export const ADMISSION_TURN = 'guarantees';
 
 /** A name of the catalogue, and the agent whose report brought it, which has a share of the catalogue. */
 export interface StoredName {
@@ -279,5 +284,6 @@ const SEEN: { readonly [T in TableName]?: SeenAs<T> } = {
   quota: ['quotas', 'deletedQuotas', asQuota],
   lease: ['leases', 'deletedLeases', (_, { row, revision }) => ({ ...row, revision })],
   guarantee: ['guarantees', 'deletedGuarantees', (_, { row, revision }) => ({ ...row, revision })],
+  admission_turn: ['admissionTurns', undefined, (_, { row, revision }) => ({ ...row, revision })],
   reservation: ['reservations', 'deletedReservations', (_, { row, revision }) => ({ ...row, revision })],
 };

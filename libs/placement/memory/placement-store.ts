@@ -2,7 +2,13 @@ import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import { type Host, mayRunForgotten } from '../../domain/host';
 import type { RecentUse } from '../../domain/quotas/recent-use';
-import { type AllocationCommand, asReleased, asWrite, isAllocationCommand } from '../commands/allocation-command';
+import {
+  type AllocationCommand,
+  asReleased,
+  asWrite,
+  isAllocationCommand,
+  termsOf,
+} from '../commands/allocation-command';
 import { decideAllocations } from '../commands/allocations';
 import { reportHost } from '../commands/reports/report-host';
 import { runCommand } from '../commands/run-command';
@@ -254,9 +260,9 @@ export class MemoryPlacementStore implements PlacementStore {
   async close(): Promise<void> {}
 
   #allocate(command: AllocationCommand): CommitResult {
-    const { consumers, force = false, withinTotal = false, withinQuota = false, besides } = asWrite(command);
-    const terms = { atMs: command.atMs, force, withinTotal, withinQuota, besides };
-    const result = this.#commitProposal(decideAllocations(this.#tables, consumers, terms), command.atMs);
+    const write = asWrite(command);
+    const terms = termsOf(write, command.atMs);
+    const result = this.#commitProposal(decideAllocations(this.#tables, write.consumers, terms), command.atMs);
     if (result.kind === 'conflict') throw new BerthError('internal', 'stale_rows', 'rows changed under a decision');
     return result.kind === 'committed' ? result : asReleased(command, result);
   }

@@ -23,6 +23,7 @@ const MIRRORED = [
   'lease',
   'guarantee',
   'reservation',
+  'admission_turn',
 ] as const;
 
 /** All rows in maps. Each write, and the check of guards before it, is synchronous and so atomic. */
@@ -50,6 +51,7 @@ export class MemoryTables implements Reader, ClaimView, GuardedRows {
     nomination: new Map(),
     guarantee: new Map(),
     reservation: new Map(),
+    admission_turn: new Map(),
   };
   readonly #counts = new Map<string, number>();
   readonly #heartbeats = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Aggregate } from '../../domain/grouping/aggregate';
-import type { Guarantee } from '../../domain/grouping/guarantee';
+import type { AdmissionTurn, Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Provider } from '../../domain/provider';
 import type { PlaceLease } from '../../domain/queueing/place-lease';
@@ -32,6 +32,7 @@ export class MirrorState {
   readonly leases = new VersionedRows<PlaceLease>();
   readonly guarantees = new VersionedRows<Guarantee>();
   guaranteeList: readonly Revised<Guarantee>[] = [];
+  admissionTurn: Revised<AdmissionTurn> | undefined;
   readonly reservations = new VersionedRows<Reservation>();
   reservationList: readonly Revised<Reservation>[] = [];
   reservedProviders: ReadonlySet<string> = new Set();
@@ -69,6 +70,7 @@ export class MirrorState {
     yield* inPieces(this.leases.values(), (leases) => ({ leases }));
     yield* inPieces(this.guarantees.values(), (guarantees) => ({ guarantees }));
     yield* inPieces(this.reservations.values(), (reservations) => ({ reservations }));
+    if (this.admissionTurn) yield { admissionTurns: [this.admissionTurn] };
     yield* inPieces(this.projects.rows.values(), (quotas) => ({ quotas }));
   }
 
@@ -176,6 +178,9 @@ export class MirrorState {
     for (const name of rows.deletedGuarantees ?? NO_NAMES) this.guarantees.delete(name, revision, floor);
     for (const row of rows.guarantees ?? []) this.guarantees.set(row.name, row, floor);
     if (rows.guarantees || rows.deletedGuarantees) this.guaranteeList = [...this.guarantees.values()];
+    for (const turn of rows.admissionTurns ?? []) {
+      if (turn.revision > (this.admissionTurn?.revision ?? 0)) this.admissionTurn = turn;
+    }
     if (rows.reservations || rows.deletedReservations) this.#setReservations(rows, revision);
     for (const row of rows.resourceClasses ?? []) this.resourceClasses.set(row.name, row, floor);
     for (const row of rows.traits ?? []) this.traits.set(row.name, row, floor);

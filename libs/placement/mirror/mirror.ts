@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../../domain/clock';
 import type { Consumer } from '../../domain/consumer';
 import { BerthError } from '../../domain/errors';
 import type { Aggregate } from '../../domain/grouping/aggregate';
-import type { Guarantee } from '../../domain/grouping/guarantee';
+import type { AdmissionTurn, Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import { type Provider, SHARING_TRAIT } from '../../domain/provider';
@@ -329,6 +329,9 @@ export class Mirror implements PlacementView {
   }
   guarantees(): readonly Revised<Guarantee>[] {
     return this.state.guaranteeList;
+  }
+  admissionTurn(): Revised<AdmissionTurn> | undefined {
+    return this.state.admissionTurn;
   }
   reservations(): readonly Revised<Reservation>[] {
     return this.state.reservationList;

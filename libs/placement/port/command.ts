@@ -38,6 +38,7 @@ export type Command = { readonly atMs: number } & (
   | EndLeases
   | WriteGuarantee
   | DeleteGuarantee
+  | TakeAdmissionTurn
   | GoOn
   | WriteReservation
   | DeleteReservation
@@ -63,6 +64,8 @@ export interface WriteAllocations {
    * A claim that names none may be refused more. Each consumer must be as it is until the commit.
    */
   readonly besides?: readonly string[];
+  /** Revision of the turn to admit under which it was decided: refused as `stale` once the turn is another's. */
+  readonly admissionTurn?: number | undefined;
 }
 
 export interface ConsumerWrite {
@@ -367,6 +370,13 @@ export interface WriteGuarantee {
 export interface DeleteGuarantee {
   readonly kind: 'delete_guarantee';
   readonly name: string;
+}
+
+/** Takes the turn to admit under guarantees, for `holdMs` at least; refused as `exists` while another holds it. */
+export interface TakeAdmissionTurn {
+  readonly kind: 'take_admission_turn';
+  readonly by: string;
+  readonly holdMs: number;
 }
 
 /** Fixes until when writes may be lost, after another server went on (`StoreIdentity.isUnwritten`). */

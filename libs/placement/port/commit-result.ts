@@ -62,7 +62,7 @@ export type CommitResult =
       readonly subject: Subject | 'quota' | 'cohort' | 'lease' | 'taint';
       readonly most: number;
     }
-  /** A report older than one already applied. */
+  /** A report older than one already applied; a claim under a turn to admit that is over. */
   | { readonly kind: 'stale'; readonly present: number };
 
 export type Subject =
@@ -76,6 +76,7 @@ export type Subject =
   | 'aggregate'
   | 'server_group'
   | 'guarantee'
+  | 'admission_turn'
   | 'reservation';
 
 /**

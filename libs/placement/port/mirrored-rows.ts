@@ -5,7 +5,8 @@ import type { PlacementView, ProjectQuotas } from './placement-view';
 import type { Revised } from './rows';
 
 /** The part of a mirror, with the revisions of rows, on which a store may decide claims. It may be out of date. */
-export interface MirroredRows extends Pick<PlacementView, 'usage' | 'groupMembers' | 'keptPlaces' | 'nominations'> {
+export interface MirroredRows
+  extends Pick<PlacementView, 'usage' | 'groupMembers' | 'keptPlaces' | 'nominations' | 'admissionTurn'> {
   consumer(uuid: string): Revised<Consumer> | undefined;
   provider(uuid: string): Revised<Provider> | undefined;
   /** True where reservations have a part of the provider. */

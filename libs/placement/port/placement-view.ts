@@ -1,6 +1,6 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Aggregate } from '../../domain/grouping/aggregate';
-import type { Guarantee } from '../../domain/grouping/guarantee';
+import type { AdmissionTurn, Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
@@ -69,6 +69,8 @@ export interface PlacementView {
 
   /** Standing guarantees; the same list until one changes. */
   guarantees(): readonly Guarantee[];
+  /** The turn to admit under them; undefined until somebody takes it. */
+  admissionTurn(): Revised<AdmissionTurn> | undefined;
   /** Reservations; the same list until one changes. Those whose window has ended are among them until somebody deletes them. */
   reservations(): readonly Revised<Reservation>[];
 

@@ -1,7 +1,7 @@
 import type { Consumer } from '../../domain/consumer';
 import type { Device } from '../../domain/devices/device';
 import type { Aggregate } from '../../domain/grouping/aggregate';
-import type { Guarantee } from '../../domain/grouping/guarantee';
+import type { AdmissionTurn, Guarantee } from '../../domain/grouping/guarantee';
 import type { Host } from '../../domain/host';
 import type { Resources } from '../../domain/inventory';
 import type { Provider } from '../../domain/provider';
@@ -123,6 +123,8 @@ export interface Rows {
   readonly leases?: readonly Revised<PlaceLease>[];
   readonly guarantees?: readonly Revised<Guarantee>[];
   readonly reservations?: readonly Revised<Reservation>[];
+  /** At most one. */
+  readonly admissionTurns?: readonly Revised<AdmissionTurn>[];
   readonly deletedProviders?: readonly string[];
   readonly deletedHosts?: readonly string[];
   readonly deletedConsumers?: readonly string[];

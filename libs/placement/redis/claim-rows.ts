@@ -180,6 +180,8 @@ function rowOfMirror(mirror: MirroredRows, table: Table, key: string): Seen<unkn
       return { row: { atMs: 0, amounts: mirror.quotas.usage(projectOfKey(key)) }, revision: 0 };
     case 'nomination':
       return mirror.nominations().length === 0 && !mirror.isReserved(key) ? undefined : UNKNOWN;
+    case 'admission_turn':
+      return seenOf(mirror.admissionTurn());
     default:
       return UNKNOWN;
   }

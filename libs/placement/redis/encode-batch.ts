@@ -27,6 +27,7 @@ export const TABLE_KEYS: Readonly<Record<TableName, number>> = {
   guarantee: 26,
   reservation: 27,
   recent_use: 28,
+  admission_turn: 29,
 };
 const ROWS_PER_TABLE = 16_777_216;
 

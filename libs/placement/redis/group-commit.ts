@@ -1,7 +1,7 @@
 import { BerthError } from '../../domain/errors';
 import type { BackoffLimits } from '../../runtime/backoff';
 import { batchPerTick } from '../../runtime/batch-per-tick';
-import { type AllocationCommand, asReleased, asWrite } from '../commands/allocation-command';
+import { type AllocationCommand, asReleased, asWrite, termsOf } from '../commands/allocation-command';
 import { decideAllocations } from '../commands/allocations';
 import { failedGuard } from '../commands/claims/check-guards';
 import type { ClaimTerms } from '../commands/claims/draft';
@@ -57,12 +57,8 @@ export function groupCommit(
     commitAll(batch, commit, (isFirst) => new ClaimRows(reader, isFirst ? mirror() : undefined), pause),
   );
   return (command) => {
-    const { consumers, force = false, withinTotal = false, withinQuota = false, besides } = asWrite(command);
-    return commitInBatch({
-      command,
-      consumers,
-      terms: { atMs: command.atMs, force, withinTotal, withinQuota, besides },
-    });
+    const write = asWrite(command);
+    return commitInBatch({ command, consumers: write.consumers, terms: termsOf(write, command.atMs) });
   };
 }
 

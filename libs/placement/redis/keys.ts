@@ -68,6 +68,7 @@ export function keysOf(cell: string): Keys {
     nomination: key('nominations'),
     guarantee: key('guarantees'),
     reservation: key('reservations'),
+    admission_turn: key('admission-turn'),
     decisions: key('decisions'),
     decided: key('decided'),
     decisionRing: key('decision-ring'),

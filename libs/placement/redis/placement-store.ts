@@ -195,6 +195,7 @@ export class RedisPlacementStore implements PlacementStore {
       'lease',
       'guarantee',
       'reservation',
+      'admission_turn',
       'consumer',
     ] as const) {
       await this.#reader.scanTexts(table, async (texts) => {

@@ -206,6 +206,7 @@ const encoders: { readonly [T in TableName]: (row: Tables[T]) => string } = {
   nomination: (room) => JSON.stringify(room),
   guarantee: (guarantee) => JSON.stringify({ ...guarantee, name: undefined }),
   reservation: (reservation) => JSON.stringify({ ...reservation, name: undefined }),
+  admission_turn: (turn) => JSON.stringify(turn),
 };
 
 const decoders: { readonly [T in TableName]: (key: string, content: string) => Tables[T] } = {
@@ -261,6 +262,7 @@ const decoders: { readonly [T in TableName]: (key: string, content: string) => T
   nomination: (_, content) => JSON.parse(content),
   guarantee: (name, content) => ({ ...JSON.parse(content), name }),
   reservation: (name, content) => ({ ...JSON.parse(content), name }),
+  admission_turn: (_, content) => JSON.parse(content),
 };
 
 /** Every table. */

@@ -164,6 +164,7 @@ export async function contentsOf(store: PlacementStore): Promise<Contents> {
       all.flatMap((rows) => rows.reservations ?? []),
       (row) => row.name,
     ),
+    admissionTurns: all.flatMap((rows) => rows.admissionTurns ?? []),
     leases: sorted(
       all.flatMap((rows) => rows.leases ?? []),
       (row) => row.consumerUuid,

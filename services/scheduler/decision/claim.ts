@@ -35,13 +35,21 @@ export interface WantedClaim {
   readonly move: Move | undefined;
 }
 
+/** Parts of the commit besides the claims. */
+export interface ClaimTogether {
+  /** Given back. */
+  readonly freed: readonly ConsumerWrite[];
+  /** As of `WriteAllocations`. */
+  readonly admissionTurn: number | undefined;
+}
+
 /**
  * Claims all picks, those of each spec, in one commit, which gives back what is freed. After a conflict, brings the mirror up to date.
  * @throws BerthError `failed_precondition / foreign_consumer` when an instance's uuid is that of somebody else's consumer; `unavailable`: the store is away, and whether the claim was made is not known; asking again finds it.
  */
 export async function claimAll(
   wanted: readonly WantedClaim[],
-  freed: readonly ConsumerWrite[],
+  { freed, admissionTurn }: ClaimTogether,
   caller: { readonly signal: AbortSignal },
   {
     placement,
@@ -53,7 +61,7 @@ export async function claimAll(
   const consumers = [...freed, ...wanted.flatMap((one) => writesOf(one, mirror))];
   const picks = wanted.flatMap((one) => one.picks);
   const specs = wanted.map(({ spec }) => spec);
-  const terms = { kind: 'write_allocations', atMs: clock.now(), withinQuota: true } as const;
+  const terms = { kind: 'write_allocations', atMs: clock.now(), withinQuota: true, admissionTurn } as const;
   const besides = besidesOf(picks, mirror);
   const result = await placement.commit({ ...terms, consumers, ...(besides.length > 0 ? { besides } : {}) });
   return judgeCommit(result, { picks, specs, decidedAtRevision }, caller, { placement, mirror });
@@ -97,7 +105,8 @@ export async function judgeCommit(
     case 'not_found':
       return caughtUp(result);
     case 'quota':
-      // The next decision sees the same quotas and the same use, and refuses by them.
+    case 'stale':
+      // The next decision sees the same quotas and the same use, and refuses by them; or it is admitted by another's turn.
       await catchUp({ placement, mirror }, caller);
       return { kind: 'stale' };
     case 'owner':
@@ -105,7 +114,6 @@ export async function judgeCommit(
     case 'unchanged':
     case 'exists':
     case 'in_use':
-    case 'stale':
     case 'zone':
     case 'full':
       throw new BerthError('internal', 'unexpected_commit', `a claim was answered '${result.kind}'`);
@@ -160,9 +168,10 @@ export function foreign(uuid: string): BerthError {
 /** Waits until the mirror shows all that the store has seen. */
 export async function catchUp(
   { placement, mirror }: { readonly placement: PlacementStore; readonly mirror: Pick<Mirror, 'waitFor'> },
-  { signal }: { readonly signal: AbortSignal },
+  { signal }: { readonly signal?: AbortSignal },
 ): Promise<void> {
-  await mirror.waitFor(await placement.revision(), { timeoutMs: CATCH_UP_MS, signal });
+  const revision = await placement.revision();
+  await mirror.waitFor(revision, { timeoutMs: CATCH_UP_MS, ...(signal ? { signal } : {}) });
 }
 
 const CATCH_UP_MS = 5_000;

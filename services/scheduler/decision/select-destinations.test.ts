@@ -423,7 +423,12 @@ it('does not claim for a caller who has left', async () => {
   };
   const { placement, clock } = world;
   const sealing = { sealer: () => () => new Uint8Array(), refer: async () => [] };
-  const holding = { holdAlternates: async () => {}, nominate: async () => {}, confirm: async () => [] };
+  const holding = {
+    holdAlternates: async () => {},
+    nominate: async () => {},
+    confirm: async () => [],
+    takeTurn: async () => undefined,
+  };
   const keeping = { keepDecision: () => {}, keepsSelected: () => false, noteGuarantee: () => {} };
   const deps = { ...scheduler, placement, clock, ...sealing, ...holding, ...keeping };
   await expect(selectDestinations(request, gone, deps)).rejects.toMatchObject({ reason: 'caller_left' });

@@ -9,11 +9,12 @@ import type { PlacementStore } from '#libs/placement/port/placement-store';
 import type { Sealer } from '#libs/placement/sealed/allocation-request';
 import type { Confirm } from '../confirmation/confirm';
 import type { Pricing } from '../demand/pricing';
+import type { TakeTurn } from '../guarantee/admission-turns';
 import { decideKept, type KeptParts } from '../guarantee/decide-kept';
 import type { ClassifiedSpec } from '../request/equivalence-class';
 import { endOf } from '../reservation/holdings';
 import { freedReservations, type HoldAlternates } from './alternates/hold-alternates';
-import { type Claimed, type ClaimMirror, catchUp, claimAll } from './claim';
+import { type Claimed, type ClaimMirror, type ClaimTogether, catchUp, claimAll } from './claim';
 import type { RequestKind, SelectRequest } from './complete-request';
 import { type CompleteRequest, completeRequest, lacksGroup } from './complete-request';
 import type { Decided, InstanceDestination } from './decide';
@@ -38,6 +39,7 @@ export interface SelectDeps extends KeptParts {
   readonly holdAlternates: HoldAlternates;
   readonly nominate: Nominate;
   readonly confirm: Confirm;
+  readonly takeTurn: TakeTurn;
   /** Takes what was decided, with its basis: it must not throw. */
   readonly keepDecision: (decision: PastDecision) => void;
 }
@@ -84,6 +86,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
   let mayWait = true;
   for (let conflicts = 0; conflicts < settings.claimAttempts; ) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
+    const admissionTurn = deps.guarantees.isActive ? await deps.takeTurn(caller) : undefined;
     const attempt = { nowMs: clock.now(), seed: seed + conflicts + rounds, refusedClaims };
     const decision = decideKept(request, { ...attempt, unconfirmed: wordsOf(unconfirmed) }, deps);
     if (decision.kind === 'decided') {
@@ -102,7 +105,7 @@ export async function selectDestinations(asked: AskedSelection, caller: Caller, 
         const noValidHost = diagnoseUnconfirmed(wordsOf(unconfirmed), hostCount, rounds);
         return { response: { destinations: [], noValidHost }, conflicts };
       }
-      const claimed = await claimDecided(decision, request, caller, deps);
+      const claimed = await claimDecided({ ...decision, admissionTurn }, request, caller, deps);
       if (claimed.kind === 'destinations') {
         keep(decision.basis, claimed.destinations);
         // The claim replaces the nomination.
@@ -213,12 +216,12 @@ type ClaimOutcome =
 
 /** The destinations once all are claimed, or the conflict. Until then the claims count as made. */
 async function claimDecided(
-  decision: Decided,
+  decision: Decided & Pick<ClaimTogether, 'admissionTurn'>,
   request: SelectRequest,
   caller: Caller,
   deps: SelectDeps,
 ): Promise<ClaimOutcome> {
-  const { destinations, toClaim, assumed } = decision;
+  const { destinations, toClaim, assumed, admissionTurn } = decision;
   const { priority, isProtected, endsAtMs, move } = request;
   const rank = { priority, isProtected, endsAtMs };
   const kinds = kindsDecided(request, decision);
@@ -230,7 +233,8 @@ async function claimDecided(
     const wanted = kinds.map(({ request: { spec }, decision: { toClaim: picks, spreadAmong } }) => {
       return { picks, spec: { ...spec, ...rank }, spreadAmong, move };
     });
-    const claimed = toClaim.length > 0 ? await claimAll(wanted, freed, caller, deps) : NOTHING_TO_CLAIM;
+    const claimed =
+      toClaim.length > 0 ? await claimAll(wanted, { freed, admissionTurn }, caller, deps) : NOTHING_TO_CLAIM;
     if (claimed.kind !== 'claimed') return claimed;
     isMade = true;
     const sealed = kinds.flatMap(({ request: { spec }, decision: { destinations: ofKind, spreadAmong } }) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Guarantee } from '#libs/domain/grouping/guarantee';
 import { inventory } from '#libs/domain/inventory';
 import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
+import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { mustCommit } from '#libs/testing/placement/placement';
 import { aWorld, classified, hostsOf, type TestScheduler, type World } from '../testing/world';
 
@@ -168,19 +169,77 @@ it('moves an affinity group together', async () => {
   expect(brokenOf(scheduler)).toEqual([]);
 });
 
-it('says when two schedulers have broken it together, and admits nothing that makes it worse', async () => {
+it('admits no more by two schedulers at once than by one', async () => {
+  await racks({ r1: ['a'], r2: ['b'] });
+  await guarantee();
+  const holding = { guaranteeTurnMs: 50 };
+  const [one, other] = [await world.scheduler(holding), await world.scheduler(holding)];
+  // Neither hears of the other before both are asked.
+  const selecting = [one, other].map((scheduler) => scheduler.select({ resources: { VCPU: 1 }, ...WHO }, 3));
+  await Promise.race(selecting);
+  await world.clock.advance(50);
+  const selected = await Promise.all(selecting);
+  expect(selected.flatMap(hostsOf)).toHaveLength(3);
+  expect(selected.map(({ response }) => response.noValidHost?.summary ?? '').join()).toContain('no_failover_capacity');
+  for (const scheduler of [one, other]) expect(brokenOf(scheduler)).toEqual([]);
+});
+
+it('has a claim decided again whose turn another has taken meanwhile', async () => {
+  await racks({ r1: ['a'], r2: ['b'] });
+  await guarantee();
+  const other = await world.scheduler();
+  const others: string[] = [];
+  const slow = heldUpStore(world.placement, async () => {
+    if (others.length === 0) others.push(...hostsOf(await build(other, 4)));
+  });
+  const late = await world.scheduler({}, slow);
+  const { response, conflicts } = await late.select({ resources: { VCPU: 1 }, ...WHO }, 1);
+  expect(others).toHaveLength(4);
+  expect(conflicts).toBe(1);
+  expect(response.noValidHost?.summary).toContain('no_failover_capacity');
+});
+
+it('lets another wait for its turn, and then go on', async () => {
+  await racks({ r1: ['a'], r2: ['b'], r3: ['c'] });
+  await guarantee();
+  const holding = { guaranteeTurnMs: 1_000 };
+  const [one, other] = [await world.scheduler(holding), await world.scheduler(holding)];
+  expect(hostsOf(await build(one, 1))).toHaveLength(1);
+  await other.mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  const waiting = other.select({ resources: { VCPU: 1 }, ...WHO }, 1);
+  expect(hostsOf(await build(one, 1))).toHaveLength(1);
+  expect(await Promise.race([waiting, Promise.resolve('waits')])).toBe('waits');
+  await world.clock.advance(1_000);
+  expect(hostsOf(await waiting)).toHaveLength(1);
+});
+
+it('admits nothing that makes a broken one worse', async () => {
   await racks({ r1: ['a'], r2: ['b'] });
   await guarantee();
   const [one, other] = [await world.scheduler(), await world.scheduler()];
-  // Neither hears of the other before both have decided.
-  const selecting = [one, other].map((scheduler) => scheduler.select({ resources: { VCPU: 1 }, ...WHO }, 3));
-  expect((await Promise.all(selecting)).flatMap(hostsOf)).toHaveLength(6);
+  await build(one, 4);
+  // Something that runs already is claimed, whatever a guarantee says.
+  await world.occupy('b', { VCPU: 1 });
   for (const scheduler of [one, other]) {
     await learnAll(scheduler);
-    expect(brokenOf(scheduler)).toHaveLength(2);
+    expect(brokenOf(scheduler)).not.toEqual([]);
     expect((await build(scheduler, 1)).response.noValidHost?.summary).toContain('no_failover_capacity');
   }
 });
+
+/** A store on which something happens before a claim is committed. */
+function heldUpStore(store: PlacementStore, before: () => Promise<void>): PlacementStore {
+  const commit: PlacementStore['commit'] = async (command) => {
+    if (command.kind === 'write_allocations') await before();
+    return store.commit(command);
+  };
+  return new Proxy(store, { get: (target, name) => (name === 'commit' ? commit : bound(target, name)) });
+}
+
+function bound(target: PlacementStore, name: string | symbol): unknown {
+  const value = Reflect.get(target, name);
+  return typeof value === 'function' ? value.bind(target) : value;
+}
 
 it('sends what leaves a dead host where the witness has it', async () => {
   await racks({ r1: ['a'], r2: ['b'], r3: ['c'] });

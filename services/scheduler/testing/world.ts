@@ -31,6 +31,7 @@ import { Pricing } from '../demand/pricing';
 import { Fleet } from '../fleet/fleet';
 import type { HostState } from '../fleet/host-state';
 import { FlightRecorder } from '../flight/recorder';
+import { turnsToAdmit } from '../guarantee/admission-turns';
 import type { GuaranteeOutcome } from '../guarantee/decide-kept';
 import { GuaranteeKeeper } from '../guarantee/guarantee-keeper';
 import { headroomOf } from '../guarantee/guarantee-status';
@@ -185,7 +186,9 @@ async function openScheduler(
   clock: FakeClock,
   overrides: Partial<SchedulerConfig>,
 ): Promise<TestScheduler> {
-  const config: SchedulerConfig = { ...readConfig(schedulerOptions, {}), ...overrides };
+  // The clock stands still: nobody waits for a turn.
+  const config: SchedulerConfig = { ...readConfig(schedulerOptions, {}), guaranteeTurnMs: 0, ...overrides };
+  const random = { ...seededRandom(7), uuid: randomUUID };
   const mirror = await Mirror.open(placement, { clock, random: seededRandom(1), log: silentLog });
   const fleet = new Fleet(mirror, config);
   const settings = selectSettings(config);
@@ -198,6 +201,8 @@ async function openScheduler(
   const notHeld: NoteNotHeld = (what, uuid, reason) => void unheld.push(`${what} of ${uuid}: ${reason}`);
   const noted: string[] = [];
   const guarantees = new GuaranteeKeeper(fleet, settings);
+  const records = { get: async () => [] };
+  const following = { guarantees, fleet, instances: records, classify: specClassifier(), clock, log: silentLog };
   let recorder: FlightRecorder | undefined;
   const deps = {
     get recorder() {
@@ -217,6 +222,7 @@ async function openScheduler(
     holdAlternates: alternateHolder({ placement, mirror, clock, notHeld, config }),
     nominate: nominator({ placement, mirror, clock, notHeld, config }),
     confirm: async () => [],
+    takeTurn: turnsToAdmit({ ...following, placement, mirror, random, holdMs: config.guaranteeTurnMs }),
     guarantees,
     noteGuarantee: (outcome: GuaranteeOutcome, why: string) => void noted.push(`${outcome}: ${why}`),
   };

@@ -7,8 +7,7 @@ import { AGENT, CONDUCTOR as FLEETS_CONDUCTOR, SCHEDULER as FLEETS_SCHEDULER } f
 
 export { AGENT };
 
-/** One evacuation at a time: two schedulers at the same moment may give two instances the place that one of them leaves ("Open" in the README). */
-export const CONDUCTOR = { ...FLEETS_CONDUCTOR, BERTH_CONDUCTOR_REBUILD_PARALLEL: '1' };
+export const CONDUCTOR = FLEETS_CONDUCTOR;
 
 export const SCHEDULER = {
   ...FLEETS_SCHEDULER,

@@ -15,6 +15,8 @@ export interface ClaimTerms {
   readonly withinQuota: boolean;
   /** As of `WriteAllocations`. */
   readonly besides?: readonly string[] | undefined;
+  /** As of `WriteAllocations`. */
+  readonly admissionTurn?: number | undefined;
 }
 
 /** A proposal in the making: its guards so far, and what its earlier parts give back and take. */

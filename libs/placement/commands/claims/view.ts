@@ -3,7 +3,7 @@ import type { StoredProvider, TableName, Tables } from '../tables';
 
 /** The part of each table that a claim is decided on. */
 export interface ClaimTables
-  extends Pick<Tables, 'usage' | 'resource_class' | 'nomination' | 'cohort' | 'project_usage'> {
+  extends Pick<Tables, 'usage' | 'resource_class' | 'nomination' | 'cohort' | 'project_usage' | 'admission_turn'> {
   readonly consumer: Consumer;
   readonly provider: Pick<StoredProvider, 'inventories'>;
   readonly quota: Pick<Tables['quota'], 'limits' | 'borrowLimits' | 'lendLimits' | 'cohort'>;

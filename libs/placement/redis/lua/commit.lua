@@ -34,8 +34,9 @@
 --- KEYS[26] guarantee
 --- KEYS[27] reservation
 --- KEYS[28] recent_use
---- KEYS[29] schema      the form of rows
---- KEYS[30] records     '<project> <usage record>', all of one score
+--- KEYS[29] admission_turn
+--- KEYS[30] schema      the form of rows
+--- KEYS[31] records     '<project> <usage record>', all of one score
 --- ARGV[1] max length   of the stream, about
 --- ARGV[2] batch        MessagePack: { rows, counters, words }. Rows are listed by table, { KEYS index, key, key, ... }, and
 ---                      named by KEYS index * 16777216 + place in the list; counters by their place. The words are those of
@@ -71,14 +72,14 @@
 --- @include change
 --- @include holder
 
-local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[29] }
-local heartbeats_key, counters_key, records_key = KEYS[5], KEYS[6], KEYS[30]
+local keys = { revision = KEYS[1], changes = KEYS[2], claim_token = KEYS[3], birth = KEYS[4], schema = KEYS[30] }
+local heartbeats_key, counters_key, records_key = KEYS[5], KEYS[6], KEYS[31]
 local USAGE, HOLDER = 8, 16
 -- Tables in the change, by the words of its lines.
 local mirrored = {
   [7] = 'provider ', [8] = 'usage ', [9] = 'host ', [10] = 'consumer ', [11] = 'resource_class ', [12] = 'trait ',
   [17] = 'quota ', [21] = 'aggregate ', [22] = 'server_group ', [23] = 'lease ',
-  [26] = 'guarantee ', [27] = 'reservation ',
+  [26] = 'guarantee ', [27] = 'reservation ', [29] = 'admission_turn ',
 }
 local ROWS_PER_TABLE = 16777216
 local DAY_MS = 86400000

@@ -46,6 +46,7 @@ export async function claimMoves(
   const refusedClaims = new Map<number, string>();
   for (let conflicts = 0; conflicts < settings.claimAttempts; conflicts++) {
     if (caller.isAborted) throw new BerthError('deadline_exceeded', 'caller_left', 'the caller no longer waits');
+    const admissionTurn = deps.guarantees.isActive && !dryRun ? await deps.takeTurn(caller) : undefined;
     const plan = planInSomeOrder(asked, deps, refusedClaims);
     if (plan.kind === 'refused') return plan.response;
     const toClaim = plan.moves.filter(({ decision }) => decision.toClaim.length > 0);
@@ -60,7 +61,7 @@ export async function claimMoves(
     const decidedAtRevision = mirror.revision;
     fleet.count(claims);
     try {
-      const terms = { kind: 'write_allocations', atMs: clock.now(), withinQuota: true } as const;
+      const terms = { kind: 'write_allocations', atMs: clock.now(), withinQuota: true, admissionTurn } as const;
       const picks = toClaim.flatMap(({ decision }) => decision.toClaim);
       const result = await placement.commit({ ...terms, consumers, besides: besidesOf(picks, mirror) });
       const specs = toClaim.map(({ request }) => request.spec);

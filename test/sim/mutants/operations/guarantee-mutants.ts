@@ -1,3 +1,4 @@
+import * as admissionTurns from '../../../../services/scheduler/guarantee/admission-turns';
 import { GuaranteeKeeper } from '../../../../services/scheduler/guarantee/guarantee-keeper';
 import { Witness } from '../../../../services/scheduler/guarantee/witness';
 import { inWorld, type Mutant, mutant } from '../mutant';
@@ -65,5 +66,17 @@ export const GUARANTEE_MUTANTS: readonly Mutant[] = [
     ),
     'set a guarantee',
     'build at once',
+  ),
+  inWorld(
+    'racks',
+    mutant(
+      'no-turns-to-admit',
+      'that one scheduler at a time admits under guarantees',
+      admissionTurns,
+      'turnsToAdmit',
+      () => () => async () => undefined,
+    ),
+    'build at once',
+    'set a guarantee',
   ),
 ];
