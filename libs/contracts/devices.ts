@@ -4,14 +4,9 @@ import {
   type DeviceAlternative,
   type DeviceRequest,
   type DevicesAsked,
+  deviceCount,
   isDeviceRequestName,
 } from '../domain/devices/device-request';
-import { parseVersion } from '../domain/devices/version';
-import { type BerthError, invalidArgument } from '../domain/errors';
-import { amounts, badName, missing, textOf, tooMany } from './checks';
-import type { Conversion, Field } from './field';
-import { itemRules, ruled, rulesOf } from './field-rules';
-import { anyText, count, enumOf, flag, list, map, orEmpty, requiredList } from './fields';
 import {
   MAX_ATTRIBUTE_BYTES,
   MAX_DEVICE_ALTERNATIVES,
@@ -20,10 +15,25 @@ import {
   MAX_DEVICE_TAINTS,
   MAX_DEVICES_ASKED,
   MAX_SELECTOR_BYTES,
-} from './limits';
+} from '../domain/devices/limits';
+import { parseVersion } from '../domain/devices/version';
+import { type BerthError, invalidArgument } from '../domain/errors';
+import { isClassOrTraitName } from '../domain/names';
+import { amounts, badName, missing, textOf, tooMany } from './checks';
+import type { Conversion, Field } from './field';
+import { itemRules, ruled, rulesOf } from './field-rules';
+import { anyText, count, enumOf, flag, list, map, orEmpty, orUndefined, requiredList } from './fields';
 import { mapped, message } from './message';
 
 const wire = berth.device.v1;
+
+/** The kind of a device, or of those that are asked for; none when it is not given. */
+const kindOfDevice = orUndefined(
+  ruled({ format: 'class_or_trait' }, (value: string, path: string): string => {
+    if (!isClassOrTraitName(value)) throw badName(path, value, 'a resource class');
+    return value;
+  }),
+);
 
 const qualifiedName = ruled({ required: true, format: 'qualified_name' }, (value: string, path: string): string => {
   if (value === '') throw missing(path);
@@ -120,14 +130,15 @@ export const device = mapped(
     taints: named(shortText, MAX_DEVICE_TAINTS),
     noExecute: list(qualifiedName, MAX_DEVICE_TAINTS),
     consumes: amounts,
+    resourceClass: kindOfDevice,
   }),
-  ({ noExecute, ...one }): Device => {
+  ({ noExecute, resourceClass, ...one }): Device => {
     const evicting = noExecute.filter((key) => Object.hasOwn(one.taints, key));
     // The store says since when.
     const evicts = evicting.length > 0 && { evicts: Object.fromEntries(evicting.map((key) => [key, 0])) };
-    return { ...one, consumers: Math.max(1, one.consumers), ...evicts };
+    return { ...one, consumers: Math.max(1, one.consumers), ...evicts, ...(resourceClass && { resourceClass }) };
   },
-  ({ evicts = {}, ...one }) => ({ ...one, noExecute: Object.keys(evicts) }),
+  ({ evicts = {}, resourceClass, ...one }) => ({ ...one, resourceClass, noExecute: Object.keys(evicts) }),
 );
 
 const alternative = mapped(
@@ -139,13 +150,15 @@ const alternative = mapped(
     tolerations: named(shortText, MAX_DEVICE_ATTRIBUTES),
     tolerationSeconds: named(amountFrom(1), MAX_DEVICE_ATTRIBUTES),
     capacity: named(amountFrom(1), MAX_DEVICE_ATTRIBUTES / 2),
+    resourceClass: kindOfDevice,
   }),
-  ({ all, count: said, tolerationSeconds, ...rest }): DeviceAlternative => {
+  ({ all, count: said, tolerationSeconds, resourceClass, ...rest }): DeviceAlternative => {
     const limited = Object.keys(tolerationSeconds).length > 0 && { tolerationSeconds };
-    return { ...rest, count: all ? 'all' : Math.max(1, said), ...limited };
+    const ofClass = resourceClass !== undefined && { resourceClass };
+    return { ...rest, count: all ? 'all' : Math.max(1, said), ...ofClass, ...limited };
   },
-  ({ count: wanted, tolerationSeconds = {}, ...rest }) => {
-    return { ...rest, tolerationSeconds, all: wanted === 'all', count: wanted === 'all' ? 0 : wanted };
+  ({ count: wanted, tolerationSeconds = {}, resourceClass, ...rest }) => {
+    return { ...rest, resourceClass, tolerationSeconds, all: wanted === 'all', count: wanted === 'all' ? 0 : wanted };
   },
 );
 
@@ -192,12 +205,7 @@ export function checkDevices(
     const field = `${path}.device_constraints[${n}].requests`;
     throw invalidArgument('unknown_value', `there is no request of devices '${unknown.slice(0, 64)}'`, field);
   }
-  const most = requests.reduce((sum, { firstAvailable }) => sum + Math.max(...firstAvailable.map(countOf)), 0);
-  if (most > MAX_DEVICES_ASKED) throw tooMany(`${path}.device_requests`, MAX_DEVICES_ASKED);
-}
-
-function countOf({ count: wanted }: DeviceAlternative): number {
-  return wanted === 'all' ? 1 : wanted;
+  if (deviceCount(requests) > MAX_DEVICES_ASKED) throw tooMany(`${path}.device_requests`, MAX_DEVICES_ASKED);
 }
 
 function duplicate(field: string, name: string): BerthError {

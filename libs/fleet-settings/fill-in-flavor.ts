@@ -1,9 +1,10 @@
 import type { EncodedRequestSpec } from '../contracts/codec';
 import { internedSpecs } from '../contracts/interned-specs';
 import { requestSpecCodec } from '../contracts/request-spec';
+import { leastDevices } from '../domain/devices/device-request';
 import { invalidArgument } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
-import type { Resources } from '../domain/inventory';
+import { addResources, type Resources } from '../domain/inventory';
 import type { RequestSpec } from '../domain/request-spec';
 import { type FlavorDeps, requireFlavor } from './serve-flavors';
 
@@ -11,7 +12,7 @@ import { type FlavorDeps, requireFlavor } from './serve-flavors';
 export interface ReadSpec {
   readonly projectId: string;
   readonly userId: string;
-  /** For one instance; without the flavor's part. */
+  /** For one instance, its devices among them; without the flavor's part. */
   readonly resources: Resources;
   /** The name of the flavor to be filled in. */
   readonly flavor: string | undefined;
@@ -24,9 +25,10 @@ export interface ReadSpec {
  *   that says which version of a flavor it is made from: that is the conductor's to say.
  */
 export const readSpec: (encoded: EncodedRequestSpec) => ReadSpec = internedSpecs((spec) => {
-  const { projectId, userId, resources, flavor } = spec;
-  if (flavor === undefined) resolveSpec(spec, 'request_spec');
-  else if (flavor.version !== 0) {
+  const { projectId, userId, flavor } = spec;
+  const { deviceRequests } = flavor === undefined ? resolveSpec(spec, 'request_spec') : spec;
+  const resources = addResources(spec.resources, leastDevices({ deviceRequests }));
+  if (flavor !== undefined && flavor.version !== 0) {
     const message = 'request_spec.flavor.version is for the conductor to say: name the flavor, or spell it out';
     throw invalidArgument('flavor_version_given', message, 'request_spec.flavor.version');
   }

@@ -11,6 +11,7 @@ import {
   updateFlavorMethod,
 } from '../contracts/flavors';
 import { flavorTopic } from '../contracts/queues';
+import { requireSelectors } from '../devices/require-selectors';
 import type { Clock } from '../domain/clock';
 import { BerthError, invalidArgument } from '../domain/errors';
 import { resolveSpec } from '../domain/extra-specs/resolve';
@@ -125,7 +126,8 @@ function requireContent(content: FlavorContent): void {
     throw invalidArgument('too_long', `a flavor may have at most ${MAX_FLAVOR_BYTES} bytes`, 'extra_specs');
   }
   const { resources, extraSpecs } = content;
-  resolveSpec(requestSpec(resources, { extraSpecs, projectId: '-', userId: '-' }), 'flavor');
+  const spec = resolveSpec(requestSpec(resources, { extraSpecs, projectId: '-', userId: '-' }), 'flavor');
+  requireSelectors(spec, 'flavor', 0);
 }
 
 function isSameContent(a: FlavorContent, b: FlavorContent): boolean {

@@ -53,7 +53,7 @@ export const agentOptions = {
   devices: stringOption({
     env: 'BERTH_AGENT_DEVICES',
     default: '',
-    range: '[PARENT/]NAME ATTRIBUTE=value capacity:NAME=80Gi taint:KEY=value ...; ... | ...',
+    range: '[PARENT/]NAME ATTRIBUTE=value class:CUSTOM_GPU capacity:NAME=80Gi taint:KEY=value ...; ... | ...',
     help: "Devices below the host's root or its providers, as 'gpu0 model=H100 numa=0 capacity:memory=80Gi; card/part0 consumes:CUSTOM_SLICE=2', for requests by attributes.",
   }),
   capabilities: stringOption({

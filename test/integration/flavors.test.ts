@@ -64,7 +64,11 @@ afterAll(async () => {
   credentials?.remove();
 });
 
-const AGENT = { BERTH_AGENT_HOST: 'host-1', BERTH_AGENT_INVENTORY: 'VCPU=8,PCPU=8,MEMORY_MB=16384,VGPU=1' };
+const AGENT = {
+  BERTH_AGENT_HOST: 'host-1',
+  BERTH_AGENT_INVENTORY: 'VCPU=8,PCPU=8,MEMORY_MB=16384,VGPU=1',
+  BERTH_AGENT_DEVICES: 'gpu0 class:CUSTOM_GPU model=H100; gpu1 class:CUSTOM_GPU model=H100',
+};
 const WHO = { projectId: 'demo', userId: 'me' };
 const PINNED = {
   name: 'cpu.pinned',
@@ -100,6 +104,25 @@ it('builds from a flavor as it was then, and claims what it asks for and what it
   await expect(tenant.buildAndWait({ spec }, { timeoutMs: 60_000 })).rejects.toMatchObject({
     reason: 'no_such_flavor',
   });
+});
+
+it('builds with the devices of a flavor, within the quota on their kind', async () => {
+  const extraSpecs = { 'device:gpu': 'class=CUSTOM_GPU,select=device.attributes.model == "H100"' };
+  const flavor = { name: 'gpu.h100', description: '', resources: { VCPU: 1 }, extraSpecs };
+  await expect(
+    operator.createFlavor({ ...flavor, extraSpecs: { 'device:gpu': 'select=device.model ==' } }),
+  ).rejects.toMatchObject({ reason: 'bad_selector', details: { field: 'flavor.extra_specs.device:gpu' } });
+  await operator.createFlavor(flavor);
+  await operator.setQuota('demo', { limits: { CUSTOM_GPU: 1 } });
+  const spec = { ...WHO, flavor: { name: flavor.name, version: 0 } };
+  const [active] = await tenant.buildAndWait({ spec }, { timeoutMs: 60_000 });
+  expect(active).toMatchObject({ state: 'active', host: 'host-1' });
+  const [claim] = await store.consumers([active?.instanceUuid ?? '']);
+  expect(Object.values(claim?.allocations ?? {})).toContainEqual({ CUSTOM_GPU: 1 });
+  expect(claim?.mappings).toHaveProperty(['device:gpu']);
+  const [refused] = await tenant.buildAndWait({ spec }, { timeoutMs: 60_000 });
+  expect(refused).toMatchObject({ state: 'error', fault: { reason: 'quota_exceeded' } });
+  expect(refused?.fault?.message).toContain('CUSTOM_GPU: 1 used, 1 asked, limit 1');
 });
 
 it('explains a flavor, and names the extra spec that refuses', async () => {

@@ -91,9 +91,9 @@ export const RULES: readonly Rule[] = [
     breach: 'libs/fleet-settings/quota-calls.ts -> libs/instances/store.ts',
   },
   {
-    says: 'flavors know the wire and their store',
+    says: 'flavors know the wire, expressions over devices and their store',
     of: FLAVORS,
-    only: ['libs/bus/', 'libs/contracts/', 'libs/domain/', 'libs/runtime/', 'libs/instances/'],
+    only: ['libs/bus/', 'libs/contracts/', 'libs/devices/', 'libs/domain/', 'libs/runtime/', 'libs/instances/'],
     breach: 'libs/fleet-settings/serve-flavors.ts -> libs/placement/port/placement-store.ts',
   },
   {
@@ -102,6 +102,12 @@ export const RULES: readonly Rule[] = [
     only: ['libs/ring/'],
     never: ['npm:', 'node:'],
     breach: 'libs/ring/ring.ts -> libs/domain/clock.ts',
+  },
+  {
+    says: 'expressions over devices import domain and runtime only',
+    of: ['libs/devices/'],
+    only: ['libs/domain/', 'libs/runtime/'],
+    breach: 'libs/devices/selector.ts -> libs/contracts/devices.ts',
   },
   {
     says: 'the client knows the wire, and no store',

@@ -1,3 +1,6 @@
+import type { Resources } from '../inventory';
+import { classOfDevice } from './device';
+
 /**
  * Devices that a request asks for under a name: the first of its alternatives that a host can give, each of which is a
  * number of devices that meet conditions (DRA's prioritised list).
@@ -12,6 +15,8 @@ export interface DeviceRequest {
 export interface DeviceAlternative {
   /** '' unless it has one: `device:<request>/<alternative>` then. */
   readonly name: string;
+  /** The kind of the devices; those of no kind unless given. */
+  readonly resourceClass?: string | undefined;
   /** Number of devices; `all`: each device of the host that meets the conditions, and at least one. */
   readonly count: number | 'all';
   /** Expressions in CEL over `device`, all of which must be true. */
@@ -35,6 +40,31 @@ export interface DeviceConstraint {
 export interface DevicesAsked {
   readonly deviceRequests: readonly DeviceRequest[];
   readonly deviceConstraints: readonly DeviceConstraint[];
+}
+
+/**
+ * The least that requests take of each class of devices: of their alternatives that which takes least of it. A host may give
+ * another alternative.
+ */
+export function leastDevices({ deviceRequests }: Pick<DevicesAsked, 'deviceRequests'>): Resources {
+  const least: Record<string, number> = {};
+  for (const { firstAvailable } of deviceRequests) {
+    for (const name of new Set(firstAvailable.map(classOfDevice))) {
+      const counts = firstAvailable.map((one) => (classOfDevice(one) === name ? leastOf(one) : 0));
+      const amount = Math.min(...counts);
+      if (amount > 0) least[name] = (least[name] ?? 0) + amount;
+    }
+  }
+  return least;
+}
+
+function leastOf({ count }: DeviceAlternative): number {
+  return count === 'all' ? 1 : count;
+}
+
+/** The most devices that requests take, whichever alternatives are chosen. */
+export function deviceCount(deviceRequests: readonly DeviceRequest[]): number {
+  return deviceRequests.reduce((sum, { firstAvailable }) => sum + Math.max(...firstAvailable.map(leastOf)), 0);
 }
 
 const SCOPE = 'device:';

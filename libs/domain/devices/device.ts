@@ -18,6 +18,8 @@ export interface Device {
   readonly evicts?: Readonly<Record<string, number>>;
   /** Amounts that a claim of it takes of its parent provider: a partition, of the counters that partitions share. */
   readonly consumes: Resources;
+  /** Its kind, such as CUSTOM_GPU, which requests name and quotas limit; {@link DEVICE_CLASS} unless given. */
+  readonly resourceClass?: string | undefined;
 }
 
 /** A typed value; versions are semantic versions and compare as such. */
@@ -33,12 +35,17 @@ export interface DeviceCapacity {
   readonly step: number;
 }
 
-/** The resource class of devices: one consumer takes 1. */
+/** The resource class of devices of no kind: one consumer takes 1. */
 export const DEVICE_CLASS = 'CUSTOM_DEVICE';
 
 /** The resource class of a capacity that consumers share: `memory` is CUSTOM_DEVICE_MEMORY. */
 export function capacityClass(name: string): string {
   return `${DEVICE_CLASS}_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
+}
+
+/** The resource class of which a consumer of a device takes 1. */
+export function classOfDevice({ resourceClass = DEVICE_CLASS }: Pick<Device, 'resourceClass'>): string {
+  return resourceClass;
 }
 
 /** True if several instances may share a device, each with an amount of its capacities. */
@@ -51,7 +58,7 @@ export function deviceInventories(device: Device): Inventories {
   const { capacity, consumers } = device;
   const shared = isShared(device) ? Object.entries(capacity) : [];
   return {
-    [DEVICE_CLASS]: inventory(consumers, { maxUnit: 1 }),
+    [classOfDevice(device)]: inventory(consumers, { maxUnit: 1 }),
     ...Object.fromEntries(shared.map(([name, one]) => [capacityClass(name), inventory(stepsOf(one, one.amount))])),
   };
 }

@@ -1,3 +1,5 @@
+import { type DeviceRequest, isDeviceRequestName } from '../devices/device-request';
+import { parseDeviceWords } from '../devices/device-words';
 import { type BerthError, invalidArgument } from '../errors';
 import { MAX_AMOUNT } from '../inventory';
 import { hintFor, isResourceClass, isTrait } from '../naming/known-names';
@@ -23,6 +25,8 @@ export interface ParsedExtraSpecs {
   readonly amounts: readonly AmountSpec[];
   readonly preferredAmounts: readonly Omit<AmountSpec, 'suffix'>[];
   readonly traits: readonly TraitSpec[];
+  /** By `device:NAME`. */
+  readonly deviceRequests: readonly DeviceRequest[];
   readonly groupPolicy: 'none' | 'isolate' | undefined;
   /** `hw:` extra specs, by the name after the scope. */
   readonly hardware: ReadonlyMap<string, string>;
@@ -58,6 +62,8 @@ const RULE_KEY = new RegExp(`^${RULE_SCOPE}[a-z0-9_.-]{1,63}$`);
 /** The scope of extra specs that tolerate taints of hosts. */
 export const TOLERATION_SCOPE = 'toleration:';
 const TOLERATION_KEY = new RegExp(`^${TOLERATION_SCOPE}[a-z0-9_.-]{1,63}$`);
+/** The scope of extra specs that ask for devices by their attributes, under a name. */
+export const DEVICE_SCOPE = 'device:';
 /** Keys that the agents' drivers read; they put no requirement on a host. */
 const DRIVER_KEYS: readonly string[] = ['berth:command', 'berth:image'];
 
@@ -75,6 +81,7 @@ export function parseExtraSpecs(extraSpecs: Readonly<Record<string, string>>, er
   const amounts: AmountSpec[] = [];
   const preferredAmounts: Omit<AmountSpec, 'suffix'>[] = [];
   const traits: TraitSpec[] = [];
+  const deviceRequests: DeviceRequest[] = [];
   const hardware = new Map<string, string>();
   const filterSpecs: Record<string, string> = {};
   let groupPolicy: ParsedExtraSpecs['groupPolicy'];
@@ -85,12 +92,29 @@ export function parseExtraSpecs(extraSpecs: Readonly<Record<string, string>>, er
     else if (kind === 'resources') amounts.push({ key, suffix, ...amountOf(key, name, value, suffix === '' ? 0 : 1) });
     else if (kind === 'preferred_resources' && suffix === '')
       preferredAmounts.push({ key, ...amountOf(key, name, value, 1) });
+    else if (key.startsWith(DEVICE_SCOPE)) deviceRequests.push(deviceOf(key, value));
     else if (key === 'group_policy') groupPolicy = oneOf(key, value, ['none', 'isolate']);
     else if (hardwareName !== undefined) hardware.set(hardwareName, value);
     else if (isForFilters(key)) filterSpecs[key] = value;
     else if (!DRIVER_KEYS.includes(key)) throw error('unknown_extra_spec', key, 'is not understood; take it out');
   }
-  return { amounts, preferredAmounts, traits, groupPolicy, hardware, filterSpecs };
+  return { amounts, preferredAmounts, traits, deviceRequests, groupPolicy, hardware, filterSpecs };
+
+  function deviceOf(key: string, value: string): DeviceRequest {
+    const name = key.slice(DEVICE_SCOPE.length);
+    if (!isDeviceRequestName(name)) {
+      throw error('bad_extra_spec', key, 'must name a request by up to 32 letters a-z, digits and -');
+    }
+    const words = parseDeviceWords(value);
+    if (words.kind === 'problem') throw error('bad_extra_spec', key, `can't be read: ${words.problem}`);
+    if (words.name !== undefined) throw error('bad_extra_spec', key, `has its name in its key: take name= out`);
+    const { resourceClass } = words.alternative;
+    if (resourceClass !== undefined && !isResourceClass(resourceClass)) {
+      const hint = hintFor(resourceClass, 'resource class');
+      throw error('bad_extra_spec', key, `names no resource class: '${resourceClass}'; ${hint}`);
+    }
+    return { name, firstAvailable: [{ ...words.alternative, name: '' }] };
+  }
 
   function knownTrait(key: string, name: string): string {
     if (isTrait(name)) return name;

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { aRequestSpec } from '../../testing/instances/request-spec';
+import type { DeviceAlternative } from '../devices/device-request';
 import { BerthError } from '../errors';
 import type { RequestSpec } from '../request-spec';
 import { parseCpuSet } from './cpu-set';
@@ -20,6 +21,10 @@ function refusal(extraSpecs: Readonly<Record<string, string>>, fields: Partial<R
     const { code, reason, details } = BerthError.from(thrown);
     return [code === 'invalid_argument' ? reason : code, details['field']?.replace('request_spec.extra_specs.', '')];
   }
+}
+
+function alternativeOf(fields: Partial<DeviceAlternative>): DeviceAlternative {
+  return { name: '', count: 1, selectors: [], tolerations: {}, capacity: {}, ...fields };
 }
 
 /** The groups as `suffix: classes and traits`. */
@@ -251,6 +256,29 @@ it('devices that must be near make a NUMA node to be near to, other policies do 
   });
 });
 
+it('devices of extra specs join those of the request, and are as near as these', () => {
+  const H100 = 'device.attributes.model in ["H100", "H200"]';
+  const own = { name: 'nic', firstAvailable: [alternativeOf({})] };
+  const extraSpecs = { 'device:gpu': `class=CUSTOM_GPU,count=2,tolerate=worn:*,select=${H100}` };
+  const spec = resolve(
+    { ...extraSpecs, 'hw:numa_nodes': '1', 'hw:pci_numa_affinity_policy': 'required' },
+    { deviceRequests: [own] },
+  );
+  const asked = { resourceClass: 'CUSTOM_GPU', count: 2, selectors: [H100], tolerations: { worn: '*' } };
+  expect(spec.deviceRequests).toEqual([own, { name: 'gpu', firstAvailable: [alternativeOf(asked)] }]);
+  expect(spec.deviceAffinity).toEqual({ policy: 'required', nodes: ['_numa0'], groups: [] });
+  expect(resolve(extraSpecs).deviceRequests).toHaveLength(1);
+  const strange = { deviceRequests: [{ name: 'nic', firstAvailable: [alternativeOf({ resourceClass: 'NIC' })] }] };
+  expect(refusal({}, strange)).toEqual([
+    'unknown_resource_class',
+    'request_spec.device_requests[0].first_available[0].resource_class',
+  ]);
+  const twice = { deviceRequests: [{ name: 'gpu', firstAvailable: [alternativeOf({})] }] };
+  expect(refusal(extraSpecs, twice)).toEqual(['conflicting_extra_specs', 'device:gpu']);
+  const many = { deviceRequests: [{ name: 'nic', firstAvailable: [alternativeOf({ count: 31 })] }] };
+  expect(refusal(extraSpecs, many)).toEqual(['conflicting_extra_specs', 'device:gpu']);
+});
+
 it('facts of aggregates stay what the scheduler matches, and what drivers read asks nothing of a host', () => {
   const facts = { 'aggregate_instance_extra_specs:ssd': 'true', rack: '<or> r1 <or> r2' };
   expect(resolve({ ...facts, 'berth:command': '["sleep", "1"]' }).extraSpecs).toEqual(facts);
@@ -315,6 +343,13 @@ it.each([
     'conflicting_extra_specs',
     'hw:cpu_policy',
   ],
+  [{ 'device:GPU': 'select=true' }, 'bad_extra_spec', 'device:GPU'],
+  [{ 'device:gpu': 'count=33' }, 'bad_extra_spec', 'device:gpu'],
+  [{ 'device:gpu': 'select=' }, 'bad_extra_spec', 'device:gpu'],
+  [{ 'device:gpu': 'name=nic' }, 'bad_extra_spec', 'device:gpu'],
+  [{ 'device:gpu': 'class=GPU' }, 'bad_extra_spec', 'device:gpu'],
+  [{ 'device:gpu': 'cores=2' }, 'bad_extra_spec', 'device:gpu'],
+  [{ 'device:gpu': `select=${'x'.repeat(2_049)}` }, 'bad_extra_spec', 'device:gpu'],
   [{ 'hw:pci_numa_affinity_policy': 'socket' }, 'bad_extra_spec', 'hw:pci_numa_affinity_policy'],
   [{ 'hw:pci_numa_affinity_policy': 'near' }, 'bad_extra_spec', 'hw:pci_numa_affinity_policy'],
   [

@@ -1,3 +1,5 @@
+import { type DeviceRequest, deviceCount } from '../devices/device-request';
+import { MAX_DEVICE_REQUESTS, MAX_DEVICES_ASKED } from '../devices/limits';
 import { type BerthError, invalidArgument } from '../errors';
 import type { Resources } from '../inventory';
 import { requireResourceClass, requireTrait } from '../naming/known-names';
@@ -13,7 +15,14 @@ import {
 } from './device-affinity';
 import { IMAGE_WISHES, isImageWish } from './image-properties';
 import { withImageWishes } from './image-wishes';
-import { type ExtraSpecError, extraSpecError, type ParsedExtraSpecs, parseExtraSpecs, type TraitSpec } from './parse';
+import {
+  DEVICE_SCOPE,
+  type ExtraSpecError,
+  extraSpecError,
+  type ParsedExtraSpecs,
+  parseExtraSpecs,
+  type TraitSpec,
+} from './parse';
 import { type Processors, processorsOf, SHARED_PROCESSORS } from './processors';
 import { type Shape, shapeOf } from './shape';
 import type { Topology } from './topology';
@@ -58,6 +67,14 @@ export function resolveSpec(spec: RequestSpec, field: string): ResolvedSpec {
   return resolved;
 }
 
+/** The requests of devices of a spec that was resolved before: its own, and those of its extra specs. @throws BerthError as `resolveSpec`. */
+export function deviceRequestsFor({ deviceRequests, extraSpecs }: DeviceSpec): readonly DeviceRequest[] {
+  if (!hasKeys(extraSpecs)) return deviceRequests;
+  return [...deviceRequests, ...parseExtraSpecs(extraSpecs, extraSpecError('request_spec')).deviceRequests];
+}
+
+type DeviceSpec = Pick<RequestSpec, 'extraSpecs' | 'deviceRequests'>;
+
 /** The processors of a spec that was resolved before, for drivers. @throws BerthError as `resolveSpec`. */
 export function processorsFor({ extraSpecs, imageProperties, resources }: HardwareSpec): Processors {
   const error = extraSpecError('request_spec');
@@ -73,6 +90,12 @@ function requireKnownNames(spec: RequestSpec, field: string): void {
   for (const name in spec.resources) requireResourceClass(name, `${field}.resources`);
   for (const name in spec.preferredResources) requireResourceClass(name, `${field}.preferred_resources`);
   for (const [list, name] of TRAIT_LISTS) for (const one of spec[list]) requireTrait(one, `${field}.${name}`);
+  for (const [n, { firstAvailable }] of spec.deviceRequests.entries()) {
+    for (const [m, { resourceClass }] of firstAvailable.entries()) {
+      const at = `${field}.device_requests[${n}].first_available[${m}]`;
+      if (resourceClass !== undefined) requireResourceClass(resourceClass, `${at}.resource_class`);
+    }
+  }
   for (const [n, group] of spec.requestGroups.entries()) {
     const at = `${field}.request_groups[${n}]`;
     for (const name in group.resources) requireResourceClass(name, `${at}.resources`);
@@ -98,7 +121,8 @@ function withExtraSpecs(spec: RequestSpec, field: string): ResolvedSpec {
   if (policy !== undefined) refusePreferredDevices(said, error);
   const { amounts, deviceGroups } = withDevicesApart(ownAmounts(spec.resources, said), policy);
   const own = [...spec.requestGroups, ...groups];
-  const hasDevices = [...own, ...deviceGroups].some(isDeviceGroup) || spec.deviceRequests.length > 0;
+  const deviceRequests = withDeviceRequests(spec, said, error);
+  const hasDevices = [...own, ...deviceGroups].some(isDeviceGroup) || deviceRequests.length > 0;
   const impliedBy = policy === 'required' && hasDevices ? wishes.keyOf(AFFINITY) : undefined;
   const shape = wishes.hardware.size === 0 ? undefined : shapeOf(said, { ...wishes, amounts, impliedBy }, error);
   const topology = shape?.topology;
@@ -121,6 +145,7 @@ function withExtraSpecs(spec: RequestSpec, field: string): ResolvedSpec {
     sameSubtrees: [...spec.sameSubtrees, ...(topology?.sameSubtrees ?? [])],
     rootRequiredTraits: union(spec.rootRequiredTraits, namesOf(hostTraits, 'required')),
     rootForbiddenTraits: union(spec.rootForbiddenTraits, namesOf(hostTraits, 'forbidden')),
+    deviceRequests,
     ...(affinity && { deviceAffinity: affinity }),
     origins: originsOf(said, shape, affinity),
   };
@@ -173,6 +198,25 @@ function asGroup({ suffix, resources, requiredTraits }: Pick<RequestGroup, 'suff
 function refuseTwice(groups: readonly RequestGroup[], error: ExtraSpecError): void {
   const twice = groups.find(({ suffix }, i) => groups.findIndex((other) => other.suffix === suffix) !== i);
   if (twice) throw error('conflicting_extra_specs', `resources${twice.suffix}`, 'names a group that there is already');
+}
+
+/** The requests of devices of a spec, and those of its extra specs behind them. */
+function withDeviceRequests(
+  { deviceRequests: own }: RequestSpec,
+  { deviceRequests: more }: ParsedExtraSpecs,
+  error: ExtraSpecError,
+): readonly DeviceRequest[] {
+  const [first] = more;
+  if (first === undefined) return own;
+  const twice = more.find(({ name }) => own.some((other) => other.name === name));
+  if (twice) {
+    const message = 'names devices that the request asks for as well, under the same name';
+    throw error('conflicting_extra_specs', `${DEVICE_SCOPE}${twice.name}`, message);
+  }
+  const all = [...own, ...more];
+  if (all.length <= MAX_DEVICE_REQUESTS && deviceCount(all) <= MAX_DEVICES_ASKED) return all;
+  const message = `is one too many: there are at most ${MAX_DEVICE_REQUESTS} requests, and ${MAX_DEVICES_ASKED} devices`;
+  throw error('conflicting_extra_specs', `${DEVICE_SCOPE}${more.at(-1)?.name}`, message);
 }
 
 /** Several numbered groups need a policy, as in Nova; several NUMA nodes are always on nodes of their own. */

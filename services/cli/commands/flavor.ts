@@ -39,6 +39,10 @@ export const flavorCommand = noun('flavor', [
         'berth flavor create gpu --vcpu 4 --memory-mb 8192 --extra-spec preferred_resources:VGPU=1',
         'a GPU where there is one',
       ],
+      [
+        `berth flavor create gpu.h100 --vcpu 8 --memory-mb 65536 --extra-spec 'device:gpu=class=CUSTOM_GPU,count=2,select=device.attributes.model == "H100"'`,
+        'two devices by their attributes',
+      ],
       ['berth flavor create metal.gold --extra-spec resources:CUSTOM_BAREMETAL_GOLD=1', 'a bare-metal node'],
     ],
   }),

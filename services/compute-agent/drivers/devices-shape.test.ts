@@ -49,6 +49,19 @@ it.each([
   );
 });
 
+it('reads the kind of a device, which is the class of its inventory', () => {
+  expect(parse('gpu0 class:CUSTOM_GPU model=H100')[0]).toEqual([
+    {
+      name: 'gpu0',
+      parent: '',
+      traits: [],
+      inventories: { CUSTOM_GPU: inventory(1, { maxUnit: 1 }) },
+      device: aDevice({ model: 'H100' }, { resourceClass: 'CUSTOM_GPU' }),
+    },
+  ]);
+  expect(() => parse('gpu0 class:gpu')).toThrow("'class:gpu' must be class:CUSTOM_NAME, a resource class");
+});
+
 it('puts devices below providers that have what they consume', () => {
   const card = { name: 'card', parent: '', inventories: { CUSTOM_SLICE: inventory(8) }, traits: [] };
   const [devices = []] = parse('card/part0 consumes:CUSTOM_SLICE=2');

@@ -9,6 +9,7 @@ import { parseQuantity } from '#libs/domain/devices/quantity';
 import { parseVersion } from '#libs/domain/devices/version';
 import { MAX_AMOUNT } from '#libs/domain/inventory';
 import { isClassOrTraitName } from '#libs/domain/names';
+import { isResourceClass } from '#libs/domain/naming/known-names';
 import type { NestedCapacity } from './driver';
 import { badShape, entriesOf } from './host-shape';
 import { checkTree, placeIn } from './nested-shape';
@@ -21,6 +22,7 @@ import { checkTree, placeIn } from './nested-shape';
  * |---|---|
  * | `NAME=VALUE` | an attribute: a bool, an int, a version (`v1.2.3`) or a string; in quotes always a string |
  * | `capacity:NAME=80Gi/1Gi` | an amount, and the step in which it is shared out |
+ * | `class:CUSTOM_GPU` | its kind: the resource class that requests name and quotas limit |
  * | `consumers:4` | how many instances may have it at once |
  * | `taint:KEY=VALUE` | a taint; with `:NoExecute` behind it who has the device is moved away, too |
  * | `consumes:CLASS=N` | what it takes of its parent's inventory |
@@ -68,17 +70,23 @@ interface Parts {
   readonly taints: Record<string, string>;
   readonly consumes: Record<string, number>;
   consumers: number;
+  resourceClass?: string;
   evicts?: Record<string, number>;
 }
 
 function readWord(setting: string, word: string, parts: Parts): void {
-  const [, kind = '', said = ''] = /^(?:(capacity|taint|consumes|consumers):)?(.*)$/.exec(word) ?? [];
+  const [, kind = '', said = ''] = /^(?:(capacity|taint|consumes|consumers|class):)?(.*)$/.exec(word) ?? [];
   const at = said.indexOf('=');
   const [name, value] = [said.slice(0, at), said.slice(at + 1)];
   if (kind === 'consumers') {
     const count = Number(said);
     if (!/^[1-9]\d*$/.test(said) || count > MAX_AMOUNT) throw badShape(setting, word, 'consumers:N');
     parts.consumers = count;
+    return;
+  }
+  if (kind === 'class') {
+    if (!isResourceClass(said)) throw badShape(setting, word, 'class:CUSTOM_NAME, a resource class');
+    parts.resourceClass = said;
     return;
   }
   if (at < 1) throw badShape(setting, word, 'NAME=VALUE');

@@ -3,11 +3,14 @@ import type { Clock } from '#libs/domain/clock';
 import { type Consumer, isClaimOf } from '#libs/domain/consumer';
 import { BerthError } from '#libs/domain/errors';
 import type { Aggregate } from '#libs/domain/grouping/aggregate';
+import { type QuotaExcess, sentenceOf } from '#libs/domain/quotas/quota';
 import { bindingLevels, type ServerGroup } from '#libs/domain/server-group';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import type { CommitResult, ConsumerWrite, PlacementStore } from '#libs/placement/port/placement-store';
 import { claimWrite } from '#libs/placement/sealed/claim-write';
+import { asksDevices } from '../devices/devices-asked';
 import { domainOf, pathOf } from '../fleet/host-domains';
+import { askedOf } from '../fleet/quota-exceeded';
 import { type BesidesView, consumersBeside } from '../reservation/holdings';
 import { type ClaimConflict, type ConflictMirror, refusedHosts, wasStale } from './claim-conflict';
 import type { CompleteSpec } from './complete-request';
@@ -78,7 +81,10 @@ export function besidesOf(
 /** A commit: its picks, their specs, and the revision that the decision saw. */
 interface Committed {
   readonly picks: readonly PickedHost[];
-  readonly specs: readonly Pick<CompleteSpec, 'projectId' | 'group'>[];
+  readonly specs: readonly Pick<
+    CompleteSpec,
+    'projectId' | 'group' | 'resources' | 'requestGroups' | 'deviceRequests'
+  >[];
   readonly decidedAtRevision: number;
 }
 
@@ -104,11 +110,18 @@ export async function judgeCommit(
     case 'generation':
     case 'not_found':
       return caughtUp(result);
-    case 'quota':
     case 'stale':
-      // The next decision sees the same quotas and the same use, and refuses by them; or it is admitted by another's turn.
+      // It is admitted by another's turn.
       await catchUp({ placement, mirror }, caller);
       return { kind: 'stale' };
+    case 'quota': {
+      await catchUp({ placement, mirror }, caller);
+      // The next decision sees the same quotas and the same use, and refuses by them, unless these hosts take more than is sure.
+      const takingMore = specs.some(asksDevices)
+        ? takingBeyond(picks, specs, result.excess)
+        : new Map<number, string>();
+      return takingMore.size > 0 ? { kind: 'contradicted', hosts: takingMore } : { kind: 'stale' };
+    }
     case 'owner':
       throw foreign(result.uuid);
     case 'unchanged':
@@ -125,6 +138,20 @@ export async function judgeCommit(
     const isStale = specs.some((spec) => wasStale(conflict, decidedAtRevision, spec, mirror));
     return isStale ? { kind: 'stale' } : { kind: 'contradicted', hosts: refusedHosts(conflict, picks) };
   }
+}
+
+/** The hosts, by their index, whose devices count for more in a quota than the filter of quotas is sure of. */
+function takingBeyond(
+  picks: readonly PickedHost[],
+  specs: Committed['specs'],
+  excess: readonly QuotaExcess[],
+): ReadonlyMap<number, string> {
+  const isBeyond = ({ candidate: { allocations } }: PickedHost) =>
+    excess.some(({ resourceClass }) => {
+      const taken = Object.values(allocations).reduce((sum, amounts) => sum + (amounts[resourceClass] ?? 0), 0);
+      return taken > Math.max(...specs.map((spec) => askedOf(spec, 1)[resourceClass] ?? 0));
+    });
+  return new Map(picks.filter(isBeyond).map(({ host: { index } }) => [index, `quota: ${sentenceOf(excess)}`]));
 }
 
 /**

@@ -47,6 +47,27 @@ it('claims the device whose attributes match, and says which under the name of t
   expect(hostsIn(await scheduler.select(asked, [uuid]))).toEqual(['mixed']);
 });
 
+it('gives only devices of the kind that is asked for, in a flavor or a request', async () => {
+  const ofKind = { resourceClass: 'CUSTOM_GPU' };
+  await host('kinds', { gpu0: gpu('H100', 80, ofKind), other: gpu('H100', 80) });
+  const scheduler = await world.scheduler();
+  const [first, second] = [randomUUID(), randomUUID()];
+  await scheduler.select({ resources: { VCPU: 1 }, extraSpecs: { 'device:gpu': 'class=CUSTOM_GPU' } }, [first]);
+  expect(await consumerOf(first)).toMatchObject({
+    allocations: { [deviceUuid('kinds', 'gpu0')]: { CUSTOM_GPU: 1 } },
+    mappings: { 'device:gpu': [deviceUuid('kinds', 'gpu0')] },
+  });
+  const of = (one: Partial<DeviceAlternative>) => ({
+    resources: { VCPU: 1 },
+    deviceRequests: [aDeviceRequest('gpu', one)],
+  });
+  expect(scheduler.explain(of(ofKind), 'kinds').hosts[0]?.refusals).toEqual([
+    'devices: wants devices for gpu: gpu0 is in use; other is CUSTOM_DEVICE',
+  ]);
+  await scheduler.select(of(H100), [second]);
+  expect((await consumerOf(second))?.mappings).toMatchObject({ 'device:gpu': [deviceUuid('kinds', 'other')] });
+});
+
 it('gives the first alternative where a host has it, the second elsewhere, and the same again when asked again', async () => {
   await host('old', { gpu0: gpu('A100', 40), gpu1: gpu('A100', 40) });
   await host('new', { gpu0: gpu('H100', 80) });

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { DeviceAlternative } from '#libs/domain/devices/device-request';
 import { inventory } from '#libs/domain/inventory';
+import { aDevice, aDeviceRequest, nestedDevices } from '#libs/testing/placement/hosts/devices';
 import { setQuota } from '#libs/testing/placement/projects/placement-store-quotas';
-import { aWorld, hostsOf, INVENTORIES, type TestScheduler, type World } from '../testing/world';
+import { aWorld, hostsOf, INVENTORIES, type TestScheduler, uuidOfHost, type World } from '../testing/world';
 
 let world: World;
 beforeEach(() => {
@@ -52,6 +54,59 @@ it('gives the same answer again when the quota is used up by it', async () => {
   expect(again.response.destinations).toMatchObject([
     { selected: { host: hostsOf(first)[0] }, alternates: [{ host: expect.any(String) as string }] },
   ]);
+});
+
+describe('devices', () => {
+  const H100 = { selectors: ['device.attributes.model == "H100"'] };
+  const gpuHost = (host: string, devices: Readonly<Record<string, string>>, resourceClass?: string) => {
+    const entries = Object.entries(devices).map(
+      ([name, model]) => [name, aDevice({ model }, { resourceClass })] as const,
+    );
+    return world.report(host, { nested: nestedDevices(host, uuidOfHost(host), Object.fromEntries(entries)) });
+  };
+  const asks = (...alternatives: readonly Partial<DeviceAlternative>[]) => ({
+    ...ONE,
+    deviceRequests: [aDeviceRequest('gpu', ...alternatives)],
+  });
+
+  it('counts devices of a kind by its class, and those of none as such', async () => {
+    await gpuHost('a', { gpu0: 'H100', gpu1: 'H100', gpu2: 'H100' }, 'CUSTOM_GPU');
+    await gpuHost('b', { nic0: 'X', nic1: 'X' });
+    await setQuota(world.placement, 'project-1', { limits: { CUSTOM_GPU: 1, CUSTOM_DEVICE: 1 } });
+    const scheduler = await world.scheduler();
+    const ofKind = asks({ ...H100, resourceClass: 'CUSTOM_GPU' });
+    expect(hostsOf(await scheduler.select(ofKind))).toEqual(['a']);
+    const { response } = await scheduler.select(ofKind);
+    expect(response.noValidHost?.quotaExceeded).toMatchObject([{ resourceClass: 'CUSTOM_GPU', used: 1, limit: 1 }]);
+    expect(response.noValidHost?.summary).toContain('CUSTOM_GPU: 1 used, 1 asked, limit 1');
+    expect(hostsOf(await scheduler.select(asks({})))).toEqual(['b']);
+    expect((await scheduler.select(asks({}))).response.noValidHost?.quotaExceeded).toMatchObject([
+      { resourceClass: 'CUSTOM_DEVICE', used: 1, limit: 1 },
+    ]);
+    expect(hostsOf(await scheduler.select({ ...ofKind, projectId: 'another' }))).toEqual(['a']);
+  });
+
+  it('counts those that a flavor asks for', async () => {
+    await gpuHost('a', { gpu0: 'H100', gpu1: 'H100' }, 'CUSTOM_GPU');
+    await setQuota(world.placement, 'project-1', { limits: { CUSTOM_GPU: 1 } });
+    const scheduler = await world.scheduler();
+    const two = { 'device:gpu': 'class=CUSTOM_GPU,count=2,select=device.attributes.model == "H100"' };
+    expect((await scheduler.select({ ...ONE, extraSpecs: two })).response.noValidHost?.quotaExceeded).toMatchObject([
+      { resourceClass: 'CUSTOM_GPU', asked: 2, limit: 1 },
+    ]);
+  });
+
+  it('goes to another host when one has only the alternative that is beyond the quota, and ends when all are so', async () => {
+    await gpuHost('old', { gpu0: 'A100', gpu1: 'A100' });
+    await setQuota(world.placement, 'project-1', { limits: { CUSTOM_DEVICE: 1 } });
+    const scheduler = await world.scheduler();
+    const either = asks(H100, { selectors: ['device.attributes.model == "A100"'], count: 2 });
+    const { response } = await scheduler.select(either);
+    expect(response.noValidHost?.summary).toContain('claim_refused');
+    await gpuHost('new', { gpu0: 'H100' });
+    await caughtUp(scheduler);
+    expect(hostsOf(await scheduler.select(either))).toEqual(['new']);
+  });
 });
 
 it('explains the quota without claiming, also for a host by name', async () => {

@@ -1,4 +1,5 @@
 import type { Allocations } from '#libs/domain/consumer';
+import { classOfDevice, type Device } from '#libs/domain/devices/device';
 import { untolerated } from '#libs/domain/devices/taints';
 import { addResources, type Resources } from '#libs/domain/inventory';
 import type { ProviderForest } from '#libs/placement/port/placement-view';
@@ -153,8 +154,14 @@ export function suitableFor(alternative: CompiledAlternative, devices: readonly 
   });
 }
 
-export function meets({ conditions }: CompiledAlternative, { device }: HostDevice): boolean {
-  return conditions.every((condition) => condition.matches(device) === true);
+/** True for a device of the kind that is asked for. */
+export function isOfClass(alternative: Pick<CompiledAlternative, 'resourceClass'>, device: Device): boolean {
+  return classOfDevice(alternative) === classOfDevice(device);
+}
+
+export function meets(alternative: CompiledAlternative, { device }: HostDevice): boolean {
+  const { conditions } = alternative;
+  return isOfClass(alternative, device) && conditions.every((condition) => condition.matches(device) === true);
 }
 
 /** With `all`, a device that is tainted or too small is not left out: the host is none for the request. */

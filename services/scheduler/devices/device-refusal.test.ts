@@ -1,10 +1,11 @@
+import { MAX_REQUEST_COST, requireSelectors } from '#libs/devices/require-selectors';
+import type { Selector } from '#libs/devices/selector';
 import type { Device } from '#libs/domain/devices/device';
 import { inventory } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { DeviceForest } from './choose-devices';
 import { deviceRefusal } from './device-refusal';
-import { compileDevices, MAX_REQUEST_COST, requireSelectors } from './devices-asked';
-import type { Selector } from './selector';
+import { compileDevices } from './devices-asked';
 
 const device = (model: string): Device => ({
   attributes: { model: { kind: 'string', value: model } },
@@ -68,6 +69,6 @@ it.each([
 it('refuses a request whose expressions cost too much together', () => {
   const dear = `device.attributes.all(a, ${Array.from({ length: 9 }, () => 'a == "x"').join(' || ')})`;
   const alternatives = Array.from({ length: 8 }, () => [dear]);
-  expect(() => requireSelectors(asked(alternatives), 'request_spec')).toThrow(`more than ${MAX_REQUEST_COST} for`);
-  expect(() => requireSelectors(asked(alternatives.slice(0, 1)), 'request_spec')).not.toThrow();
+  expect(() => requireSelectors(asked(alternatives), 'request_spec', 1)).toThrow(`more than ${MAX_REQUEST_COST} for`);
+  expect(() => requireSelectors(asked(alternatives.slice(0, 1)), 'request_spec', 1)).not.toThrow();
 });

@@ -1,8 +1,9 @@
+import type { Selector } from '#libs/devices/selector';
+import { classOfDevice } from '#libs/domain/devices/device';
 import { untolerated } from '#libs/domain/devices/taints';
-import { type DeviceForest, suitableFor } from './choose-devices';
+import { type DeviceForest, isOfClass, suitableFor } from './choose-devices';
 import type { CompiledAlternative, CompiledRequest } from './devices-asked';
 import { devicesIn, FreeAmounts, type HostDevice, takenOf } from './host-devices';
-import type { Selector } from './selector';
 
 /**
  * The one condition by which a host has too few devices for a request, by itself. `condition`: without this expression it
@@ -48,7 +49,7 @@ function refusalOfAlternative(
   const meeting: HostDevice[] = [];
   /** Devices that fail one condition only, by its place. */
   const nearly = new Map<number, HostDevice[]>();
-  for (const device of devices) {
+  for (const device of devices.filter((one) => isOfClass(alternative, one.device))) {
     const failed = failedBy(alternative, device);
     if (failed === undefined) meeting.push(device);
     else if (failed.isOnly) getOrAdd(nearly, failed.place).push(device);
@@ -112,6 +113,7 @@ export function deviceFacts(
 const MAX_DEVICES_TOLD = 8;
 
 function factOf(alternative: CompiledAlternative, device: HostDevice, free: FreeAmounts): string {
+  if (!isOfClass(alternative, device.device)) return `is ${classOfDevice(device.device)}`;
   for (const condition of alternative.conditions) {
     const value = condition.matches(device.device);
     if (value !== true)

@@ -1,4 +1,4 @@
-import { capacityClass, DEVICE_CLASS, type Device, isShared, stepsOf } from '#libs/domain/devices/device';
+import { capacityClass, classOfDevice, type Device, isShared, stepsOf } from '#libs/domain/devices/device';
 import { capacityOf, type Resources } from '#libs/domain/inventory';
 import type { Provider } from '#libs/domain/provider';
 import type { ProviderForest } from '#libs/placement/port/placement-view';
@@ -45,7 +45,7 @@ export function takenOf(
   for (const name in capacity) {
     if ((device.capacity[name]?.amount ?? 0) < (capacity[name] as number)) return undefined;
   }
-  const own: Record<string, number> = { [DEVICE_CLASS]: 1 };
+  const own: Record<string, number> = { [classOfDevice(device)]: 1 };
   for (const [name, one] of isShared(device) ? Object.entries(device.capacity) : []) {
     const steps = stepsOf(one, capacity[name] ?? one.amount);
     if (steps > 0) own[capacityClass(name)] = steps;

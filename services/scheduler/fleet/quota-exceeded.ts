@@ -1,3 +1,4 @@
+import { type DevicesAsked, leastDevices } from '#libs/domain/devices/device-request';
 import { addResources, negated, type Resources } from '#libs/domain/inventory';
 import type { PlaceLease } from '#libs/domain/queueing/place-lease';
 import {
@@ -31,15 +32,16 @@ interface QuotaTerms {
  * claims, or counts, when they are moved, only as far as it is more than what they get: `keptForMove`.
  */
 export function quotaExceeded(
-  { projectId, resources, requestGroups }: Pick<RequestSpec, 'projectId' | 'resources' | 'requestGroups'>,
+  spec: Pick<RequestSpec, 'projectId'> & QuotaAsked,
   instanceUuids: readonly string[],
   view: Pick<PlacementView, 'quotas' | 'consumer'>,
   { more = {}, nominations = [], givenBack = NO_GROWTH, besides = {} }: QuotaTerms = {},
 ): readonly QuotaExcess[] {
+  const { projectId } = spec;
   const { quotas } = view;
   // Most projects have none.
   if (!quotas.quota(projectId) && !quotas.defaultQuota()) return NOTHING;
-  const growth: Record<string, number> = { ...askedOf({ resources, requestGroups }, instanceUuids.length, more) };
+  const growth: Record<string, number> = { ...askedOf(spec, instanceUuids.length, more) };
   for (const uuid of instanceUuids) {
     const held = view.consumer(uuid);
     if (held?.projectId !== projectId) continue;
@@ -49,13 +51,20 @@ export function quotaExceeded(
   return excessOf(new Map([[projectId, growth]]), withOthers(quotas, nominations, givenBack));
 }
 
-/** Amounts that so many instances count in a quota. */
+type QuotaAsked = Pick<RequestSpec, 'resources' | 'requestGroups'> & Pick<DevicesAsked, 'deviceRequests'>;
+
+/** The least that so many instances count in a quota: of devices a host may give alternatives that take more. */
 export function askedOf(
-  { resources, requestGroups }: Pick<RequestSpec, 'resources' | 'requestGroups'>,
+  { resources, requestGroups, deviceRequests }: QuotaAsked,
   instanceCount: number,
   more: Resources = {},
 ): Resources {
-  const each = [resources, more, ...requestGroups.map((group) => group.resources)].reduce(addResources, {
+  const each = [
+    resources,
+    more,
+    leastDevices({ deviceRequests }),
+    ...requestGroups.map((group) => group.resources),
+  ].reduce(addResources, {
     [INSTANCES]: 1,
   });
   return Object.fromEntries(Object.entries(each).map(([name, amount]) => [name, amount * instanceCount]));

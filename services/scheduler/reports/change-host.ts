@@ -1,5 +1,5 @@
 import type { HostSummary, SetDeviceTaintRequest, SetDeviceTaintResponse } from '#libs/contracts/hosts';
-import { MAX_DEVICE_TAINTS } from '#libs/contracts/limits';
+import { MAX_DEVICE_TAINTS } from '#libs/domain/devices/limits';
 import { BerthError } from '#libs/domain/errors';
 import type { Mirror } from '#libs/placement/mirror/mirror';
 import { nestedProviderName } from '#libs/placement/port/nested-provider';

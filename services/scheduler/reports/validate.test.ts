@@ -68,6 +68,11 @@ const refused: readonly Row[] = [
     { nestedProviders: [device('gpu0', huge, { inventories: {} })] },
   ],
   ['duplicate_capacity', 'nested_providers[0].device.capacity', { nestedProviders: [device('gpu0', twins)] }],
+  [
+    'duplicate_capacity',
+    'nested_providers[0].device.resource_class',
+    { nestedProviders: [device('gpu0', aDevice({}, { resourceClass: 'CUSTOM_DEVICE_MEMORY' }))] },
+  ],
   ['unknown_class', 'nested_providers[0].device.consumes.CUSTOM_SLICE', { nestedProviders: [device('part0', part)] }],
   ['wrong_host', 'host', { host: 'host-2' }],
   ['malformed_host', 'host', { host: 'no host' }],

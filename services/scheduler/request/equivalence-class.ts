@@ -1,9 +1,9 @@
 import type { EncodedRequestSpec } from '#libs/contracts/codec';
 import { internedSpecs } from '#libs/contracts/interned-specs';
+import { requireSelectors } from '#libs/devices/require-selectors';
 import { type ResolvedSpec, resolveSpec } from '#libs/domain/extra-specs/resolve';
 import type { RequestGroup } from '#libs/domain/request-spec';
 import { getOrMake, lru } from '#libs/runtime/lru';
-import { requireSelectors } from '../devices/devices-asked';
 
 /**
  * An equivalence class of requests: what is asked of a host, whoever asks. All requests of a class find the same hosts
@@ -49,7 +49,7 @@ export function specClassifier(): (encoded: EncodedRequestSpec) => ClassifiedSpe
   const kept = lru<string, EquivalenceClass>(MAX_KEPT_CLASSES);
   return internedSpecs((asked) => {
     const spec = resolveSpec(asked, 'request_spec');
-    requireSelectors(spec, 'request_spec');
+    requireSelectors(spec, 'request_spec', asked.deviceRequests.length);
     const made = equivalenceClassOf(spec);
     return { spec, equivalenceClass: getOrMake(kept, made.key, () => made) };
   });

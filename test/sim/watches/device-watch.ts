@@ -2,6 +2,7 @@ import { requestSpecCodec } from '#libs/contracts/request-spec';
 import type { Consumer } from '#libs/domain/consumer';
 import type { Device } from '#libs/domain/devices/device';
 import { isDeviceSuffix } from '#libs/domain/devices/device-request';
+import { deviceRequestsFor } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import type { Provider } from '#libs/domain/provider';
 import type { Change } from '#libs/placement/port/placement-store';
@@ -57,7 +58,7 @@ export class DeviceWatch {
 
   /** Fault of a new claim: its devices must have been what it wants, without a taint that it does not tolerate, lately. */
   wrongOf({ uuid, mappings, createdAtMs }: Consumer, { requestSpec, state }: Instance): string | undefined {
-    const { deviceRequests } = requestSpecCodec.decode(requestSpec);
+    const deviceRequests = deviceRequestsFor(requestSpecCodec.decode(requestSpec));
     const chosen = Object.entries(mappings).filter(([suffix]) => isDeviceSuffix(suffix));
     // A resized instance may be claimed for another spec than its record has yet.
     const isNew = state === 'scheduling' || state === 'building';
@@ -113,7 +114,7 @@ export class DeviceWatch {
 
 /** For how long a request tolerates a worn device; all of its alternatives do alike. */
 function secondsOf({ requestSpec }: Instance): number {
-  const one = requestSpecCodec.decode(requestSpec).deviceRequests[0]?.firstAvailable[0];
+  const one = deviceRequestsFor(requestSpecCodec.decode(requestSpec))[0]?.firstAvailable[0];
   // An adopted record does not say what it tolerates.
   if (one === undefined) return Number.POSITIVE_INFINITY;
   return WORN in one.tolerations ? (one.tolerationSeconds?.[WORN] ?? Number.POSITIVE_INFINITY) : 0;

@@ -6,8 +6,8 @@ import {
   type DeviceRequest,
   isDeviceRequestName,
 } from '#libs/domain/devices/device-request';
-import { parseQuantity } from '#libs/domain/devices/quantity';
-import { amount } from '../number-flags';
+import { parseDeviceWords, splitAt } from '#libs/domain/devices/device-words';
+import { hintFor, isResourceClass } from '#libs/domain/naming/known-names';
 
 /** One `--device`: an alternative of the request of its name. */
 export interface DeviceFlag {
@@ -15,31 +15,18 @@ export interface DeviceFlag {
   readonly alternative: Omit<DeviceAlternative, 'name'>;
 }
 
-/** The parser of `--device name=gpu,count=2,capacity=memory:10Gi,tolerate=worn:*,select=EXPRESSION`: what follows `select=` is the expression. */
+/** The parser of `--device`, in the words of `parseDeviceWords`. */
 export function parseDeviceFlag(text: string): DeviceFlag {
-  const at = /(?:^|,)select=/.exec(text);
-  const words = (at ? text.slice(0, at.index) : text).split(',').filter((word) => word !== '');
-  const selectors = at ? [text.slice(at.index + at[0].length)] : [];
-  if (selectors.some((one) => one.trim() === '')) throw new InvalidArgumentError('select= must be an expression.');
-  let request = 'device';
-  let count: DeviceAlternative['count'] = 1;
-  const capacity: Record<string, number> = {};
-  const tolerations: Record<string, string> = {};
-  const tolerationSeconds: Record<string, number> = {};
-  for (const word of words) {
-    const [key, value] = splitAt(word, '=');
-    if (key === 'name') request = requestName(value);
-    else if (key === 'count') count = value === 'all' ? 'all' : amount(value);
-    else if (key === 'capacity') Object.assign(capacity, capacityIn(value));
-    else if (key === 'tolerate') {
-      const toleration = tolerationIn(value);
-      tolerations[toleration.key] = toleration.value;
-      if (toleration.seconds > 0) tolerationSeconds[toleration.key] = toleration.seconds;
-    } else
-      throw new InvalidArgumentError(`'${word}' is none of name=, count=, capacity=, tolerate=, select= (the last).`);
+  const words = parseDeviceWords(text);
+  if (words.kind === 'problem') throw new InvalidArgumentError(`${words.problem}.`);
+  const { name = 'device', alternative } = words;
+  const { resourceClass } = alternative;
+  if (resourceClass !== undefined && !isResourceClass(resourceClass)) {
+    throw new InvalidArgumentError(
+      `There is no resource class '${resourceClass}'; ${hintFor(resourceClass, 'resource class')}.`,
+    );
   }
-  const limited = Object.keys(tolerationSeconds).length > 0 && { tolerationSeconds };
-  return { request, alternative: { count, selectors, capacity, tolerations, ...limited } };
+  return { request: name, alternative };
 }
 
 /** The requests of all `--device`: those of one name are alternatives, in their order. */
@@ -62,25 +49,4 @@ export function parseDeviceMatch(text: string): DeviceConstraint {
 function requestName(text: string): string {
   if (isDeviceRequestName(text)) return text;
   throw new InvalidArgumentError(`'${text}' must be up to 32 letters a-z, digits and -.`);
-}
-
-function capacityIn(text: string): Record<string, number> {
-  const [name, said] = splitAt(text, ':');
-  const quantity = parseQuantity(said);
-  if (!isQualifiedName(name) || !quantity)
-    throw new InvalidArgumentError(`'${text}' must be NAME:AMOUNT, as memory:10Gi.`);
-  return { [name]: quantity };
-}
-
-/** `worn:*`; with `worn:*:300s` it is moved away so long after a taint that does that. */
-function tolerationIn(text: string): { readonly key: string; readonly value: string; readonly seconds: number } {
-  const [key, said] = splitAt(text, ':');
-  const [, value = '', seconds = '0'] = /^(.+?)(?::([1-9]\d{0,8})s)?$/.exec(said) ?? [];
-  if (!isQualifiedName(key) || value === '') throw new InvalidArgumentError(`'${text}' must be KEY:VALUE, or KEY:*.`);
-  return { key, value, seconds: Number(seconds) };
-}
-
-function splitAt(text: string, mark: string): readonly [string, string] {
-  const at = text.indexOf(mark);
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -51,7 +51,7 @@ export function addRequestFlags(command: Command) {
     .addOption(
       repeatable(
         '--device <KEY=VALUE,...>',
-        'keys: name, count (or all), capacity, tolerate (worn:*, or worn:*:300s), and last select, an expression; of one name, the next choice',
+        'keys: name, class, count (or all), capacity, tolerate (worn:*, or worn:*:300s), and last select, an expression; of one name, the next choice',
         parseDeviceFlag,
       ),
     )

@@ -106,6 +106,7 @@ const setCommand = changes({
   print: printChanged,
   examples: [
     ['berth quota set --project default --limit VCPU=100 --limit MEMORY_MB=204800 --limit instances=50', 'limits'],
+    ['berth quota set --project default --limit CUSTOM_GPU=4', 'four devices of a kind'],
     ['berth quota set --default --limit instances=10', 'for every project without a limit of its own'],
     [
       'berth quota set --project a --limit VCPU=100 --cohort lab --borrow-limit VCPU=50',

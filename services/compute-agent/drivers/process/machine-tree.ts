@@ -1,5 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { classOfDevice } from '#libs/domain/devices/device';
 import { type Inventories, inventory, MAX_AMOUNT } from '#libs/domain/inventory';
 import type { HostCapacity, NestedCapacity } from '../driver';
 import type { CoreSets } from './cores';
@@ -37,6 +38,8 @@ export interface Device {
   readonly address: string;
   /** Addresses of its virtual functions; undefined when unknown. */
   readonly functions: readonly string[] | undefined;
+  /** Class of which who has it takes, of a device with attributes. */
+  readonly class?: string | undefined;
 }
 
 /**
@@ -77,7 +80,9 @@ export async function coreThreads(
 
 /** Adds providers under operators' own names; devices are passed by these names. */
 export function withNamed(tree: MachineTree, nested: readonly NestedCapacity[] = []): MachineTree {
-  const named = nested.map(({ name }) => [name, { address: name, functions: undefined }] as const);
+  const named = nested.map(({ name, device }) => {
+    return [name, { address: name, functions: undefined, class: device && classOfDevice(device) }] as const;
+  });
   return { ...tree, devices: new Map<string, Device>([...named, ...tree.devices]) };
 }
 

@@ -1,4 +1,3 @@
-import { DEVICE_CLASS } from '#libs/domain/devices/device';
 import { BerthError } from '#libs/domain/errors';
 import type { EmulatorThreads, Processors } from '#libs/domain/extra-specs/processors';
 import { processorsFor } from '#libs/domain/extra-specs/resolve';
@@ -72,12 +71,12 @@ function coresIn(
 
 function devicesIn(
   name: string,
-  { PGPU = 0, VGPU = 0, SRIOV_NET_VF = 0, [DEVICE_CLASS]: claimed = 0 }: Resources,
+  { PGPU = 0, VGPU = 0, SRIOV_NET_VF = 0, ...others }: Resources,
   device: Device | undefined,
   taken: ReadonlySet<string>,
 ): readonly string[] {
   const count = VGPU + SRIOV_NET_VF;
-  if (claimed > 0) return [name];
+  if (device?.class !== undefined && (others[device.class] ?? 0) > 0) return [name];
   if (PGPU + count === 0) return [];
   if (device === undefined) throw refusal('device_gone', `the device ${name} is not there`);
   const { address, functions } = device;

@@ -6,6 +6,7 @@ import type { Device } from '#libs/domain/devices/device';
 import { deviceSuffix, isDeviceSuffix } from '#libs/domain/devices/device-request';
 import { evictedBy } from '#libs/domain/devices/taints';
 import { BerthError } from '#libs/domain/errors';
+import { deviceRequestsFor } from '#libs/domain/extra-specs/resolve';
 import type { Instance } from '#libs/domain/instance';
 import { NOWHERE_FAULTS } from '#libs/domain/moves/migration';
 import type { Conductor } from '../../conductor';
@@ -57,11 +58,10 @@ function leavingOf(
   if (!isAtRest || !holder) return undefined;
   const nowMs = c.clock.now();
   if (fault !== undefined && updatedAtMs > nowMs - c.config.rebuildAfterMs) return undefined;
-  const alternatives = requestSpecCodec
-    .decode(requestSpec)
-    .deviceRequests.flatMap((request) =>
-      request.firstAvailable.map((one) => ({ ...one, suffix: deviceSuffix(request, one) })),
-    );
+  // Extra specs of its flavor may ask for devices, too.
+  const alternatives = deviceRequestsFor(requestSpecCodec.decode(requestSpec)).flatMap((request) =>
+    request.firstAvailable.map((one) => ({ ...one, suffix: deviceSuffix(request, one) })),
+  );
   const evicting = alternatives.flatMap((alternative) =>
     (holder.mappings[alternative.suffix] ?? []).flatMap((uuid) => {
       const device = tainted.get(uuid);

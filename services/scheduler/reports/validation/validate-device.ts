@@ -1,5 +1,12 @@
 import type { NestedProvider, UpdateResourceStatsRequest } from '#libs/contracts/stats';
-import { capacityClass, type Device, deviceInventories, isShared, stepsOf } from '#libs/domain/devices/device';
+import {
+  capacityClass,
+  DEVICE_CLASS,
+  type Device,
+  deviceInventories,
+  isShared,
+  stepsOf,
+} from '#libs/domain/devices/device';
 import { invalidArgument } from '#libs/domain/errors';
 import { type Inventories, MAX_AMOUNT } from '#libs/domain/inventory';
 import { requireClass } from './validate-provider';
@@ -18,6 +25,7 @@ export function checkDevices({ nestedProviders, inventories }: UpdateResourceSta
     if (device === undefined) continue;
     const at = `nested_providers[${index}]`;
     checkCapacities(device, `${at}.device`);
+    if (device.resourceClass !== undefined) checkClass(device.resourceClass, `${at}.device.resource_class`);
     checkInventories(provider, device, at);
     checkCounters(device, parent === '' ? inventories : (byName.get(parent) ?? {}), `${at}.device`);
   }
@@ -41,6 +49,14 @@ function checkCapacities(device: Device, at: string): void {
   if (device.consumers > MAX_AMOUNT) {
     throw invalidArgument('bad_amount', `${at}.consumers must be at most ${MAX_AMOUNT}`, `${at}.consumers`);
   }
+}
+
+/** A class of a capacity would be counted for both. */
+function checkClass(resourceClass: string, at: string): void {
+  requireClass(resourceClass, at);
+  if (!resourceClass.startsWith(`${DEVICE_CLASS}_`)) return;
+  const message = `${at}: '${resourceClass}' is the name of a capacity's class: choose another`;
+  throw invalidArgument('duplicate_capacity', message, at);
 }
 
 function checkInventories({ inventories }: NestedProvider, device: Device, at: string): void {

@@ -8,7 +8,7 @@ import type { Perform, World } from '../common';
 import { pick } from '../common';
 import { send, tenant } from './requests';
 
-/** Some instances that want a device of a size, a whole one or else two parts, or any; some tolerate worn ones. */
+/** Some instances that want, by a field or by an extra spec, a device of a size, a whole one or else two parts, or any; some tolerate worn ones. */
 export function buildWithDevice(random: Random): Perform {
   return buildOnDevice(random, random.next() < 0.3);
 }
@@ -30,8 +30,11 @@ function buildOnDevice(random: Random, isTolerant: boolean): Perform {
     [ofSize(2, 1, '')],
     [ofSize(2, 1, 'whole'), ofSize(1, 2, 'parts')],
   ]);
-  const deviceRequests: DeviceRequest[] = [{ name: 'card', firstAvailable }];
-  const spec = requestSpec({ VCPU: 1 }, { projectId: who, userId: 'user', deviceRequests });
+  const [only] = firstAvailable.length === 1 && !isTolerant ? firstAvailable : [];
+  const asked = only
+    ? { extraSpecs: { 'device:card': `select=${only.selectors.join(' && ')}` } }
+    : { deviceRequests: [{ name: 'card', firstAvailable }] satisfies DeviceRequest[] };
+  const spec = requestSpec({ VCPU: 1 }, { projectId: who, userId: 'user', ...asked });
   const encoded = requestSpecCodec.encode(spec);
   const requests = Array.from({ length: 1 + randomInt(random, 3) }, () => {
     const uuid = random.uuid();

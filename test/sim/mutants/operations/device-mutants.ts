@@ -1,6 +1,6 @@
 import * as deviceTaints from '#libs/domain/devices/taints';
+import * as selectors from '../../../../libs/devices/selector';
 import * as leaving from '../../../../services/conductor/triggers/devices/device-taints';
-import * as selectors from '../../../../services/scheduler/devices/selector';
 import { type Mutant, mutant, withFocus } from '../mutant';
 
 export const DEVICE_MUTANTS: readonly Mutant[] = [

@@ -1,8 +1,8 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
-import type { Device, DeviceAttribute } from '#libs/domain/devices/device';
-import { parseQuantity } from '#libs/domain/devices/quantity';
-import { compareVersions, parseVersion, type Version } from '#libs/domain/devices/version';
-import { lru } from '#libs/runtime/lru';
+import type { Device, DeviceAttribute } from '../domain/devices/device';
+import { parseQuantity } from '../domain/devices/quantity';
+import { compareVersions, parseVersion, type Version } from '../domain/devices/version';
+import { lru } from '../runtime/lru';
 
 /** A condition on a device: one conjunct of an expression. */
 export interface Selector {

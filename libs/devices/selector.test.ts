@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { Device } from '#libs/domain/devices/device';
+import type { Device } from '../domain/devices/device';
 import { MAX_COST, parseSelectors } from './selector';
 
 const H100: Device = {
