@@ -51,7 +51,7 @@ export async function openDockerDriver(host: DockerHost, config: DockerConfig, a
     throw engineError(thrown);
   });
   const { sys = SYS, capacity } = host;
-  const traits = [...new Set([...capacity.traits, ...(await machineTraits(sys, coresOf(info)))])];
+  const traits = [...new Set([...capacity.traits, ...(await machineTraits(sys, coresOf(info), false))])];
   const driver = new DockerDriver({ docker, info }, { ...host, capacity: { ...capacity, traits } }, config, around);
   await driver.look();
   await driver.adopt();

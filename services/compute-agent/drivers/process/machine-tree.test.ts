@@ -79,9 +79,10 @@ function makeMachine(first: string, second: string): void {
 
 const around = { clock: systemClock(), random: systemRandom, log: silentLog, metrics: createMetrics({}) };
 
-async function open(dedicated = '', nested?: readonly NestedCapacity[]): Promise<Driver> {
+async function open(dedicated = '', nested?: readonly NestedCapacity[], mayBeRealtime = true): Promise<Driver> {
   const settings = {
     BERTH_AGENT_PROCESS_DEDICATED: dedicated,
+    BERTH_AGENT_PROCESS_REALTIME: String(mayBeRealtime),
     BERTH_AGENT_PROCESS_START_MS: '50',
     BERTH_AGENT_PROCESS_STOP_MS: '300',
   };
@@ -349,6 +350,8 @@ describe('with wishes for its processors', () => {
     threads(first, second);
     expect((await open()).capacity().traits).toEqual(['HW_CPU_HYPERTHREADING']);
     expect((await open(String(second))).capacity().traits).toContain('CUSTOM_COMPUTE_EMULATOR_THREADS');
+    const cautious = await open(String(second), undefined, false);
+    expect(cautious.capacity().traits).not.toContain('CUSTOM_COMPUTE_CPU_REALTIME');
   });
 
   it('runs a pair of threads on those of one core, and names the cores of its emulator', async () => {

@@ -24,11 +24,19 @@ export async function canBindMemory(nodes: readonly number[]): Promise<boolean> 
   return nodes.length > 0 && runs([...bindMemory(nodes), '--', 'true']);
 }
 
-/** Traits of a host that follow from its machine, and from what its kernel permits to this process. */
-export async function machineTraits(sys: string, { shared, dedicated }: CoreSets): Promise<readonly string[]> {
+/**
+ * Traits of a host that follow from its machine, and from what its kernel permits to this process.
+ *
+ * @param mayBeRealtime  false where instances get no real time, whatever the kernel permits
+ */
+export async function machineTraits(
+  sys: string,
+  { shared, dedicated }: CoreSets,
+  mayBeRealtime: boolean,
+): Promise<readonly string[]> {
   const threads = await coreThreads(sys, [...shared, ...dedicated]);
   const hasThreads = [...threads.values()].some((siblings) => siblings.length > 1);
-  const isRealtime = dedicated.length > 0 && (await runs([...REALTIME, 'true']));
+  const isRealtime = mayBeRealtime && dedicated.length > 0 && (await runs([...REALTIME, 'true']));
   return [
     ...(hasThreads ? [HYPERTHREADING] : []),
     ...(dedicated.length > 0 ? [EMULATOR_THREADS] : []),

@@ -88,7 +88,7 @@ export async function openProcessDriver(
   const cores = coreSets(await allowedCpus(), parseCpuList(config.processDedicated));
   const inventories = host.capacity.inventories ?? (await machineInventories(host.root, cores));
   const { sys = SYS, capacity } = host;
-  const traits = [...new Set([...capacity.traits, ...(await machineTraits(sys, cores))])];
+  const traits = [...new Set([...capacity.traits, ...(await machineTraits(sys, cores, config.processRealtime))])];
   const threads = await coreThreads(sys, cores.dedicated);
   const machine = { boot: await bootId(), cores, threads, inventories };
   const driver = new ProcessDriver({ ...host, capacity: { ...capacity, traits } }, config, around, machine);

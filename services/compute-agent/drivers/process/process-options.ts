@@ -1,4 +1,4 @@
-import { durationOption, intOption, listOption, stringOption } from '#libs/runtime/config';
+import { booleanOption, durationOption, intOption, listOption, stringOption } from '#libs/runtime/config';
 
 /** Settings of the process driver. */
 export const processDriverOptions = {
@@ -26,6 +26,11 @@ export const processDriverOptions = {
     pattern: /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/,
     range: 'cores, as 2-7,10',
     help: "Cores that one instance at a time has for itself, as PCPU (Nova's cpu_dedicated_set); instances share all others, as VCPU.",
+  }),
+  processRealtime: booleanOption({
+    env: 'BERTH_AGENT_PROCESS_REALTIME',
+    default: false,
+    help: 'Lets instances with cores of their own ask for real time (hw:cpu_realtime). Such a process can leave its cores and slow the machine down: only for requests that are trusted.',
   }),
   processStartMs: durationOption({
     env: 'BERTH_AGENT_PROCESS_START_MS',
