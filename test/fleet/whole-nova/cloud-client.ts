@@ -137,6 +137,14 @@ export class CloudClient {
     return (found as { resource_providers: { uuid: string; name: string }[] }).resource_providers;
   }
 
+  /** The claimable inventory of a provider, by class: total less reserved. */
+  async free(uuid: string): Promise<Amounts> {
+    const found = await this.#call('placement', 'GET', `/resource_providers/${uuid}/inventories`);
+    const { inventories } = found as { inventories: Readonly<Record<string, { total: number; reserved: number }>> };
+    const free = Object.entries(inventories).map(([name, { total, reserved }]) => [name, total - reserved] as const);
+    return Object.fromEntries(free);
+  }
+
   /** Everything that is held, of all providers. */
   async holdings(): Promise<Holdings> {
     const held: Record<string, Record<string, Amounts>> = {};

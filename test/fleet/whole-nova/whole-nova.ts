@@ -5,13 +5,29 @@ import { freePort, type TestServer } from '#libs/testing/servers/server-process'
 import { type RabbitmqServer, startRabbitmq, startRedis } from '#libs/testing/servers/servers';
 import { CloudClient } from './cloud-client';
 import { startImagesAndNetworks } from './images-and-networks';
-import type { NovaAddresses } from './nova-conf';
+import type { NovaAddresses, Settings } from './nova-conf';
 import { findNova, NovaProcesses } from './nova-processes';
 
 /** Hosts that build, and one on which the first build of each server fails. */
 export const HOSTS = ['h1', 'h2', 'h3'] as const;
 export const BRITTLE = 'brittle';
 const START_TIMEOUT_MS = 300_000;
+/** Computes with fake drivers, and their settings. */
+const FAKE_COMPUTES: Computes = {
+  ...Object.fromEntries(HOSTS.map((host) => [host, { compute_driver: 'fake.MediumFakeDriver' }])),
+  [BRITTLE]: { compute_driver: 'fake.FakeRescheduleDriver' },
+};
+
+/** Settings of computes, by host. */
+type Computes = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export interface WholeNovaOptions {
+  readonly computes?: Computes;
+  /** Number of their nodes; default: one each. */
+  readonly nodeCount?: number;
+  /** Settings of all of Nova's services. */
+  readonly settings?: Settings;
+}
 
 interface Servers {
   readonly rabbitmq: RabbitmqServer;
@@ -37,7 +53,11 @@ export class WholeNova {
     readonly client: CloudClient,
   ) {}
 
-  static async start(): Promise<WholeNova> {
+  static async start({
+    computes = FAKE_COMPUTES,
+    nodeCount,
+    settings = {},
+  }: WholeNovaOptions = {}): Promise<WholeNova> {
     const python = findNova();
     // One after the other: together they take longer than each may on a busy machine.
     const rabbitmq = await startRabbitmq();
@@ -61,9 +81,9 @@ export class WholeNova {
       placement: addresses.placement,
     });
     const servers = { rabbitmq, redis, keystone, mariadb, stub };
-    const cloud = new WholeNova(servers, addresses, new NovaProcesses(python, addresses), client);
+    const cloud = new WholeNova(servers, addresses, new NovaProcesses(python, addresses, settings), client);
     try {
-      await cloud.#begin();
+      await cloud.#begin(computes, nodeCount ?? Object.keys(computes).length);
       return cloud;
     } catch (thrown) {
       await cloud.stop();
@@ -71,7 +91,7 @@ export class WholeNova {
     }
   }
 
-  async #begin(): Promise<void> {
+  async #begin(computes: Computes, nodeCount: number): Promise<void> {
     const { placement, keystone, adminPassword } = this.addresses;
     const settings = {
       BERTH_PLACEMENT_PORT: new URL(placement).port,
@@ -87,17 +107,17 @@ export class WholeNova {
     const probe = { send: 'GET / HTTP/1.0\r\n\r\n', expect: 'HTTP/1.' };
     await this.nova.launch('api', 'ctl', {}, probe);
     await this.nova.launch('conductor', 'ctl');
-    for (const host of [...HOSTS, BRITTLE]) {
-      const driver = host === BRITTLE ? 'fake.FakeRescheduleDriver' : 'fake.MediumFakeDriver';
-      this.#computes.set(host, await this.nova.launch('compute', host, { compute_driver: driver }));
+    for (const [host, own] of Object.entries(computes)) {
+      this.#computes.set(host, await this.nova.launch('compute', host, own));
     }
     await this.#eventually(async () => {
       const up = (await this.client.services()).filter(({ state }) => state === 'up').length;
       const nodes = (await this.client.providers()).length;
-      return Math.min(up, nodes) === this.#computes.size ? undefined : `${up} computes are up, ${nodes} in placement`;
+      const isComplete = up === this.#computes.size && nodes === nodeCount;
+      return isComplete ? undefined : `${up} computes are up, ${nodes} in placement`;
     });
     await this.nova.mapHosts(this.servers.mariadb, this.#cellUuid, [...this.#computes.keys()]);
-    await this.client.setEnabled(BRITTLE, false);
+    if (BRITTLE in computes) await this.client.setEnabled(BRITTLE, false);
   }
 
   /** Starts Berth's scheduler, and resolves once it takes calls. */

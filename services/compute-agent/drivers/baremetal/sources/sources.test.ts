@@ -99,3 +99,9 @@ it('serves the others of a service of which one system is broken and two can not
   await source.controller('n1').claim(1);
   await simulator.stop();
 });
+
+it.each(['{', '[]', 'null', '"image"', '{"image/source": "x"}'])('refuses %s as instance_info of an Ironic', (text) => {
+  expect(() => sourceOf({ NODES: 'ironic+http://ironic:6385', IRONIC_INSTANCE_INFO: text })).toThrow(
+    expect.objectContaining({ reason: 'bad_config', message: expect.stringContaining('IRONIC_INSTANCE_INFO') }),
+  );
+});
