@@ -24,6 +24,7 @@ const DRAINS = 'drain a host,undrain a host,delete a host,delete dead hosts,move
 const LOSSES = 'store loses its last second,older copy of builds,store forgets a move';
 const FORGOTTEN_BY_THE_DEAD = 'evacuate a dead host,store forgets an operation';
 const MAKING_ROOM = 'tenants lend each other,several make room,build that preempts';
+const OTHER_MOVES = 'conductors stop while the store is away,pause,break connection';
 const MOVES_AND_THE_DEAD = 'move,decide on a move,kill,evacuate a dead host,drain a host,build beside a move';
 
 /** Seeds that once broke an invariant, by world: see `test/sim/README.md`. */
@@ -84,6 +85,9 @@ const PROCESSOR_LANE: readonly Step[] = [
   sim('parted groups, once failed', '--seed', '84', '--focus', `replace machine,${FORGOTTEN_BY_THE_DEAD}`),
   sim('reverts in place, once failed', '--seed', '500054', '--focus', 'build that waits,machine shrinks'),
   sim('returns, once failed', '--seed', '2,7,37', '--focus', 'return is evacuated'),
+  sim('late ends, once failed', '--seed', '46', '--focus', 'evacuate a dead host,agent stays away'),
+  sim('other moves, once failed', '--seed', '2000511', '--focus', OTHER_MOVES),
+  sim('late orders, once failed', '--seed', '2000668', '--focus', 'build in a zone,begin a group over racks,start'),
   sim('forgotten requests, once failed', '--seed', '26,68', '--focus', 'source loses its copy,store goes back'),
   ...seeds('ring', isWhole ? 60 : 20, 6),
   ...seeds('cells', isWhole ? 40 : 10, 4),

@@ -57,7 +57,7 @@ export interface Consumer {
   readonly flavor?: string | undefined;
   /** The reservation that it was claimed in. */
   readonly reservation?: string | undefined;
-  /** The time by which its time limit has ended it, as its claim said; undefined: it lasts. */
+  /** The time by which its time limit has ended it, as its claim said; undefined: it lasts, or was claimed after that time. */
   readonly endsAtMs?: number | undefined;
   /** Since when it holds these amounts as this user and by this flavor; undefined: since `createdAtMs`. */
   readonly heldSinceMs?: number | undefined;

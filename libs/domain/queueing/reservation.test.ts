@@ -41,19 +41,21 @@ const use: Arbitrary<ComingUse> = record({
   projectId,
   reservation: option(name, { nil: undefined }),
   startsAtMs: integer({ min: NOW_MS, max: 12 }),
-  endsAtMs: option(integer({ min: 13, max: 25 }), { nil: undefined }),
+  endsAtMs: option(integer({ min: 0, max: 25 }), { nil: undefined }),
 });
 
 /** By the definition: at each moment of the use, what is reserved then and not used, less what has ended by then. */
 function keptByDefinition(coming: ComingUse, reserved: readonly ReservedRoom[], holdings: readonly Holding[]): number {
   const isThere = ({ endsAtMs = Infinity }: Holding, atMs: number) => endsAtMs <= NOW_MS || endsAtMs > atMs;
   const sum = (some: readonly Holding[]) => some.reduce((all, one) => all + (one.resources.VCPU ?? 0), 0);
+  const { startsAtMs, endsAtMs = END_OF_TIME_MS } = coming;
+  const untilMs = endsAtMs <= startsAtMs ? END_OF_TIME_MS : endsAtMs;
   let most = -Infinity;
-  for (let atMs = coming.startsAtMs; atMs < (coming.endsAtMs ?? END_OF_TIME_MS); atMs++) {
+  for (let atMs = startsAtMs; atMs < untilMs; atMs++) {
     let kept = 0 - sum(holdings.filter((one) => !isThere(one, atMs)));
-    for (const { reservation, projectId: owner, fromMs, untilMs, resources } of reserved) {
+    for (const { reservation, projectId: owner, fromMs, untilMs: overMs, resources } of reserved) {
       const isOwn = coming.reservation === reservation && coming.projectId === owner;
-      if (isOwn || atMs < fromMs || atMs >= untilMs) continue;
+      if (isOwn || atMs < fromMs || atMs >= overMs) continue;
       const own = holdings.filter((one) => one.reservation === reservation && one.projectId === owner);
       const used = sum(own.filter((one) => isThere(one, atMs) && one.sinceMs >= fromMs));
       kept += Math.max(0, (resources.VCPU ?? 0) - used);

@@ -85,7 +85,7 @@ export interface Holding extends InReservation {
 /** Use of a provider that is to begin: a claim, or a unit of a reservation. */
 export interface ComingUse extends InReservation {
   readonly startsAtMs: number;
-  /** Undefined: it lasts. */
+  /** Undefined, or not after its start: it lasts. */
   readonly endsAtMs?: number | undefined;
 }
 
@@ -107,11 +107,12 @@ export function keptFrom(
   nowMs: number,
 ): Resources {
   const others = rooms.filter((room) => room.untilMs > nowMs && !isOf(room, use));
-  const isWithin = ({ fromMs }: ReservedRoom) => fromMs > use.startsAtMs && fromMs < (use.endsAtMs ?? Infinity);
+  const endsAtMs = endAhead(use.endsAtMs, use.startsAtMs) ?? Infinity;
+  const isWithin = ({ fromMs }: ReservedRoom) => fromMs > use.startsAtMs && fromMs < endsAtMs;
   const times = [use.startsAtMs, ...others.filter(isWithin).map(({ fromMs }) => fromMs)];
   const kept: Record<string, number> = {};
   for (const [n, atMs] of times.entries()) {
-    const hasEnded = ({ endsAtMs = Infinity }: Holding) => endsAtMs > nowMs && endsAtMs <= atMs;
+    const hasEnded = (one: Holding) => (endAhead(one.endsAtMs, nowMs) ?? Infinity) <= atMs;
     const lasting = holdings.filter((one) => !hasEnded(one));
     const then: Record<string, number> = {};
     for (const { resources } of holdings.filter(hasEnded)) {
@@ -127,6 +128,11 @@ export function keptFrom(
     }
   }
   return kept;
+}
+
+/** An end that is still ahead. What begins after the end that it was to have, as a build that is tried again much later, lasts. */
+export function endAhead(endsAtMs: number | undefined, nowMs: number): number | undefined {
+  return endsAtMs !== undefined && endsAtMs > nowMs ? endsAtMs : undefined;
 }
 
 function isOf(room: ReservedRoom, { reservation, projectId }: InReservation): boolean {

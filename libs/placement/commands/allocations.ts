@@ -1,4 +1,5 @@
 import type { Consumer } from '../../domain/consumer';
+import { endAhead } from '../../domain/queueing/reservation';
 import { bindingLevels } from '../../domain/server-group';
 import type { ConsumerWrite, RefusedCommit } from '../port/placement-store';
 import { type ClaimTerms, Draft, isEmpty } from './claims/draft';
@@ -175,7 +176,8 @@ function nextConsumer(write: ConsumerWrite, old: Consumer | undefined, { atMs, a
     createdAtMs: old?.createdAtMs ?? atMs,
     updatedAtMs: atMs,
   };
-  const { priority = 0, isProtected = false, counted, flavor, reservation, endsAtMs } = write;
+  const { priority = 0, isProtected = false, counted, flavor, reservation } = write;
+  const endsAtMs = endAhead(write.endsAtMs, atMs);
   const heldSinceMs = heldSinceAfter(write, old, atMs, at);
   // Few say so: the others keep the objects of one layout.
   const kept = membership?.kept && { groupKept: membership.kept };

@@ -89,6 +89,15 @@ export function describeReservations(open: () => PlacementStore): void {
       expect(await take(6, { endsAtMs: FROM_MS })).toMatchObject(MADE);
     });
 
+    it('keep their room from a claim that is made after its end, as of a build that is tried again much later', async () => {
+      await write(night());
+      const uuid = randomUUID();
+      expect(await take(5, { uuid, endsAtMs: AT_MS })).toMatchObject(REFUSED);
+      expect(await take(4, { uuid, endsAtMs: AT_MS })).toMatchObject(MADE);
+      const [claimed] = await store.consumers([uuid]);
+      expect(claimed?.endsAtMs).toBeUndefined();
+    });
+
     it('are over when their window is, or when they are deleted', async () => {
       await write(night());
       expect(await take(5, { atMs: UNTIL_MS - 1 })).toMatchObject(REFUSED);
