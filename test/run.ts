@@ -58,20 +58,28 @@ const env = { ...settings, [RUN_BUILT]: 'on' };
 
 /** Workers of jest; by itself it takes one on two processors. */
 const ON_TWO = '--maxWorkers=2';
-/** The server lane waits most of the time, and should not wait for a processor: the other lane gives way to it. */
+/** One more, since tests of real servers wait most of the time. */
+const ON_THREE = '--maxWorkers=3';
+/** The server lane should not wait for a processor: the others give way to it. */
 const GIVES_WAY = 5;
+/** Checks and simulations never wait for anything: they take what the tests leave. */
+const TAKES_THE_REST = 15;
 
-/** Static checks, and tests that need a processor only. `npm run build`, which comes first, has checked the types of all but pages. */
+/** Tests that need no server. Some wait all the same, for a process or a clock. */
+const TEST_LANE: readonly Step[] = [
+  jest('structure', ON_TWO),
+  jest('unit', ON_TWO),
+  jest('contract', ON_TWO),
+  jest('simulation', ON_TWO),
+];
+
+/** Checks and simulations. `npm run build`, which comes first, has checked the types of all but pages. */
 const PROCESSOR_LANE: readonly Step[] = [
   check('proto lint', 'buf', 'lint', 'proto'),
   check('proto breaking', 'buf', 'breaking', 'proto', '--against', 'proto/released.binpb'),
   check('lint', 'oxlint', '--type-aware', 'libs', 'services', 'test'),
   check('format', 'biome', 'check', '.'),
   check('types of pages', 'tsc', '--noEmit', '-p', 'services/console/web'),
-  jest('structure', ON_TWO),
-  jest('unit', ON_TWO),
-  jest('contract', ON_TWO),
-  jest('simulation', ON_TWO),
   ...seeds('fleet', isWhole ? 200 : 60, 20),
   sim('seeds of drains', '--seeds', isWhole ? '40' : '10', '--focus', DRAINS),
   sim('drains, once failed', '--seed', FAILED_DRAINS.join(','), '--focus', DRAINS),
@@ -100,8 +108,8 @@ const PROCESSOR_LANE: readonly Step[] = [
 /** Tests of real servers, which wait more than they compute. Whatever a fault stops is of its own file. */
 const SERVER_LANE: readonly Step[] = [
   jest('browser', '--runInBand'),
-  jest('integration', ON_TWO, ...ofToday),
-  jest('fault', ON_TWO, ...ofToday),
+  jest('integration', ON_THREE, ...ofToday),
+  jest('fault', ON_THREE, ...ofToday),
   ...(isWhole ? [jest('fleet', '--runInBand')] : []),
 ];
 
@@ -160,14 +168,14 @@ async function tryAgain(results: readonly StepResult[]): Promise<readonly StepRe
 }
 
 /**
- * `npm test`, and with `--all` `npm run test:all`: both lanes at once, a second try of files that failed, then a table of the
+ * `npm test`, and with `--all` `npm run test:all`: all lanes at once, a second try of files that failed, then a table of the
  * steps, the slowest files, the failures, and the line `N passed, N failed`.
  */
 async function main(): Promise<number> {
   const code = await onMaintainedNode(print);
   if (code !== undefined) return code;
   const startedMs = performance.now();
-  const lanes = [runLane(PROCESSOR_LANE, GIVES_WAY), runLane(SERVER_LANE, 0)];
+  const lanes = [runLane(PROCESSOR_LANE, TAKES_THE_REST), runLane(TEST_LANE, GIVES_WAY), runLane(SERVER_LANE, 0)];
   const firsts = (await Promise.all(lanes)).flat();
   const results = await tryAgain(firsts);
   const sum = (key: 'passed' | 'failed' | 'skipped') => results.reduce((all, r) => all + r[key], 0);
