@@ -2,6 +2,7 @@ import { environment, systemClock } from '#libs/runtime/system';
 import { RUN_BUILT } from '#libs/testing/servers/child';
 import { onMaintainedNode } from './maintained-node';
 import { filesToTryAgain, isFailed, withSecondTry } from './second-try';
+import { recordTests } from './sim/robustness/real-tests';
 import { runSimulation } from './simulations';
 import { runCheck, runJest, type Step, type StepResult } from './steps';
 
@@ -178,6 +179,7 @@ async function main(): Promise<number> {
   const lanes = [runLane(PROCESSOR_LANE, TAKES_THE_REST), runLane(TEST_LANE, GIVES_WAY), runLane(SERVER_LANE, 0)];
   const firsts = (await Promise.all(lanes)).flat();
   const results = await tryAgain(firsts);
+  recordTests(results.flatMap(({ files }) => files));
   const sum = (key: 'passed' | 'failed' | 'skipped') => results.reduce((all, r) => all + r[key], 0);
   print(`\n${HEAD}\n${results.map(line).join('\n')}`);
   print(`\nslowest files\n${slowestFiles(results).join('\n')}`);

@@ -1,5 +1,7 @@
 import { readdirSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
+import { environment } from '#libs/runtime/system';
+import { writeRecord } from './record';
 
 const ROOT = join(__dirname, '..', '..', 'faults');
 const SUFFIX = '.test.ts';
@@ -20,4 +22,17 @@ export function recordFileOf(testPath: string): string {
     .split(sep)
     .filter((part) => part !== '..')
     .join('-');
+}
+
+/** Records for `npm run robustness` which of these files passed, in the folder that `BERTH_TEST_RECORDS` names, if any. */
+export function recordTests(
+  files: readonly { readonly path: string; readonly passed: number; readonly failed: number }[],
+  { BERTH_TEST_RECORDS: folder } = environment(),
+): void {
+  if (!folder) return;
+  const real = new Set(realTests());
+  for (const { path, passed, failed } of files) {
+    const file = recordFileOf(resolve(path));
+    if (real.has(file)) writeRecord(folder, file, { kind: 'tests', passed, failed });
+  }
 }

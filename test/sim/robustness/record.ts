@@ -34,8 +34,15 @@ export interface FleetRecord {
   readonly broke?: string | undefined;
 }
 
+/** A file of tests on real servers that a whole run of tests ran. */
+export interface TestsRecord {
+  readonly kind: 'tests';
+  readonly passed: number;
+  readonly failed: number;
+}
+
 /** A record of a test on real servers, in a file named after the test: its path without what all such paths share, `/` as `-`. */
-export type RealRecord = FigureRecord | FleetRecord;
+export type RealRecord = FigureRecord | FleetRecord | TestsRecord;
 
 export type RobustnessRecord = SeedRecord | RealRecord;
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { worldOf } from '../world/worlds';
 import { isFault } from './faults';
-import { realTests, recordFileOf } from './real-tests';
+import { realTests, recordFileOf, recordTests } from './real-tests';
 import { type FiledRecord, readRecords, writeRecord } from './record';
 import { reportOf } from './report';
 
@@ -26,6 +26,7 @@ const RECORDS: readonly FiledRecord[] = [
     tracedSteps: 5,
     broke: { invariant: 'one host each', message: 'i1 runs twice' },
   },
+  { file: 'cuts', kind: 'tests', passed: 3, failed: 1 },
   { file: 'cuts', kind: 'figure', fault: 'broker restarts', figures: { reconnected: 1_500 } },
   { file: 'cuts', kind: 'fleet', tracedSteps: 40, decisions: 7 },
   { file: 'cuts', kind: 'fleet', tracedSteps: 2, decisions: 0, broke: 'a step' },
@@ -38,7 +39,7 @@ it('counts the histories of each fault beside each workload, and says what was n
   expect(report).toContain('| pause | not tried |');
   expect(report).toContain('- fleet, seed 5: *one host each*: i1 runs twice');
   expect(report).toContain('## Nodes shared by a ring\n\nNot tried: there are no records of this world.');
-  expect(report).toContain('| cuts | broker restarts: reconnected 1.5 s | 42 | 7 | a step |');
+  expect(report).toContain('| cuts | 3, 1 failed | broker restarts: reconnected 1.5 s | 42 | 7 | a step |');
   expect(report).toContain('- Tests on real servers without a record: stalls.');
   expect(report).toContain('- A fleet: move, pause.');
 });
@@ -80,5 +81,17 @@ it('runs each world, records it and writes the report, in quick mode', () => {
     'racks',
   ]);
   expect(readFileSync(out, 'utf8')).toContain('of 4 histories broke an invariant');
+  rmSync(folder, { recursive: true });
+});
+
+it('records which files of a run broke real servers, and passed', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-records-'));
+  const files = [
+    { path: 'test/faults/store/power-loss.test.ts', passed: 2, failed: 0 },
+    { path: 'test/integration/client.test.ts', passed: 9, failed: 0 },
+  ];
+  recordTests(files, { BERTH_TEST_RECORDS: folder });
+  recordTests(files, {});
+  expect(readRecords(folder)).toEqual([{ file: 'store-power-loss', kind: 'tests', passed: 2, failed: 0 }]);
   rmSync(folder, { recursive: true });
 });

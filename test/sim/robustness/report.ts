@@ -96,12 +96,16 @@ function realPart(real: readonly (RealRecord & { readonly file: string })[]): st
         return `${fault}: ${seconds.join(', ')}`;
       });
     const fleets = own.filter((one) => one.kind === 'fleet');
+    const runs = own.filter((one) => one.kind === 'tests');
+    const tests = runs.map(({ passed, failed }) => (failed > 0 ? `${passed}, ${failed} failed` : String(passed)));
     const sum = (of: 'tracedSteps' | 'decisions') => String(fleets.reduce((total, one) => total + one[of], 0));
     const broke = fleets.flatMap((one) => one.broke?.split('\n')[0] ?? []);
-    return [file, measured.join('<br>'), sum('tracedSteps'), sum('decisions'), broke.join('<br>') || 'nothing'];
+    const checked = [sum('tracedSteps'), sum('decisions'), broke.join('<br>') || 'nothing'];
+    return [file, tests.join('<br>'), measured.join('<br>'), ...checked];
   });
   const head = [
     'test',
+    'passed',
     'until all was right, noticed or lost',
     'steps of stores checked',
     'decisions made again',
