@@ -32,7 +32,15 @@ function isTolerated({ taints }: Tainted, { tolerations }: Tolerant, key: string
   return wanted === '*' || (wanted !== undefined && matchesSpec(taints[key] ?? '', wanted));
 }
 
+/** A taint's value as people write it, `fan` or `fan:NoExecute`, without its effect; `NoSchedule` is what it has without one. */
+export function parseEffect(text: string): { readonly value: string; readonly noExecute: boolean } {
+  const effect = /:(?:NoSchedule|NoExecute)$/.exec(text)?.[0] ?? '';
+  return { value: text.slice(0, text.length - effect.length), noExecute: effect === NO_EXECUTE };
+}
+
 /** `worn=fan`, `worn=fan:NoExecute`. */
 function textOf({ taints, evicts = {} }: Tainted, key: string): string {
-  return `${key}=${taints[key]}${Object.hasOwn(evicts, key) ? ':NoExecute' : ''}`;
+  return `${key}=${taints[key]}${Object.hasOwn(evicts, key) ? NO_EXECUTE : ''}`;
 }
+
+const NO_EXECUTE = ':NoExecute';

@@ -6,6 +6,7 @@ import {
   isQualifiedName,
 } from '#libs/domain/devices/device';
 import { parseQuantity } from '#libs/domain/devices/quantity';
+import { parseEffect } from '#libs/domain/devices/taints';
 import { parseVersion } from '#libs/domain/devices/version';
 import { MAX_AMOUNT } from '#libs/domain/inventory';
 import { isClassOrTraitName } from '#libs/domain/names';
@@ -102,12 +103,10 @@ function readWord(setting: string, word: string, parts: Parts): void {
 }
 
 function addTaint(parts: Parts, key: string, said: string): void {
-  const value = said.replace(NO_EXECUTE, '');
+  const { value, noExecute } = parseEffect(said);
   parts.taints[key] = unquoted(value);
-  if (value !== said) parts.evicts = { ...parts.evicts, [key]: 0 };
+  if (noExecute) parts.evicts = { ...parts.evicts, [key]: 0 };
 }
-
-const NO_EXECUTE = /:NoExecute$/;
 
 function capacityOf(setting: string, word: string, value: string): DeviceCapacity {
   const [amount, step] = value.split('/').map(parseQuantity);

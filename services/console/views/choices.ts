@@ -1,7 +1,7 @@
 import { type Aggregate, TENANT_KEY, valuesIn, ZONE_KEY } from '#libs/domain/grouping/aggregate';
 import type { Choices } from '../api/instances';
+import { natural } from '../api/natural-order';
 import type { Live } from '../live/live';
-import { natural } from './search';
 
 /** Limit of the names that a picker offers. */
 const MOST = 500;

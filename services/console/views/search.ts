@@ -1,3 +1,4 @@
+import { natural } from '../api/natural-order';
 import type { Found } from '../api/search';
 import type { Live } from '../live/live';
 import { novaDecision } from './nova-page';
@@ -5,9 +6,6 @@ import { novaDecision } from './nova-page';
 const MOST = 12;
 /** Candidates of each rank: what is not shown need not be sorted. */
 const MOST_RANKED = 200;
-
-/** Orders names as people do: host-2 before host-10. */
-export const natural = new Intl.Collator('en', { numeric: true });
 
 /** Matches by how well they match: the whole name, its beginning, a part of it. */
 class Ranked<T> {

@@ -2,6 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { DeviceTaint } from '#libs/client/client';
 import { isQualifiedName } from '#libs/domain/devices/device';
+import { parseEffect } from '#libs/domain/devices/taints';
 import { changes, noun } from '../../answers/declared';
 
 /** `berth device taint` */
@@ -35,7 +36,7 @@ export const deviceCommand = noun('device', [
 
 /** The parser of `KEY=VALUE`, `KEY=VALUE:NoExecute` and `KEY-`, whose value is ''. */
 function parseTaint(text: string): DeviceTaint {
-  const [, key = '', value = '', effect] = /^([^=]+?)(?:-|=(.+?)(?::(NoSchedule|NoExecute))?)$/.exec(text) ?? [];
-  if (isQualifiedName(key)) return { key, value, noExecute: effect === 'NoExecute' };
+  const [, key = '', said = ''] = /^([^=]+?)(?:-|=(.+))$/.exec(text) ?? [];
+  if (isQualifiedName(key)) return { key, ...parseEffect(said) };
   throw new InvalidArgumentError('It must be KEY=VALUE, KEY=VALUE:NoExecute, or KEY- to take the taint off.');
 }

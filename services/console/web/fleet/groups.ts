@@ -1,4 +1,5 @@
 import { FLAGS, type FleetHost } from '../../api/fleet';
+import { natural } from '../../api/natural-order';
 import type { Flag } from '../state/fleet-model';
 import { amount, className } from '../ui/format';
 
@@ -87,5 +88,3 @@ function sizeOf({ capacity }: FleetHost, classes: readonly string[]): string {
   });
   return parts.join(' · ') || 'nothing';
 }
-
-const natural = new Intl.Collator('en', { numeric: true });

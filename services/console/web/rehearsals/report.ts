@@ -19,8 +19,8 @@ export interface OperationReport extends Summary {
   readonly ageMs: number;
   /** Conditions of `--fail-if` that came about. */
   readonly cameAbout: readonly string[];
-  /** One for each rehearsal; reports of earlier releases have none. */
-  readonly timelines?: readonly Timeline[];
+  /** One for each rehearsal. */
+  readonly timelines: readonly Timeline[];
 }
 
 /** The outcomes of all rehearsals of one operation. */
@@ -75,7 +75,8 @@ export function readReport(text: string): Report | undefined {
     const isLosses = value.length > 0 && value.every(isLoss);
     return isLosses ? { kind: 'losses', losses: value as readonly Loss[] } : undefined;
   }
-  const isReport = isSummary(value) && typeof value['title'] === 'string' && Array.isArray(value['cameAbout']);
+  const areLists = isSummary(value) && [value['cameAbout'], value['timelines']].every((list) => Array.isArray(list));
+  const isReport = areLists && typeof value['title'] === 'string';
   return isReport ? { kind: 'operation', ...(value as unknown as OperationReport) } : undefined;
 }
 

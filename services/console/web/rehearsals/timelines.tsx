@@ -8,9 +8,7 @@ const [WIDTH, HEIGHT] = [600, 140];
 const STEPS = 60;
 
 /** A line for each rehearsal: how many instances had arrived when. */
-export function Timelines({ report: { timelines, timeline, metrics } }: { report: OperationReport }) {
-  const median = { seed: 0, refused: 0, broken: 0, arrivals: timeline.map(([seconds]) => seconds) };
-  const lines = timelines ?? [median];
+export function Timelines({ report: { timelines: lines, metrics } }: { report: OperationReport }) {
   const most = Math.max(0, ...lines.map(({ arrivals }) => arrivals.length));
   if (most === 0) return null;
   const lastSeconds = Math.max(
@@ -21,10 +19,7 @@ export function Timelines({ report: { timelines, timeline, metrics } }: { report
   const secondsAt = (index: number) => (index / STEPS) * lastSeconds;
   const label = 'Arrivals of instances';
   return (
-    <Section
-      title={label}
-      aside={timelines ? `${plural(lines.length, 'line')}, one for each rehearsal` : 'median rehearsal'}
-    >
+    <Section title={label} aside={`${plural(lines.length, 'line')}, one for each rehearsal`}>
       <figure class="chart chart-tall">
         <CursorPlot
           label={label}

@@ -1,4 +1,5 @@
 import { FLAGS, type FleetAll, type FleetChange, type FleetHost } from '../../api/fleet';
+import { natural } from '../../api/natural-order';
 
 /** The parts to redraw in a frame. */
 export interface Redraw {
@@ -10,8 +11,6 @@ export interface Redraw {
   readonly landed: readonly string[];
   readonly failed: readonly string[];
 }
-
-const natural = new Intl.Collator('en', { numeric: true });
 
 /**
  * The browser's copy of the fleet, by name. Changes are gathered until the next frame. The order is made when hosts come and

@@ -1,5 +1,6 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { natural } from '../../api/natural-order';
 import { Empty } from './parts';
 
 export interface Column<T> {
@@ -166,8 +167,6 @@ function templateOf<T>(columns: readonly Column<T>[]) {
     minWidth: `calc(${rems}rem + ${columns.length * 12 + 12}px)`,
   };
 }
-
-const natural = new Intl.Collator('en', { numeric: true });
 
 function sortRows<T>(
   rows: readonly T[],
