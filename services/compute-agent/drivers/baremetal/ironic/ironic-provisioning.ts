@@ -53,7 +53,7 @@ export function ironicProvisioning(parts: ProvisioningParts): Provisioning {
   };
 }
 
-/** Looks and takes the next step until none is left. @throws BerthError of a step; `failed_precondition / deploy_failed` after the time limit */
+/** Looks and takes the next step until none is left. @throws BerthError of a step; `failed_precondition / provisioning_stuck` after the time limit */
 async function follow({ node, terms }: ProvisioningParts, step: Step, signal: AbortSignal): Promise<void> {
   const { clock, pollMs, bootTimeoutMs, note } = terms;
   const untilMs = clock.elapsed() + bootTimeoutMs;
@@ -73,7 +73,7 @@ async function follow({ node, terms }: ProvisioningParts, step: Step, signal: Ab
     }
     if (clock.elapsed() >= untilMs) {
       const seconds = Math.round(bootTimeoutMs / 1_000);
-      throw failed(shown, 'deploy_failed', `not done after ${seconds} s`);
+      throw failed(shown, 'provisioning_stuck', `not done after ${seconds} s`);
     }
     await sleep(clock, pollMs, signal);
   }
