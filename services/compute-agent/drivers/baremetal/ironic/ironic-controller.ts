@@ -54,7 +54,7 @@ export function ironicController(uuid: string, nodes: IronicNodes, settings: Iro
 
     async setBootDevice(device, isOnce) {
       const name = BOOT[device];
-      if (name === '') throw unsupported(`Ironic has no boot device ${device}`);
+      if (name === '') throw unsupported(`a node of Ironic's takes no boot device ${device} from Berth`);
       await node.order('PUT', '/management/boot_device', { boot_device: name, persistent: !isOnce });
     },
 
@@ -105,7 +105,7 @@ function ironicService(node: FencedNode, nodes: IronicNodes, { clock, instanceIn
           await node.order('DELETE', '/maintenance');
           return;
         default:
-          throw unsupported(`a node of Ironic's takes no order to ${verb} from Berth: order it at Ironic`);
+          throw unsupported(`a node of Ironic's takes no order to ${verb} from Berth`);
       }
     },
   };
@@ -122,6 +122,6 @@ function shownStatus({ isOn = false, isSwitching, provisionState, uuid }: Ironic
   return { isOn, isSwitching, hasBooted: undefined, progress: provisionState, systemId: uuid };
 }
 
-function unsupported(message: string): BerthError {
-  return new BerthError('unimplemented', 'order_unsupported', message);
+function unsupported(order: string): BerthError {
+  return new BerthError('unimplemented', 'order_unsupported', `${order}: order it at Ironic`);
 }

@@ -73,7 +73,7 @@ async function follow({ node, terms }: ProvisioningParts, step: Step, signal: Ab
     }
     if (clock.elapsed() >= untilMs) {
       const seconds = Math.round(bootTimeoutMs / 1_000);
-      throw failed(shown, 'provisioning_stuck', `not done after ${seconds} s`);
+      throw new BerthError('failed_precondition', 'provisioning_stuck', stateOf(shown, `not done after ${seconds} s`));
     }
     await sleep(clock, pollMs, signal);
   }
@@ -91,7 +91,8 @@ function deployStep({ node, instanceInfo }: ProvisioningParts, instance: Instanc
       if (!shown.isProtected) await protect(node, uuid);
       return false;
     }
-    if (state !== 'available' || shown.isInMaintenance) throw failed(shown, 'deploy_failed', shown.maintenanceReason);
+    if (state !== 'available' || shown.isInMaintenance)
+      throw new BerthError('failed_precondition', 'deploy_failed', stateOf(shown, shown.maintenanceReason));
     if (!isOwn) {
       const owned = readNode(await node.order('PATCH', '', [...ownership(instance), ...added(instanceInfo)]));
       if (owned.instanceUuid !== uuid) throw taken(owned);
@@ -123,7 +124,7 @@ const cleanStep: Step = async (shown) => {
   if (shown.instanceUuid !== '') throw taken(shown);
   if (CLEANING.includes(shown.provisionState)) return true;
   if (shown.provisionState === 'available' && !shown.isInMaintenance) return false;
-  throw failed(shown, 'cleaning_failed', shown.maintenanceReason);
+  throw new BerthError('failed_precondition', 'cleaning_failed', stateOf(shown, shown.maintenanceReason));
 };
 
 function ownership({ uuid, name }: InstanceToBuild): unknown[] {
@@ -157,8 +158,8 @@ function taken({ uuid, instanceUuid }: IronicNode): BerthError {
   return new BerthError('failed_precondition', 'node_taken', `node ${uuid} ${shown} at Ironic, by others`);
 }
 
-function failed({ uuid, provisionState, lastError }: IronicNode, reason: string, why: string): BerthError {
+/** @param why  '' for none */
+function stateOf({ uuid, provisionState, lastError }: IronicNode, why: string): string {
   const shown = [why, lastError].filter((text) => text !== '').join('; ');
-  const message = `node ${uuid} is '${provisionState}' at Ironic${shown && `: ${shown}`}`;
-  return new BerthError('failed_precondition', reason, message);
+  return `node ${uuid} is '${provisionState}' at Ironic${shown && `: ${shown}`}`;
 }
