@@ -7,6 +7,7 @@ import { groupKey } from '#libs/domain/server-group';
 import { completeRequest } from '../decision/complete-request';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
+import { isSameAmounts } from '../fleet/host-providers';
 import { type HostState, isSameList } from '../fleet/host-state';
 import type { PendingClaim } from '../fleet/pending-claims';
 import { type ClassifiedSpec, specClassifier } from '../request/equivalence-class';
@@ -357,6 +358,8 @@ export class GuaranteeKeeper {
     let hasGrown = false;
     before.hosts.forEachDifference(snapshot.hosts, (index, was, is) => {
       const isCounted = was !== undefined && is !== undefined && isSameButAmounts(was, is);
+      // A claim that was admitted is made: the witnesses have it already.
+      if (isCounted && was.instances === is.instances && isSameAmounts(was.free, is.free)) return;
       const hasShrunk =
         isCounted && Object.keys(is.free).every((name) => (is.free[name] ?? 0) <= (was.free[name] ?? 0));
       if (!isCounted) this.#rules.forgetHosts();

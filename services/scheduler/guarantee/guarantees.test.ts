@@ -4,7 +4,9 @@ import { inventory } from '#libs/domain/inventory';
 import { type RequestSpec, requestSpec } from '#libs/domain/request-spec';
 import type { PlacementStore } from '#libs/placement/port/placement-store';
 import { mustCommit } from '#libs/testing/placement/placement';
+import type { HostState } from '../fleet/host-state';
 import { aWorld, classified, hostsOf, type TestScheduler, type World } from '../testing/world';
+import { HostRules } from './host-rules';
 
 let world: World;
 beforeEach(() => {
@@ -141,6 +143,18 @@ it('guarantees no instance of a lower priority, and keeps places of others from 
   expect(hostsOf(await build(scheduler, 4, {}, 0))).toHaveLength(4);
   expect(brokenOf(scheduler)).toEqual([]);
   expect((await build(scheduler, 2, {}, 5)).response.noValidHost).toBeDefined();
+});
+
+it('counts amounts of flat hosts instead of placing anew all that a witness has there, with the default filters', async () => {
+  await racks({ r1: ['a'] });
+  await world.occupy('a', { VCPU: 1 });
+  const { fleet, mirror, settings } = await world.scheduler();
+  const rules = new HostRules(fleet, settings);
+  const before = fleet.newestAt(0) as HostState;
+  await world.occupy('a', { VCPU: 1 });
+  await mirror.waitFor(await world.placement.revision(), { timeoutMs: 1_000 });
+  const after = fleet.snapshot(world.clock.now()).at(0) as HostState;
+  expect(rules.shift(before, after, before)?.free).toEqual(after.free);
 });
 
 it('keeps anti-affinity in the witness', async () => {

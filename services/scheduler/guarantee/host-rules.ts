@@ -1,5 +1,6 @@
 import type { Resources } from '#libs/domain/inventory';
 import { NO_PRICES } from '../demand/prices';
+import type { ClassFilter } from '../filters/filter';
 import type { Fleet } from '../fleet/fleet';
 import type { FleetSnapshot } from '../fleet/fleet-snapshot';
 import { requiredAmounts } from '../fleet/host-capacity';
@@ -12,18 +13,6 @@ import type { EquivalenceClass } from '../request/equivalence-class';
 import type { SelectSettings } from '../settings';
 import type { InstanceItem } from './instance-item';
 import type { PlacedItem, PlacementRules } from './witness';
-
-/** Filters that look at nothing that a claim changes: a host that one of them refuses stays out until it changes itself. */
-const LASTING = new Set([
-  'compute',
-  'availability_zone',
-  'tenant_isolation',
-  'taints',
-  'traits',
-  'aggregates',
-  'image_properties',
-  'aggregate_extra_specs',
-]);
 
 /** The scheduler's own rules, for instances that leave their hosts: its filters, candidate search, groups and quotas. */
 export class HostRules implements PlacementRules<InstanceItem, HostState> {
@@ -44,7 +33,7 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
     this.#isCountable =
       maxInstancesPerHost === 0 &&
       maxBuildsPerHost === 0 &&
-      classFilters.every(({ name }) => LASTING.has(name) || COUNTED.has(name));
+      classFilters.every((filter) => isLasting(filter) || COUNTED.has(filter.name));
   }
 
   base = (host: number): HostState | undefined => this.snapshot.at(host);
@@ -161,7 +150,13 @@ interface Coming {
   readonly hostIndex: number;
 }
 
-const COUNTED = new Set(['capacity', 'instance_limit', 'build_limit', 'whole_node']);
+/** True for a filter that looks at nothing that a claim changes: a host that it refuses stays out until it changes itself. */
+function isLasting({ name, saysWhere }: ClassFilter): boolean {
+  return saysWhere === true || name === 'compute';
+}
+
+/** Filters that look at amounts of a flat host alone, which has no devices. */
+const COUNTED = new Set(['capacity', 'instance_limit', 'build_limit', 'whole_node', 'devices']);
 const MAX_CLASSES = 1_000;
 
 /** True if two states of a flat host differ in amounts alone. */
@@ -184,9 +179,11 @@ export function isSameButAmounts(a: HostState, b: HostState): boolean {
 class ClassRules {
   readonly judgement: Judgement;
   readonly amounts: Resources;
+  readonly #lasting: ReadonlySet<string>;
   #hosts: readonly number[] | undefined;
 
   constructor(equivalenceClass: EquivalenceClass, settings: SelectSettings) {
+    this.#lasting = new Set(settings.classFilters.filter(isLasting).map(({ name }) => name));
     this.judgement = new Judgement(equivalenceClass, settings, NO_PRICES);
     this.amounts = requiredAmounts(equivalenceClass);
   }
@@ -198,7 +195,7 @@ class ClassRules {
     hosts.forEach((index, state) => {
       const isOut = this.judgement
         .refusals(state)
-        .some(({ filter, reason }) => LASTING.has(filter) || reason.symbol.startsWith('no_inventory'));
+        .some(({ filter, reason }) => this.#lasting.has(filter) || reason.symbol.startsWith('no_inventory'));
       if (!isOut) found.push(index);
     });
     this.#hosts = found;
