@@ -3,7 +3,8 @@ import { join, relative, resolve, sep } from 'node:path';
 import { environment } from '#libs/runtime/system';
 import { writeRecord } from './record';
 
-const ROOT = join(__dirname, '..', '..', 'faults');
+/** The sources, also for what is built. */
+const ROOT = resolve('test', 'faults');
 const SUFFIX = '.test.ts';
 
 /** All tests that break real servers, by the names of their files of records: `store-power-loss`. */
