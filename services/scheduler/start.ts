@@ -65,7 +65,7 @@ import { specClassifier } from './request/equivalence-class';
 import { type KeepDeps, keepReservations } from './reservation/keep-reservations';
 import { measureReservations } from './reservation/reservation-metrics';
 import { reservationCalls } from './reservation/serve-reservations';
-import { selectSettings } from './settings';
+import { type SelectSettings, selectSettings } from './settings';
 import { type CellSummaries, cellSummaries } from './summary/cell-summaries';
 import { summarySender } from './summary/send-summaries';
 
@@ -97,7 +97,7 @@ export async function startScheduler(deps: SchedulerDeps): Promise<Running> {
   const summaries = cellSummaries(fleet, clock, config.summaryIntervalMs);
   const closing = new AbortController();
   const recorder = config.recordFolder === '' ? undefined : await recordInto(config, { ...deps, fleet, pricing });
-  const { follow, ...guaranteed } = guaranteeParts(deps, fleet);
+  const { follow, ...guaranteed } = guaranteeParts(deps, fleet, settings);
   const select: SelectDeps = {
     recorder,
     ...guaranteed,
@@ -161,8 +161,8 @@ function sealerOf({ config, clock, mirror }: SchedulerDeps) {
 }
 
 /** Guarantees of decisions, and dependencies of following them. */
-function guaranteeParts(deps: SchedulerDeps, fleet: Fleet) {
-  const guarantees = new GuaranteeKeeper(fleet, selectSettings(deps.config));
+function guaranteeParts(deps: SchedulerDeps, fleet: Fleet, settings: SelectSettings) {
+  const guarantees = new GuaranteeKeeper(fleet, settings);
   const follow = { ...deps, fleet, guarantees, instances: deps.instances ?? NO_RECORDS, classify: specClassifier() };
   const takeTurn = turnsToAdmit({ ...follow, holdMs: deps.config.guaranteeTurnMs });
   return { ...measuredGuarantees(deps, guarantees), takeTurn, follow };

@@ -71,10 +71,8 @@ export function turnsToAdmit(deps: TurnDeps): TakeTurn {
     }
     if (heldTurn() === undefined || !hasUnread()) return;
     await lookAtGuarantees(deps).catch((thrown: unknown) => {
-      const error = BerthError.from(thrown);
-      if (error.code === 'unavailable') throw error;
-      // Until they are read their places are for what they hold.
-      deps.log.warn({ event: 'guarantee_look_failed', reason: error.reason }, 'could not read what instances need');
+      // Else their places are for what they hold until they are read; the look of each second says why they are not.
+      if (BerthError.from(thrown).code === 'unavailable') throw thrown;
     });
   }
 }

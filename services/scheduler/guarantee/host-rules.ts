@@ -23,6 +23,7 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
   readonly #classes = new Map<string, ClassRules>();
   /** True if claims change nothing of a flat host that a filter looks at, but amounts. */
   readonly #isCountable: boolean;
+  readonly #lasting: ReadonlySet<string>;
 
   constructor(
     private readonly fleet: Fleet,
@@ -30,10 +31,12 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
   ) {
     this.snapshot = fleet.snapshot(0);
     const { maxInstancesPerHost, maxBuildsPerHost, classFilters } = settings;
+    const lasting = new Set(classFilters.filter(isLasting).map(({ name }) => name));
+    this.#lasting = lasting;
     this.#isCountable =
       maxInstancesPerHost === 0 &&
       maxBuildsPerHost === 0 &&
-      classFilters.every((filter) => isLasting(filter) || COUNTED.has(filter.name));
+      classFilters.every(({ name }) => lasting.has(name) || COUNTED.has(name));
   }
 
   base = (host: number): HostState | undefined => this.snapshot.at(host);
@@ -137,7 +140,7 @@ export class HostRules implements PlacementRules<InstanceItem, HostState> {
     let rules = this.#classes.get(key);
     if (!rules) {
       if (this.#classes.size >= MAX_CLASSES) this.#classes.clear();
-      rules = new ClassRules(equivalenceClass, this.settings);
+      rules = new ClassRules(equivalenceClass, this.settings, this.#lasting);
       this.#classes.set(key, rules);
     }
     return rules;
@@ -179,11 +182,13 @@ export function isSameButAmounts(a: HostState, b: HostState): boolean {
 class ClassRules {
   readonly judgement: Judgement;
   readonly amounts: Resources;
-  readonly #lasting: ReadonlySet<string>;
   #hosts: readonly number[] | undefined;
 
-  constructor(equivalenceClass: EquivalenceClass, settings: SelectSettings) {
-    this.#lasting = new Set(settings.classFilters.filter(isLasting).map(({ name }) => name));
+  constructor(
+    equivalenceClass: EquivalenceClass,
+    settings: SelectSettings,
+    private readonly lasting: ReadonlySet<string>,
+  ) {
     this.judgement = new Judgement(equivalenceClass, settings, NO_PRICES);
     this.amounts = requiredAmounts(equivalenceClass);
   }
@@ -195,7 +200,7 @@ class ClassRules {
     hosts.forEach((index, state) => {
       const isOut = this.judgement
         .refusals(state)
-        .some(({ filter, reason }) => this.#lasting.has(filter) || reason.symbol.startsWith('no_inventory'));
+        .some(({ filter, reason }) => this.lasting.has(filter) || reason.symbol.startsWith('no_inventory'));
       if (!isOut) found.push(index);
     });
     this.#hosts = found;
