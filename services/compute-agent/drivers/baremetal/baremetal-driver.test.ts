@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { BerthError } from '#libs/domain/errors';
 import type { NodeOperation, NodeRecord } from '#libs/domain/nodes/node';
-import { requestSpec } from '#libs/domain/request-spec';
 import { silentLog } from '#libs/runtime/log';
 import { systemClock } from '#libs/runtime/system';
 import { aNodeRecord } from '#libs/testing/node-record';
+import { aMetalInstance } from '../../testing/metal-instance';
 import { RedfishSimulator } from '../../testing/redfish-simulator';
-import type { InstanceToBuild } from '../driver';
 import { openBaremetalDriver } from './baremetal-driver';
 import { redfishController } from './redfish/redfish-controller';
 import { redfishServices } from './redfish/redfish-service';
@@ -63,15 +62,6 @@ async function open(epoch: number) {
 
 const order = (verb: NodeOperation, reason = '', restsOnUpdatedAtMs = 0) => ({ verb, reason, restsOnUpdatedAtMs });
 
-const anInstance = (uuid = randomUUID()): InstanceToBuild => ({
-  uuid,
-  name: 'db-1',
-  projectId: 'p',
-  resources: { CUSTOM_BAREMETAL_GOLD: 1 },
-  requestSpec: requestSpec({ CUSTOM_BAREMETAL_GOLD: 1 }, { projectId: 'p', userId: 'u' }),
-  claimed: {},
-  mappings: {},
-});
 const never = new AbortController().signal;
 const until = async (isDone: () => boolean) => {
   while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -84,7 +74,7 @@ const isFree = (driver: Awaited<ReturnType<typeof open>>) => {
 
 it('builds an instance, is active, and is cleaned before it is available again', async () => {
   const driver = await open(1);
-  const instance = anInstance();
+  const instance = aMetalInstance();
   await driver.build(instance, never);
   expect(stored).toMatchObject({ state: 'active', instanceUuid: instance.uuid, isOn: true, bootDevice: 'Hdd' });
   expect(await driver.list()).toEqual([{ id: instance.uuid, resources: { CUSTOM_BAREMETAL_GOLD: 1 } }]);
@@ -128,8 +118,8 @@ it('says at once that it is not free, before what it does next', async () => {
 
 it('refuses what the state does not allow', async () => {
   const driver = await open(1);
-  await driver.build(anInstance(), never);
-  await expect(driver.build(anInstance(), never)).rejects.toMatchObject({ reason: 'node_state' });
+  await driver.build(aMetalInstance(), never);
+  await expect(driver.build(aMetalInstance(), never)).rejects.toMatchObject({ reason: 'node_state' });
   await expect(driver.operate?.(order('clean'))).rejects.toMatchObject({ reason: 'node_state' });
   expect(stored.lastOrder).toMatchObject({ verb: 'clean', outcome: 'failed', reason: 'node_state' });
   await driver.close();
@@ -193,7 +183,7 @@ it('claims a node that an operator enrolls, so that who managed it before orders
 
 it('reboots nothing for an unrescue of what is not in rescue', async () => {
   const driver = await open(1);
-  await driver.build(anInstance(), never);
+  await driver.build(aMetalInstance(), never);
   await expect(driver.operate?.(order('unrescue'))).rejects.toMatchObject({ reason: 'node_state' });
   expect([stored.state, boots()]).toEqual(['active', ['Pxe']]);
   await driver.close();
@@ -203,7 +193,7 @@ it.each(['power_on', 'power_off', 'reboot', 'set_boot_device'] as const)(
   'leaves a node alone that is being deployed: %s',
   async (verb) => {
     const driver = await open(1);
-    const building = driver.build(anInstance(), never);
+    const building = driver.build(aMetalInstance(), never);
     await until(() => stored.state === 'deploying');
     const outcomes: (string | undefined)[] = [];
     onWrite = ({ lastOrder }) => outcomes.push(lastOrder?.outcome);
@@ -225,7 +215,7 @@ it('goes on with a build that another holder began, wherever that was, and boots
       if (++count >= stopAt) throw new Error('the agent is gone');
     };
     const first = await open(earlier);
-    const instance = anInstance();
+    const instance = aMetalInstance();
     const handedBack = new AbortController();
     let isOver = false;
     const building = first
@@ -252,7 +242,7 @@ it('boots once more what another holder switched on, when nothing tells from wha
   stored = aNodeRecord({ state: 'deploying', instanceUuid: uuid, step: 'boot', bootDevice: 'Pxe' });
   Object.assign(simulator.system('n1'), { isOn: true });
   const driver = await open(2);
-  await driver.build(anInstance(uuid), never);
+  await driver.build(aMetalInstance(uuid), never);
   expect(boots()).toEqual(['Pxe']);
   expect(stored).toMatchObject({ state: 'active', tellsBoot: true });
   await driver.close();
@@ -261,7 +251,7 @@ it('boots once more what another holder switched on, when nothing tells from wha
 it('leaves nothing of a build that failed, though its controller was away when it was undone', async () => {
   const driver = await open(1);
   const deadline = new AbortController();
-  const building = driver.build(anInstance(), deadline.signal);
+  const building = driver.build(aMetalInstance(), deadline.signal);
   await until(() => boots().length === 1);
   let refusedCount = 0;
   simulator.onRequest = () => {
@@ -289,7 +279,7 @@ it('does what an operator ordered before a build begins, and not in the middle o
   });
   const operated = driver.operate?.(order('power_on'));
   await isHeld;
-  const building = driver.build(anInstance(), never);
+  const building = driver.build(aMetalInstance(), never);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(stored.state).toBe('available');
   letGo();
@@ -312,7 +302,7 @@ it('lets no operator into a build, whatever step it is at', async () => {
       outcomes.add((await refused) ?? '');
     }
   };
-  await driver.build(anInstance(), never);
+  await driver.build(aMetalInstance(), never);
   expect([[...outcomes], stored.state, boots()]).toEqual([['node_state'], 'active', ['Pxe']]);
   await driver.close();
 });
@@ -353,7 +343,7 @@ it('cleans a node to the end though it lost its power meanwhile', async () => {
 
 it('cleans what it destroyed though that could not be written at first, and has it gone only when it is written', async () => {
   const driver = await open(1);
-  const instance = anInstance();
+  const instance = aMetalInstance();
   await driver.build(instance, never);
   let isHeldUp = true;
   onWrite = () => {
@@ -371,7 +361,7 @@ it('cleans what it destroyed though that could not be written at first, and has 
 
 it('boots nothing for what is not written: the next manager would take that for what the store says', async () => {
   const driver = await open(1);
-  const instance = anInstance();
+  const instance = aMetalInstance();
   const { uuid } = instance;
   await driver.build(instance, never);
   let writes = 0;
@@ -388,7 +378,7 @@ it('boots nothing for what is not written: the next manager would take that for 
 
 it('leaves a node alone that another holds since', async () => {
   const first = await open(1);
-  const instance = anInstance();
+  const instance = aMetalInstance();
   await first.build(instance, never);
   const second = await open(2);
   await second.operate?.(order('power_off'));
@@ -423,7 +413,7 @@ it('is in error when it can not be cleaned, and is cleaned when an operator says
 
 it('cleans what failed to build, and the node of an instance that is destroyed in maintenance when that ends', async () => {
   const driver = await open(1);
-  const [late, instance] = [anInstance(), anInstance()];
+  const [late, instance] = [aMetalInstance(), aMetalInstance()];
   const deadline = new AbortController();
   const building = driver.build(late, deadline.signal);
   await until(() => stored.step === 'boot');
@@ -442,7 +432,7 @@ it('cleans what failed to build, and the node of an instance that is destroyed i
 
 it('stops an instance, keeps it, and starts it again', async () => {
   const driver = await open(1);
-  const instance = anInstance();
+  const instance = aMetalInstance();
   await driver.build(instance, never);
   await driver.stop(instance.uuid);
   expect([simulator.system('n1').isOn, stored.isOn, stored.instanceUuid]).toEqual([false, false, instance.uuid]);

@@ -2,11 +2,10 @@ import limitConcurrency from 'p-limit';
 import type { Clock } from '#libs/domain/clock';
 import type { Resources } from '#libs/domain/inventory';
 import type { Log } from '#libs/runtime/log';
-import { bootProvisioning } from './boot-provisioning';
 import type { BootProof } from './boot-watch';
 import type { NodeController, Provisioning } from './node-controller';
 import { type NodeHealth, watchHealth } from './node-health';
-import { type NodeWorkParts, patiently } from './node-work';
+import { bootProvisioning, type NodeWorkParts, patiently } from './node-work';
 import type { RememberedNode } from './remembered-node';
 
 export interface BaremetalParts {

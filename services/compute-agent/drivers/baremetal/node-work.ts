@@ -1,7 +1,7 @@
 import { sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { type BootProof, watchBoot } from './boot-watch';
-import type { NodeController, WorkTerms } from './node-controller';
+import type { NodeController, Provisioning, WorkTerms } from './node-controller';
 import type { RememberedNode } from './remembered-node';
 
 export interface NodeWorkParts extends WorkTerms {
@@ -131,4 +131,20 @@ export async function patiently<T>(
 /** @throws BerthError `aborted / cancelled` */
 export function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new BerthError('aborted', 'cancelled', 'the work on the node was cancelled');
+}
+
+/** Provisioning by boots over the network: an image writes the instance, another removes the traces. */
+export function bootProvisioning(work: NodeWorkParts, cleans: boolean): Provisioning {
+  const { controller } = work;
+  return {
+    async deploy(_, signal) {
+      await bootOnce(work, 'Pxe', signal);
+      await patiently(work, signal, () => controller.setBootDevice('Hdd', false));
+    },
+    undeploy: (_, signal) => powerOff(work, signal),
+    async clean(signal) {
+      if (cleans) await bootOnce(work, 'Utilities', signal);
+      await powerOff(work, signal);
+    },
+  };
 }

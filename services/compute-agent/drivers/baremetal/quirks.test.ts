@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { BerthError } from '#libs/domain/errors';
 import type { NodeRecord } from '#libs/domain/nodes/node';
 import { randomInt, seededRandom } from '#libs/domain/random';
-import { requestSpec } from '#libs/domain/request-spec';
 import { silentLog } from '#libs/runtime/log';
 import { systemClock, systemRandom } from '#libs/runtime/system';
 import { aNodeRecord } from '#libs/testing/node-record';
 import type { ControllerQuirks } from '../../testing/controller-quirks';
+import { aMetalInstance } from '../../testing/metal-instance';
 import { SimulatedControllers } from '../../testing/simulated-controllers';
 import { openBaremetalDriver } from './baremetal-driver';
 import type { BaremetalParts } from './managed-node';
@@ -87,20 +86,10 @@ async function open(quirks: ControllerQuirks, systemId = '', sync?: BaremetalPar
 
 const clockTick = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-const anInstance = () => ({
-  uuid: randomUUID(),
-  name: 'db-1',
-  projectId: 'p',
-  resources: { CUSTOM_BAREMETAL_GOLD: 1 },
-  requestSpec: requestSpec({ CUSTOM_BAREMETAL_GOLD: 1 }, { projectId: 'p', userId: 'u' }),
-  claimed: {},
-  mappings: {},
-});
-
 /** @returns the sessions still open */
 async function serves(quirks: ControllerQuirks): Promise<string[]> {
   const { driver, system, isAvailable, controllers } = await open(quirks);
-  const instance = anInstance();
+  const instance = aMetalInstance();
   await driver.build(instance, never);
   expect(clock.elapsed()).toBeGreaterThanOrEqual(system.bootedAtMs);
   expect(system).toMatchObject({ isOn: true, boots: ['Pxe'] });
@@ -129,7 +118,7 @@ it.concurrent.each([1, 2, 3, 4, 5, 6])('serves what has several of these at once
 it.concurrent.each(Object.keys(DOUBTED))('gives nothing out that nothing proves, and says why: %s', async (name) => {
   const [quirks, why] = DOUBTED[name] ?? [{}, ''];
   const { driver, node, isAvailable } = await open(quirks);
-  const refusal = await driver.build(anInstance(), never).catch((thrown: unknown) => BerthError.from(thrown));
+  const refusal = await driver.build(aMetalInstance(), never).catch((thrown: unknown) => BerthError.from(thrown));
   expect(refusal).toMatchObject({ code: 'failed_precondition', message: expect.stringContaining(why) });
   expect([await isAvailable(), node.record.instanceUuid]).toEqual(['error', '']);
   expect(node.record.reason).toContain(why);
@@ -138,7 +127,7 @@ it.concurrent.each(Object.keys(DOUBTED))('gives nothing out that nothing proves,
 
 it('orders nothing of another machine in its place, until an operator takes it over', async () => {
   const { driver, system, node } = await open({}, '11111111-0000-4000-8000-000000000001');
-  await expect(driver.build(anInstance(), never)).rejects.toMatchObject({ reason: 'system_changed' });
+  await expect(driver.build(aMetalInstance(), never)).rejects.toMatchObject({ reason: 'system_changed' });
   expect([system.boots, system.assetTag, node.record.systemId]).toEqual([
     [],
     '',
@@ -154,7 +143,7 @@ it.each([2, 3, 4, 5, 6, 7, 8, 9])(
       const { driver, controllers, system, node, isAvailable } = await open({ ...quirk, replacedAfter });
       const taken: string[] = [];
       controllers.onOrder = ({ what }, { uuid }) => uuid.startsWith('0ddba11e') && taken.push(what);
-      const instance = anInstance();
+      const instance = aMetalInstance();
       const work = async () => {
         await driver.build(instance, never);
         await driver.stop(instance.uuid);
@@ -192,7 +181,7 @@ it('takes no node without a record for a new one where no mark is kept', async (
 it('cleans a node whose build ended while it was slow to switch on, shown as off', async () => {
   const { driver, system, isAvailable } = await open({ slowOnMs: 50 });
   const build = new AbortController();
-  const instance = anInstance();
+  const instance = aMetalInstance();
   const building = driver.build(instance, build.signal);
   while (system.boots.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   build.abort();
@@ -207,7 +196,7 @@ it('shows what is switched at the button, and a controller that is away', async 
   const shows = async (isShown: () => boolean) => {
     while (!isShown()) await new Promise((resolve) => setTimeout(resolve, 5));
   };
-  await driver.build(anInstance(), never);
+  await driver.build(aMetalInstance(), never);
   system.isOn = false;
   await shows(() => !node.record.isOn);
   expect(node.record).toMatchObject({ state: 'active' });

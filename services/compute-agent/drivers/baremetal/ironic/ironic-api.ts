@@ -4,8 +4,7 @@ import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { fetchJson, type JsonAnswer, type JsonRequest } from '#libs/runtime/fetch-json';
 import type { Fence } from '../../fenced';
-import { isPassing } from '../redfish/redfish-http';
-import { retryAfterMs } from '../redfish/redfish-service';
+import { isPassing, retryAfterMs } from '../passing-answers';
 
 /** The account of a standalone Ironic (`http_basic`), tokens of Keystone's, or none (`noauth`). */
 export type IronicLogin =

@@ -3,10 +3,9 @@ import { BerthError } from '#libs/domain/errors';
 import type { BootDevice } from '#libs/domain/nodes/node';
 import { type Fence, notSurelyHeld } from '../../fenced';
 import type { NodeController, NodeService, NodeStatus } from '../node-controller';
-import type { FencedNode } from './fenced-node';
 import type { IronicNode } from './ironic-node';
 import type { IronicNodes } from './ironic-nodes';
-import { ironicProvisioning } from './ironic-provisioning';
+import { type FencedNode, ironicProvisioning } from './ironic-provisioning';
 import { mirrorState } from './mirror-state';
 
 export interface IronicSettings {

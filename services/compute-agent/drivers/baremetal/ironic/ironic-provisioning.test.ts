@@ -1,22 +1,13 @@
 import { BerthError } from '#libs/domain/errors';
-import { requestSpec } from '#libs/domain/request-spec';
 import { systemClock } from '#libs/runtime/system';
-import type { InstanceToBuild } from '../../driver';
+import { aMetalInstance } from '../../../testing/metal-instance';
 import { readNode } from './ironic-node';
 import { ironicProvisioning } from './ironic-provisioning';
 
 const NODE = '33333333-3333-4333-8333-333333333333';
 const OWN = '11111111-1111-4111-8111-111111111111';
 const never = new AbortController().signal;
-const instance: InstanceToBuild = {
-  uuid: OWN,
-  name: 'db-1',
-  projectId: 'p',
-  resources: { CUSTOM_BAREMETAL_GOLD: 1 },
-  requestSpec: requestSpec({ CUSTOM_BAREMETAL_GOLD: 1 }, { projectId: 'p', userId: 'u' }),
-  claimed: {},
-  mappings: {},
-};
+const instance = aMetalInstance(OWN);
 
 type Shown = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,6 @@ import { BerthError } from '#libs/domain/errors';
 import type { InstanceToBuild } from '../../driver';
 import type { Provisioning, WorkTerms } from '../node-controller';
 import { patiently, throwIfAborted } from '../node-work';
-import type { FencedNode } from './fenced-node';
 import { type IronicNode, readNode } from './ironic-node';
 
 /** Refusals of orders, in a row, that count as a node that moved on since it was read. */
@@ -23,6 +22,15 @@ const DELETABLE: readonly string[] = [
 const DEPLOYING: readonly string[] = ['deploying', 'wait call-back', 'deploy hold'];
 const CLEANING: readonly string[] = ['deleting', 'cleaning', 'clean wait', 'clean hold'];
 const RESCUING: readonly string[] = ['rescuing', 'unrescuing'];
+
+/** A node at Ironic, under the lease of its last claim. */
+export interface FencedNode {
+  readonly uuid: string;
+  /** Reads it now. */
+  read(): Promise<IronicNode>;
+  /** Sends an order, while the lease is certain. @param path  below the node: `/states/power` */
+  order(method: 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown>;
+}
 
 /** Orders what leads on from what Ironic shows. Resolves to false when nothing is left to do. */
 type Step = (shown: IronicNode) => Promise<boolean>;

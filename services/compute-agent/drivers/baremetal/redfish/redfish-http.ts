@@ -4,6 +4,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
 import * as tls from 'node:tls';
 import { BerthError } from '#libs/domain/errors';
+import { isPassing } from '../passing-answers';
 
 /** The session of a request has ended. */
 export class SessionEnded extends Error {}
@@ -180,13 +181,6 @@ export function mustSucceed(answer: RedfishAnswer, url: string): RedfishAnswer {
   if (isPassing(status)) throw new BerthError('unavailable', 'controller_away', message);
   if (status === 409) throw new BerthError('unavailable', 'controller_busy', message);
   throw new BerthError('failed_precondition', 'controller_refused', message);
-}
-
-/**
- * True for the status of a service that starts, is overloaded, or fails for now: the same request may succeed later.
- */
-export function isPassing(status: number): boolean {
-  return status >= 500 ? status !== 501 && status !== 505 && status !== 507 : status === 408 || status === 429;
 }
 
 /** The extended error's message, shortened. */

@@ -1,12 +1,12 @@
 import { type Clock, sleep } from '#libs/domain/clock';
 import { BerthError } from '#libs/domain/errors';
 import { createKeyedLock } from '#libs/runtime/keyed-lock';
+import { isPassing, retryAfterMs } from '../passing-answers';
 import { type ListedSession, listSessions, oneAtATime } from './list-sessions';
 import { type LoginGate, loginGate } from './login-gate';
 import {
   type AskRedfish,
   askRedfish,
-  isPassing,
   messageIdsOf,
   messageOf,
   mustSucceed,
@@ -319,17 +319,6 @@ function isOverLimit(answer: RedfishAnswer): boolean {
   return (
     answer.status >= 400 && /SessionLimitExceeded|ResourceAtUri.*Limit|CreateLimitReached/.test(messageIdsOf(answer))
   );
-}
-
-/** `Retry-After` in seconds or as a date; undefined for neither. */
-export function retryAfterMs({ headers }: Pick<RedfishAnswer, 'headers'>, clock: Clock): number | undefined {
-  const value = headers.get('retry-after');
-  if (value === null) return undefined;
-  if (/^\d+$/.test(value.trim())) return Number(value) * 1_000;
-  // By the service's own clock, which may be set to anything.
-  const nowMs = Date.parse(headers.get('date') ?? '') || clock.now();
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
 interface RootBody {
